@@ -1,0 +1,125 @@
+"""softgrasp: grasp simulation from a hand and an object to numbers, pictures and film.
+
+Everything public is named here and loaded when it is first used, so that ``import softgrasp``
+costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from softgrasp._version import __version__
+
+if TYPE_CHECKING:
+    from softgrasp.build.scene import build_spec, compile_model, to_mjcf
+    from softgrasp.description.closure import PositionIncrementClosure
+    from softgrasp.description.contact import Contact
+    from softgrasp.description.hand import Finger, GraspPreset, Grasps, Hand, Palm, Phalanx
+    from softgrasp.description.objects import GraspObject, Material
+    from softgrasp.description.pose import Pose
+    from softgrasp.description.scene import GraspScene, Solver
+    from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Mesh, Sphere
+    from softgrasp.description.success import SuccessCriterion
+    from softgrasp.errors import (
+        BackendUnavailable,
+        BuildError,
+        DescriptionError,
+        ResultError,
+        SimulationError,
+        SoftgraspError,
+        SoftgraspWarning,
+    )
+    from softgrasp.formats.load import load_hand, load_object
+    from softgrasp.formats.scene_file import load_scene, save_scene
+    from softgrasp.mechanics.dh import forward_kinematics
+    from softgrasp.simulation.outcome import GraspStatus
+    from softgrasp.simulation.record import load_result, save_result
+    from softgrasp.simulation.result import ContactEvent, GraspResult
+    from softgrasp.simulation.run import simulate
+
+_ROOMS = {
+    "build.scene": ("build_spec", "compile_model", "to_mjcf"),
+    "description.closure": ("PositionIncrementClosure",),
+    "description.contact": ("Contact",),
+    "description.hand": ("Finger", "GraspPreset", "Grasps", "Hand", "Palm", "Phalanx"),
+    "description.objects": ("GraspObject", "Material"),
+    "description.pose": ("Pose",),
+    "description.scene": ("GraspScene", "Solver"),
+    "description.shapes": ("Capsule", "Cuboid", "Cylinder", "Ellipsoid", "Mesh", "Sphere"),
+    "description.success": ("SuccessCriterion",),
+    "errors": (
+        "BackendUnavailable",
+        "BuildError",
+        "DescriptionError",
+        "ResultError",
+        "SimulationError",
+        "SoftgraspError",
+        "SoftgraspWarning",
+    ),
+    "formats.load": ("load_hand", "load_object"),
+    "formats.scene_file": ("load_scene", "save_scene"),
+    "mechanics.dh": ("forward_kinematics",),
+    "simulation.outcome": ("GraspStatus",),
+    "simulation.record": ("load_result", "save_result"),
+    "simulation.result": ("ContactEvent", "GraspResult"),
+    "simulation.run": ("simulate",),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "BackendUnavailable",
+    "BuildError",
+    "Capsule",
+    "Contact",
+    "ContactEvent",
+    "Cuboid",
+    "Cylinder",
+    "DescriptionError",
+    "Ellipsoid",
+    "Finger",
+    "GraspObject",
+    "GraspPreset",
+    "GraspResult",
+    "GraspScene",
+    "GraspStatus",
+    "Grasps",
+    "Hand",
+    "Material",
+    "Mesh",
+    "Palm",
+    "Phalanx",
+    "Pose",
+    "PositionIncrementClosure",
+    "ResultError",
+    "SimulationError",
+    "SoftgraspError",
+    "SoftgraspWarning",
+    "Solver",
+    "Sphere",
+    "SuccessCriterion",
+    "__version__",
+    "build_spec",
+    "compile_model",
+    "forward_kinematics",
+    "load_hand",
+    "load_object",
+    "load_result",
+    "load_scene",
+    "save_result",
+    "save_scene",
+    "simulate",
+    "to_mjcf",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'softgrasp' has no attribute '{name}'")
+    value = getattr(import_module(f"softgrasp.{_ROOM_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""WHAT is simulated: frozen, validated values without arrays and without an engine."""

@@ -1,0 +1,60 @@
+"""The object to be grasped: a shape with a mass and a material."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from softgrasp.description.base import Description, NonNegative, Positive, Vec4
+from softgrasp.description.shapes import Shape
+
+Mount = Literal["free", "fixed", "planar"]
+
+
+class Material(Description):
+    """What an object is made of, as far as its contacts are concerned."""
+
+    name: str
+    static_friction: NonNegative = 0.5
+    """µs against the hand [–]."""
+    dynamic_friction: NonNegative | None = None
+    """µd against the hand [–]; as the static one where it is not given."""
+
+
+class GraspObject(Description):
+    """An object to be grasped; its frame stands at its centre of mass.
+
+    Exactly one of ``mass`` and ``density`` is given.
+    """
+
+    name: str
+    shape: Shape
+    mass: Positive | None = None
+    """[kg]"""
+    density: Positive | None = None
+    """[kg/m³]"""
+    material: Material | None = None
+    rgba: Vec4 = (0.85, 0.45, 0.25, 1.0)
+    """Colour in pictures, each part 0…1."""
+    source: str = ""
+    """Where the shape and the numbers come from."""
+
+    @model_validator(mode="after")
+    def _one_of_mass_and_density(self) -> Self:
+        if (self.mass is None) == (self.density is None):
+            found = "neither" if self.mass is None else "both"
+            raise ValueError(f"expected exactly one of mass and density, found {found}")
+        return self
+
+    def weighing(
+        self, *, mass: float | None = None, density: float | None = None
+    ) -> GraspObject:
+        """The same object with another mass [kg] or density [kg/m³].
+
+        Raises:
+            DescriptionError: Both or neither are given, or the number is not positive.
+        """
+        return self.replace(mass=mass, density=density)
+
+

@@ -1,0 +1,122 @@
+"""A grasp scene: everything that a run depends on, as one value."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from softgrasp.description.base import Description, Positive, Vec3
+from softgrasp.description.closure import PositionIncrementClosure
+from softgrasp.description.contact import Contact
+from softgrasp.description.hand import GraspPreset, Hand
+from softgrasp.description.objects import GraspObject, Mount
+from softgrasp.description.pose import Pose
+from softgrasp.description.success import SuccessCriterion
+
+STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.81)
+"""What ``gravity=True`` means [m/s²]."""
+
+
+class Solver(Description):
+    """How the engine resolves contacts; the defaults are measured (docs/contact.md)."""
+
+    integrator: Literal["discrete", "implicitfast", "euler"] = "discrete"
+    cone: Literal["elliptic", "pyramidal"] = "elliptic"
+    impratio: Positive = 1e5
+    """Stiffness of friction over that of the normal direction [–]; creep falls as 1/impratio."""
+    contact_dimension: Literal[1, 3, 4, 6] = 4
+    """1 frictionless, 3 sliding, 4 with torsion, 6 with rolling friction."""
+    impedance: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """Constant constraint impedance d [–]."""
+    iterations: Annotated[int, Field(ge=1)] = 100
+
+
+class GraspScene(Description):
+    """A hand, an object and all conditions of one grasp."""
+
+    hand: Hand
+    object: GraspObject
+    name: str = ""
+    object_position: Vec3 | None = None
+    """Centre of mass of the object in the world [m]; the grasp centre where it is not given."""
+    grasp: Literal["power", "precision"] = "power"
+    object_euler: Vec3 | None = None
+    """Turns about x, y, z of intrinsic z-y-x [rad]; the grasp's where it is not given."""
+    object_mount: Mount = "free"
+    """``planar`` moves in the x–z plane of the world and turns about y."""
+    hand_pose: Pose = Pose()
+    gravity: Vec3 = (0.0, 0.0, 0.0)
+    """[m/s²]; ``True`` is 9.81 down, ``False`` none."""
+    contact: Contact | None = None
+    """Contact of the object with the hand; its material's where it is not given."""
+    self_contact: bool = True
+    """Whether the hand's bodies touch one another."""
+    closure: PositionIncrementClosure = PositionIncrementClosure()
+    actuation: Literal["servo", "prescribed"] = "servo"
+    """``servo``: position servos with a force limit. ``prescribed``: joints follow their targets
+    whatever the load, as the Simscape joints of paper 004 do."""
+    timestep: Positive | None = None
+    """Physics step [s]; chosen for the contact where it is not given."""
+    control_period: Positive = 1e-3
+    """Time between two samples of the controller [s]; a whole number of time steps."""
+    duration: Positive | None = None
+    """Simulated time of the closure [s]; until the hand has settled where it is not given."""
+    allow_softer_contact: bool = False
+    """Go on, with a warning, where the time step cannot honour the contact."""
+    solver: Solver = Solver()
+    success: SuccessCriterion | None = None
+    seed: int = 0
+    source: str = ""
+    """What the scene shows or reproduces."""
+
+    @field_validator("gravity", mode="before")
+    @classmethod
+    def _gravity_switch(cls, value: Any) -> Any:
+        if isinstance(value, bool):
+            return STANDARD_GRAVITY if value else (0.0, 0.0, 0.0)
+        return value
+
+    @model_validator(mode="after")
+    def _fits_hand(self) -> Self:
+        joints = sum(self.hand.rows)
+        if self.closure.rates is not None:
+            try:
+                self.closure.rates.for_fingers(self.hand.rows)
+            except ValueError as error:
+                raise ValueError(f"closure.rates: {error}") from None
+        if self.closure.active is not None and len(self.closure.active) != joints:
+            raise ValueError(
+                f"closure.active: expected {joints} values, one a joint, "
+                f"found {len(self.closure.active)}"
+            )
+        return self
+
+    @property
+    def preset(self) -> GraspPreset:
+        """The hand's numbers for the chosen grasp."""
+        return self.hand.grasps.power if self.grasp == "power" else self.hand.grasps.precision
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Closing rate of each joint, zero where it is inactive [rad/s or m/s]."""
+        rates = (self.closure.rates or self.preset.rates).for_fingers(self.hand.rows)
+        active = self.closure.active or (True,) * len(rates)
+        return tuple(rate if on else 0.0 for rate, on in zip(rates, active, strict=True))
+
+    @property
+    def start(self) -> tuple[float, ...]:
+        """Joint variables from which the hand closes [rad or m]."""
+        return self.preset.start or tuple(row.start for row in self.hand.joints)
+
+    @property
+    def asked_contact(self) -> Contact:
+        """The contact that holds between object and hand, defaults filled in."""
+        if self.contact is not None:
+            return self.contact
+        material = self.object.material
+        if material is None:
+            return Contact()
+        return Contact(
+            static_friction=material.static_friction, dynamic_friction=material.dynamic_friction
+        )

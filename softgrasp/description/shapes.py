@@ -1,0 +1,91 @@
+"""Solid shapes: primitives and meshes, each centred on its own frame."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from softgrasp.description.base import Description, Positive, Vec3
+
+
+class Sphere(Description):
+    """A ball."""
+
+    type: Literal["sphere"] = "sphere"
+    radius: Positive
+    """[m]"""
+
+
+class Cylinder(Description):
+    """A circular cylinder with its axis along z."""
+
+    type: Literal["cylinder"] = "cylinder"
+    radius: Positive
+    """[m]"""
+    height: Positive
+    """Full height along z [m]."""
+
+
+class Cuboid(Description):
+    """A box with its faces normal to x, y and z."""
+
+    type: Literal["cuboid"] = "cuboid"
+    size: tuple[Positive, Positive, Positive]
+    """Full edge lengths along x, y and z [m]."""
+
+
+class Capsule(Description):
+    """A cylinder along z with a half ball on both ends."""
+
+    type: Literal["capsule"] = "capsule"
+    radius: Positive
+    """[m]"""
+    length: Positive
+    """Length of the cylindrical part along z, without the two half balls [m]."""
+
+
+class Ellipsoid(Description):
+    """An ellipsoid with its axes along x, y and z."""
+
+    type: Literal["ellipsoid"] = "ellipsoid"
+    radii: tuple[Positive, Positive, Positive]
+    """Half axes along x, y and z [m]."""
+
+
+class Mesh(Description):
+    """A triangle mesh from a file; the object's frame is put at its centre of mass.
+
+    ``collision`` says what touches: ``hull`` the convex hull, ``decompose`` convex parts made
+    by CoACD, ``parts`` the convex parts in the file named by ``parts``, ``auto`` the hull of a
+    mesh that fills at least 95 % of it and ``decompose`` otherwise.
+    """
+
+    type: Literal["mesh"] = "mesh"
+    file: str
+    """STL, OBJ, PLY, GLB or OFF file: absolute, or as the library names it."""
+    units: Literal["m", "dm", "cm", "mm", "in"] = "m"
+    """Unit of the numbers in the file."""
+    scale: Positive | Annotated[tuple[Positive, Positive, Positive], Field()] = 1.0
+    """Factor on all axes, or one an axis [–]."""
+    collision: Literal["auto", "hull", "decompose", "parts"] = "auto"
+    parts: str | None = None
+    """OBJ or GLB file whose groups are convex parts in the frame and unit of ``file``."""
+    decomposition_threshold: Annotated[float, Field(ge=0.01, le=1)] = 0.03
+    """Concavity below which CoACD stops cutting [–]."""
+    sha256: str | None = None
+    """Hash of the file when it was read; a later run refuses a file that has changed."""
+
+    @field_validator("parts")
+    @classmethod
+    def _parts_named(cls, value: str | None) -> str | None:
+        if value == "":
+            raise ValueError("expected the name of a file, found an empty name")
+        return value
+
+
+Primitive = Sphere | Cylinder | Cuboid | Capsule | Ellipsoid
+Shape = Annotated[
+    Sphere | Cylinder | Cuboid | Capsule | Ellipsoid | Mesh, Field(discriminator="type")
+]
+Scale = float | Vec3

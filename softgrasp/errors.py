@@ -1,0 +1,107 @@
+"""The exceptions of softgrasp, drawn as a tree.
+
+    SoftgraspError
+    ├── DescriptionError        a hand, object or scene description is wrong (file, line, field)
+    ├── BuildError              valid descriptions do not make a model that can be simulated
+    ├── BackendUnavailable      an engine or optional library that was asked for is missing
+    ├── SimulationError         a run cannot go on
+    └── ResultError             a result on disk cannot be read or written
+
+    SoftgraspWarning (UserWarning)   something was repaired or assumed, and the user should know
+
+Messages read: where: expected X, found Y; what exists; did you mean.
+How a grasp ended is not an error: see ``GraspStatus``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class SoftgraspError(Exception):
+    """Base of every error that softgrasp raises on purpose."""
+
+
+class DescriptionError(SoftgraspError):
+    """A description is wrong; knows the file, the line and the field where it can.
+
+    Args:
+        message: What was expected and what was found.
+        file: The file that holds the description, if it came from one.
+        line: Line in that file, counted from 1.
+        field: Path of the field, such as ``fingers[0].phalanges[1].radius``.
+        location: The same path in parts, such as ``("fingers", 0, "phalanges", 1, "radius")``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        field: str | None = None,
+        location: tuple[int | str, ...] = (),
+    ) -> None:
+        self.message = message
+        self.location = location
+        self.file = Path(file) if file is not None else None
+        self.line = line
+        self.field = field
+        super().__init__(self._sentence())
+
+    def _sentence(self) -> str:
+        where = "" if self.file is None else str(self.file)
+        if self.line is not None:
+            where += f":{self.line}"
+        return ": ".join(part for part in (where, self.field, self.message) if part)
+
+    def located(
+        self, *, file: str | Path | None = None, line: int | None = None
+    ) -> DescriptionError:
+        """The same error with a file and line, where it did not have them yet."""
+        return DescriptionError(
+            self.message,
+            file=self.file or file,
+            line=self.line or line,
+            field=self.field,
+            location=self.location,
+        )
+
+
+class BuildError(SoftgraspError):
+    """The scene is valid on paper but no model that can be simulated comes out of it."""
+
+
+class BackendUnavailable(SoftgraspError):
+    """An engine or an optional library that was asked for is not installed."""
+
+
+class SimulationError(SoftgraspError):
+    """A run cannot go on."""
+
+
+class ResultError(SoftgraspError):
+    """A result on disk cannot be read, or cannot be written."""
+
+
+class SoftgraspWarning(UserWarning):
+    """Something was repaired, assumed or looks wrong, and the run goes on."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A sentence that names the nearest known word, or what exists when none is near.
+
+    Args:
+        word: What the user wrote.
+        known: The words that exist.
+
+    Returns:
+        ``"did you mean 'radius'?"`` or ``"known: a, b, c"``.
+    """
+    names = sorted(known)
+    near = get_close_matches(word, names, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean '{near[0]}'? known: {', '.join(names)}"
+    return f"known: {', '.join(names)}"

@@ -1,0 +1,1 @@
+"""Files ⇄ descriptions: YAML, meshes and results."""

@@ -1,0 +1,74 @@
+"""Hands and objects by library name or by file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from softgrasp import library
+from softgrasp.description.hand import Hand
+from softgrasp.description.objects import GraspObject
+from softgrasp.description.shapes import Mesh
+from softgrasp.errors import DescriptionError
+from softgrasp.formats.hand_file import read_hand
+from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.object_file import read_object
+from softgrasp.formats.ycb import YCB_PREFIX, load_ycb
+
+YAML_SUFFIXES = (".yaml", ".yml")
+
+
+def load_hand(name: str | Path) -> Hand:
+    """A shipped hand by name, or one from a YAML file with Denavit–Hartenberg tables.
+
+    Raises:
+        DescriptionError: There is no such hand, or its file is wrong.
+    """
+    path = Path(name)
+    if path.suffix in YAML_SUFFIXES:
+        return read_hand(path)
+    _refuse_other_files(path, "a hand", YAML_SUFFIXES)
+    return read_hand(library.find("hands", str(name)))
+
+
+def load_object(
+    name: str | Path, *, mass: float | None = None, density: float | None = None
+) -> GraspObject:
+    """A shipped object by name, one from a YAML or mesh file, or ``ycb:`` and a YCB name.
+
+    Args:
+        name: Name or file. A mesh file brings no mass: give ``mass`` or ``density``.
+        mass: Replaces the object's own mass or density [kg].
+        density: Replaces the object's own mass or density [kg/m³].
+
+    Raises:
+        DescriptionError: There is no such object, its file is wrong, or its mass is not given
+            exactly once.
+    """
+    path = Path(name)
+    if path.suffix.lower() in MESH_SUFFIXES:
+        shape = Mesh(file=library.portable_name(path))
+        return GraspObject(name=path.stem, shape=shape, mass=mass, density=density)
+    found = _described_object(str(name), path)
+    if mass is None and density is None:
+        return found
+    return found.weighing(mass=mass, density=density)
+
+
+def _described_object(name: str, path: Path) -> GraspObject:
+    if name.startswith(YCB_PREFIX):
+        return load_ycb(name)
+    if path.suffix in YAML_SUFFIXES:
+        return read_object(path)
+    _refuse_other_files(path, "an object", (*YAML_SUFFIXES, *MESH_SUFFIXES))
+    return read_object(library.find("objects", name))
+
+
+def _refuse_other_files(path: Path, what: str, suffixes: tuple[str, ...]) -> None:
+    """Refuse a file of a kind that is not read; a plain name goes through."""
+    looks_like_file = path.suffix != "" or len(path.parts) > 1
+    if looks_like_file:
+        raise DescriptionError(
+            f"expected {what} as {', '.join(suffixes)} or a library name, found "
+            f"'{path.suffix or path.name}'",
+            file=path,
+        )

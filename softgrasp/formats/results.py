@@ -1,0 +1,69 @@
+"""Result folders on disk: ``result.json`` and ``trajectory.npz``, written whole, never pickled."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.errors import ResultError
+from softgrasp.formats.atomic import atomic_path, write_text
+
+RESULT_FILE, TRAJECTORY_FILE = "result.json", "trajectory.npz"
+
+
+def write_result(
+    folder: Path, document: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> list[Path]:
+    """Write a result's document and arrays; the same content gives the same bytes.
+
+    Raises:
+        ResultError: The folder cannot be written, or a number is not finite.
+    """
+    try:
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise ResultError(f"{folder}: expected finite numbers only, found: {error}") from error
+    trajectory = folder / TRAJECTORY_FILE
+    with atomic_path(trajectory) as temporary, temporary.open("wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **arrays)
+    return [write_text(folder / RESULT_FILE, text + "\n"), trajectory]
+
+
+def read_result(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read what ``write_result`` has written.
+
+    Args:
+        folder: The result's folder, or its ``result.json``.
+
+    Raises:
+        ResultError: A file is missing or is not what it should be.
+    """
+    folder = folder.parent if folder.name == RESULT_FILE else folder
+    return _read_document(folder / RESULT_FILE), _read_arrays(folder / TRAJECTORY_FILE)
+
+
+def _read_document(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultError(f"{path}: expected a result, found: {error.strerror}") from error
+    except ValueError as error:
+        raise ResultError(f"{path}: expected JSON, found: {error}") from error
+    if not isinstance(document, dict) or "schema_version" not in document:
+        raise ResultError(f"{path}: expected a result with a schema_version, found none")
+    return document
+
+
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except OSError as error:
+        raise ResultError(f"{path}: expected a trajectory, found: {error.strerror}") from error
+    except (ValueError, zipfile.BadZipFile) as error:
+        raise ResultError(f"{path}: expected arrays without pickles, found: {error}") from error

@@ -1,0 +1,107 @@
+"""Scenes in YAML: a hand and an object, named or written out, and all conditions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from softgrasp import library
+from softgrasp.description.hand import Hand
+from softgrasp.description.objects import GraspObject
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import DescriptionError
+from softgrasp.formats.atomic import write_text
+from softgrasp.formats.hand_file import hand_from
+from softgrasp.formats.load import load_hand, load_object
+from softgrasp.formats.object_file import object_from
+from softgrasp.formats.yaml_file import Tree, YamlFile, dump, take_units, to_si
+
+
+def load_scene(name: str | Path) -> GraspScene:
+    """A shipped scene by name, or one from a YAML file.
+
+    Raises:
+        DescriptionError: There is no such scene, or its file is wrong.
+    """
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        path = library.find("scenes", str(name))
+    scene = YamlFile(path).read(lambda data: scene_from(data, folder=path.parent))
+    return scene if scene.name else scene.replace(name=path.stem)
+
+
+def save_scene(scene: GraspScene, path: str | Path) -> Path:
+    """Write a scene as YAML from which ``load_scene`` makes an equal one.
+
+    A shipped hand or object that was not changed is written by its name.
+    """
+    data: dict[str, Any] = {}
+    defaults = GraspScene.model_fields
+    for key, value in scene.model_dump(mode="json").items():
+        if key == "hand":
+            data[key] = _by_name(scene.hand, "hands", load_hand) or value
+        elif key == "object":
+            data[key] = _by_name(scene.object, "objects", load_object) or value
+        elif getattr(scene, key) != defaults[key].default:
+            data[key] = value
+    return write_text(path, dump(data))
+
+
+def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
+    """Make a scene of a YAML tree.
+
+    ``hand`` and ``object`` are names, files, or mappings; ``object: {library: sphere, density:
+    700}`` is a shipped object with another mass or density.
+
+    Raises:
+        DescriptionError: Something in the tree is wrong; knows its location.
+    """
+    data, length, angle = take_units(data)
+    hand = _inner("hand", data.get("hand"), lambda given: _hand(given, folder))
+    thing = _inner("object", data.get("object"), lambda given: _object(given, folder))
+    rest = {key: value for key, value in data.items() if key not in ("hand", "object")}
+    return GraspScene(hand=hand, object=thing, **to_si(rest, length, angle))
+
+
+def _inner(key: str, given: Tree, make: Any) -> Any:
+    """Make a part of a scene; its mistakes get the part's place in the scene."""
+    if given is None:
+        raise DescriptionError("this field is missing", field=key, location=(key,))
+    try:
+        return make(given)
+    except DescriptionError as error:
+        if error.file is not None:
+            raise
+        field = f"{key}.{error.field}" if error.field else key
+        raise DescriptionError(
+            error.message, field=field, location=(key, *error.location)
+        ) from None
+
+
+def _hand(given: Tree, folder: Path) -> Hand:
+    if isinstance(given, dict):
+        return hand_from(given)
+    return load_hand(_beside(str(given), folder))
+
+
+def _object(given: Tree, folder: Path) -> GraspObject:
+    if not isinstance(given, dict):
+        return load_object(_beside(str(given), folder))
+    if "library" not in given:
+        return object_from(given, folder=folder)
+    changes = {key: value for key, value in given.items() if key != "library"}
+    if not set(changes) <= {"mass", "density"}:
+        raise DescriptionError(
+            f"expected only mass or density beside 'library', found {sorted(changes)}"
+        )
+    return load_object(_beside(str(given["library"]), folder), **changes)
+
+
+def _beside(name: str, folder: Path) -> str:
+    """A file that lies beside the scene, or the name as it stands."""
+    return str(folder / name) if (folder / name).is_file() else name
+
+
+def _by_name(value: Hand | GraspObject, kind: str, load: Any) -> str | None:
+    named = value.name in library.names(kind) and load(value.name) == value
+    return value.name if named else None

@@ -1,0 +1,200 @@
+"""YAML files whose mistakes are told with file, line and field, and whose units are converted.
+
+A file may begin with ``units: {length: mm, angle: deg}``; without it numbers are SI.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS
+
+T = TypeVar("T")
+Tree = Any
+"""Plain dicts, lists, strings and numbers."""
+
+LENGTHS = frozenset(
+    "a d radius height length size radii margin position center tip object_position".split()
+)
+ANGLES = frozenset("alpha theta euler object_euler".split())
+"""Fields with a length or an angle; a joint's own numbers depend on its kind (formats.hand)."""
+
+
+class YamlFile:
+    """A parsed YAML mapping that remembers its lines."""
+
+    def __init__(self, path: Path) -> None:
+        """Read a file.
+
+        Raises:
+            DescriptionError: It cannot be read, is not YAML, or holds no mapping.
+        """
+        self.path = path
+        self._tree = _parse(path)
+
+    @property
+    def data(self) -> dict[str, Tree]:
+        """The content as plain dicts and lists, a fresh copy."""
+        plain = _plain(self._tree)
+        assert isinstance(plain, dict)  # _parse has refused anything else
+        return plain
+
+    def read(self, make: Callable[[dict[str, Tree]], T]) -> T:
+        """Make a value of the content; its mistakes get this file and their line.
+
+        Raises:
+            DescriptionError: As ``make`` raises it, located.
+        """
+        try:
+            return make(self.data)
+        except DescriptionError as error:
+            if error.file is not None:
+                raise
+            raise error.located(file=self.path, line=self.line_of(error.location)) from None
+
+    def line_of(self, location: tuple[int | str, ...]) -> int | None:
+        """Line, from 1, of a field, or of the nearest thing around it that the file holds."""
+        node, line = self._tree, None
+        for part in location:
+            try:
+                if isinstance(node, CommentedMap):
+                    line = node.lc.key(part)[0] + 1
+                elif isinstance(node, CommentedSeq):
+                    line = node.lc.item(part)[0] + 1
+                else:
+                    break
+                node = node[part]
+            except (KeyError, IndexError, TypeError):
+                break
+        return line
+
+
+def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
+    """Take the ``units`` header off a mapping.
+
+    Returns:
+        The mapping without it, metres in a unit of length, radians in a unit of angle.
+
+    Raises:
+        DescriptionError: A unit is not known.
+    """
+    rest = {key: value for key, value in data.items() if key != "units"}
+    given = data.get("units", {})
+    if not isinstance(given, dict):
+        raise DescriptionError(
+            f"expected a mapping such as {{length: mm, angle: deg}}, found {given!r}",
+            field="units",
+            location=("units",),
+        )
+    kinds = {"length": LENGTH_UNITS, "angle": ANGLE_UNITS}
+    for kind, unit in given.items():
+        if kind not in kinds:
+            raise DescriptionError(
+                f"no such kind of unit; {did_you_mean(str(kind), kinds)}",
+                field=f"units.{kind}",
+                location=("units", kind),
+            )
+        if unit not in kinds[kind]:
+            raise DescriptionError(
+                f"no unit of {kind} '{unit}'; {did_you_mean(str(unit), kinds[kind])}",
+                field=f"units.{kind}",
+                location=("units", kind),
+            )
+    length = LENGTH_UNITS[given.get("length", "m")]
+    return rest, length, ANGLE_UNITS[given.get("angle", "rad")]
+
+
+def scaled(value: Tree, factor: float) -> Tree:
+    """A number, or all numbers in a list, times a factor; anything else stays as it is."""
+    if isinstance(value, list):
+        return [scaled(part, factor) for part in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value * factor if is_number and factor != 1.0 else value
+
+
+def to_si(data: Tree, length: float, angle: float) -> Tree:
+    """A tree with all lengths in metres and angles in radians."""
+    if isinstance(data, list):
+        return [to_si(part, length, angle) for part in data]
+    if not isinstance(data, dict):
+        return data
+    converted = {}
+    for key, value in data.items():
+        if key in LENGTHS:
+            converted[key] = scaled(value, length)
+        elif key in ANGLES:
+            converted[key] = scaled(value, angle)
+        else:
+            converted[key] = to_si(value, length, angle)
+    return converted
+
+
+def dump(data: dict[str, Tree], comment: str = "") -> str:
+    """A mapping as YAML text; short lists of numbers stay on one line."""
+    yaml = YAML()
+    yaml.width = 100
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    stream = io.StringIO()
+    yaml.dump(_styled(data), stream)
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    return head + stream.getvalue()
+
+
+def _parse(path: Path) -> CommentedMap:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DescriptionError(
+            f"expected a readable YAML file, found: {reason}", file=path
+        ) from error
+    try:
+        tree = YAML(typ="rt").load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise DescriptionError(
+            f"expected YAML, found: {_first_line(error)}",
+            file=path,
+            line=None if mark is None else mark.line + 1,
+        ) from error
+    except YAMLError as error:
+        raise DescriptionError(f"expected YAML, found: {error}", file=path) from error
+    if not isinstance(tree, CommentedMap):
+        found = "nothing" if tree is None else f"a {type(tree).__name__}"
+        raise DescriptionError(f"expected a mapping of fields, found {found}", file=path)
+    return tree
+
+
+def _first_line(error: MarkedYAMLError) -> str:
+    parts = [error.context, error.problem]
+    return ", ".join(" ".join(part.split()) for part in parts if part)
+
+
+def _plain(node: Tree) -> Tree:
+    if isinstance(node, dict):
+        return {str(key): _plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_plain(value) for value in node]
+    for kind in (bool, int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return node
+
+
+def _styled(node: Tree) -> Tree:
+    if isinstance(node, dict):
+        return CommentedMap({key: _styled(value) for key, value in node.items()})
+    if isinstance(node, list | tuple):
+        sequence = CommentedSeq([_styled(value) for value in node])
+        if not any(isinstance(value, dict | list | tuple) for value in node):
+            sequence.fa.set_flow_style()
+        return sequence
+    return node

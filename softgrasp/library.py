@@ -1,0 +1,61 @@
+"""Finds what softgrasp ships (``hands/``, ``objects/``, ``assets/``) in a checkout or a wheel."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from softgrasp.errors import DescriptionError, did_you_mean
+
+SUFFIX = ".yaml"
+
+
+@cache
+def root() -> Path:
+    """The folder that holds ``hands/``, ``objects/`` and ``assets/``."""
+    package = Path(__file__).resolve().parent
+    checkout = package.parent
+    return checkout if (checkout / "hands").is_dir() else package / "data"
+
+
+def folder(kind: str) -> Path:
+    """The folder of one kind: ``hands``, ``objects`` or ``scenes``."""
+    return root() / "assets" / "scenes" if kind == "scenes" else root() / kind
+
+
+def names(kind: str) -> list[str]:
+    """Names of all shipped hands, objects or scenes, sorted."""
+    return sorted(path.stem for path in folder(kind).glob(f"*{SUFFIX}"))
+
+
+def find(kind: str, name: str) -> Path:
+    """The file of a shipped hand, object or scene.
+
+    Raises:
+        DescriptionError: There is none of that name; names what exists.
+    """
+    if name not in names(kind):
+        singular = kind.removesuffix("s")
+        raise DescriptionError(f"no {singular} '{name}'; {did_you_mean(name, names(kind))}")
+    return folder(kind) / f"{name}{SUFFIX}"
+
+
+def shipped_file(name: str) -> Path | None:
+    """A file that a shipped description names relative to the library, or None.
+
+    Args:
+        name: Such as ``objects/meshes/pear.obj``.
+    """
+    if Path(name).is_absolute():
+        return None
+    path = (root() / name).resolve()
+    return path if path.is_relative_to(root()) and path.is_file() else None
+
+
+def portable_name(path: Path) -> str:
+    """The library's name of a shipped file, the absolute path of any other."""
+    path = path.resolve()
+    for kind in ("hands", "objects", "assets"):
+        if path.is_relative_to(root() / kind):
+            return path.relative_to(root()).as_posix()
+    return str(path)

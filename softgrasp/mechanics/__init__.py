@@ -1,0 +1,1 @@
+"""MATHS on arrays, blind to files and engines."""

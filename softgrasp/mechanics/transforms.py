@@ -1,0 +1,80 @@
+"""Rigid transforms as (4, 4) matrices, quaternions (w, x, y, z) and Euler angles z-y-x."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
+
+Array = NDArray[np.float64]
+
+
+def transform(position: ArrayLike = (0, 0, 0), quaternion: ArrayLike = (1, 0, 0, 0)) -> Array:
+    """``T_parent_child`` (4, 4) from an origin [m] and a unit quaternion (w, x, y, z)."""
+    matrix = np.eye(4)
+    matrix[:3, :3] = Rotation.from_quat(np.asarray(quaternion), scalar_first=True).as_matrix()
+    matrix[:3, 3] = position
+    return matrix
+
+
+def position_of(matrix: Array) -> tuple[float, float, float]:
+    """Origin of the child frame [m]."""
+    x, y, z = matrix[:3, 3].tolist()
+    return (x, y, z)
+
+
+def quaternion_of(matrix: Array) -> tuple[float, float, float, float]:
+    """Unit quaternion (w, x, y, z), w not negative, of a (4, 4) or (3, 3) matrix."""
+    rotation = Rotation.from_matrix(matrix[:3, :3])
+    w, x, y, z = rotation.as_quat(canonical=True, scalar_first=True).tolist()
+    return (w, x, y, z)
+
+
+def rotation_from_euler(euler: ArrayLike) -> Array:
+    """(3, 3) matrix of turns (about x, y, z), intrinsic z-y-x: R = Rz·Ry·Rx [rad]."""
+    about_x, about_y, about_z = np.asarray(euler, dtype=float)
+    return np.asarray(Rotation.from_euler("ZYX", [about_z, about_y, about_x]).as_matrix())
+
+
+def euler_from_quaternions(quaternions: ArrayLike) -> Array:
+    """Turns (about x, y, z) of intrinsic z-y-x, shape (..., 3) [rad], of (..., 4) quaternions."""
+    quaternions = np.asarray(quaternions, dtype=float)
+    flat = Rotation.from_quat(quaternions.reshape(-1, 4), scalar_first=True).as_euler("ZYX")
+    return np.asarray(flat[:, ::-1].reshape(*quaternions.shape[:-1], 3))
+
+
+def relative_quaternions(quaternions: ArrayLike, reference: ArrayLike) -> Array:
+    """Rotation since ``reference`` in the world frame: q·q_ref⁻¹, shape (..., 4)."""
+    start = Rotation.from_quat(np.asarray(reference), scalar_first=True)
+    turned = Rotation.from_quat(np.asarray(quaternions), scalar_first=True) * start.inv()
+    return np.asarray(turned.as_quat(canonical=True, scalar_first=True))
+
+
+def rotation_angle(quaternion: ArrayLike) -> float:
+    """Angle of a rotation [rad], 0…π."""
+    return float(Rotation.from_quat(np.asarray(quaternion), scalar_first=True).magnitude())
+
+
+def rotate_about(axis: str, angle: float) -> Array:
+    """(4, 4) matrix of a turn about x, y or z [rad]."""
+    matrix = np.eye(4)
+    matrix[:3, :3] = Rotation.from_euler(axis, angle).as_matrix()
+    return matrix
+
+
+def translate(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Array:
+    """(4, 4) matrix of a shift [m]."""
+    matrix = np.eye(4)
+    matrix[:3, 3] = (x, y, z)
+    return matrix
+
+
+def nearest_rotation(matrix: ArrayLike) -> tuple[Array, float]:
+    """The rotation nearest to a (3, 3) matrix, and how far the matrix is from orthonormal.
+
+    Returns:
+        The orthogonal polar factor and max |MᵀM − 1| [–]. A reflection stays a reflection.
+    """
+    given = np.asarray(matrix, dtype=float)
+    left, _, right = np.linalg.svd(given)
+    return left @ right, float(np.abs(given.T @ given - np.eye(3)).max())

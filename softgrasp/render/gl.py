@@ -1,0 +1,192 @@
+"""Draws with OpenGL off-screen, through EGL or OSMesa, whatever ``MUJOCO_GL`` says."""
+
+from __future__ import annotations
+
+import atexit
+import copy
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp.errors import BackendUnavailable
+from softgrasp.render import extents, lighting
+from softgrasp.render.camera import Camera
+from softgrasp.render.marks import Mark, Rgba
+from softgrasp.render.overlay import draw_marks
+from softgrasp.render.sky import has_skybox, sky_of
+
+Kind = Literal["egl", "osmesa"]
+Image = npt.NDArray[np.uint8]
+
+NAMES: dict[Kind, str] = {"egl": "EGL", "osmesa": "OSMesa"}
+CURE = "sudo apt install libgl1 libegl1 libgl1-mesa-dri"
+PROBE_SECONDS = 30.0
+SHADOW_PIXELS, SAMPLES = 1024, 4
+"""MuJoCo's default shadow map of 4096 takes most of a frame's time on a software driver."""
+MOST_GEOMS = 10_000
+NEAR_DISTANCES = 0.02
+"""Nearest depth drawn, in camera distances."""
+_OPENING_ERRORS = (ImportError, AttributeError, RuntimeError, OSError, mujoco.FatalError)
+
+
+@cache
+def gl_available(kind: Kind) -> bool:
+    """Whether a pixel can be drawn with this kind of OpenGL; asked once a process.
+
+    The pixel is drawn by another process, because a bad driver can end the one that loads it.
+    """
+    probe = Path(__file__).with_name("probe.py")
+    environment = {**os.environ, "MUJOCO_GL": "disabled"}
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-P", str(probe), kind],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return answer.returncode == 0
+
+
+class GlRenderer:
+    """Draws one model with OpenGL; the model itself is not changed.
+
+    Args:
+        model: The model; a copy with its own visual settings is drawn.
+        width: Picture width in pixels.
+        height: Picture height in pixels.
+        kind: Which off-screen context to open.
+
+    Raises:
+        BackendUnavailable: The context cannot be opened in this process.
+    """
+
+    def __init__(self, model: mujoco.MjModel, width: int, height: int, kind: Kind) -> None:
+        self.name = NAMES[kind]
+        self.note = f"drawn with OpenGL ({self.name})"
+        # Without a skybox the background is put in afterwards, pixel by pixel: edges are then
+        # smoothed by drawing at twice the size instead of by multisampling.
+        self._scale = 1 if has_skybox(model) else 2
+        self._size = width, height
+        self._sky = sky_of(model)
+        self._model = _prepared(model, width * self._scale, height * self._scale)
+        self._colors = model.geom_rgba.copy()
+        self._scene = mujoco.MjvScene(self._model, maxgeom=MOST_GEOMS)
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = 0
+        self._option = mujoco.MjvOption()
+        self._option.sitegroup[:] = 0
+        self._context, self._drawing = _open_context(self._model, kind)
+        atexit.register(self.close)
+
+    def __enter__(self) -> GlRenderer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the OpenGL context; closing twice does nothing."""
+        if self._context is None:
+            return
+        # Before the driver's own exit handler: a context freed after it prints an exception.
+        atexit.unregister(self.close)
+        self._context.make_current()
+        self._drawing.free()
+        self._context.free()
+        self._context = None
+
+    def draw(
+        self,
+        data: mujoco.MjData,
+        camera: Camera,
+        marks: Sequence[Mark] = (),
+        colors: Mapping[int, Rgba] | None = None,
+    ) -> Image:
+        """A picture of this state, shape (height, width, 3); see ``Renderer.draw``."""
+        self._model.geom_rgba[:] = self._colors
+        for geom, rgba in (colors or {}).items():
+            self._model.geom_rgba[geom] = rgba
+        self._update_scene(data, camera)
+        image = self._read(camera)
+        draw_marks(image, camera, marks)
+        return image
+
+    def _update_scene(self, data: mujoco.MjData, camera: Camera) -> None:
+        model, view = self._model, mujoco.MjvCamera()
+        center, reach = extents.bounding_ball(model, data)
+        model.stat.center, model.stat.extent = center, reach
+        model.vis.global_.fovy = camera.fovy_deg
+        model.vis.map.znear = NEAR_DISTANCES * camera.distance / reach
+        model.vis.map.zfar = lighting.HORIZON_DISTANCES * camera.distance / reach
+        view.lookat, view.distance = camera.lookat, camera.distance
+        view.azimuth, view.elevation = camera.azimuth_deg, camera.elevation_deg
+        every = mujoco.mjtCatBit.mjCAT_ALL.value
+        mujoco.mjv_updateScene(model, data, self._option, None, view, every, self._scene)
+        lighting.aim_lights(self._scene, center, reach)
+        self._drawing.shadowClip = reach
+
+    def _read(self, camera: Camera) -> Image:
+        width, height = (self._scale * side for side in self._size)
+        view = mujoco.MjrRect(0, 0, width, height)
+        image = np.empty((height, width, 3), dtype=np.uint8)
+        depth = np.empty((height, width), dtype=np.float32)
+        self._context.make_current()
+        mujoco.mjr_render(view, self._scene, self._drawing)
+        if self._scale == 1:
+            mujoco.mjr_readPixels(image, None, view, self._drawing)
+            return np.ascontiguousarray(image[::-1])
+        mujoco.mjr_readPixels(image, depth, view, self._drawing)
+        return self._with_sky(image[::-1], depth[::-1] == 0.0, camera)
+
+    def _with_sky(self, image: Image, empty: npt.NDArray[np.bool_], camera: Camera) -> Image:
+        height, width = empty.shape
+        rows, columns = np.nonzero(empty)
+        rays = camera.rays(columns + 0.5, rows + 0.5, width, height)
+        image[empty] = np.rint(255.0 * self._sky.along(rays)).astype(np.uint8)
+        quarters = image.reshape(height // 2, 2, width // 2, 2, 3)
+        return np.rint(quarters.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
+
+
+def _prepared(model: mujoco.MjModel, width: int, height: int) -> mujoco.MjModel:
+    own = copy.copy(model)
+    own.vis.global_.offwidth, own.vis.global_.offheight = width, height
+    own.vis.quality.shadowsize = SHADOW_PIXELS
+    own.vis.quality.offsamples = SAMPLES if has_skybox(model) else 0
+    own.vis.quality.numslices, own.vis.quality.numstacks = 48, 32
+    lighting.complete_headlight(own)
+    return own
+
+
+def _open_context(model: mujoco.MjModel, kind: Kind) -> tuple[Any, Any]:
+    try:
+        base = importlib.import_module(f"mujoco.{kind}").GLContext
+        # Freed by close() only: the base class frees once more when collected, at exit too late.
+        owned = type("OwnedContext", (base,), {"__del__": lambda self: None})
+        context = owned(model.vis.global_.offwidth, model.vis.global_.offheight)
+        context.make_current()
+        drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+    except _OPENING_ERRORS as error:
+        raise BackendUnavailable(
+            f"renderer: expected OpenGL through {NAMES[kind]}, found: {error}; install it with: {CURE}"
+        ) from error
+    mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, drawing)
+    drawing.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value
+    return context, drawing

@@ -1,0 +1,170 @@
+"""The part of a picture that bodies stand before: sky and planes, exact and without rays.
+
+It depends on the camera and the planes only, so a film draws it once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp.render import lighting
+from softgrasp.render.camera import Camera
+from softgrasp.render.extents import SHOWN_GROUPS, geom_colors
+from softgrasp.render.sky import Sky
+
+Floats = npt.NDArray[np.float64]
+Colors = npt.NDArray[np.float32]
+Type = mujoco.mjtGeom
+
+FADE_FROM, FADE_TO = 0.15, 0.70
+"""Where planes begin and end to fade into the horizon, in parts of the horizon's distance."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Sky and planes as one camera sees them, in full key light.
+
+    Args:
+        rays: World vectors of unit depth through the pixels' middles, shape (h, w, 3).
+        color: From 0 to 1, shape (h, w, 3).
+        shade: Part of the colour that stays in full shadow, shape (h, w).
+        geom: Plane ids, -1 for sky, shape (h, w).
+        depth: Depth of the plane [m], infinite for sky, shape (h, w).
+    """
+
+    rays: Floats
+    color: Colors
+    shade: Colors
+    geom: npt.NDArray[np.int32]
+    depth: Floats
+
+
+def plane_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
+    """Ids of the planes that are shown."""
+    shown = (model.geom_group < SHOWN_GROUPS) & (geom_colors(model)[:, 3] > 0)
+    return np.flatnonzero(shown & (model.geom_type == Type.mjGEOM_PLANE))
+
+
+def draw_ground(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    camera: Camera,
+    sky: Sky,
+    toward_key: Floats,
+    size: tuple[int, int],
+) -> Ground:
+    """Sky and planes of a model.
+
+    Args:
+        model: The model.
+        data: Its state.
+        camera: The camera.
+        sky: What is behind everything.
+        toward_key: Unit vector towards the key light, shape (3,).
+        size: Width and height of the picture.
+    """
+    width, height = size
+    columns, rows = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
+    rays = camera.rays(columns, rows, width, height)
+    color, shade = sky.along(rays), np.ones((height, width), dtype=np.float32)
+    geom, nearest = np.full((height, width), -1, dtype=np.int32), np.full((height, width), np.inf)
+    for plane in plane_geoms(model):
+        local, depth = _meet(model, data, int(plane), camera.position, rays)
+        seen = depth < nearest
+        nearest[seen], geom[seen] = depth[seen], plane
+        key = lighting.KEY * max(0.0, float(data.geom_xmat[plane].reshape(3, 3)[:, 2] @ toward_key))
+        rest = lighting.AMBIENT + 0.3 * lighting.CAMERA
+        lit = (key + rest) * _paint(model, int(plane), local)[seen]
+        away = np.linalg.norm(rays, axis=-1)[seen] * depth[seen]
+        fade = _fade(away / (lighting.HORIZON_DISTANCES * camera.distance))[:, None]
+        color[seen] = (1.0 - fade) * lit + fade * sky.horizon
+        shade[seen] = 1.0 - (1.0 - fade[:, 0]) * key / (key + rest)
+    return Ground(rays, color, shade, geom, nearest)
+
+
+def _meet(
+    model: mujoco.MjModel, data: mujoco.MjData, plane: int, origin: Floats, rays: Floats
+) -> tuple[Floats, Floats]:
+    """Where rays meet a plane from above: plane coordinates (h, w, 2) and depth, else inf."""
+    frame = data.geom_xmat[plane].reshape(3, 3)
+    start = (origin - data.geom_xpos[plane]) @ frame
+    heading = rays @ frame
+    with np.errstate(divide="ignore", invalid="ignore"):
+        depth = np.where(heading[..., 2] < 0.0, -start[2] / heading[..., 2], np.inf)
+        local = start[:2] + depth[..., None] * heading[..., :2]
+    depth[~(depth > 0.0)] = np.inf
+    size = model.geom_size[plane, :2]
+    depth[((np.abs(local) > size) & (size > 0)).any(axis=-1)] = np.inf
+    return local, depth
+
+
+def _fade(part: Floats) -> Colors:
+    share = np.clip((part - FADE_FROM) / (FADE_TO - FADE_FROM), 0.0, 1.0)
+    return np.asarray(share * share * (3.0 - 2.0 * share), dtype=np.float32)
+
+
+def _paint(model: mujoco.MjModel, plane: int, local: Floats) -> Colors:
+    """A plane's own colours at plane coordinates (h, w, 2): its checker, or its mean colour."""
+    plain = geom_colors(model)[plane, :3]
+    material = int(model.geom_matid[plane])
+    role = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
+    texture = int(model.mat_texid[material, role]) if material >= 0 else -1
+    if texture < 0 or model.tex_type[texture] != mujoco.mjtTexture.mjTEXTURE_2D:
+        return np.broadcast_to(plain, (*local.shape[:2], 3))
+    first, second = (plain * color for color in _quadrants(model, texture))
+    period = _texture_period(model, plane, material)
+    mixed = _checker(2.0 * local / period)[..., None]
+    return np.asarray(second + mixed * (first - second), dtype=np.float32)
+
+
+def _quadrants(model: mujoco.MjModel, texture: int) -> tuple[Colors, Colors]:
+    """The two colours of a checker texture; twice the mean colour of any other."""
+    height, width = int(model.tex_height[texture]), int(model.tex_width[texture])
+    depth, first = int(model.tex_nchannel[texture]), int(model.tex_adr[texture])
+    pixels = model.tex_data[first : first + height * width * depth]
+    image = pixels.reshape(height, width, depth)[..., :3].astype(np.float32) / 255.0
+    top, bottom = image[: height // 2], image[height // 2 :]
+    quarters = [half[:, part] for half in (top, bottom) for part in _halves(width)]
+    colors = [quarter.reshape(-1, 3).mean(axis=0) for quarter in quarters]
+    if np.allclose(colors[0], colors[3], atol=0.02) and np.allclose(colors[1], colors[2], atol=0.02):
+        return colors[0], colors[1]
+    mean = np.mean(colors, axis=0, dtype=np.float32)
+    return mean, mean
+
+
+def _halves(width: int) -> tuple[slice, slice]:
+    return slice(0, width // 2), slice(width // 2, width)
+
+
+def _texture_period(model: mujoco.MjModel, plane: int, material: int) -> Floats:
+    """Length of one texture along the plane's axes [m], shape (2,)."""
+    repeat = model.mat_texrepeat[material].astype(float)
+    size = model.geom_size[plane, :2]
+    if model.mat_texuniform[material] or not size.all():
+        return np.asarray(1.0 / repeat)
+    return np.asarray(2.0 * size / repeat)
+
+
+def _checker(squares: Floats) -> Colors:
+    """A checkerboard of unit squares averaged over each pixel, shape (h, w), from 0 to 1.
+
+    The mean of a square wave over a window is the difference of two triangle waves, over the
+    window; the window is the change of the coordinate to the neighbouring pixels.
+    """
+    product = np.ones(squares.shape[:2])
+    for axis in range(2):
+        value = np.where(np.isfinite(squares[..., axis]), squares[..., axis], 0.0)
+        down, across = np.gradient(value)
+        window = np.maximum(np.abs(down) + np.abs(across), 1e-3)
+        product *= (_triangle(value + 0.5 * window) - _triangle(value - 0.5 * window)) / window
+    return np.asarray(0.5 + 0.5 * product.clip(-1.0, 1.0), dtype=np.float32)
+
+
+def _triangle(value: Floats) -> Floats:
+    """Integral of the square wave that is +1 on [0, 1) and -1 on [1, 2)."""
+    phase = np.mod(value, 2.0)
+    return np.minimum(phase, 2.0 - phase)

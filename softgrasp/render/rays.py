@@ -1,0 +1,118 @@
+"""Casting rays at a model, and knowing beforehand which rays can hit anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp.render.extents import SHOWN_GROUPS
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+FAR = 1e6
+_SIDES = 8
+_ANGLES = np.pi * np.arange(_SIDES) / _SIDES
+_NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
+
+
+@dataclass(frozen=True)
+class Hits:
+    """What rays met first.
+
+    Args:
+        geom: Geom ids, shape (n,); -1 where nothing was met.
+        distance: Distance in lengths of the ray's vector, shape (n,).
+        normal: Outward unit normals in the world, shape (n, 3).
+    """
+
+    geom: npt.NDArray[np.int32]
+    distance: Floats
+    normal: Floats
+
+
+class Caster:
+    """Casts rays at the geoms that are shown; planes count, invisible geoms do not.
+
+    Args:
+        model: The model.
+        data: Its state; used for the positions of geoms only.
+    """
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        self._model, self._data = model, data
+        self._groups = (np.arange(mujoco.mjNGROUP) < SHOWN_GROUPS).astype(np.uint8)
+
+    def hits(self, origin: Floats, vectors: Floats) -> Hits:
+        """First hits of rays from one origin (3,) along vectors (n, 3)."""
+        count = len(vectors)
+        normal = np.empty((count, 3))
+        geom, distance = self._cast(origin, vectors, normal, FAR)
+        return Hits(geom, distance, normal)
+
+    def blocked(self, origin: Floats, targets: Floats, slack: float) -> Bools:
+        """Whether something lies between an origin (3,) and targets (n, 3).
+
+        Args:
+            origin: Where the rays start [m].
+            targets: Where they end [m].
+            slack: Part of the way before the target that does not count.
+        """
+        geom, _ = self._cast(origin, targets - origin, None, 1.0 - slack)
+        return np.asarray(geom >= 0)
+
+    def _cast(
+        self, origin: Floats, vectors: Floats, normal: Floats | None, cutoff: float
+    ) -> tuple[npt.NDArray[np.int32], Floats]:
+        count = len(vectors)
+        geom, distance = np.full(count, -1, dtype=np.int32), np.full(count, -1.0)
+        if count:
+            mujoco.mj_multiRay(
+                self._model,
+                self._data,
+                origin,
+                np.ascontiguousarray(vectors).reshape(-1),
+                self._groups,
+                1,
+                -1,
+                geom,
+                distance,
+                None if normal is None else normal.reshape(-1),
+                count,
+                cutoff,
+            )
+        return geom, distance
+
+
+def cover(corners: Floats, shape: tuple[int, int]) -> Bools:
+    """Cells of a grid that the hulls of point sets may touch, never too few.
+
+    Args:
+        corners: Points of n hulls in cells (column, row), shape (n, k, 2); a hull with a point
+            that is not finite covers everything.
+        shape: Rows and columns of the grid.
+
+    Returns:
+        Boolean mask of that shape.
+    """
+    mask = np.zeros(shape, dtype=bool)
+    if not np.isfinite(corners).all():
+        mask[:] = True
+        return mask
+    along = corners @ _NORMALS
+    # A cell reaches up to half its diagonal from its middle.
+    highest, lowest = along.max(axis=1) + 0.75, along.min(axis=1) - 0.75
+    low = np.floor(corners.min(axis=1) - 1).clip(0, shape[::-1]).astype(int)
+    high = np.ceil(corners.max(axis=1) + 1).clip(0, shape[::-1]).astype(int)
+    for hull in range(len(corners)):
+        (left, top), (right, bottom) = low[hull], high[hull]
+        x, y = np.arange(left, right) + 0.5, np.arange(top, bottom)[:, None] + 0.5
+        inside = np.ones((bottom - top, right - left), dtype=bool)
+        for side in range(_SIDES):
+            value = x * _NORMALS[0, side] + y * _NORMALS[1, side]
+            inside &= (value <= highest[hull, side]) & (value >= lowest[hull, side])
+        mask[top:bottom, left:right] |= inside
+    return mask

@@ -1,0 +1,137 @@
+"""Soft shadows from few rays: one ray per coarse pixel, each to another point of the lamp."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp.render.camera import Camera
+from softgrasp.render.rays import Bools, Caster, Floats, cover
+
+Ids = npt.NDArray[np.int32]
+Light = npt.NDArray[np.float32]
+
+TILE = 4
+"""The lamp's 4 x 4 points are dealt out over tiles of 4 x 4 coarse pixels."""
+LAMP_REACHES = 100.0
+"""Distance of the lamp, in radii of the ball around the bodies."""
+LAMP_TANGENT = 0.05
+"""Half width over distance of the lamp: sets how soft shadows are (the sun's is 0.0047)."""
+SLACK_REACHES = 0.004
+"""A blocker closer to a point than this, in radii of the ball, does not count."""
+
+
+@dataclass(frozen=True)
+class Lamp:
+    """A square lamp far away from a ball of bodies.
+
+    Args:
+        toward: Unit vector towards the lamp, shape (3,).
+        center: Middle of the ball [m], shape (3,).
+        reach: Radius of the ball [m].
+    """
+
+    toward: Floats
+    center: Floats
+    reach: float
+
+    def points(self) -> Floats:
+        """Points spread evenly over the lamp [m], shape (TILE, TILE, 3)."""
+        steps = (2.0 * np.arange(TILE) + 1.0) / TILE - 1.0
+        return self._at(steps)
+
+    def corners(self) -> Floats:
+        """The lamp's corners [m], shape (4, 3)."""
+        return self._at(np.array([-1.0, 1.0])).reshape(-1, 3)
+
+    def _at(self, steps: Floats) -> Floats:
+        far = LAMP_REACHES * self.reach
+        other = np.eye(3)[np.argmin(np.abs(self.toward))]
+        first = np.cross(self.toward, other)
+        first *= LAMP_TANGENT * far / np.linalg.norm(first)
+        second = np.cross(self.toward, first)
+        middle = self.center + far * self.toward
+        return np.asarray(middle + steps[:, None, None] * first + steps[:, None] * second)
+
+
+def shadow_cover(
+    lamp: Lamp,
+    camera: Camera,
+    boxes: Floats,
+    plane: tuple[Floats, Floats],
+    size: tuple[int, int],
+) -> Bools:
+    """Pixels where boxes may throw their shadow on a plane, never too few.
+
+    Args:
+        lamp: The light.
+        camera: The camera.
+        boxes: Corners of boxes [m], shape (n, 8, 3).
+        plane: A point of the plane [m] and its unit normal.
+        size: Width and height of the picture.
+
+    Returns:
+        Boolean mask, shape (height, width).
+    """
+    width, height = size
+    point, normal = plane
+    if not len(boxes) or normal @ lamp.toward <= 0.0:
+        return np.zeros((height, width), dtype=bool)
+    paths = boxes[:, :, None] - lamp.corners()
+    rest = (point - boxes) @ normal / (paths @ normal).min(axis=-1)
+    # The corner of a body below the plane throws no shadow: it stays where it is.
+    thrown = boxes[:, :, None] + np.maximum(rest, 0.0)[..., None, None] * paths
+    pixels = camera.project(thrown.reshape(-1, 3), width, height)
+    return cover(pixels[:, :2].reshape(len(boxes), -1, 2), (height, width))
+
+
+def visible_share(
+    caster: Caster, lamp: Lamp, geom: Ids, points: Floats, asked: Bools
+) -> Light:
+    """Share of the lamp that is seen from a grid of points.
+
+    Args:
+        caster: Casts the rays.
+        lamp: The light.
+        geom: What each point lies on, shape (rows, columns); -1 for nothing.
+        points: World points [m], shape (rows, columns, 3).
+        asked: Where a blocker is possible; elsewhere the share is 1.
+
+    Returns:
+        Shares from 0 to 1, shape (rows, columns), smoothed over TILE x TILE neighbours that
+        lie on the same geom.
+    """
+    seen = np.ones(geom.shape, dtype=np.float32)
+    slack = SLACK_REACHES / LAMP_REACHES
+    for row, line in enumerate(lamp.points()):
+        for column, origin in enumerate(line):
+            part = (slice(row, None, TILE), slice(column, None, TILE))
+            chosen = asked[part]
+            blocked = caster.blocked(origin, points[part][chosen], slack)
+            seen[part][chosen] = ~blocked
+    return _smoothed(seen, geom)
+
+
+def _smoothed(values: Light, geom: Ids) -> Light:
+    """Mean over TILE x TILE windows, along rows and then columns, of values on one geom."""
+    total, weight = values, np.ones_like(values)
+    for axis in (0, 1):
+        total, weight = _summed(total, geom, axis), _summed(weight, geom, axis)
+    return total / weight
+
+
+def _summed(values: Light, geom: Ids, axis: int) -> Light:
+    result = values.copy()
+    for shift in range(-(TILE // 2), TILE - TILE // 2):
+        if shift == 0:
+            continue
+        here, there = _overlap(axis, shift), _overlap(axis, -shift)
+        result[here] += values[there] * (geom[here] == geom[there])
+    return result
+
+
+def _overlap(axis: int, shift: int) -> tuple[slice, ...]:
+    window = slice(max(0, -shift), min(0, -shift) or None)
+    return (window,) if axis == 0 else (slice(None), window)

@@ -1,0 +1,189 @@
+"""One grasp in MuJoCo from start to end: close, settle, and hold against gravity."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.build.pairs import object_pairs
+from softgrasp.build.scene import BuiltScene
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.success import SuccessCriterion
+from softgrasp.simulation.contacts import BodyContactState, contact_points, merged
+from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
+from softgrasp.simulation.friction import SlipFriction
+from softgrasp.simulation.laws import ESTABLISHED, LOST, TOUCHING
+from softgrasp.simulation.native import NativeStepper, native_pays
+from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.state import ClosureState, Recording, closure_layout
+from softgrasp.simulation.stepper import PlainStepper
+
+CHUNK = 256
+"""Control samples between two looks at the engine's warnings."""
+LARGEST_SPEED = 1e4
+"""Speed [rad/s or m/s] no part of a grasp reaches: the state has diverged before it is NaN."""
+GRACE = 0.5
+"""Without a given duration a closure may take this much longer than its longest joint [s]."""
+
+Progress = Callable[[float], None]
+"""Called with the simulated time [s]."""
+
+
+class ClosureRun:
+    """A running grasp: its engine state, its controller and its log."""
+
+    def __init__(
+        self, scene: GraspScene, built: BuiltScene, progress: Progress | None = None
+    ) -> None:
+        """Put the scene into its start state.
+
+        Args:
+            scene: The scene.
+            built: The same scene, built; its model is changed only by the friction law.
+            progress: Called with the simulated time now and then.
+        """
+        self.scene, self.built = scene, built
+        self.model = built.model
+        self.data = mujoco.MjData(self.model)
+        mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
+        self.layout = closure_layout(scene, built)
+        self.state = ClosureState.at_start(scene.start, len(built.bodies))
+        self.events: list[ContactEvent] = []
+        self.engine_warnings: Counter[str] = Counter()
+        self.diverged = False
+        self.hold_from: int | None = None
+        """Row at which the hold test began."""
+        self._progress = progress
+        self._places = {body: (f, p) for body, f, p, _ in names.phalanges(scene.hand)}
+        self._stepper = self._choose_stepper()
+
+    @property
+    def recording(self) -> Recording:
+        """The rows so far."""
+        return self._stepper.recording
+
+    @property
+    def now(self) -> float:
+        """Time of the last control sample [s]."""
+        return float(self.recording.time[self.recording.rows - 1])
+
+    def run(self) -> None:
+        """Close the hand and, where the scene asks for it, hold against gravity."""
+        with caught_warnings() as self.engine_warnings:
+            self._close()
+            if self.scene.success is not None and not self.diverged:
+                self._hold(self.scene.success)
+
+    def longest_closure(self) -> float:
+        """Time that the slowest joint needs from its start to its limit [s]."""
+        travel = [
+            ((row.limits[1] if rate > 0 else row.limits[0]) - start) / rate
+            for row, start, rate in zip(
+                self.scene.hand.joints, self.scene.start, self.scene.rates, strict=True
+            )
+            if rate != 0.0
+        ]
+        return max(travel, default=0.0)
+
+    def _choose_stepper(self) -> PlainStepper | NativeStepper:
+        rows = math.ceil(1.0 / self.scene.control_period)
+        recording = Recording.empty(
+            self.model, len(self.built.bodies), self.layout.force_sum.shape[1], rows
+        )
+        if self.built.contact.switches_friction:
+            pairs = [pair for pair in object_pairs(self.model) if _has_pair(self.model, pair.name)]
+            law = SlipFriction(self.model, self.data, pairs, self.built.contact)
+            return PlainStepper(self.model, self.data, self.layout, self.state, recording, law)
+        kind = NativeStepper if native_pays(self._planned_samples()) else PlainStepper
+        return kind(self.model, self.data, self.layout, self.state, recording)
+
+    def _planned_samples(self) -> int:
+        """Most control samples that the closure takes."""
+        duration = self.scene.duration or self.longest_closure() + GRACE
+        return round(duration / self.scene.control_period) + 1
+
+    def _close(self) -> None:
+        scene = self.scene
+        given = scene.duration is not None
+        total = self._planned_samples()
+        settle = round(scene.closure.settle_time / scene.control_period)
+        self._advance(total, idle_limit=total + 1 if given else max(settle, 1))
+
+    def _hold(self, criterion: SuccessCriterion) -> None:
+        period = self.scene.control_period
+        self.hold_from = self.recording.rows - 1
+        ramp = max(round(criterion.ramp_time / period), 1)
+        before = np.array(self.model.opt.gravity)
+        for sample in range(1, ramp + 1):
+            share = sample / ramp
+            self.model.opt.gravity[:] = before + share * (np.array(criterion.gravity) - before)
+            self._advance(1)
+        self._advance(round(criterion.hold_time / period))
+
+    def _advance(self, samples: int, idle_limit: int | None = None) -> None:
+        end = self.recording.rows + samples
+        limit = samples + self.state.idle + 1 if idle_limit is None else idle_limit
+        while self.recording.rows < end and not self.diverged:
+            changed = self._stepper.advance(min(CHUNK, end - self.recording.rows), limit)
+            if self._went_wrong():
+                self.diverged = True
+                self._forget_diverged_rows()
+                return
+            if changed:
+                self._log_events()
+            if self._progress is not None:
+                self._progress(self.now)
+            if self.state.idle >= limit:
+                return
+
+    def _went_wrong(self) -> bool:
+        fast = not np.all(np.abs(self.data.qvel) < LARGEST_SPEED)
+        return fast or has_diverged(self.data)
+
+    def _forget_diverged_rows(self) -> None:
+        recording = self.recording
+        with np.errstate(invalid="ignore"):
+            sane = np.isfinite(recording.qpos[: recording.rows]).all(axis=1)
+            sane &= np.isfinite(recording.force[: recording.rows]).all(axis=1)
+        bad = np.flatnonzero(~sane)
+        # the row before the first bad one was already on its way there
+        recording.cut(max(int(bad[0]) - 1, 1) if bad.size else recording.rows)
+
+    def _log_events(self) -> None:
+        points = contact_points(self.model, self.data)
+        for body, change in zip(self.built.bodies, self.state.changes, strict=True):
+            if change == 0:
+                continue
+            finger, phalanx = self._places.get(body, ("", ""))
+            state = merged([point for point in points if point.body == body])
+            for bit, kind in ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost")):
+                if change & bit:
+                    self.events.append(
+                        ContactEvent.model_validate(
+                            {"body": body, "finger": finger, "phalanx": phalanx, "kind": kind}
+                            | {"time_s": self.now}
+                            | _event_numbers(state)
+                        )
+                    )
+
+
+def _event_numbers(state: BodyContactState | None) -> dict[str, object]:
+    if state is None:
+        return {}
+    return {
+        "point_m": state.point,
+        "normal": state.normal,
+        "normal_force_N": state.normal_force,
+        "friction_force_N": state.friction_force,
+        "slip_speed_m_s": state.slip_speed,
+        "separation_m": state.separation,
+    }
+
+
+def _has_pair(model: mujoco.MjModel, name: str) -> bool:
+    return bool(mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_PAIR, name) >= 0)

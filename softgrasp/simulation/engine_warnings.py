@@ -1,0 +1,33 @@
+"""MuJoCo's own warnings: caught while a run lasts, and told with the result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import mujoco
+
+
+@contextmanager
+def caught_warnings() -> Iterator[Counter[str]]:
+    """Collect MuJoCo's warnings instead of letting them reach the terminal and MUJOCO_LOG.TXT."""
+    seen: Counter[str] = Counter()
+
+    def note(message: str) -> None:
+        # the time in the text would make every message different
+        seen[message.split(" Time = ")[0].strip().rstrip(".")] += 1
+
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(note)
+    try:
+        yield seen
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def has_diverged(data: mujoco.MjData) -> bool:
+    """Whether MuJoCo has met a position, velocity or acceleration that is not usable."""
+    kinds = mujoco.mjtWarning
+    bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
+    return any(data.warning[kind].number > 0 for kind in bad)

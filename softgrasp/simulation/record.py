@@ -1,0 +1,127 @@
+"""Results ⇄ documents: what stands in ``result.json``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from softgrasp._version import __version__
+from softgrasp.description.base import description_error
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import ResultError
+from softgrasp.formats.results import read_result, write_result
+from softgrasp.simulation.outcome import GraspStatus
+from softgrasp.simulation.result import (
+    TRAJECTORY_KEYS,
+    BodyContact,
+    ContactEvent,
+    ContactModel,
+    GraspResult,
+    HoldTest,
+    ObjectMotion,
+)
+
+SCHEMA_VERSION = 1
+
+
+def save_result(result: GraspResult, folder: str | Path) -> list[Path]:
+    """Write ``result.json`` and ``trajectory.npz`` into a folder and return their paths.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    return write_result(Path(folder), document(result), result.trajectory())
+
+
+def load_result(folder: str | Path) -> GraspResult:
+    """Read a result from its folder.
+
+    Raises:
+        ResultError: A file is missing, damaged, or of another version; the trajectory is not
+            the one that ``result.json`` belongs to.
+    """
+    folder = Path(folder)
+    found, arrays = read_result(folder)
+    if found["schema_version"] != SCHEMA_VERSION:
+        raise ResultError(
+            f"{folder}: expected schema_version {SCHEMA_VERSION}, found {found['schema_version']}"
+        )
+    missing = set(TRAJECTORY_KEYS) - set(arrays)
+    if missing:
+        raise ResultError(f"{folder}: trajectory.npz: missing arrays: {', '.join(sorted(missing))}")
+    try:
+        result = _from_document(found, arrays)
+    except KeyError as error:
+        raise ResultError(f"{folder}: result.json: expected a field {error}, found none") from None
+    except ValidationError as error:
+        raise ResultError(
+            f"{folder}: result.json: {description_error(error, GraspScene)}"
+        ) from error
+    if result.trajectory_sha256 != found["trajectory_sha256"]:
+        raise ResultError(
+            f"{folder}: expected a trajectory with hash {found['trajectory_sha256'][:12]}…, found "
+            f"{result.trajectory_sha256[:12]}…; the two files are not of one run"
+        )
+    return result
+
+
+def document(result: GraspResult) -> dict[str, Any]:
+    """A result as the content of ``result.json``; what was not computed is absent."""
+    values: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "softgrasp_version": __version__,
+        "backend": result.backend,
+        "scene": result.scene,
+        "status": result.status.name,
+        "message": result.message,
+        "held": result.held,
+        "success_criterion": result.success_criterion,
+        "simulated_time_s": result.simulated_time,
+        "wall_time_s": result.wall_time,
+        "contacts": result.contacts,
+        "events": result.events,
+        "object": result.object,
+        "objects": result.objects,
+        "joints": result.joints,
+        "contact_model": result.contact_model,
+        "quality": result.quality,
+        "hold": result.hold,
+        "warnings": result.warnings,
+        "trajectory_sha256": result.trajectory_sha256,
+    }
+    always = ("held",)
+    return {k: _plain(v) for k, v in values.items() if v is not None or k in always}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    return value
+
+
+def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult:
+    status = GraspStatus[found["status"]]
+    names = ("joint_names", "actuator_names", "contact_bodies")
+    series = {key: arrays[key] for key in TRAJECTORY_KEYS if key not in names}
+    return GraspResult(
+        scene=GraspScene.model_validate(found["scene"]),
+        backend=found["backend"],
+        status=status,
+        held=found["held"],
+        simulated_time=found["simulated_time_s"],
+        wall_time=found["wall_time_s"],
+        contacts=tuple(BodyContact.model_validate(part) for part in found["contacts"]),
+        events=tuple(ContactEvent.model_validate(part) for part in found["events"]),
+        objects=tuple(ObjectMotion.model_validate(part) for part in found["objects"]),
+        contact_model=ContactModel.model_validate(found["contact_model"]),
+        hold=HoldTest.model_validate(found["hold"]) if "hold" in found else None,
+        quality=found.get("quality"),
+        warnings=tuple(found["warnings"]),
+        advice=found["message"].removeprefix(status.value).removeprefix(": "),
+        **{name: tuple(arrays[name].tolist()) for name in names},
+        **series,
+    )

@@ -1,0 +1,214 @@
+"""The result of a run: what happened, in numbers and time series."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.description.base import Description, Vec3, Vec4
+from softgrasp.description.contact import Contact
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.success import SuccessCriterion
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.outcome import GraspStatus
+
+
+class ContactEvent(Description):
+    """A change of contact between a body of the hand and the object, at a control sample."""
+
+    time_s: float
+    body: str
+    finger: str
+    """Empty for the palm."""
+    phalanx: str
+    """Empty for the palm."""
+    kind: Literal["touching", "established", "lost"]
+    point_m: Vec3 | None = None
+    """Centre of pressure in the world; None where a lost contact has no point any more."""
+    normal: Vec3 | None = None
+    """Unit normal into the object."""
+    normal_force_N: float = 0.0
+    friction_force_N: float = 0.0
+    slip_speed_m_s: float = 0.0
+    separation_m: float | None = None
+    """Negative where the bodies overlap."""
+
+
+class BodyContact(Description):
+    """The contact history of one body of the hand; forces are those at the end."""
+
+    body: str
+    finger: str
+    phalanx: str
+    first_touch_s: float | None
+    established_s: tuple[float, ...]
+    lost_s: tuple[float, ...]
+    normal_force_N: float
+    friction_force_N: float
+    point_m: Vec3 | None
+    normal: Vec3 | None
+    slip_speed_m_s: float
+
+    @property
+    def in_contact(self) -> bool:
+        """Whether contact is established at the end."""
+        return len(self.established_s) > len(self.lost_s)
+
+
+class ObjectMotion(Description):
+    """Where an object started and where it ended, in the world."""
+
+    name: str
+    initial_position_m: Vec3
+    final_position_m: Vec3
+    initial_quat_wxyz: Vec4
+    final_quat_wxyz: Vec4
+    displacement_m: Vec3
+    rotation_rad: Vec3
+    """Turn since the start about (x, y, z) of intrinsic z-y-x."""
+
+
+class ContactModel(Description):
+    """Which contact was asked for, which one was set, and what was measured at the end."""
+
+    asked: Contact
+    used: Contact
+    """As asked, or softer where the time step could not honour it and that was allowed."""
+    measured_stiffness_N_m: dict[str, float]
+    """Normal force over penetration of each pair in contact at the end."""
+    integrator: str
+    timestep_s: float
+
+
+class HoldTest(Description):
+    """What the object did while gravity grew after the closure."""
+
+    drop_m: float
+    """Largest distance of its centre from where the ramp began."""
+    rotation_rad: float
+    """Largest turn since the ramp began."""
+    weight_N: float
+    start_s: float
+    creep_m_s: float
+    """Mean speed over the last quarter of the time under full load."""
+
+
+TRAJECTORY_KEYS = (
+    "time",
+    "joint_names",
+    "joint_position",
+    "actuator_names",
+    "joint_target",
+    "object_position",
+    "object_quat_wxyz",
+    "contact_bodies",
+    "normal_force",
+    "friction_force",
+    "in_contact",
+)
+"""Arrays of ``trajectory.npz``, one row a control period where they have a time axis."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GraspResult:
+    """A finished run. Arrays are write-locked; T control samples, nj joints, nb bodies."""
+
+    scene: GraspScene
+    backend: dict[str, str]
+    """``name`` and ``version`` of the engine."""
+    status: GraspStatus
+    held: bool | None
+    """Whether the object was held in the hold test; None where none was asked for."""
+    simulated_time: float
+    """[s]"""
+    wall_time: float
+    """[s]"""
+    contacts: tuple[BodyContact, ...]
+    events: tuple[ContactEvent, ...]
+    objects: tuple[ObjectMotion, ...]
+    contact_model: ContactModel
+    hold: HoldTest | None
+    quality: dict[str, float] | None = None
+    """Measures of the final grasp, where they were computed."""
+    warnings: tuple[str, ...]
+
+    time: Array
+    """(T,) [s]"""
+    joint_names: tuple[str, ...]
+    joint_position: Array
+    """(T, nj) [rad or m]"""
+    actuator_names: tuple[str, ...]
+    joint_target: Array
+    """(T, nu) [rad or m]"""
+    object_position: Array
+    """Centre of mass in the world, (T, 3) [m]."""
+    object_quat_wxyz: Array
+    """(T, 4)"""
+    contact_bodies: tuple[str, ...]
+    normal_force: Array
+    """Sum over the contacts of a body, (T, nb) [N]; of the physics step before each sample."""
+    friction_force: Array
+    """(T, nb) [N]"""
+    in_contact: NDArray[np.bool_]
+    """Established contact, (T, nb)."""
+    message: str = field(init=False)
+    """The status as a sentence, with what to change where the run diverged."""
+    trajectory_sha256: str = field(init=False)
+    advice: str = ""
+
+    def __post_init__(self) -> None:
+        sentence = self.status.value + (f": {self.advice}" if self.advice else "")
+        object.__setattr__(self, "message", sentence)
+        for array in self.trajectory().values():
+            array.flags.writeable = False
+        object.__setattr__(self, "trajectory_sha256", digest(self.trajectory()))
+
+    @property
+    def joints(self) -> dict[str, float]:
+        """Final joint variables [rad or m]."""
+        return dict(zip(self.joint_names, self.joint_position[-1].tolist(), strict=True))
+
+    @property
+    def object(self) -> ObjectMotion:
+        """The motion of the first object."""
+        return self.objects[0]
+
+    @property
+    def success_criterion(self) -> SuccessCriterion | None:
+        """What ``held`` means in this run."""
+        return self.scene.success
+
+    def trajectory(self) -> dict[str, NDArray[Any]]:
+        """The arrays of ``trajectory.npz`` by name."""
+        return {name: np.asarray(getattr(self, name)) for name in TRAJECTORY_KEYS}
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write ``result.json`` and ``trajectory.npz`` into a folder; see ``save_result``."""
+        from softgrasp.simulation.record import save_result
+
+        return save_result(self, folder)
+
+    def contact_of(self, body: str) -> BodyContact:
+        """The contact history of one body.
+
+        Raises:
+            KeyError: No body of that name can touch.
+        """
+        return {contact.body: contact for contact in self.contacts}[body]
+
+
+def digest(arrays: dict[str, NDArray[Any]]) -> str:
+    """SHA-256 over names, types, shapes and bytes of arrays, in the order given."""
+    sha = hashlib.sha256()
+    for name, array in arrays.items():
+        little = np.ascontiguousarray(array)
+        sha.update(f"{name} {little.dtype.str} {little.shape}\n".encode())
+        sha.update(little.tobytes())
+    return sha.hexdigest()
+
+

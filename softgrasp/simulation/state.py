@@ -1,0 +1,136 @@
+"""What the closed loop carries from one control sample to the next, and what it records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.build import names
+from softgrasp.build.scene import BuiltScene
+from softgrasp.build.sensors import contact_layout
+from softgrasp.description.scene import GraspScene
+from softgrasp.mechanics.transforms import Array
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ClosureLayout:
+    """Which joint moves which body, where everything stands in MuJoCo's arrays; constant."""
+
+    threshold: float
+    samples: int
+    increments: Array
+    lower: Array
+    upper: Array
+    body_of_joint: Integers
+    last_of_finger: Integers
+    qpos_of_joint: Integers
+    dof_of_joint: Integers
+    force_sum: Array
+    first_force: int
+    substeps: int
+    timestep: float
+    control_period: float
+    prescribed: bool
+
+
+def closure_layout(scene: GraspScene, built: BuiltScene) -> ClosureLayout:
+    """Everything the loop needs to know of a compiled scene."""
+    model, hand = built.model, scene.hand
+    joints = [model.joint(name) for name in names.joint_names(hand)]
+    body_of_joint = np.full(len(joints), -1)
+    for body, _, _, joint in names.phalanges(hand):
+        body_of_joint[joint] = built.bodies.index(body)
+    last = np.zeros(len(joints), dtype=np.int64)
+    last[np.cumsum(hand.rows) - 1] = 1
+    first, _, force_sum = contact_layout(model, built.bodies)
+    limits = np.array([row.limits for row in hand.joints])
+    return ClosureLayout(
+        threshold=scene.closure.threshold,
+        samples=scene.closure.samples,
+        increments=np.array(scene.rates) * scene.control_period,
+        lower=limits[:, 0],
+        upper=limits[:, 1],
+        body_of_joint=body_of_joint,
+        last_of_finger=last,
+        qpos_of_joint=np.array([joint.qposadr[0] for joint in joints]),
+        dof_of_joint=np.array([joint.dofadr[0] for joint in joints]),
+        force_sum=force_sum,
+        first_force=first,
+        substeps=round(scene.control_period / model.opt.timestep),
+        timestep=float(model.opt.timestep),
+        control_period=scene.control_period,
+        prescribed=scene.actuation == "prescribed",
+    )
+
+
+@dataclass
+class Recording:
+    """One row a control sample; grows by doubling and is cut when it is read."""
+
+    time: Array
+    qpos: Array
+    control: Array
+    force: Array
+    """Contact sensors, raw (T, nb·slots·3) [N]."""
+    in_contact: NDArray[np.int8]
+    rows: int = 0
+
+    @classmethod
+    def empty(cls, model: mujoco.MjModel, bodies: int, width: int, rows: int) -> Recording:
+        """Room for a number of control samples."""
+        return cls(
+            time=np.zeros(rows),
+            qpos=np.zeros((rows, model.nq)),
+            control=np.zeros((rows, model.nu)),
+            force=np.zeros((rows, width)),
+            in_contact=np.zeros((rows, bodies), dtype=np.int8),
+        )
+
+    @property
+    def capacity(self) -> int:
+        """Rows that fit without growing."""
+        return len(self.time)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for more rows."""
+        while self.capacity < self.rows + rows:
+            for name in ("time", "qpos", "control", "force", "in_contact"):
+                old = getattr(self, name)
+                setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
+
+    def cut(self, rows: int) -> None:
+        """Forget the rows behind the first ``rows``."""
+        self.rows = min(self.rows, rows)
+
+
+@dataclass
+class ClosureState:
+    """Counters and targets of a running closure."""
+
+    targets: list[float]
+    counts: list[int]
+    touched: list[int]
+    in_contact: list[int]
+    changes: list[int]
+    idle: int = 0
+    """Control samples since a target last moved."""
+    previous: list[float] = field(default_factory=list)
+    """Targets one control sample ago: prescribed joints travel from there."""
+
+    @classmethod
+    def at_start(cls, start: tuple[float, ...], bodies: int) -> ClosureState:
+        """Nothing has been touched and all targets are where the joints are."""
+        zeros = [0] * bodies
+        return cls(
+            list(start),
+            zeros.copy(),
+            zeros.copy(),
+            zeros.copy(),
+            zeros.copy(),
+            previous=list(start),
+        )

@@ -1,0 +1,17 @@
+"""The only place with numbers that are not SI: units of files and of the command line."""
+
+from __future__ import annotations
+
+import math
+
+LENGTH_UNITS: dict[str, float] = {
+    "m": 1.0,
+    "dm": 1e-1,
+    "cm": 1e-2,
+    "mm": 1e-3,
+    "in": 0.0254,
+}
+"""Metres in one unit of length."""
+
+ANGLE_UNITS: dict[str, float] = {"rad": 1.0, "deg": math.pi / 180.0}
+"""Radians in one unit of angle."""
