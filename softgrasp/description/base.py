@@ -111,10 +111,10 @@ def _tag_of(model: type[BaseModel]) -> str | None:
 def _sentence(problem: dict[str, Any]) -> str:
     kind, found, context = problem["type"], problem["input"], problem.get("ctx", {})
     limits = {
-        "greater_than": "above {gt}",
-        "greater_than_equal": "at least {ge}",
-        "less_than": "below {lt}",
-        "less_than_equal": "at most {le}",
+        "greater_than": "above {gt:g}",
+        "greater_than_equal": "at least {ge:g}",
+        "less_than": "below {lt:g}",
+        "less_than_equal": "at most {le:g}",
     }
     if kind in limits:
         return f"expected a number {limits[kind].format(**context)}, found {found!r}"

@@ -23,8 +23,11 @@ class Solver(Description):
 
     integrator: Literal["discrete", "implicitfast", "euler"] = "discrete"
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
-    impratio: Positive = 1e5
+    impratio: Positive = 1e6
     """Stiffness of friction over that of the normal direction [–]; creep falls as 1/impratio."""
+    friction_damping: Annotated[float, Field(gt=0, le=1)] = 0.1
+    """Damping along the surface over that of the normal direction [–]. MuJoCo lifts what slides
+    in proportion to it; much less of it lets heavy objects creep (decision 0006)."""
     contact_dimension: Literal[1, 3, 4, 6] = 4
     """1 frictionless, 3 sliding, 4 with torsion, 6 with rolling friction."""
     impedance: Annotated[float, Field(gt=0, lt=1)] = 0.5

@@ -35,7 +35,7 @@ def read_hand(path: Path) -> Hand:
 def hand_from(data: dict[str, Tree]) -> Hand:
     """Make a hand of a YAML tree.
 
-    ``units``, ``convention`` and ``defaults`` (fields of every phalanx) stand at the top; a base
+    ``units``, ``convention`` and ``defaults`` (fields of every phalanx) stand at the top; a pose
     is a (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``.
 
     Raises:
@@ -44,15 +44,17 @@ def hand_from(data: dict[str, Tree]) -> Hand:
     data, length, angle = take_units(data)
     tree = _with_defaults(data)
     for index, finger in enumerate(_dicts(tree.get("fingers"))):
+        place: tuple[int | str, ...] = ("fingers", index)
+        name = f"finger '{finger.get('name', index)}'"
         _joints_to_si(finger, length, angle)
-        if "base" in finger:
-            place: tuple[int | str, ...] = ("fingers", index, "base")
-            name = f"finger '{finger.get('name', index)}'"
-            finger["base"] = _pose_tree(finger["base"], length, angle, place, name)
+        _pose_to_si(finger, "base", length, angle, place, name)
+        for row_index, row in enumerate(_dicts(finger.get("phalanges"))):
+            row_place = (*place, "phalanges", row_index)
+            _pose_to_si(row, "shape_pose", length, angle, row_place, name)
     _grasps_to_si(tree, length, angle)
-    if isinstance(palm := tree.get("palm"), dict) and "pose" in palm:
-        palm["pose"] = _pose_tree(palm["pose"], length, angle, ("palm", "pose"), "palm")
-    done = ("base", "limits", "start", "rates", "pose")
+    if isinstance(palm := tree.get("palm"), dict):
+        _pose_to_si(palm, "pose", length, angle, ("palm",), "palm")
+    done = ("base", "limits", "start", "rates", "pose", "shape_pose")
     return Hand(**_converted(tree, length, angle, done))
 
 
@@ -134,6 +136,18 @@ def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
                 preset[key] = [scaled(number, unit) for number, unit in pairs]
             elif value is not None:
                 preset[key] = scaled(value, units[0] if units else angle)
+
+
+def _pose_to_si(
+    owner: dict[str, Tree],
+    key: str,
+    length: float,
+    angle: float,
+    place: tuple[int | str, ...],
+    name: str,
+) -> None:
+    if key in owner:
+        owner[key] = _pose_tree(owner[key], length, angle, (*place, key), name)
 
 
 def _pose_tree(

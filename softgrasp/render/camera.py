@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from softgrasp.errors import DescriptionError
 from softgrasp.render import extents
 
 Array = npt.NDArray[np.float64]
@@ -43,7 +44,7 @@ class Camera:
     @property
     def position(self) -> Array:
         """World position of the camera [m], shape (3,)."""
-        return np.asarray(self.lookat) - self.distance * self.axes()[2]
+        return np.asarray(np.asarray(self.lookat) - self.distance * self.axes()[2])
 
     def project(self, points: npt.ArrayLike, width: int, height: int) -> Array:
         """Pixel coordinates and depth of world points.
@@ -116,13 +117,13 @@ def frame_points(
         A camera that looks at the middle of the points' depth range.
 
     Raises:
-        ValueError: No points, a point that is not finite, or a margin out of range.
+        DescriptionError: No points, a point that is not finite, or a margin out of range.
     """
     cloud = np.asarray(points, dtype=float).reshape(-1, 3)
     if not len(cloud) or not np.isfinite(cloud).all():
-        raise ValueError("points: expected finite world points of shape (n, 3), n >= 1")
+        raise DescriptionError("expected one or more finite points (n, 3)", field="points")
     if not 0.0 <= margin < 0.5:
-        raise ValueError(f"margin: expected 0 <= margin < 0.5, found {margin}")
+        raise DescriptionError(f"expected 0 <= margin < 0.5, found {margin}", field="margin")
     axes = _axes(azimuth_deg, elevation_deg)
     local = cloud @ axes.T
     half = (1.0 - 2.0 * margin) * tan(0.5 * radians(fovy_deg)) * np.array([aspect, 1.0])
@@ -143,13 +144,13 @@ def geom_corner_points(
     Args:
         model: The model.
         data: Its state, with ``mj_forward`` or ``mj_kinematics`` done.
-        geoms: Geom ids; all that a renderer shows when None. Planes and height fields have no
-            corners and are left out.
+        geoms: Geom ids; all that a renderer shows when None. Planes have no corners and are
+            left out.
 
     Returns:
         Points [m], shape (n, 3); empty when there is no such geom.
     """
-    chosen = extents.visible_geoms(model) if geoms is None else np.atleast_1d(geoms)
+    chosen = extents.solid_geoms(model) if geoms is None else np.atleast_1d(geoms)
     corners = [
         extents.local_points(model, int(geom)) @ data.geom_xmat[geom].reshape(3, 3).T
         + data.geom_xpos[geom]

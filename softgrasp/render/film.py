@@ -9,17 +9,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from softgrasp.errors import BackendUnavailable, ResultError
+from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
 from softgrasp.formats.atomic import atomic_path
 
 Image = npt.NDArray[np.uint8]
 
 # Constant rate factor 18 passes for visually lossless (x264's default is 23). The colour matrix
 # is named because players guess BT.601 or BT.709 from the size of an untagged film.
-_FFMPEG_OPTIONS = """
-    -crf 18 -preset fast -vf scale=out_color_matrix=bt709:out_range=tv
-    -colorspace bt709 -color_primaries bt709 -color_trc bt709 -movflags +faststart
-""".split()
+_FFMPEG_OPTIONS = (
+    *("-crf", "18", "-preset", "fast", "-vf", "scale=out_color_matrix=bt709:out_range=tv"),
+    *("-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"),
+    *("-movflags", "+faststart"),
+)
 _INDEX_WITHIN = 64  # bytes: an MP4 whose index was moved to the front names it here
 
 
@@ -59,7 +60,7 @@ def write_film(path: str | Path, frames: Iterable[Image], fps: int) -> Path:
 
 
 def _open_writer(path: Path, first: Image, fps: int) -> Generator[None, bytes, None]:
-    import imageio_ffmpeg
+    import imageio_ffmpeg  # type: ignore[import-untyped]
 
     size = (first.shape[1] // 2 * 2, first.shape[0] // 2 * 2)
     writer: Generator[None, bytes, None] = imageio_ffmpeg.write_frames(
@@ -115,10 +116,10 @@ def tile(images: Sequence[Image], columns: int, gap: int = 4) -> Image:
         One picture.
 
     Raises:
-        ValueError: No pictures, pictures of different sizes, or less than one column.
+        DescriptionError: No pictures, pictures of different sizes, or less than one column.
     """
     if not images or columns < 1 or len({image.shape for image in images}) != 1:
-        raise ValueError("tile: expected one or more pictures of one size and columns >= 1")
+        raise DescriptionError("expected pictures of one size and columns >= 1", field="tile")
     height, width = images[0].shape[:2]
     columns = min(columns, len(images))
     rows = -(-len(images) // columns)

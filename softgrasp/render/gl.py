@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import copy
 import importlib
 import os
 import subprocess
@@ -43,8 +42,10 @@ _OPENING_ERRORS = (ImportError, AttributeError, RuntimeError, OSError, mujoco.Fa
 def gl_available(kind: Kind) -> bool:
     """Whether a pixel can be drawn with this kind of OpenGL; asked once a process.
 
-    The pixel is drawn by another process, because a bad driver can end the one that loads it.
+    Another process draws it, because a bad driver can end the process that loads it.
     """
+    if not sys.platform.startswith("linux"):
+        return False
     probe = Path(__file__).with_name("probe.py")
     environment = {**os.environ, "MUJOCO_GL": "disabled"}
     try:
@@ -162,11 +163,12 @@ class GlRenderer:
         rays = camera.rays(columns + 0.5, rows + 0.5, width, height)
         image[empty] = np.rint(255.0 * self._sky.along(rays)).astype(np.uint8)
         quarters = image.reshape(height // 2, 2, width // 2, 2, 3)
-        return np.rint(quarters.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
+        mean = quarters.mean(axis=(1, 3), dtype=np.float32)
+        return np.asarray(np.rint(mean), dtype=np.uint8)
 
 
 def _prepared(model: mujoco.MjModel, width: int, height: int) -> mujoco.MjModel:
-    own = copy.copy(model)
+    own = extents.drawing_copy(model)
     own.vis.global_.offwidth, own.vis.global_.offheight = width, height
     own.vis.quality.shadowsize = SHADOW_PIXELS
     own.vis.quality.offsamples = SAMPLES if has_skybox(model) else 0
@@ -175,17 +177,21 @@ def _prepared(model: mujoco.MjModel, width: int, height: int) -> mujoco.MjModel:
     return own
 
 
+def _leave_to_close(context: object) -> None:  # noqa: ARG001
+    """Stands in for a context's ``__del__``."""
+
+
 def _open_context(model: mujoco.MjModel, kind: Kind) -> tuple[Any, Any]:
     try:
         base = importlib.import_module(f"mujoco.{kind}").GLContext
         # Freed by close() only: the base class frees once more when collected, at exit too late.
-        owned = type("OwnedContext", (base,), {"__del__": lambda self: None})
+        owned = type("OwnedContext", (base,), {"__del__": _leave_to_close})
         context = owned(model.vis.global_.offwidth, model.vis.global_.offheight)
         context.make_current()
         drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
     except _OPENING_ERRORS as error:
         raise BackendUnavailable(
-            f"renderer: expected OpenGL through {NAMES[kind]}, found: {error}; install it with: {CURE}"
+            f"{NAMES[kind]} works on this host but not in this process: {error}"
         ) from error
     mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, drawing)
     drawing.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value

@@ -13,12 +13,11 @@ import numpy.typing as npt
 
 from softgrasp.render import lighting
 from softgrasp.render.camera import Camera
-from softgrasp.render.extents import SHOWN_GROUPS, geom_colors
+from softgrasp.render.extents import geom_colors, plane_geoms
 from softgrasp.render.sky import Sky
 
 Floats = npt.NDArray[np.float64]
 Colors = npt.NDArray[np.float32]
-Type = mujoco.mjtGeom
 
 FADE_FROM, FADE_TO = 0.15, 0.70
 """Where planes begin and end to fade into the horizon, in parts of the horizon's distance."""
@@ -34,6 +33,7 @@ class Ground:
         shade: Part of the colour that stays in full shadow, shape (h, w).
         geom: Plane ids, -1 for sky, shape (h, w).
         depth: Depth of the plane [m], infinite for sky, shape (h, w).
+        planes: Ids of the planes.
     """
 
     rays: Floats
@@ -41,12 +41,7 @@ class Ground:
     shade: Colors
     geom: npt.NDArray[np.int32]
     depth: Floats
-
-
-def plane_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
-    """Ids of the planes that are shown."""
-    shown = (model.geom_group < SHOWN_GROUPS) & (geom_colors(model)[:, 3] > 0)
-    return np.flatnonzero(shown & (model.geom_type == Type.mjGEOM_PLANE))
+    planes: tuple[int, ...]
 
 
 def draw_ground(
@@ -72,18 +67,20 @@ def draw_ground(
     rays = camera.rays(columns, rows, width, height)
     color, shade = sky.along(rays), np.ones((height, width), dtype=np.float32)
     geom, nearest = np.full((height, width), -1, dtype=np.int32), np.full((height, width), np.inf)
-    for plane in plane_geoms(model):
-        local, depth = _meet(model, data, int(plane), camera.position, rays)
+    planes = tuple(int(plane) for plane in plane_geoms(model))
+    for plane in planes:
+        local, depth = _meet(model, data, plane, camera.position, rays)
         seen = depth < nearest
         nearest[seen], geom[seen] = depth[seen], plane
-        key = lighting.KEY * max(0.0, float(data.geom_xmat[plane].reshape(3, 3)[:, 2] @ toward_key))
+        facing = data.geom_xmat[plane].reshape(3, 3)[:, 2] @ toward_key
+        key = np.array(lighting.KEY, dtype=np.float32) * max(0.0, float(facing))
         rest = lighting.AMBIENT + 0.3 * lighting.CAMERA
-        lit = (key + rest) * _paint(model, int(plane), local)[seen]
+        lit = (key + rest) * _paint(model, plane, local)[seen]
         away = np.linalg.norm(rays, axis=-1)[seen] * depth[seen]
         fade = _fade(away / (lighting.HORIZON_DISTANCES * camera.distance))[:, None]
         color[seen] = (1.0 - fade) * lit + fade * sky.horizon
-        shade[seen] = 1.0 - (1.0 - fade[:, 0]) * key / (key + rest)
-    return Ground(rays, color, shade, geom, nearest)
+        shade[seen] = 1.0 - (1.0 - fade[:, 0]) * (key / (key + rest)).mean()
+    return Ground(rays, color, shade, geom, nearest, planes)
 
 
 def _meet(
@@ -129,10 +126,10 @@ def _quadrants(model: mujoco.MjModel, texture: int) -> tuple[Colors, Colors]:
     image = pixels.reshape(height, width, depth)[..., :3].astype(np.float32) / 255.0
     top, bottom = image[: height // 2], image[height // 2 :]
     quarters = [half[:, part] for half in (top, bottom) for part in _halves(width)]
-    colors = [quarter.reshape(-1, 3).mean(axis=0) for quarter in quarters]
-    if np.allclose(colors[0], colors[3], atol=0.02) and np.allclose(colors[1], colors[2], atol=0.02):
+    colors = [np.asarray(quarter.reshape(-1, 3).mean(axis=0)) for quarter in quarters]
+    if np.allclose(colors[:2], colors[:1:-1], atol=0.02):
         return colors[0], colors[1]
-    mean = np.mean(colors, axis=0, dtype=np.float32)
+    mean = np.asarray(np.mean(colors, axis=0), dtype=np.float32)
     return mean, mean
 
 
@@ -145,7 +142,7 @@ def _texture_period(model: mujoco.MjModel, plane: int, material: int) -> Floats:
     repeat = model.mat_texrepeat[material].astype(float)
     size = model.geom_size[plane, :2]
     if model.mat_texuniform[material] or not size.all():
-        return np.asarray(1.0 / repeat)
+        return np.asarray(2.0 / repeat)
     return np.asarray(2.0 * size / repeat)
 
 

@@ -10,15 +10,17 @@ Array = npt.NDArray[np.float64]
 
 KEY_DIRECTION = (0.35, 0.45, -1.0)
 """Where the key light of a model without lights shines to, in the world."""
-KEY, AMBIENT, CAMERA = 0.55, 0.42, 0.20
-"""Parts of white that the key light, the surroundings and the camera's own light give."""
+KEY = (0.55, 0.545, 0.53)
+"""Colour of the key light, a little warm."""
+AMBIENT, CAMERA = 0.42, 0.20
+"""Parts of white that the surroundings and the camera's own light give."""
 HORIZON_DISTANCES = 12.0
 """The floor has faded into the sky at this many camera distances."""
 
 
 def key_direction(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     """Unit vector along the first directional light that casts shadows, or along our own."""
-    kind = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
+    kind = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
     lights = np.flatnonzero(
         (model.light_type == kind) & model.light_castshadow.astype(bool) & (model.light_active > 0)
     )
@@ -32,7 +34,8 @@ def complete_headlight(model: mujoco.MjModel) -> None:
         return
     headlight = model.vis.headlight
     headlight.active = 1
-    headlight.ambient, headlight.diffuse, headlight.specular = [AMBIENT] * 3, [CAMERA] * 3, [0.0] * 3
+    headlight.ambient, headlight.diffuse = [AMBIENT] * 3, [CAMERA] * 3
+    headlight.specular = [0.0] * 3
 
 
 def aim_lights(scene: mujoco.MjvScene, center: Array, reach: float) -> None:
@@ -60,5 +63,5 @@ def _add_key(scene: mujoco.MjvScene) -> None:
     light.type = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
     light.dir = np.array(KEY_DIRECTION) / np.linalg.norm(KEY_DIRECTION)
     light.attenuation = (1.0, 0.0, 0.0)
-    light.ambient, light.diffuse, light.specular = [0.0] * 3, [KEY] * 3, [0.25] * 3
+    light.ambient, light.diffuse, light.specular = [0.0] * 3, KEY, [0.25] * 3
     scene.nlight += 1

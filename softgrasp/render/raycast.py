@@ -1,9 +1,8 @@
-"""Draws without OpenGL: rays cast by MuJoCo, shaded by numpy."""
+"""Draws without OpenGL: rays cast by MuJoCo, shaded with numpy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 
 import mujoco
@@ -12,38 +11,15 @@ import numpy.typing as npt
 
 from softgrasp.render import extents, lighting
 from softgrasp.render.camera import Camera
-from softgrasp.render.ground import Ground, draw_ground, plane_geoms
+from softgrasp.render.frame import Frame
+from softgrasp.render.ground import Ground, draw_ground
 from softgrasp.render.marks import Mark, Rgba
+from softgrasp.render.normals import smooth_mesh
 from softgrasp.render.overlay import draw_marks
-from softgrasp.render.rays import Bools, Caster, Floats, cover
-from softgrasp.render.shadows import Lamp, shadow_cover, visible_share
 from softgrasp.render.sky import sky_of
+from softgrasp.render.stage import Stage
 
 Image = npt.NDArray[np.uint8]
-Colors = npt.NDArray[np.float32]
-Indices = npt.NDArray[np.intp]
-
-_FROM_ABOVE = np.array([1.10, 1.13, 1.18], dtype=np.float32)
-_FROM_BELOW = np.array([0.80, 0.77, 0.74], dtype=np.float32)
-_GLOSS, _GLOSS_EXPONENT = 0.16, 40
-_CREASE = 0.9
-"""Neighbours whose normals have a smaller cosine are drawn with more rays."""
-_MORE_RAYS = ((-0.35, 0.15), (0.15, 0.35), (0.25, -0.30))
-
-
-@dataclass
-class _Samples:
-    """Points of bodies seen in the picture: flat pixel, geom, world point and normal."""
-
-    pixel: Indices
-    geom: npt.NDArray[np.int32]
-    point: Floats
-    normal: Floats
-
-    def where(self, chosen: Bools) -> _Samples:
-        return _Samples(
-            self.pixel[chosen], self.geom[chosen], self.point[chosen], self.normal[chosen]
-        )
 
 
 class RayRenderer:
@@ -63,10 +39,10 @@ class RayRenderer:
 
     def __init__(self, model: mujoco.MjModel, width: int, height: int, note: str) -> None:
         self.note = note
-        self._model, self._size = model, (width, height)
+        self._model, self._size = extents.drawing_copy(model), (width, height)
         self._sky = sky_of(model)
-        self._planes = plane_geoms(model)
-        self._bodies = extents.solid_geoms(model)
+        self._planes = extents.plane_geoms(model)
+        self._meshes = {mesh: smooth_mesh(model, mesh) for mesh in range(model.nmesh)}
         self._ground: tuple[bytes, Camera, Ground] | None = None
 
     def __enter__(self) -> RayRenderer:
@@ -95,50 +71,16 @@ class RayRenderer:
         palette = extents.geom_colors(self._model)[:, :3]
         for geom, rgba in (colors or {}).items():
             palette[geom] = rgba[:3]
-        frame = _Frame(self._model, data, camera, self._ground_of(data, camera), self._bodies, palette)
-        image = frame.draw()
+        stage = Stage(self._model, data, camera, palette, self._meshes)
+        image = Frame(stage, self._ground_of(data, camera)).draw()
         draw_marks(image, camera, marks)
         return image
 
     def _ground_of(self, data: mujoco.MjData, camera: Camera) -> Ground:
         toward = -lighting.key_direction(self._model, data)
-        planes = [data.geom_xpos[self._planes], data.geom_xmat[self._planes], toward]
-        key = b"".join(part.tobytes() for part in planes)
+        parts = (data.geom_xpos[self._planes], data.geom_xmat[self._planes], toward)
+        key = b"".join(part.tobytes() for part in parts)
         if self._ground is None or self._ground[:2] != (key, camera):
             ground = draw_ground(self._model, data, camera, self._sky, toward, self._size)
             self._ground = key, camera, ground
         return self._ground[2]
-
-
-class _Frame:
-    """One picture in the making."""
-
-    def __init__(
-        self,
-        model: mujoco.MjModel,
-        data: mujoco.MjData,
-        camera: Camera,
-        ground: Ground,
-        bodies: Indices,
-        palette: Colors,
-    ) -> None:
-        self._camera, self._ground, self._palette = camera, ground, palette
-        self._caster = Caster(model, data)
-        self._eye = camera.position
-        self._height, self._width = ground.geom.shape
-        self._boxes = extents.box_corners(model, data, bodies)
-        center, reach = extents.bounding_ball(model, data)
-        self._lamp = Lamp(-lighting.key_direction(model, data), center, reach)
-        self._planes = [(data.geom_xpos[k], data.geom_xmat[k].reshape(3, 3)[:, 2]) for k in plane_geoms(model)]
-
-    def draw(self) -> Image:
-        samples = self._bodies_seen()
-        geom = self._ground.geom.copy()
-        geom.flat[samples.pixel] = samples.geom
-        light = self._light(samples, geom)
-        ground = self._shaded_ground(light, geom)
-        color = ground.copy()
-        color[samples.pixel] = self._shaded(samples, light)
-        self._smooth_edges(color, ground, samples, geom, light)
-        bytes_ = np.rint(255.0 * color.clip(0.0, 1.0)).astype(np.uint8)
-        return bytes_.reshape(self._height, self._width, 3)

@@ -13,7 +13,7 @@ from softgrasp.render.extents import SHOWN_GROUPS
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-FAR = 1e6
+FAR = 1e9
 _SIDES = 8
 _ANGLES = np.pi * np.arange(_SIDES) / _SIDES
 _NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
@@ -50,7 +50,7 @@ class Caster:
         """First hits of rays from one origin (3,) along vectors (n, 3)."""
         count = len(vectors)
         normal = np.empty((count, 3))
-        geom, distance = self._cast(origin, vectors, normal, FAR)
+        geom, distance = self._cast(origin, vectors, normal)
         return Hits(geom, distance, normal)
 
     def blocked(self, origin: Floats, targets: Floats, slack: float) -> Bools:
@@ -61,11 +61,11 @@ class Caster:
             targets: Where they end [m].
             slack: Part of the way before the target that does not count.
         """
-        geom, _ = self._cast(origin, targets - origin, None, 1.0 - slack)
-        return np.asarray(geom >= 0)
+        geom, distance = self._cast(origin, targets - origin, None)
+        return np.asarray((geom >= 0) & (distance < 1.0 - slack))
 
     def _cast(
-        self, origin: Floats, vectors: Floats, normal: Floats | None, cutoff: float
+        self, origin: Floats, vectors: Floats, normal: Floats | None
     ) -> tuple[npt.NDArray[np.int32], Floats]:
         count = len(vectors)
         geom, distance = np.full(count, -1, dtype=np.int32), np.full(count, -1.0)
@@ -82,7 +82,7 @@ class Caster:
                 distance,
                 None if normal is None else normal.reshape(-1),
                 count,
-                cutoff,
+                FAR,
             )
         return geom, distance
 
@@ -116,3 +116,15 @@ def cover(corners: Floats, shape: tuple[int, int]) -> Bools:
             inside &= (value <= highest[hull, side]) & (value >= lowest[hull, side])
         mask[top:bottom, left:right] |= inside
     return mask
+
+
+def window(mask: Bools, margin: int) -> tuple[slice, slice]:
+    """The rows and columns that hold a mask and a margin around it; empty for an empty mask."""
+    lines = [np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0)]
+    rows, columns = (
+        slice(max(line[0] - margin, 0), min(line[-1] + margin + 1, count))
+        if len(line)
+        else slice(0, 0)
+        for line, count in zip(lines, mask.shape, strict=True)
+    )
+    return rows, columns

@@ -1,2 +1,110 @@
-class Renderer: ...
-def open_renderer(): ...
+"""One way to draw, whatever the host has: OpenGL where it works, the ray caster elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Protocol, Self, get_args
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp.errors import BackendUnavailable, DescriptionError, did_you_mean
+from softgrasp.render import gl
+from softgrasp.render.camera import Camera
+from softgrasp.render.marks import Mark, Rgba
+from softgrasp.render.raycast import RayRenderer
+
+CHOICES = ("auto", "gl", "raycast")
+Image = npt.NDArray[np.uint8]
+
+_RAY_CASTER = "drawn by the built-in ray caster"
+
+
+class Renderer(Protocol):
+    """Draws one model; a context manager that frees what it holds.
+
+    The model's colours and shapes are those it had when the renderer was opened.
+    """
+
+    name: str
+    note: str
+
+    def draw(
+        self,
+        data: mujoco.MjData,
+        camera: Camera,
+        marks: Sequence[Mark] = (),
+        colors: Mapping[int, Rgba] | None = None,
+    ) -> Image:
+        """Draw a state of the model.
+
+        Args:
+            data: The state, with ``mj_forward`` or ``mj_kinematics`` and ``mj_camlight`` done.
+            camera: Where the picture is taken from.
+            marks: Drawn over all bodies.
+            colors: Colours of geoms by id, for this picture only.
+
+        Returns:
+            The picture, shape (height, width, 3), row 0 at the top.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free what the renderer holds; closing twice does nothing."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
+def open_renderer(
+    model: mujoco.MjModel, width: int = 640, height: int = 480, renderer: str = "auto"
+) -> Renderer:
+    """Open a renderer for a model.
+
+    Args:
+        model: The model; it is not changed. Geoms of groups 0, 1 and 2 are shown.
+        width: Picture width in pixels.
+        height: Picture height in pixels.
+        renderer: ``auto`` takes EGL, else OSMesa, else the ray caster; ``gl`` takes EGL or
+            OSMesa; ``raycast`` takes the ray caster, which needs no OpenGL.
+
+    Returns:
+        A context manager; its ``note`` says in one line which renderer draws.
+
+    Raises:
+        BackendUnavailable: ``gl`` was asked for and does not work.
+        DescriptionError: No such renderer, or a picture without pixels.
+    """
+    if renderer not in CHOICES:
+        hint = did_you_mean(renderer, CHOICES)
+        raise DescriptionError(f"expected a renderer, found '{renderer}'; {hint}", field="renderer")
+    if width < 1 or height < 1:
+        raise DescriptionError(f"expected a size in pixels, found {width} x {height}", field="size")
+    if renderer == "raycast":
+        return RayRenderer(model, width, height, f"{_RAY_CASTER}, as asked")
+    reason = ""
+    for kind in get_args(gl.Kind):
+        if gl.gl_available(kind):
+            try:
+                return gl.GlRenderer(model, width, height, kind)
+            except BackendUnavailable as error:
+                reason = str(error)
+    if renderer == "gl":
+        raise BackendUnavailable(reason or f"renderer: expected OpenGL, {_no_gl()}")
+    return RayRenderer(model, width, height, f"{_RAY_CASTER}: {reason or _no_gl()}")
+
+
+def _no_gl() -> str:
+    if not sys.platform.startswith("linux"):
+        return "OpenGL without a screen is supported on Linux only"
+    return f"no OpenGL on this host; for the faster renderer: {gl.CURE}"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softgrasp.render.camera import Camera
-from softgrasp.render.rays import Bools, Caster, Floats, cover
+from softgrasp.render.rays import Bools, Caster, Floats, cover, window
 
 Ids = npt.NDArray[np.int32]
 Light = npt.NDArray[np.float32]
@@ -17,7 +17,7 @@ TILE = 4
 """The lamp's 4 x 4 points are dealt out over tiles of 4 x 4 coarse pixels."""
 LAMP_REACHES = 100.0
 """Distance of the lamp, in radii of the ball around the bodies."""
-LAMP_TANGENT = 0.05
+LAMP_TANGENT = 0.03
 """Half width over distance of the lamp: sets how soft shadows are (the sun's is 0.0047)."""
 SLACK_REACHES = 0.004
 """A blocker closer to a point than this, in radii of the ball, does not count."""
@@ -62,6 +62,7 @@ def shadow_cover(
     boxes: Floats,
     plane: tuple[Floats, Floats],
     size: tuple[int, int],
+    step: int,
 ) -> Bools:
     """Pixels where boxes may throw their shadow on a plane, never too few.
 
@@ -71,39 +72,40 @@ def shadow_cover(
         boxes: Corners of boxes [m], shape (n, 8, 3).
         plane: A point of the plane [m] and its unit normal.
         size: Width and height of the picture.
+        step: Every how many pixels, down and across, an answer is wanted.
 
     Returns:
-        Boolean mask, shape (height, width).
+        Boolean mask for the pixels [::step, ::step].
     """
     width, height = size
     point, normal = plane
+    shape = -(-height // step), -(-width // step)
     if not len(boxes) or normal @ lamp.toward <= 0.0:
-        return np.zeros((height, width), dtype=bool)
+        return np.zeros(shape, dtype=bool)
     paths = boxes[:, :, None] - lamp.corners()
     rest = (point - boxes) @ normal / (paths @ normal).min(axis=-1)
     # The corner of a body below the plane throws no shadow: it stays where it is.
     thrown = boxes[:, :, None] + np.maximum(rest, 0.0)[..., None, None] * paths
-    pixels = camera.project(thrown.reshape(-1, 3), width, height)
-    return cover(pixels[:, :2].reshape(len(boxes), -1, 2), (height, width))
+    pixels = camera.project(thrown.reshape(-1, 3), width, height)[:, :2]
+    cells = (pixels - 0.5) / step + 0.5
+    return cover(cells.reshape(len(boxes), -1, 2), shape)
 
 
-def visible_share(
-    caster: Caster, lamp: Lamp, geom: Ids, points: Floats, asked: Bools
-) -> Light:
+def visible_share(caster: Caster, lamp: Lamp, surface: Ids, points: Floats, asked: Bools) -> Light:
     """Share of the lamp that is seen from a grid of points.
 
     Args:
         caster: Casts the rays.
         lamp: The light.
-        geom: What each point lies on, shape (rows, columns); -1 for nothing.
+        surface: Number of the surface that each point lies on, shape (rows, columns).
         points: World points [m], shape (rows, columns, 3).
         asked: Where a blocker is possible; elsewhere the share is 1.
 
     Returns:
         Shares from 0 to 1, shape (rows, columns), smoothed over TILE x TILE neighbours that
-        lie on the same geom.
+        lie on the same surface.
     """
-    seen = np.ones(geom.shape, dtype=np.float32)
+    seen = np.ones(surface.shape, dtype=np.float32)
     slack = SLACK_REACHES / LAMP_REACHES
     for row, line in enumerate(lamp.points()):
         for column, origin in enumerate(line):
@@ -111,24 +113,26 @@ def visible_share(
             chosen = asked[part]
             blocked = caster.blocked(origin, points[part][chosen], slack)
             seen[part][chosen] = ~blocked
-    return _smoothed(seen, geom)
+    dim = window(seen < 1.0, margin=2 * TILE)
+    seen[dim] = _smoothed(seen[dim], surface[dim])
+    return seen
 
 
-def _smoothed(values: Light, geom: Ids) -> Light:
-    """Mean over TILE x TILE windows, along rows and then columns, of values on one geom."""
+def _smoothed(values: Light, surface: Ids) -> Light:
+    """Mean over TILE x TILE windows, along rows and then columns, of one surface."""
     total, weight = values, np.ones_like(values)
-    for axis in (0, 1):
-        total, weight = _summed(total, geom, axis), _summed(weight, geom, axis)
+    for axis in (0, 1, 0, 1):
+        total, weight = _summed(total, surface, axis), _summed(weight, surface, axis)
     return total / weight
 
 
-def _summed(values: Light, geom: Ids, axis: int) -> Light:
+def _summed(values: Light, surface: Ids, axis: int) -> Light:
     result = values.copy()
     for shift in range(-(TILE // 2), TILE - TILE // 2):
         if shift == 0:
             continue
         here, there = _overlap(axis, shift), _overlap(axis, -shift)
-        result[here] += values[there] * (geom[here] == geom[there])
+        result[here] += values[there] * (surface[here] == surface[there])
     return result
 
 

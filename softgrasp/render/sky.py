@@ -30,7 +30,7 @@ class Sky:
     @property
     def horizon(self) -> Colors:
         """Colour at elevation 0, shape (3,)."""
-        return self.at(np.zeros(1))[0]
+        return np.asarray(self.at(np.zeros(1))[0])
 
     def along(self, rays: npt.NDArray[np.floating]) -> Colors:
         """Colours in the directions of world vectors of shape (..., 3)."""
@@ -44,14 +44,14 @@ class Sky:
 
 def has_skybox(model: mujoco.MjModel) -> bool:
     """Whether the model brings its own sky."""
-    return bool((model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX).any())
+    return bool((model.tex_type == int(mujoco.mjtTexture.mjTEXTURE_SKYBOX)).any())
 
 
 def sky_of(model: mujoco.MjModel) -> Sky:
     """The model's sky, read along one meridian of its skybox texture, or a pale default."""
     if not has_skybox(model):
         return Sky(np.array(_DEFAULT_ELEVATION), np.array(_DEFAULT_COLOR, dtype=np.float32))
-    texture = int(np.argmax(model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX))
+    texture = int(np.argmax(model.tex_type == int(mujoco.mjtTexture.mjTEXTURE_SKYBOX)))
     width, depth = int(model.tex_width[texture]), int(model.tex_nchannel[texture])
     first = int(model.tex_adr[texture])
     faces = model.tex_data[first : first + 6 * width * width * depth]

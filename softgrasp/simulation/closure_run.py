@@ -21,7 +21,7 @@ from softgrasp.simulation.laws import ESTABLISHED, LOST, TOUCHING
 from softgrasp.simulation.native import NativeStepper, native_pays
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
-from softgrasp.simulation.stepper import PlainStepper
+from softgrasp.simulation.stepper import PlainStepper, Stepper
 
 CHUNK = 256
 """Control samples between two looks at the engine's warnings."""
@@ -34,11 +34,17 @@ Progress = Callable[[float], None]
 """Called with the simulated time [s]."""
 
 
+
 class ClosureRun:
     """A running grasp: its engine state, its controller and its log."""
 
     def __init__(
-        self, scene: GraspScene, built: BuiltScene, progress: Progress | None = None
+        self,
+        scene: GraspScene,
+        built: BuiltScene,
+        progress: Progress | None = None,
+        *,
+        stepper: type[Stepper] | None = None,
     ) -> None:
         """Put the scene into its start state.
 
@@ -46,6 +52,8 @@ class ClosureRun:
             scene: The scene.
             built: The same scene, built; its model is changed only by the friction law.
             progress: Called with the simulated time now and then.
+            stepper: How to run the closed loop; the faster one where it is not given. A scene
+                whose friction switches runs in the plain one.
         """
         self.scene, self.built = scene, built
         self.model = built.model
@@ -60,7 +68,7 @@ class ClosureRun:
         """Row at which the hold test began."""
         self._progress = progress
         self._places = {body: (f, p) for body, f, p, _ in names.phalanges(scene.hand)}
-        self._stepper = self._choose_stepper()
+        self._stepper = self._new_stepper(stepper)
 
     @property
     def recording(self) -> Recording:
@@ -75,9 +83,17 @@ class ClosureRun:
     def run(self) -> None:
         """Close the hand and, where the scene asks for it, hold against gravity."""
         with caught_warnings() as self.engine_warnings:
-            self._close()
+            self.close()
             if self.scene.success is not None and not self.diverged:
                 self._hold(self.scene.success)
+
+    def close(self) -> None:
+        """Close the hand; ``run`` does this and the hold test, and keeps the engine's warnings."""
+        scene = self.scene
+        given = scene.duration is not None
+        total = self._planned_samples()
+        settle = round(scene.closure.settle_time / scene.control_period)
+        self._advance(total, idle_limit=total + 1 if given else max(settle, 1))
 
     def longest_closure(self) -> float:
         """Time that the slowest joint needs from its start to its limit [s]."""
@@ -90,7 +106,7 @@ class ClosureRun:
         ]
         return max(travel, default=0.0)
 
-    def _choose_stepper(self) -> PlainStepper | NativeStepper:
+    def _new_stepper(self, kind: type[Stepper] | None) -> Stepper:
         rows = math.ceil(1.0 / self.scene.control_period)
         recording = Recording.empty(
             self.model, len(self.built.bodies), self.layout.force_sum.shape[1], rows
@@ -99,20 +115,14 @@ class ClosureRun:
             pairs = [pair for pair in object_pairs(self.model) if _has_pair(self.model, pair.name)]
             law = SlipFriction(self.model, self.data, pairs, self.built.contact)
             return PlainStepper(self.model, self.data, self.layout, self.state, recording, law)
-        kind = NativeStepper if native_pays(self._planned_samples()) else PlainStepper
+        if kind is None:
+            kind = NativeStepper if native_pays(self._planned_samples()) else PlainStepper
         return kind(self.model, self.data, self.layout, self.state, recording)
 
     def _planned_samples(self) -> int:
         """Most control samples that the closure takes."""
         duration = self.scene.duration or self.longest_closure() + GRACE
         return round(duration / self.scene.control_period) + 1
-
-    def _close(self) -> None:
-        scene = self.scene
-        given = scene.duration is not None
-        total = self._planned_samples()
-        settle = round(scene.closure.settle_time / scene.control_period)
-        self._advance(total, idle_limit=total + 1 if given else max(settle, 1))
 
     def _hold(self, criterion: SuccessCriterion) -> None:
         period = self.scene.control_period

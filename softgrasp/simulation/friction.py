@@ -36,23 +36,24 @@ class SlipFriction:
 
     def __call__(self) -> None:
         """Judge the slip of every contact in the step that has just been computed."""
-        slipping = self._slipping_pairs()
-        if slipping == self._slipping:
-            return
-        for pair in slipping - self._slipping:
-            self._model.pair_friction[pair, :2] = self._kinetic
-        for pair in self._slipping - slipping:
-            self._model.pair_friction[pair, :2] = self._static
-        self._slipping = slipping
-
-    def _slipping_pairs(self) -> set[int]:
         data = self._data
         if data.ncon == 0:
-            return set()
+            return
         contact = data.contact
         rows = contact.efc_address
         speeds = np.hypot(data.efc_vel[rows + 1], data.efc_vel[rows + 2])
-        fast = np.flatnonzero((speeds > self._critical) & (rows >= 0))
-        geoms = np.sort(contact.geom[fast], axis=1).tolist()
-        found = (self._pair_of.get((first, second)) for first, second in geoms)
-        return {pair for pair in found if pair is not None}
+        fast = (speeds > self._critical) & (rows >= 0)
+        slips: dict[int, bool] = {}
+        for geoms, slipping in zip(contact.geom.tolist(), fast.tolist(), strict=True):
+            pair = self._pair_of.get((min(geoms), max(geoms)))
+            if pair is not None:
+                slips[pair] = slips.get(pair, False) or slipping
+        self._set(slips)
+
+    def _set(self, slips: dict[int, bool]) -> None:
+        """A pair that has lost contact keeps its coefficient: it may only have hopped."""
+        for pair, slipping in slips.items():
+            if slipping != (pair in self._slipping):
+                coefficient = self._kinetic if slipping else self._static
+                self._model.pair_friction[pair, :2] = coefficient
+                self._slipping ^= {pair}

@@ -1,16 +1,19 @@
 """The laws of position-increment closure (paper 004, §2.2.3), blind to any engine.
 
-Plain loops over anything that can be indexed: Python lists in the plain loop, arrays in the
-compiled one. Both run this very source, so both take the same decisions.
+``debounce`` is a plain loop over anything that can be indexed: Python lists in the plain loop,
+arrays in the compiled one. Both run this very source, so both take the same decisions.
 """
 
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
 
+import numpy as np
+
+from softgrasp.mechanics.transforms import Array
+
 Counts = MutableSequence[int]
 Flags = MutableSequence[int]
-Numbers = MutableSequence[float]
 
 TOUCHING, ESTABLISHED, LOST = 1, 2, 4
 """Bits that say what became of a body's contact at one control sample."""
@@ -65,41 +68,52 @@ def debounce(
     return changed
 
 
-def advance_targets(
-    targets: Numbers,
-    increments: Sequence[float],
-    lower: Sequence[float],
-    upper: Sequence[float],
-    body_of_joint: Sequence[int],
-    last_of_finger: Sequence[int],
-    in_contact: Sequence[int],
-) -> bool:
-    """Let every joint grow by its increment unless its phalanx or a later one is in contact.
+def free_joints(
+    body_of_joint: Sequence[int], last_of_finger: Sequence[int], in_contact: Sequence[int]
+) -> list[bool]:
+    """Which joints may move: those whose phalanx and the later ones of its finger are clear.
 
     Args:
-        targets: Target of each joint [rad or m], finger by finger, (nj,); changed.
-        increments: Growth a control sample, (nj,); zero for an inactive joint.
-        lower: Lowest targets, (nj,).
-        upper: Highest targets, (nj,).
-        body_of_joint: Index of the body that each joint moves, −1 for a row without one, (nj,).
+        body_of_joint: Index of the body that each joint moves, −1 for a row without one, finger
+            by finger, (nj,).
         last_of_finger: 1 for the last joint of each finger, (nj,).
         in_contact: 1 where a body's contact is established, (nb,).
+    """
+    free = []
+    blocked = False
+    for body, last in zip(reversed(body_of_joint), reversed(last_of_finger), strict=True):
+        if last:
+            blocked = False
+        if body >= 0 and in_contact[body]:
+            blocked = True
+        free.append(not blocked)
+    return free[::-1]
+
+
+def planned_targets(
+    targets: Array,
+    increments: Array,
+    free: Sequence[bool],
+    limits: tuple[Array, Array],
+    samples: int,
+) -> Array:
+    """Targets of the coming control samples, as long as contact does not change.
+
+    Every free joint grows by its increment at each sample, up to its limit. The sums are taken
+    one after another, so that a plan made in two parts is the same bit for bit.
+
+    Args:
+        targets: Targets of the last sample [rad or m], (nj,).
+        increments: Growth a control sample, zero for an inactive joint, (nj,).
+        free: Which joints may move, (nj,).
+        limits: Lowest and highest targets, (nj,) each.
+        samples: Samples to plan.
 
     Returns:
-        Whether any target moved.
+        Shape (samples, nj) [rad or m].
     """
-    moved = False
-    blocked = 0
-    for back in range(len(targets)):
-        joint = len(targets) - 1 - back
-        if last_of_finger[joint] == 1:
-            blocked = 0
-        body = body_of_joint[joint]
-        if body >= 0 and in_contact[body] == 1:
-            blocked = 1
-        if blocked == 0 and increments[joint] != 0.0:
-            target = min(max(targets[joint] + increments[joint], lower[joint]), upper[joint])
-            if target != targets[joint]:
-                targets[joint] = target
-                moved = True
-    return moved
+    steps = np.where(free, increments, 0.0)
+    growth = np.vstack([targets, np.broadcast_to(steps, (samples, len(steps)))])
+    planned = np.add.accumulate(growth)[1:]
+    moving = steps != 0.0
+    return np.where(moving, np.clip(planned, *limits), targets)

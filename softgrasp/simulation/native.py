@@ -12,8 +12,9 @@ from importlib.util import find_spec
 import mujoco
 import numpy as np
 
+from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
-
+from softgrasp.simulation.stepper import Stepper
 
 WORTHWHILE = 20_000
 """Control samples from which loading the compiled loop costs less than it saves."""
@@ -31,8 +32,8 @@ def native_pays(samples: int) -> bool:
     return native_available() and (loaded or samples >= WORTHWHILE)
 
 
-class NativeStepper:
-    """Advances a closure sample by sample in machine code; decisions as in ``PlainStepper``."""
+class NativeStepper(Stepper):
+    """The loop in machine code; decisions as in ``PlainStepper``."""
 
     def __init__(
         self,
@@ -42,53 +43,33 @@ class NativeStepper:
         state: ClosureState,
         recording: Recording,
     ) -> None:
-        """Take over a model and its state; arguments as for ``PlainStepper``."""
-        from softgrasp.simulation.native_loop import run_samples
+        """Take over a model and its state; arguments as for ``Stepper``."""
+        from softgrasp.simulation.native_loop import run_stretch
 
-        self._run_samples = run_samples
-        self._alive = (model, data)  # the loop knows only their addresses
-        self._state, self.recording = state, recording
+        super().__init__(model, data, layout, state, recording)
+        self._run_stretch = run_stretch
         bodies = len(state.counts)
         slots = layout.force_sum.shape[1] // (3 * bodies)
-        self._layout = (
-            slots, layout.substeps, layout.first_force, layout.prescribed, layout.samples
-        )  # fmt: skip
         self._constants = (
-            layout.timestep, layout.control_period, layout.threshold,
-            layout.increments, layout.lower, layout.upper,
-            layout.body_of_joint, layout.last_of_finger,
-            layout.qpos_of_joint, layout.dof_of_joint,
+            slots, layout.substeps, layout.first_force, layout.prescribed, layout.samples,
+            layout.timestep, layout.threshold, layout.qpos_of_joint, layout.dof_of_joint,
         )  # fmt: skip
         self._engine = (data.qpos, data.qvel, data.ctrl, data.sensordata)
-        self._targets, self._previous = np.array(state.targets), np.array(state.previous)
+        self._previous = state.targets.copy()
         self._flags = np.zeros((4, bodies), dtype=np.int64)
-        self._progress = np.zeros(3, dtype=np.int64)
 
-    def advance(self, samples: int, idle_limit: int) -> bool:
-        """Run up to ``samples`` control samples; as ``PlainStepper.advance``."""
-        recording, (model, data) = self.recording, self._alive
-        recording.reserve(samples)
-        self._progress[0] = recording.rows
-        self._run_samples(
-            (model._address, data._address),
-            (samples, idle_limit),
-            self._layout,
+    def _stretch(self, plan: Array) -> int:
+        recording, state = self.recording, self._state
+        done: int = self._run_stretch(
+            (self._model._address, self._data._address),
+            plan,
             self._constants,
             self._engine,
-            (self._targets, self._previous, self._flags, self._progress),
-            (
-                recording.time, recording.qpos, recording.control,
-                recording.force, recording.in_contact,
-            ),
-        )  # fmt: skip
-        recording.rows = int(self._progress[0])
-        self._hand_back()
-        return bool(self._progress[2])
-
-    def _hand_back(self) -> None:
-        state = self._state
-        state.targets[:] = self._targets.tolist()
-        state.idle = int(self._progress[1])
+            (self._previous, self._flags),
+            (recording.qpos, recording.force),
+            recording.rows,
+        )
         state.counts[:], state.touched[:], state.in_contact[:], state.changes[:] = (
             self._flags.tolist()
         )
+        return done

@@ -32,7 +32,6 @@ def _bind_step() -> Any:
 
 step = _bind_step()
 debounce = njit(cache=True)(laws.debounce)
-advance_targets = njit(cache=True)(laws.advance_targets)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -45,61 +44,45 @@ def follow(previous, targets, substep, substeps, timestep, qpos, qvel, joints, d
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def run_samples(  # type: ignore[no-untyped-def]  # noqa: ANN201
-    addresses, limits, layout, constants, engine, memory, log
-):  # noqa: ANN001
-    """Run control samples until contact changes, targets rest, or the samples are used up.
+def run_stretch(addresses, plan, constants, engine, memory, log, first_row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Run the samples of a plan until contact changes; see ``Stepper._stretch``.
 
     Args:
         addresses: Of mjModel and mjData.
-        limits: (samples, idle samples).
-        layout: (slots, substeps, first force, prescribed, debounce samples).
-        constants: (timestep, period, threshold, increments, lower, upper, body of joint,
-            last of finger, qpos of joint, dof of joint).
+        plan: Targets, one row a sample.
+        constants: (slots, substeps, first force, prescribed, debounce samples, timestep,
+            threshold, qpos of joint, dof of joint).
         engine: (qpos, qvel, ctrl, sensordata).
-        memory: (targets, previous targets, flags (4, nb), progress (row, idle, changed)).
-        log: (time, qpos, control, force, in contact).
+        memory: (targets before the last ones, flags (4, nb)).
+        log: (qpos, force).
+        first_row: Row of the first sample in the log.
+
+    Returns:
+        Samples that were finished.
     """
     model, data = addresses
-    samples, idle_limit = limits
-    slots, substeps, first, prescribed, needed = layout
-    timestep, period, threshold, increments, lower, upper, body_of, last_of, joints, dofs = (
-        constants
-    )
+    slots, substeps, first, prescribed, needed, timestep, threshold, joints, dofs = constants
     qpos, qvel, ctrl, sensordata = engine
-    targets, previous, flags, progress = memory
-    log_time, log_qpos, log_ctrl, log_force, log_contact = log
+    previous, flags = memory
+    log_qpos, log_force = log
     bodies = flags.shape[1]
     forces = np.zeros(bodies)
-    row, idle = progress[0], progress[1]
-    progress[2] = 0
-    for _ in range(samples):
+    for index in range(len(plan)):
+        row = first_row + index
         if row > 0:
             for substep in range(substeps):
                 if prescribed:
-                    follow(
-                        previous, targets, substep, substeps, timestep, qpos, qvel, joints, dofs
-                    )
+                    follow(previous, ctrl, substep, substeps, timestep, qpos, qvel, joints, dofs)
                 step(model, data)
+            previous[:] = ctrl
         for body in range(bodies):
             total = 0.0
             for slot in range(slots):
                 total += sensordata[first + (body * slots + slot) * 3]
             forces[body] = total
-        changed = debounce(forces, threshold, needed, flags[0], flags[1], flags[2], flags[3])
-        previous[:] = targets
-        moved = advance_targets(targets, increments, lower, upper, body_of, last_of, flags[2])
-        idle = 0 if moved else idle + 1
-        if moved or row == 0:
-            ctrl[:] = targets
-        log_time[row] = row * period
-        log_qpos[row] = qpos
-        log_ctrl[row] = ctrl
         log_force[row] = sensordata[first : first + bodies * slots * 3]
-        log_contact[row] = flags[2]
-        row += 1
-        if changed:
-            progress[2] = 1
-        if changed or idle >= idle_limit:
-            break
-    progress[0], progress[1] = row, idle
+        if debounce(forces, threshold, needed, flags[0], flags[1], flags[2], flags[3]):
+            return index
+        ctrl[:] = plan[index]
+        log_qpos[row] = qpos
+    return len(plan)

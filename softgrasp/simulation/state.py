@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -112,25 +112,17 @@ class Recording:
 class ClosureState:
     """Counters and targets of a running closure."""
 
-    targets: list[float]
+    targets: Array
+    """Targets of the last sample [rad or m], (nj,)."""
     counts: list[int]
     touched: list[int]
     in_contact: list[int]
     changes: list[int]
     idle: int = 0
     """Control samples since a target last moved."""
-    previous: list[float] = field(default_factory=list)
-    """Targets one control sample ago: prescribed joints travel from there."""
 
     @classmethod
     def at_start(cls, start: tuple[float, ...], bodies: int) -> ClosureState:
         """Nothing has been touched and all targets are where the joints are."""
         zeros = [0] * bodies
-        return cls(
-            list(start),
-            zeros.copy(),
-            zeros.copy(),
-            zeros.copy(),
-            zeros.copy(),
-            previous=list(start),
-        )
+        return cls(np.array(start), zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy())

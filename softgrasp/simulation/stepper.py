@@ -1,24 +1,128 @@
-"""The closed loop of one grasp, in plain Python: step, sample, judge, command, record."""
+"""The closed loop of one grasp: step, sample, judge, command, record."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 
 import mujoco
 import numpy as np
 
-from softgrasp.simulation.laws import advance_targets, debounce
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.laws import debounce, free_joints, planned_targets
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
+
+PLANNED = 256
+"""Control samples whose targets are computed at once."""
 
 StepHook = Callable[[], None]
 
 
-class PlainStepper:
-    """Advances a closure sample by sample; needs nothing but MuJoCo.
+class Stepper(ABC):
+    """Advances a closure sample by sample.
 
     One sample is: step the physics from the sample before (not for the first), read the contact
-    forces that this step computed, judge them, move the targets, record a row.
+    forces that this step computed, judge them, move the targets, record a row. As long as contact
+    does not change the targets are known in advance, so that the loop itself is short.
     """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        layout: ClosureLayout,
+        state: ClosureState,
+        recording: Recording,
+    ) -> None:
+        """Take over a model and its state.
+
+        Args:
+            model: Compiled scene.
+            data: Its state, at the start.
+            layout: Constants of the loop.
+            state: Counters and targets; changed.
+            recording: Grows by one row a sample.
+        """
+        self._model, self._data = model, data
+        self._layout, self._state, self.recording = layout, state, recording
+        self._replan()
+
+    @abstractmethod
+    def _stretch(self, plan: Array) -> int:
+        """Run the samples of a plan, one row of targets each, until contact changes.
+
+        Returns:
+            How many were finished. Where contact has changed the next one is begun: its physics
+            is done and its forces are judged, but the joints wait for new targets.
+        """
+
+    def advance(self, samples: int, idle_limit: int) -> bool:
+        """Run up to ``samples`` control samples; True where it stopped because contact changed.
+
+        Stops early, too, when no target has moved for ``idle_limit`` samples.
+        """
+        self.recording.reserve(samples)
+        end = self.recording.rows + samples
+        while True:
+            room = min(end - self.recording.rows, self._samples_to_idle(idle_limit))
+            plan = self._plan[self._used :][:room]
+            before = self._state.in_contact.copy()
+            done = self._stretch(plan)
+            self._keep(plan[:done], before)
+            if done < len(plan):
+                self._replan()
+                self._command(self._plan[0])
+                self._keep(self._plan[:1], self._state.in_contact)
+                return True
+            if self.recording.rows == end or self._state.idle >= idle_limit:
+                return False
+            if self._used == len(self._plan):
+                self._replan()
+
+    def _replan(self) -> None:
+        """Plan the coming targets from the contacts as they are."""
+        layout, state = self._layout, self._state
+        free = free_joints(layout.body_of_joint, layout.last_of_finger, state.in_contact)
+        limits = (layout.lower, layout.upper)
+        self._plan = planned_targets(state.targets, layout.increments, free, limits, PLANNED)
+        before = np.vstack([state.targets, self._plan[:-1]])
+        self._used, self._moving = 0, int((self._plan != before).any(axis=1).sum())
+
+    def _samples_to_idle(self, idle_limit: int) -> int:
+        """Samples until no target will have moved for ``idle_limit`` ones, at least one."""
+        moving = self._moving - self._used
+        idle = idle_limit if moving > 0 else idle_limit - self._state.idle
+        return max(max(moving, 0) + idle, 1)
+
+    def _keep(self, targets: Array, in_contact: list[int]) -> None:
+        """Record samples that are finished: all but positions and forces, which it has already.
+
+        Args:
+            targets: The targets of these samples, (n, nj).
+            in_contact: The contacts that held during them, (nb,).
+        """
+        recording, state, count = self.recording, self._state, len(targets)
+        if count == 0:
+            return
+        rows = np.arange(recording.rows, recording.rows + count)
+        recording.time[rows] = rows * self._layout.control_period
+        recording.control[rows] = targets
+        recording.in_contact[rows] = in_contact
+        recording.rows += count
+        state.targets = targets[-1]
+        moved = min(max(self._moving - self._used, 0), count)
+        state.idle = count - moved if moved else state.idle + count
+        self._used += count
+
+    def _command(self, targets: Array) -> None:
+        """Give the joints their targets and record the row that ``_stretch`` has begun."""
+        self._data.ctrl[:] = targets
+        self.recording.qpos[self.recording.rows] = self._data.qpos
+
+
+class PlainStepper(Stepper):
+    """The loop in plain Python; needs nothing but MuJoCo."""
 
     def __init__(
         self,
@@ -29,7 +133,7 @@ class PlainStepper:
         recording: Recording,
         after_step: StepHook | None = None,
     ) -> None:
-        """Take over a model and its state.
+        """Take over a model and its state; arguments as for ``Stepper``.
 
         Args:
             model: Compiled scene.
@@ -39,92 +143,58 @@ class PlainStepper:
             recording: Grows by one row a sample.
             after_step: Called behind every physics step, such as a friction law.
         """
-        self._model, self._data = model, data
-        self._layout, self._state, self.recording = layout, state, recording
-        self._after_step = after_step
+        super().__init__(model, data, layout, state, recording)
         end = layout.first_force + layout.force_sum.shape[1]
         self._raw_forces = data.sensordata[layout.first_force : end]
         self._forces = np.zeros(layout.force_sum.shape[0])
-        self._lists = _Lists(layout)
-        self._one_by_one = layout.prescribed or after_step is not None
+        self._after_step = after_step
+        self._previous = state.targets
+        one_by_one = layout.prescribed or after_step is not None
+        whole = partial(mujoco.mj_step, model, data, layout.substeps)
+        self._step = self._step_one_by_one if one_by_one else whole
 
-    def advance(self, samples: int, idle_limit: int) -> bool:
-        """Run up to ``samples`` control samples; True where it stopped because contact changed.
+    def _stretch(self, plan: Array) -> int:
+        data, counts = self._data, self._state.counts
+        step, judge, control, position = self._step, self._judge, data.ctrl, data.qpos
+        first, log = self.recording.rows, self.recording.qpos
+        for index, targets in enumerate(plan):
+            row = first + index
+            if row:
+                step()
+            # without a contact, and none to lose, there is nothing to judge or to record
+            if (data.ncon or any(counts)) and judge(row):
+                return index
+            control[:] = targets
+            log[row] = position
+        return len(plan)
 
-        Stops early, too, when no target has moved for ``idle_limit`` samples.
-        """
-        state, lists = self._state, self._lists
-        self.recording.reserve(samples)
-        for _ in range(samples):
-            if self.recording.rows:
-                self._step()
-            np.dot(self._layout.force_sum, self._raw_forces, out=self._forces)
-            changed = debounce(
-                self._forces.tolist(),
-                lists.threshold,
-                lists.samples,
-                state.counts,
-                state.touched,
-                state.in_contact,
-                state.changes,
-            )
-            if self._layout.prescribed:
-                state.previous[:] = state.targets
-            moved = advance_targets(
-                state.targets,
-                lists.increments,
-                lists.lower,
-                lists.upper,
-                lists.body_of_joint,
-                lists.last_of_finger,
-                state.in_contact,
-            )
-            state.idle = 0 if moved else state.idle + 1
-            if moved or not self.recording.rows:
-                self._data.ctrl[:] = state.targets
-            self._record()
-            if changed:
-                return True
-            if state.idle >= idle_limit:
-                return False
-        return False
+    def _judge(self, row: int) -> bool:
+        """Record and judge the forces of the last step; True where contact has changed."""
+        state, layout = self._state, self._layout
+        self.recording.force[row] = self._raw_forces
+        np.dot(layout.force_sum, self._raw_forces, out=self._forces)
+        return debounce(
+            self._forces.tolist(),
+            layout.threshold,
+            layout.samples,
+            state.counts,
+            state.touched,
+            state.in_contact,
+            state.changes,
+        )
 
-    def _record(self) -> None:
-        recording, data, row = self.recording, self._data, self.recording.rows
-        recording.time[row] = row * self._layout.control_period
-        recording.qpos[row] = data.qpos
-        recording.control[row] = data.ctrl
-        recording.force[row] = self._raw_forces
-        recording.in_contact[row] = self._state.in_contact
-        recording.rows = row + 1
-
-    def _step(self) -> None:
-        if not self._one_by_one:
-            mujoco.mj_step(self._model, self._data, self._layout.substeps)
-            return
+    def _step_one_by_one(self) -> None:
         for substep in range(self._layout.substeps):
             if self._layout.prescribed:
                 self._follow(substep)
             mujoco.mj_step(self._model, self._data)
             if self._after_step is not None:
                 self._after_step()
+        self._previous = self._data.ctrl.copy()
 
     def _follow(self, substep: int) -> None:
         """Put prescribed joints on the straight line from one target to the next."""
-        layout, state = self._layout, self._state
-        start = np.array(state.previous)
-        way = np.array(state.targets) - start
-        self._data.qpos[layout.qpos_of_joint] = start + way * (substep / layout.substeps)
+        layout = self._layout
+        way = self._data.ctrl - self._previous
+        self._data.qpos[layout.qpos_of_joint] = self._previous + way * (substep / layout.substeps)
         self._data.qvel[layout.dof_of_joint] = way / (layout.substeps * layout.timestep)
-
-
-class _Lists:
-    """The layout's arrays as lists: the laws read single numbers, which lists give faster."""
-
-    def __init__(self, layout: ClosureLayout) -> None:
-        self.threshold, self.samples = layout.threshold, layout.samples
-        self.increments: list[float] = layout.increments.tolist()
-        self.lower: list[float] = layout.lower.tolist()
-        self.upper: list[float] = layout.upper.tolist()
-        self.body_of_joint: list[int] = layout.body_of_joint.tolist()
-        self.last_of_finger: list[int] = layout.last_of_finger.tolist()

@@ -1,0 +1,262 @@
+"""From a surface of triangles to a solid: closed, outward, with volume and inertia.
+
+A surface that is not closed or not consistently wound is mended where that can be done honestly,
+and every mending is reported as a sentence with its numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import trimesh
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.spatial import QhullError
+
+from softgrasp.errors import DescriptionError
+
+Array: TypeAlias = NDArray[np.float64]
+Faces: TypeAlias = NDArray[np.int64]
+
+FLAT = 1e-6
+"""A hull with less than this part of the cube of its extent is flat [–]."""
+LARGEST_CAP = 0.2
+"""Holes above this part of the whole surface are not closed; the convex hull stands in [–]."""
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A solid body of uniform density in the frame of its vertices."""
+
+    vertices: Array
+    """(n, 3)"""
+    faces: Faces
+    """(m, 3), outward by the right-hand rule."""
+    volume: float
+    center_of_mass: Array
+    """(3,)"""
+    inertia: Array
+    """(3, 3) about the centre of mass, for density 1."""
+    hull_volume: float
+    closed: bool
+    """The faces bound the volume; else volume and inertia are those of the convex hull."""
+    notes: tuple[str, ...] = ()
+    """What was mended or assumed."""
+
+
+@dataclass(frozen=True)
+class _Caps:
+    """What closes the holes of a surface."""
+
+    middles: Array
+    fans: Faces
+    fraction: float
+    note: str
+
+
+def make_solid(vertices: Array, faces: Faces) -> Solid:
+    """A solid from a surface; mends winding, direction and holes, and says so in its notes.
+
+    Holes are closed by a fan from the middle of their rim. Where the holes are large, or what
+    comes out has no volume or more than its convex hull, mass properties are the hull's.
+
+    Args:
+        vertices: (n, 3).
+        faces: (m, 3), indices of vertices.
+
+    Raises:
+        DescriptionError: The surface is flat.
+    """
+    origin = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
+    vertices = vertices - origin
+    hull = hull_of(vertices)
+    hull_volume = float(hull.volume)
+    faces, notes = _wound_alike(_distinct(faces))
+    caps = _caps(vertices, faces)
+    bounded = np.vstack([vertices, caps.middles]), np.vstack([faces, caps.fans])
+    outward, turned_note = _outward(*bounded)
+    volume = _volume(bounded[0], outward)
+    whole = caps.fraction <= LARGEST_CAP and 0 < volume <= hull_volume * (1 + 1e-6)
+    fallback = "" if whole else _fallback_note(volume, hull_volume, caps.fraction)
+    seen = (bounded[0], outward) if whole else (vertices, faces)
+    body = seen if whole else (np.asarray(hull.vertices), np.asarray(hull.faces))
+    properties = trimesh.triangles.mass_properties(body[0][body[1]])
+    return Solid(
+        vertices=seen[0] + origin,
+        faces=seen[1],
+        volume=float(properties.volume),
+        center_of_mass=np.asarray(properties.center_mass) + origin,
+        inertia=np.asarray(properties.inertia),
+        hull_volume=hull_volume,
+        closed=whole,
+        notes=tuple(note for note in (*notes, caps.note, turned_note, fallback) if note),
+    )
+
+
+def hull_of(vertices: Array) -> trimesh.Trimesh:
+    """The convex hull of points (n, 3), with the vertices of the hull only.
+
+    Raises:
+        DescriptionError: The points lie in a plane.
+    """
+    extents = np.ptp(vertices, axis=0)
+    try:
+        hull: trimesh.Trimesh | None = trimesh.convex.convex_hull(vertices)
+    except QhullError:
+        hull = None
+    if hull is None or hull.volume < FLAT * extents.max() ** 3:
+        sizes = " x ".join(f"{extent:.3g}" for extent in extents)
+        raise DescriptionError(f"expected a solid, found a flat mesh ({sizes} in its own unit)")
+    return hull
+
+
+def _distinct(faces: Faces) -> Faces:
+    """Faces with three different corners, each set of corners once."""
+    ordered = np.sort(faces, axis=1)
+    real = (ordered[:, 0] != ordered[:, 1]) & (ordered[:, 1] != ordered[:, 2])
+    _, first = np.unique(ordered[real], axis=0, return_index=True)
+    distinct: Faces = faces[real][np.sort(first)]
+    return distinct
+
+
+def _directed_edges(faces: Faces) -> Faces:
+    """(3 m, 2): the edges of face i are rows i, m + i and 2 m + i."""
+    return np.vstack([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+
+
+def _wound_alike(faces: Faces) -> tuple[Faces, tuple[str, ...]]:
+    """Turns the minority of faces, in each connected piece, that run against their neighbours."""
+    edges, count = _directed_edges(faces), len(faces)
+    _, index, times = np.unique(
+        np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(index.reshape(-1), kind="stable")
+    paired = order[np.repeat(times == 2, times)].reshape(-1, 2)
+    against = (edges[paired[:, 0]] == edges[paired[:, 1]]).all(axis=1)
+    if not against.any():
+        return faces, ()
+    first, second = (paired % count).T
+    # 1 where the neighbours agree, 2 where one of them has to turn: a stored 0 would be no edge.
+    weights = np.concatenate([against, against]).astype(np.int64) + 1
+    rows, columns = np.concatenate([first, second]), np.concatenate([second, first])
+    graph = coo_array((weights, (rows, columns)), shape=(count, count)).tocsr()
+    turn = _minority(graph, count)
+    faces = faces.copy()
+    faces[turn] = faces[turn][:, ::-1]
+    return faces, (f"the winding of {turn.sum()} of {count} faces ran against the others; turned",)
+
+
+def _minority(graph: csr_array, count: int) -> NDArray[np.bool_]:
+    """Which faces to turn, found along a spanning tree of each connected piece."""
+    turn = np.zeros(count, dtype=bool)
+    _, pieces = connected_components(graph, directed=False)
+    for piece in np.unique(pieces):
+        members = np.flatnonzero(pieces == piece)
+        order, parent = breadth_first_order(graph, members[0], directed=False)
+        for face in order[1:]:
+            turn[face] = turn[parent[face]] ^ (graph[parent[face], face] % 2 == 0)
+        if 2 * turn[members].sum() > len(members):
+            turn[members] = ~turn[members]
+    return turn
+
+
+def _caps(vertices: Array, faces: Faces) -> _Caps:
+    """Fans from the middle of every hole's rim that close the surface.
+
+    The rim is what is left of the directed edges when each has been paired with its reverse. It
+    is a closed chain whatever the faces are, so the fans close the surface exactly.
+    """
+    edges, count = _directed_edges(faces), len(vertices)
+    ones = np.ones(len(edges), dtype=np.int64)
+    used = coo_array((ones, (edges[:, 0], edges[:, 1])), shape=(count, count)).tocsr()
+    left = (used - used.T).tocoo()
+    times = np.maximum(left.data, 0)
+    start, end = np.repeat(left.coords[0], times), np.repeat(left.coords[1], times)
+    if not len(start):
+        return _Caps(np.empty((0, 3)), np.empty((0, 3), dtype=np.int64), 0.0, _crowded_note(used))
+    rim = coo_array((np.ones(len(start)), (start, end)), shape=(count, count))
+    labels = connected_components(rim, directed=False)[1][start]
+    names, hole = np.unique(labels, return_inverse=True)
+    middles = np.array([vertices[start[hole == k]].mean(axis=0) for k in range(len(names))])
+    fans = np.column_stack([end, start, count + hole])
+    cap = _area(np.vstack([vertices, middles]), fans)
+    fraction = cap / (cap + _area(vertices, faces))
+    holes = "1 hole" if len(names) == 1 else f"{len(names)} holes"
+    note = (
+        f"not watertight: {len(start)} edges belong to one face only; {holes} "
+        f"({_percent(fraction)} of the surface)"
+    )
+    closed = " closed by fans" if fraction <= LARGEST_CAP else ""
+    return _Caps(middles, fans, fraction, note + closed)
+
+
+def _crowded_note(used: csr_array) -> str:
+    crowded = int(((used + used.T).tocoo().data > 2).sum() // 2)
+    if not crowded:
+        return ""
+    return (
+        f"not watertight in the strict sense: {crowded} edges belong to more than two faces; the "
+        "surface is closed and mass properties are taken from it as it is"
+    )
+
+
+def _outward(vertices: Array, faces: Faces) -> tuple[Faces, str]:
+    """Turns a surface that is inside out, and separate pieces that are (cavities stay)."""
+    if _volume(vertices, faces) < 0:
+        return faces[:, ::-1], "the surface was inside out (negative volume); turned outward"
+    edges = _directed_edges(faces)
+    links = coo_array(
+        (np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(len(vertices), len(vertices))
+    )
+    pieces = connected_components(links, directed=False)[1][faces[:, 0]]
+    names = np.unique(pieces)
+    boxes = {name: _box(vertices[faces[pieces == name]]) for name in names}
+    wrong = [
+        name
+        for name in names
+        if _volume(vertices, faces[pieces == name]) < 0
+        and not any(_inside(boxes[name], boxes[other]) for other in names if other != name)
+    ]
+    if not wrong:
+        return faces, ""
+    turn = np.isin(pieces, wrong)
+    faces = np.where(turn[:, None], faces[:, ::-1], faces)
+    return faces, f"{len(wrong)} of {len(names)} separate pieces were inside out; turned outward"
+
+
+def _fallback_note(volume: float, hull_volume: float, cap_fraction: float) -> str:
+    if cap_fraction > LARGEST_CAP:
+        reason = f"holes above {_percent(LARGEST_CAP)} of the surface are too large to guess"
+    elif volume <= 0:
+        reason = "the closed surface has no volume"
+    else:
+        reason = (
+            f"the surface counts space twice ({volume / hull_volume:.2f} x the volume of its hull)"
+        )
+    return f"{reason}: mass properties and collision are those of the convex hull"
+
+
+def _box(points: Array) -> tuple[Array, Array]:
+    return points.min(axis=(0, 1)), points.max(axis=(0, 1))
+
+
+def _inside(inner: tuple[Array, Array], outer: tuple[Array, Array]) -> bool:
+    return bool((inner[0] > outer[0]).all() and (inner[1] < outer[1]).all())
+
+
+def _volume(vertices: Array, faces: Faces) -> float:
+    """Sum of the signed tetrahedra between the origin and each face."""
+    a, b, c = vertices[faces].transpose(1, 0, 2)
+    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6)
+
+
+def _area(vertices: Array, faces: Faces) -> float:
+    a, b, c = vertices[faces].transpose(1, 0, 2)
+    return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.2g} %"

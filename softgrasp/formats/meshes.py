@@ -1,0 +1,189 @@
+"""Mesh shapes → bodies in SI units at their centre of mass, with the convex parts that touch.
+
+Light to import: trimesh and scipy come with the first mesh that is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp import library
+from softgrasp.description.shapes import Mesh
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.formats.mesh_files import MESH_SUFFIXES, read_triangles
+from softgrasp.units import LENGTH_UNITS
+
+if TYPE_CHECKING:
+    from softgrasp.formats.mesh_solid import Solid
+
+__all__ = ["MESH_SUFFIXES", "MeshBody", "load_mesh"]
+
+Part: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+Number = TypeVar("Number", np.float64, np.int64)
+
+LARGEST, SMALLEST = 2.0, 2e-3
+"""Extents beyond which the unit of a file is doubted [m]."""
+USUAL = (5e-3, 0.5)
+"""Extents of an object for a hand, by which a unit is guessed [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeshBody:
+    """A mesh as a rigid body; all arrays are write-locked, lengths in metres.
+
+    The frame has the file's axes and stands at the centre of mass.
+    """
+
+    vertices: NDArray[np.float64]
+    """(n, 3) [m]"""
+    faces: NDArray[np.int64]
+    """(m, 3), outward by the right-hand rule."""
+    volume: float
+    """[m³]"""
+    inertia_per_density: NDArray[np.float64]
+    """(3, 3) about the centre of mass, for 1 kg/m³ [m⁵]."""
+    center_of_mass: NDArray[np.float64]
+    """(3,) in the frame of the file [m]."""
+    parts: tuple[Part, ...]
+    """Convex parts that touch: vertices (k, 3) [m] and faces of each."""
+    sha256: str
+    """Hash of the file, and of the file with the parts where there is one."""
+    warnings: tuple[str, ...] = ()
+    """What was mended, assumed or looks wrong."""
+
+
+def load_mesh(shape: Mesh, *, relative_to: Path | None = None) -> MeshBody:
+    """Read a mesh, recentre it at its centre of mass and make the convex parts that touch.
+
+    Results are kept until a file changes.
+
+    Args:
+        shape: Files, unit, scale and kind of collision shape.
+        relative_to: Folder of files that are neither shipped nor absolute.
+
+    Raises:
+        DescriptionError: A file is missing, empty, not a mesh, flat, not finite, or not the one
+            that ``sha256`` names; a part is not convex.
+        BackendUnavailable: The mesh has to be decomposed and CoACD is not installed.
+
+    Warns:
+        SoftgraspWarning: Something was mended or looks wrong; also in ``MeshBody.warnings``.
+    """
+    file = _resolved(shape.file, relative_to)
+    parts_file = None if shape.parts is None else _resolved(shape.parts, relative_to)
+    recipe = shape.replace(sha256=None)
+    body = _body(recipe, file, parts_file, _state(file), _state(parts_file))
+    if shape.sha256 not in (None, body.sha256):
+        raise DescriptionError(
+            f"expected the file with SHA-256 {shape.sha256}, found {body.sha256}: it has changed",
+            file=file,
+        )
+    for sentence in body.warnings:
+        warnings.warn(sentence, SoftgraspWarning, stacklevel=2)
+    return body
+
+
+def _resolved(name: str, relative_to: Path | None) -> Path:
+    shipped = library.shipped_file(name)
+    if shipped is not None:
+        return shipped
+    path = Path(name).expanduser()
+    beside = path if relative_to is None else relative_to / path
+    return (beside if beside.exists() else path).absolute()
+
+
+def _state(file: Path | None) -> tuple[int, int] | None:
+    """What changes when a file is written again."""
+    if file is None or not file.exists():
+        return None
+    found = file.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=64)
+def _body(
+    shape: Mesh,
+    file: Path,
+    parts_file: Path | None,
+    _file_state: tuple[int, int] | None,
+    _parts_state: tuple[int, int] | None,
+) -> MeshBody:
+    from softgrasp.formats.mesh_collision import collision_parts
+    from softgrasp.formats.mesh_solid import make_solid
+
+    vertices, faces = read_triangles(file)
+    factor = LENGTH_UNITS[shape.units] * np.asarray(shape.scale)
+    try:
+        solid = make_solid(vertices * factor, faces)
+        parts, notes = collision_parts(shape, solid, parts_file, factor)
+    except DescriptionError as error:
+        raise error.located(file=file) from error
+    size_note = _size_note(float(np.ptp(solid.vertices, axis=0).max()), shape)
+    return MeshBody(
+        vertices=_locked(solid.vertices - solid.center_of_mass),
+        faces=_locked(solid.faces),
+        volume=solid.volume,
+        inertia_per_density=_locked(solid.inertia),
+        center_of_mass=_locked(solid.center_of_mass),
+        parts=tuple((_locked(v - solid.center_of_mass), _locked(f)) for v, f in parts),
+        sha256=_sha256(file, parts_file),
+        warnings=tuple(
+            f"{file.name}: {note}" for note in (size_note, *_notes(solid), *notes) if note
+        ),
+    )
+
+
+def _notes(solid: Solid) -> list[str]:
+    """What was mended, with the volume that came out of it."""
+    if not solid.notes:
+        return []
+    volumes = (
+        f"volume {solid.volume * 1e6:.4g} cm³, {100 * solid.volume / solid.hull_volume:.3g} % of "
+        "the convex hull"
+    )
+    return [*solid.notes[:-1], f"{solid.notes[-1]}; {volumes}"]
+
+
+def _size_note(extent: float, shape: Mesh) -> str:
+    """A doubt about the unit, with a guess."""
+    if SMALLEST <= extent <= LARGEST:
+        return ""
+    limit = f"more than {LARGEST:g} m" if extent > LARGEST else f"less than {SMALLEST * 1e3:g} mm"
+    said = f"the largest extent is {_length(extent)}, {limit}"
+    for unit, factor in sorted(LENGTH_UNITS.items(), key=lambda item: item[1] not in (1e-3, 1.0)):
+        would_be = extent * factor / LENGTH_UNITS[shape.units]
+        if unit != shape.units and USUAL[0] <= would_be <= USUAL[1]:
+            return f"{said}; is the file in {unit}? With `units: {unit}` it is {_length(would_be)}"
+    if USUAL[0] <= extent * 1e3 <= USUAL[1]:
+        return (
+            f"{said}; was it converted from millimetres twice? With `scale: 1000` it is "
+            f"{_length(extent * 1e3)}"
+        )
+    return f"{said}; look at `units` and `scale`"
+
+
+def _length(metres: float) -> str:
+    return f"{metres:.3g} m" if metres >= 1 else f"{metres * 1e3:.3g} mm"
+
+
+def _locked(array: NDArray[Number]) -> NDArray[Number]:
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array
+
+
+def _sha256(*files: Path | None) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        if file is not None:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,84 @@
+"""How fast a film shows a run: closing in slow motion, holding quickly, the end for a while."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.result import GraspResult
+
+CLOSING_SECONDS = 3.5
+"""The closing lasts at least this long on film [s]."""
+REST_SECONDS = 1.0
+"""What follows the closing, a hold test say, lasts at most this long on film [s]."""
+STILL_START, STILL_END = 0.3, 1.0
+"""Standing pictures at the two ends of a film [s]."""
+AFTERMATH = 0.05
+"""Simulated time after the last event that still counts as closing [s]."""
+_STEPS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+_FACTORS = tuple(step * 10.0**power for power in range(-3, 7) for step in _STEPS)
+
+
+@dataclass(frozen=True)
+class Pacing:
+    """What a film shows when.
+
+    Args:
+        times: Simulated time of every frame [s], shape (n,); never falling.
+        slowdown: Film time over simulated time while the hand closes; above 1 in slow motion.
+        closing_end: Simulated time at which the closing counts as over [s].
+        rest: What follows the closing.
+    """
+
+    times: Array
+    slowdown: float
+    closing_end: float
+    rest: str
+
+    def label(self, time: float) -> str:
+        """What stands in the picture of a simulated time [s]: the time, and how fast it goes."""
+        return f"{time:.3f} s   {self.rest if time > self.closing_end else self.speed}"
+
+    @property
+    def speed(self) -> str:
+        """How fast the closing is shown, in words."""
+        if round(self.slowdown, 2) == 1.0:
+            return "real time"
+        if self.slowdown > 1.0:
+            return f"{self.slowdown:.3g} times slower"
+        return f"{1.0 / self.slowdown:.3g} times faster"
+
+
+def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Pacing:
+    """Lay a run out on film.
+
+    Args:
+        result: The run.
+        fps: Frames a second.
+        seconds: Length of the film [s]; chosen where it is not given.
+    """
+    start, end = float(result.time[0]), float(result.time[-1])
+    closing_end = _closing_end(result)
+    closing = closing_end - start
+    slowdown = next((f for f in _FACTORS if f * closing >= CLOSING_SECONDS), 1.0)
+    rest = min(slowdown * (end - closing_end), REST_SECONDS)
+    spans = np.array([STILL_START, slowdown * closing, rest, STILL_END])
+    stretch = 1.0 if seconds is None else seconds / spans.sum()
+    film_times = stretch * np.concatenate([[0.0], np.cumsum(spans)])
+    frames = max(round(film_times[-1] * fps), 1)
+    shown = np.interp(np.arange(frames) / fps, film_times, [start, start, closing_end, end, end])
+    shown[-1] = end
+    what = "settling" if result.hold is None else "hold test"
+    return Pacing(shown, slowdown * stretch, closing_end, what)
+
+
+def _closing_end(result: GraspResult) -> float:
+    """When the last contact has changed and the last target has moved, and a little later [s]."""
+    moved = np.flatnonzero((np.diff(result.joint_target, axis=0) != 0.0).any(axis=1))
+    last = max(
+        float(result.time[moved[-1] + 1]) if moved.size else 0.0,
+        max((event.time_s for event in result.events), default=0.0),
+    )
+    return float(np.clip(last + AFTERMATH, result.time[0], result.time[-1]))

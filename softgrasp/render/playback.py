@@ -1,0 +1,153 @@
+"""From a finished run back to pictures and a film."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp.build import names
+from softgrasp.render.camera import Camera
+from softgrasp.render.caption import stamp
+from softgrasp.render.film import write_film
+from softgrasp.render.pacing import Pacing, pace
+from softgrasp.render.poses import Playback
+from softgrasp.render.renderer import Renderer, open_renderer
+from softgrasp.render.viewpoint import best_camera
+from softgrasp.simulation.result import GraspResult
+
+Image = npt.NDArray[np.uint8]
+Progress = Callable[[float], None]
+"""Called with the part that is done, from 0 to 1."""
+
+SIZE = (640, 480)
+"""Width and height of a film in pixels."""
+
+
+@dataclass(frozen=True)
+class VideoInfo:
+    """A film that was written.
+
+    Args:
+        path: Where it is.
+        renderer_note: One line about what drew it.
+        frames: Number of frames.
+        fps: Frames a second.
+        slowdown: Film time over simulated time while the hand closes.
+    """
+
+    path: Path
+    renderer_note: str
+    frames: int
+    fps: int
+    slowdown: float
+
+
+def framing(playbacks: Sequence[Playback], size: tuple[int, int] = SIZE) -> Camera:
+    """One camera that has all runs in its picture, chosen by the end of the first one.
+
+    Args:
+        playbacks: The runs.
+        size: Width and height of the pictures in pixels.
+    """
+    cloud = np.concatenate([playback.cloud() for playback in playbacks])
+    first = playbacks[0]
+    data = first.pose(float(first.result.time[-1]))
+    bodies = [first.model.body(name).id for name in (*first.result.contact_bodies, names.OBJECT)]
+    return best_camera(first.model, data, cloud, bodies, size[0] / size[1])
+
+
+def render_video(
+    result: GraspResult,
+    path: str | Path,
+    *,
+    renderer: str = "auto",
+    size: tuple[int, int] = SIZE,
+    fps: int = 30,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> VideoInfo:
+    """Film a finished run: the closing in slow motion, then what follows, then the end.
+
+    Phalanges in established contact change colour; balls are contact points, and arrows are
+    normal forces on the object, as long as the forces are large.
+
+    Args:
+        result: The run.
+        path: The ``.mp4`` to write.
+        renderer: ``auto``, ``gl`` or ``raycast``.
+        size: Width and height in pixels.
+        fps: Frames a second.
+        seconds: Length of the film [s]; chosen where it is not given.
+        progress: Called with the part that is done.
+
+    Raises:
+        BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
+        ResultError: The film cannot be written.
+    """
+    playback, pacing = Playback(result), pace(result, fps, seconds)
+    camera = framing([playback], size)
+    with open_renderer(playback.model, *size, renderer) as drawer:
+        frames = _frames(playback, drawer, camera, pacing, progress)
+        write_film(path, frames, fps)
+        note = drawer.note
+    return VideoInfo(Path(path), note, len(pacing.times), fps, pacing.slowdown)
+
+
+def render_instants(
+    result: GraspResult,
+    times: Sequence[float],
+    *,
+    renderer: str = "auto",
+    size: tuple[int, int] = SIZE,
+    camera: Camera | None = None,
+) -> list[Image]:
+    """Pictures of a finished run at some times, all from one place.
+
+    Args:
+        result: The run.
+        times: Simulated times [s].
+        renderer: ``auto``, ``gl`` or ``raycast``.
+        size: Width and height in pixels.
+        camera: Where from; chosen where it is not given.
+
+    Returns:
+        One picture (height, width, 3) a time.
+
+    Raises:
+        BackendUnavailable: The renderer that was asked for is not there.
+    """
+    playback = Playback(result)
+    camera = camera or framing([playback], size)
+    with open_renderer(playback.model, *size, renderer) as drawer:
+        return [_picture(playback, drawer, camera, time) for time in times]
+
+
+def _picture(
+    playback: Playback, drawer: Renderer, camera: Camera, time: float, window: float = 0.0
+) -> Image:
+    data = playback.pose(time)
+    return drawer.draw(data, camera, playback.marks(time, camera, window), playback.colors(time))
+
+
+def _frames(
+    playback: Playback,
+    drawer: Renderer,
+    camera: Camera,
+    pacing: Pacing,
+    progress: Progress | None,
+) -> Iterator[Image]:
+    times = pacing.times
+    before, image = np.nan, np.empty((0, 0, 3), dtype=np.uint8)
+    for index, time in enumerate(times.tolist()):
+        if time != before:
+            window = 0.0 if index == 0 else time - float(times[index - 1])
+            image = _picture(playback, drawer, camera, time, window)
+            stamp(image, pacing.label(time))
+            before = time
+        yield image
+        if progress is not None:
+            progress((index + 1) / len(times))

@@ -1,0 +1,164 @@
+"""A finished run as states of its model, with the marks and colours that belong to them."""
+
+from __future__ import annotations
+
+import warnings
+
+import mujoco
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.build.objects import PLANAR_JOINTS
+from softgrasp.build.scene import compile_model, object_pose
+from softgrasp.build.visual import CONTACT_RGBA, IN_CONTACT_RGBA
+from softgrasp.errors import SoftgraspWarning
+from softgrasp.mechanics.transforms import Array
+from softgrasp.render.camera import Camera, geom_corner_points
+from softgrasp.render.marks import Arrow, Ball, Mark, Rgba
+from softgrasp.simulation.contacts import contact_points, merged
+from softgrasp.simulation.result import GraspResult
+
+ARROW_SHARE, LONGEST_SHARE = 0.13, 0.17
+"""Length of the arrow of a large force, and of the longest one, over the picture's height."""
+LARGE_FORCE_PERCENTILE = 95.0
+"""Impacts peak far above what a grasp rests on; the scale of the arrows leaves them out."""
+BALL_SHARE, SHAFT_SHARE = 0.008, 0.0045
+"""Radii of contact points and arrows over the picture's height."""
+LOOKS = 16
+"""Instants of a run that the camera has to have in the picture."""
+STRAY = 1.3
+"""Points farther from the hand's middle than this many of its radii are not followed."""
+
+
+class Playback:
+    """A finished run as states of its model, posed at any time of the run.
+
+    Args:
+        result: The run; its scene is built anew.
+    """
+
+    def __init__(self, result: GraspResult) -> None:
+        self.result = result
+        with warnings.catch_warnings():
+            # said when the scene was built for the run, and kept in the result
+            warnings.simplefilter("ignore", SoftgraspWarning)
+            self.model = compile_model(result.scene)
+        self.data = mujoco.MjData(self.model)
+        mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
+        self._joints = [self.model.joint(name).qposadr[0] for name in result.joint_names]
+        self._start = object_pose(result.scene)
+        self._geoms = {
+            body: np.flatnonzero(self.model.geom_bodyid == self.model.body(body).id).tolist()
+            for body in result.contact_bodies
+        }
+        self._large_force = _large_force(result)
+
+    def pose(self, time: float) -> mujoco.MjData:
+        """The state at a time [s], with kinematics and collisions; kept until the next call."""
+        result = self.result
+        row, share = self._row(time)
+        near = slice(row, row + 2)
+        joints = result.joint_position[near]
+        self.data.qpos[self._joints] = joints[0] + share * (joints[-1] - joints[0])
+        track = result.object_position[near]
+        self._place_object(
+            track[0] + share * (track[-1] - track[0]),
+            _slerp(result.object_quat_wxyz[near][0], result.object_quat_wxyz[near][-1], share),
+        )
+        mujoco.mj_kinematics(self.model, self.data)
+        mujoco.mj_comPos(self.model, self.data)
+        mujoco.mj_camlight(self.model, self.data)
+        mujoco.mj_collision(self.model, self.data)
+        return self.data
+
+    def colors(self, time: float) -> dict[int, Rgba]:
+        """Colours of the geoms of the bodies whose contact is established at a time [s]."""
+        established = self.result.in_contact[self._row(time)[0]]
+        bodies = [b for b, on in zip(self.result.contact_bodies, established, strict=True) if on]
+        return {geom: IN_CONTACT_RGBA for body in bodies for geom in self._geoms[body]}
+
+    def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:
+        """Contact points and forces of the posed state.
+
+        Args:
+            time: The time of the pose [s].
+            camera: Gives the marks their size.
+            window: Forces are averaged over this time around ``time`` [s].
+        """
+        height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
+        points = contact_points(self.model, self.data)
+        forces = self._forces(time, window)
+        found: list[Mark] = [
+            Ball(_point(contact.point), BALL_SHARE * height, CONTACT_RGBA) for contact in points
+        ]
+        for body, force in zip(self.result.contact_bodies, forces, strict=True):
+            state = merged([contact for contact in points if contact.body == body])
+            if state is None or force <= 0.0:
+                continue
+            share = min(ARROW_SHARE * force / self._large_force, LONGEST_SHARE)
+            tip = np.add(state.point, share * height * np.array(state.normal))
+            found.append(Arrow(state.point, _point(tip), SHAFT_SHARE * height, CONTACT_RGBA))
+        return found
+
+    def cloud(self) -> Array:
+        """World points around the hand and the object over the whole run [m], shape (n, 3).
+
+        An object that leaves the hand is followed for the size of the hand, not longer.
+        """
+        start, end = self.result.time[[0, -1]]
+        clouds = [
+            geom_corner_points(self.model, self.pose(time))
+            for time in np.linspace(start, end, LOOKS)
+        ]
+        middle = clouds[0].mean(axis=0)
+        reach = np.linalg.norm(clouds[0] - middle, axis=1).max()
+        points = np.concatenate(clouds)
+        return np.asarray(points[np.linalg.norm(points - middle, axis=1) <= STRAY * reach])
+
+    def _row(self, time: float) -> tuple[int, float]:
+        """The last row at or before a time, and the way to the next one (0 … 1)."""
+        times = self.result.time
+        row = int(np.clip(np.searchsorted(times, time, side="right") - 1, 0, len(times) - 1))
+        if row == len(times) - 1:
+            return row, 0.0
+        share = (time - times[row]) / (times[row + 1] - times[row])
+        return row, float(np.clip(share, 0.0, 1.0))
+
+    def _forces(self, time: float, window: float) -> Array:
+        first, last = self._row(time - 0.5 * window)[0], self._row(time + 0.5 * window)[0]
+        return np.asarray(self.result.normal_force[first : last + 1].mean(axis=0))
+
+    def _place_object(self, position: Array, quaternion: Array) -> None:
+        mount, qpos = self.result.scene.object_mount, self.data.qpos
+        if mount == "free":
+            first = self.model.joint(names.OBJECT).qposadr[0]
+            qpos[first : first + 7] = [*position, *quaternion]
+        elif mount == "planar":
+            inverse, turned = np.zeros(4), np.zeros(4)
+            mujoco.mju_negQuat(inverse, np.array(self._start.quaternion))
+            mujoco.mju_mulQuat(turned, quaternion, inverse)
+            moved = position - self._start.position
+            about_y = 2.0 * np.arctan2(turned[2], turned[0])
+            for name, value in zip(PLANAR_JOINTS, (moved[0], moved[2], about_y), strict=True):
+                qpos[self.model.joint(name).qposadr[0]] = value
+
+
+def _large_force(result: GraspResult) -> float:
+    """The force that makes a long arrow [N]."""
+    forces = result.normal_force[result.in_contact]
+    if not forces.size:
+        forces = result.normal_force[result.normal_force > 0.0]
+    return float(np.percentile(forces, LARGE_FORCE_PERCENTILE)) if forces.any() else 1.0
+
+
+def _slerp(first: Array, second: Array, share: float) -> Array:
+    """The rotation a part of the shortest way from one unit quaternion to another."""
+    turn, between = np.zeros(3), first.copy()
+    mujoco.mju_subQuat(turn, second, first)
+    mujoco.mju_quatIntegrate(between, turn, share)
+    return between
+
+
+def _point(values: Array) -> tuple[float, float, float]:
+    x, y, z = values.tolist()
+    return (x, y, z)

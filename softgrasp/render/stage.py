@@ -1,0 +1,106 @@
+"""The bodies in front of the ray caster's camera, and the colour of what a ray meets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp.render import extents, lighting
+from softgrasp.render.camera import Camera
+from softgrasp.render.normals import SmoothMesh
+from softgrasp.render.rays import Bools, Caster, Floats
+from softgrasp.render.shading import shaded
+from softgrasp.render.shadows import Lamp
+
+Colors = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Points of bodies seen from the camera.
+
+    Args:
+        geom: Geom ids, shape (n,).
+        depth: Depths [m], shape (n,).
+        normal: Outward unit normals, shape (n, 3).
+        ray: World vectors of unit depth from the camera, shape (n, 3).
+    """
+
+    geom: Ids
+    depth: Floats
+    normal: Floats
+    ray: Floats
+
+
+SIDES = 8
+_ROUND = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in ("SPHERE", "CAPSULE", "ELLIPSOID")]
+
+
+class Stage:
+    """Bodies, camera and key light of one picture.
+
+    Args:
+        model: The model.
+        data: Its state.
+        camera: The camera.
+        palette: Colour of every geom, shape (ngeom, 3).
+        meshes: Smooth normals by mesh id.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        camera: Camera,
+        palette: Colors,
+        meshes: Mapping[int, SmoothMesh],
+    ) -> None:
+        solid = extents.solid_geoms(model)
+        self.camera, self.eye = camera, camera.position
+        self.caster = Caster(model, data)
+        self.boxes = extents.box_corners(model, data, solid)
+        toward_key = -lighting.key_direction(model, data)
+        self.lamp = Lamp(toward_key, *extents.bounding_ball(model, data))
+        self.frames = data.geom_xpos, data.geom_xmat.reshape(-1, 3, 3)
+        self._palette = palette
+        self._is_edged = ~np.isin(model.geom_type, _ROUND)
+        self._is_solid = np.zeros(model.ngeom, dtype=bool)
+        self._is_solid[solid] = True
+        is_mesh = model.geom_type[solid] == int(mujoco.mjtGeom.mjGEOM_MESH)
+        self._smooth = {int(k): meshes[int(model.geom_dataid[k])] for k in solid[is_mesh]}
+
+    def cast(self, rays: Floats) -> tuple[Bools, Samples]:
+        """Which rays (n, 3) from the camera meet a body, and what those meet."""
+        hits = self.caster.hits(self.eye, rays)
+        solid = (hits.geom >= 0) & self._is_solid[hits.geom]
+        seen = Samples(hits.geom[solid], hits.distance[solid], hits.normal[solid], rays[solid])
+        for geom, mesh in self._smooth.items():
+            chosen = seen.geom == geom
+            if chosen.any():
+                place, frame = self.frames[0][geom], self.frames[1][geom]
+                points = self.eye + seen.depth[chosen, None] * seen.ray[chosen]
+                smooth = mesh.at((points - place) @ frame, seen.normal[chosen] @ frame)
+                seen.normal[chosen] = smooth @ frame.T
+        return solid, seen
+
+    def surfaces(self, seen: Samples) -> Ids:
+        """Numbers (n,) that tell surfaces apart: geom times SIDES plus the side of the geom.
+
+        Light is mixed between pixels of one surface only; sides are told by the axis, of the
+        six along and against x, y and z, that the normal is nearest to.
+        """
+        axis = np.abs(seen.normal).argmax(axis=1)
+        ahead = np.take_along_axis(seen.normal, axis[:, None], axis=1)[:, 0] > 0.0
+        side = np.where(self._is_edged[seen.geom], 1 + axis + 3 * ahead, 0)
+        return np.asarray(seen.geom * SIDES + side, dtype=np.int32)
+
+    def colors(self, seen: Samples, share: Colors) -> Colors:
+        """Colours (n, 3) of what is seen, with this share (n,) of the key light."""
+        toward_eye = -seen.ray / np.linalg.norm(seen.ray, axis=1, keepdims=True)
+        albedo = self._palette[seen.geom]
+        return shaded(albedo, seen.normal, toward_eye, self.lamp.toward, share)

@@ -1,0 +1,103 @@
+"""Scenes in YAML: names, parts written out, round trips."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import softgrasp as sg
+from softgrasp import library
+from tests.scenes import ball, pinch
+
+
+def test_a_scene_comes_back_equal(tmp_path: Path) -> None:
+    scene = pinch(
+        name="s",
+        contact=sg.Contact(stiffness=1e6, damping=1e3),
+        success=sg.SuccessCriterion(),
+        gravity=True,
+        closure=sg.PositionIncrementClosure(rates=(1.0, 0.5, 0.2), samples=5),
+        hand_pose=sg.Pose(position=(0.1, 0.2, 0.3)),
+    )
+    assert sg.load_scene(sg.save_scene(scene, tmp_path / "s.yaml")) == scene
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.floats(1e-3, 1.0),
+    st.sampled_from(["free", "fixed", "planar"]),
+    st.tuples(*[st.floats(-3, 3)] * 3),
+    st.integers(0, 2**31),
+)
+def test_any_numbers_come_back_equal(
+    tmp_path_factory: pytest.TempPathFactory,
+    radius: float,
+    mount: str,
+    euler: tuple[float, float, float],
+    seed: int,
+) -> None:
+    scene = pinch(
+        name="any", object=ball(radius), object_mount=mount, object_euler=euler, seed=seed
+    )
+    path = tmp_path_factory.mktemp("any") / "any.yaml"
+    assert sg.load_scene(sg.save_scene(scene, path)) == scene
+
+
+def test_a_shipped_hand_is_written_by_name_and_a_changed_one_in_full(tmp_path: Path) -> None:
+    scene = pinch(name="s")
+    assert "hand: four_finger\n" in sg.save_scene(scene, tmp_path / "s.yaml").read_text()
+    changed = scene.replace(hand=scene.hand.replace(source="mine"))
+    path = sg.save_scene(changed, tmp_path / "s.yaml")
+    assert "fingers:" in path.read_text()
+    assert sg.load_scene(path) == changed
+
+
+def test_a_shipped_object_with_another_density(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("hand: four_finger\nobject: {library: sphere, density: 123}\n")
+    assert sg.load_scene(path).object == sg.load_object("sphere", density=123)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "hand: four_fingers\nobject: sphere\n",
+            "{path}:1: hand: no hand 'four_fingers'; did you mean 'four_finger'? known: ",
+        ),
+        (
+            "hand: four_finger\nobject: sphare\n",
+            "{path}:2: object: no object 'sphare'; did you mean 'sphere'? known: ",
+        ),
+        ("object: sphere\n", "{path}: hand: this field is missing"),
+        (
+            "hand: four_finger\nobject: {library: sphere, colour: red}\n",
+            "{path}:2: object: expected only mass or density beside 'library', found ['colour']",
+        ),
+        (
+            "hand: four_finger\nobject:\n  name: b\n  shape: {type: sphere, radius: 0}\n  mass: 1\n",
+            "{path}:4: object.shape.radius: expected a number above 0, found 0",
+        ),
+        (
+            "hand: four_finger\nobject: sphere\nduration: -1\n",
+            "{path}:3: duration: expected a number above 0, found -1",
+        ),
+    ],
+)
+def test_mistakes_are_told_with_file_line_and_field(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(text)
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.load_scene(path)
+    assert str(refused.value).startswith(sentence.format(path=path))
+
+
+@pytest.mark.parametrize("name", library.names("scenes"))
+def test_every_shipped_scene_loads_and_comes_back_equal(name: str, tmp_path: Path) -> None:
+    scene = sg.load_scene(name)
+    assert sg.load_scene(sg.save_scene(scene, tmp_path / f"{name}.yaml")) == scene

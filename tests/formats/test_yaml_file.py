@@ -1,0 +1,123 @@
+"""YAML with lines in its errors, units, and a writer that reads back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+import softgrasp as sg
+from softgrasp.formats.object_file import read_object
+from softgrasp.formats.yaml_file import YamlFile, dump, take_units, to_si
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "thing.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(sg.DescriptionError) as refused:
+        read_object(path)
+    return str(refused.value).replace(str(path), "thing.yaml")
+
+
+BALL = "name: ball\nshape: {type: sphere, radius: 30}\nunits: {length: mm}\ndensity: 700\n"
+
+
+def test_lengths_are_converted(tmp_path: Path) -> None:
+    ball = read_object(written(tmp_path, BALL))
+    assert ball.shape == sg.Sphere(radius=0.03)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            BALL.replace("mm", "mmm"),
+            "thing.yaml:3: units.length: no unit of length 'mmm'; did you mean 'mm'? "
+            "known: cm, dm, in, m, mm",
+        ),
+        (
+            BALL.replace("radius", "raduis"),
+            "thing.yaml:2: shape.raduis: no such field; did you mean 'radius'? "
+            "known: radius, type",
+        ),
+        (
+            BALL.replace("density: 700", "density: -700"),
+            "thing.yaml:4: density: expected a number above 0, found -700",
+        ),
+        (
+            BALL.replace("700", ".nan"),
+            "thing.yaml:4: density: expected a finite number, found nan",
+        ),
+        (
+            BALL.replace("700", ".inf"),
+            "thing.yaml:4: density: expected a finite number, found inf",
+        ),
+        (
+            BALL + "mass: 1\n",
+            "thing.yaml: expected exactly one of mass and density, found both",
+        ),
+        (
+            BALL.replace("density: 700", ""),
+            "thing.yaml: expected exactly one of mass and density, found neither",
+        ),
+        (
+            BALL + "density: 800\n",
+            "thing.yaml:5: expected YAML, found: while constructing a mapping, found duplicate "
+            'key "density" with value "800" (original value: "700")',
+        ),
+        ("shape: [1, 2\n", None),
+        ("", "thing.yaml: expected a mapping of fields, found nothing"),
+        ("- 1\n- 2\n", "thing.yaml: expected a mapping of fields, found a CommentedSeq"),
+    ],
+)
+def test_mistakes_are_told_with_file_line_and_field(
+    tmp_path: Path, text: str, sentence: str | None
+) -> None:
+    found = refusal(written(tmp_path, text))
+    if sentence is None:
+        assert found.startswith("thing.yaml:2: expected YAML, found:")
+    else:
+        assert found == sentence
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "thing.yaml") == (
+        "thing.yaml: expected a readable YAML file, found: No such file or directory"
+    )
+
+
+def test_the_line_of_a_missing_field_is_that_of_its_surroundings(tmp_path: Path) -> None:
+    path = written(tmp_path, "a: 1\nb:\n  - c: 2\n    d: 3\n")
+    assert YamlFile(path).line_of(("b", 0, "nothing")) == 3
+    assert YamlFile(path).line_of(("nothing",)) is None
+
+
+TREES = st.recursive(
+    st.one_of(st.integers(-5, 5), st.floats(-1e6, 1e6), st.booleans(), st.text("abc", max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.text("xyz", min_size=1), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text("xyz", min_size=1), TREES, max_size=4))
+def test_what_is_dumped_reads_back(tree: dict[str, object]) -> None:
+    assert YAML(typ="safe").load(dump(tree)) == tree
+
+
+@given(st.floats(-10, 10), st.sampled_from(["m", "mm", "cm", "in"]))
+def test_every_length_and_angle_of_a_tree_is_converted_once(number: float, unit: str) -> None:
+    data, length, angle = take_units(
+        {"units": {"length": unit, "angle": "deg"}, "radius": number, "b": [{"euler": [number]}]}
+    )
+    converted = to_si(data, length, angle)
+    assert converted["radius"] == pytest.approx(number * length)
+    assert converted["b"][0]["euler"] == pytest.approx([number * angle])

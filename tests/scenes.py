@@ -1,0 +1,48 @@
+"""Small scenes that several tests share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import softgrasp as sg
+
+
+def ball(radius: float = 0.03, density: float = 700.0) -> sg.GraspObject:
+    """A sphere that every hand can take."""
+    return sg.GraspObject(name="ball", shape=sg.Sphere(radius=radius), density=density)
+
+
+def pinch(**changes: Any) -> sg.GraspScene:
+    """The four-fingered hand about a ball: the quickest grasp there is."""
+    base: dict[str, Any] = {"hand": sg.load_hand("four_finger"), "object": ball()}
+    return sg.GraspScene(**(base | {"grasp": "precision"} | changes))
+
+
+def plate(thing: sg.GraspObject, height: float, **changes: Any) -> sg.GraspScene:
+    """A palm that lies flat as a table with an object on it; its only finger stays away.
+
+    Args:
+        thing: The object.
+        height: Height of its centre above the table [m].
+        changes: Further fields of the scene.
+    """
+    still = sg.GraspPreset(center=(0, 0, height), rates=0.0)
+    hand = sg.Hand(
+        name="plate",
+        palm=sg.Palm(
+            kind="shape",
+            shape=sg.Cuboid(size=(0.6, 0.6, 0.02)),
+            pose=sg.Pose(position=(0, 0, -0.01)),
+        ),
+        fingers=(
+            sg.Finger(
+                name="F1",
+                base=sg.Pose(position=(0.5, 0, 0)),
+                convention="standard",
+                phalanges=(sg.Phalanx(a=0.05, density=1000),),
+            ),
+        ),
+        grasps=sg.Grasps(power=still, precision=still),
+    )
+    base: dict[str, Any] = {"hand": hand, "object": thing, "gravity": True}
+    return sg.GraspScene(**(base | changes))

@@ -1,0 +1,169 @@
+"""Contacts mean what they say: stiffness in N/m, friction, creep, and steps that honour them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from tests.scenes import ball, pinch, plate
+
+DENSITIES = (160.0, 700.0, 2300.0, 7860.0, 19250.0)
+"""Balsa, fir, chalk, steel and gold (paper 004, §3.2) [kg/m³]."""
+CONTACTS = (
+    sg.Contact(stiffness=1e4, damping=100),
+    sg.Contact(stiffness=1e5, damping=300),
+    sg.Contact(stiffness=1e6, damping=1000),
+)
+G = 9.81
+
+
+def still(duration: float) -> dict[str, float]:
+    return {"duration": duration}
+
+
+@pytest.mark.parametrize("density", DENSITIES)
+@pytest.mark.parametrize("contact", CONTACTS, ids=lambda contact: f"{contact.stiffness:g}")
+def test_a_sphere_rests_its_weight_over_stiffness_deep(
+    contact: sg.Contact, density: float
+) -> None:
+    radius = 0.03
+    scene = plate(ball(radius, density), radius, contact=contact, **still(1.0))
+    result = sg.simulate(scene)
+    weight = density * 4 / 3 * math.pi * radius**3 * G
+    depth = radius - result.object_position[-1, 2]
+    assert depth == pytest.approx(weight / contact.stiffness, rel=0.03)
+    assert result.normal_force[-1].sum() == pytest.approx(weight, rel=0.03)
+
+
+@pytest.mark.parametrize("density", DENSITIES[:4])
+def test_stiffness_in_a_servo_grasp_is_as_asked(density: float) -> None:
+    result = sg.simulate(pinch(object=ball(density=density)))
+    measured = result.contact_model.measured_stiffness_N_m
+    assert len(measured) == 4
+    for pair, stiffness in measured.items():
+        assert stiffness == pytest.approx(1e5, rel=0.03), pair
+
+
+def test_stiffness_in_a_prescribed_grasp_is_exact() -> None:
+    result = sg.simulate(pinch(actuation="prescribed"))
+    for stiffness in result.contact_model.measured_stiffness_N_m.values():
+        assert stiffness == pytest.approx(1e5, rel=1e-3)
+
+
+def box(density: float = 700.0) -> sg.GraspObject:
+    return sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.06, 0.06, 0.03)), density=density)
+
+
+def pushed(share: float, contact: sg.Contact, hold_time: float = 0.3) -> sg.GraspResult:
+    """A box that rests on a table, and is then pushed sideways by a share of its weight."""
+    push = sg.SuccessCriterion(gravity=(share * G, 0.0, -G), ramp_time=0.1, hold_time=hold_time)
+    return sg.simulate(plate(box(), 0.015, contact=contact, success=push, duration=0.2))
+
+
+STICK_SLIP = sg.Contact(static_friction=0.5, dynamic_friction=0.3)
+
+
+def test_it_breaks_away_at_the_static_coefficient() -> None:
+    stuck, loose = (pushed(0.5 * factor, STICK_SLIP) for factor in (0.95, 1.05))
+    assert abs(stuck.object.displacement_m[0]) < 1e-4
+    assert loose.object.displacement_m[0] > 0.05
+
+
+def test_it_slides_with_the_dynamic_coefficient() -> None:
+    result = pushed(0.8, STICK_SLIP)
+    late = slice(-250, None)
+    velocity = np.gradient(result.object_position[late, 0], result.time[late])
+    acceleration = np.polyfit(result.time[late], velocity, 1)[0]
+    assert (0.8 * G - acceleration) / G == pytest.approx(0.3, rel=0.05)
+    ratio = result.friction_force[late].sum() / result.normal_force[late].sum()
+    assert ratio == pytest.approx(0.3, rel=0.05)
+
+
+def test_one_coefficient_slides_at_that_coefficient() -> None:
+    result = pushed(0.8, sg.Contact(static_friction=0.5))
+    late = slice(-250, None)
+    ratio = result.friction_force[late].sum() / result.normal_force[late].sum()
+    assert ratio == pytest.approx(0.5, rel=0.05)
+
+
+@pytest.mark.parametrize("contact", CONTACTS, ids=lambda contact: f"{contact.stiffness:g}")
+def test_a_box_at_95_percent_of_the_friction_limit_neither_creeps_nor_rocks(
+    contact: sg.Contact,
+) -> None:
+    result = pushed(0.95 * 0.5, contact, hold_time=1.2)
+    late = result.object_position[-300:]
+    speed = np.linalg.norm(late[-1] - late[0]) / (result.time[-1] - result.time[-300])
+    assert speed < 1e-6
+    assert np.ptp(late[:, 2]) < 1e-9
+
+
+def slip_gravity(scene: sg.GraspScene, strongest: float) -> float:
+    """Gravity at which the contacts of a grasped object reach the friction cone [m/s²]."""
+    ramp = sg.SuccessCriterion(gravity=(0, 0, -strongest), ramp_time=1.0, hold_time=0.05)
+    result = sg.simulate(scene.replace(success=ramp))
+    assert result.hold is not None
+    begin = round(result.hold.start_s / scene.control_period)
+    friction, normal = result.friction_force[begin:].sum(1), result.normal_force[begin:].sum(1)
+    at_cone = int(np.argmax(friction > 0.999 * scene.asked_contact.static_friction * normal))
+    assert at_cone > 0, "the object never slipped"
+    return strongest * at_cone * scene.control_period
+
+
+def test_an_object_at_95_percent_of_its_slip_limit_creeps_less_than_a_micrometre_a_second() -> None:
+    scene = pinch(object=ball(density=7860))
+    limit = slip_gravity(scene, 30.0)
+    assert 12.0 < limit < 25.0
+    held, lost = (
+        sg.simulate(scene.replace(success=sg.SuccessCriterion(gravity=(0, 0, -share * limit))))
+        for share in (0.95, 1.05)
+    )
+    assert held.held
+    assert not lost.held
+    assert held.hold is not None
+    assert held.hold.creep_m_s < 1e-6
+
+
+def test_a_timestep_that_cannot_honour_the_contact_is_refused_with_the_one_that_could() -> None:
+    scene = pinch(contact=sg.Contact(stiffness=1e6, damping=1000), timestep=1e-3)
+    with pytest.raises(sg.BuildError) as refused:
+        sg.simulate(scene)
+    assert str(refused.value) == (
+        "timestep: expected at most D/(2K) = 0.0005 s for a contact of 1e+06 N/m with 1000 N·s/m, "
+        "found 0.001 s; use 0.0005 s, or allow a softer contact (allow_softer_contact, "
+        "--allow-softer-contact)"
+    )
+
+
+def test_a_softer_contact_is_what_the_timestep_honours_and_is_told() -> None:
+    contact = sg.Contact(stiffness=1e6, damping=1000)
+    scene = pinch(contact=contact, timestep=1e-3, allow_softer_contact=True)
+    result = sg.simulate(scene)
+    assert result.warnings == (
+        "timestep: 0.001 s cannot honour a contact of 1e+06 N/m with 1000 N·s/m; the stiffness is "
+        "lowered to 500000 N/m",
+    )
+    assert result.contact_model.used.stiffness == 5e5
+    for stiffness in result.contact_model.measured_stiffness_N_m.values():
+        assert stiffness == pytest.approx(5e5, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "damping", "expected"), [(1e4, 100, 1e-3), (1e5, 300, 1e-3), (1e6, 1000, 5e-4)]
+)
+def test_the_timestep_is_chosen_for_the_contact(
+    stiffness: float, damping: float, expected: float
+) -> None:
+    model = sg.compile_model(pinch(contact=sg.Contact(stiffness=stiffness, damping=damping)))
+    assert model.opt.timestep == expected
+
+
+def test_density_and_shape_change_the_conversion_but_not_the_stiffness() -> None:
+    references = {
+        sg.compile_model(pinch(object=ball(radius, density))).pair("F1_P3|object").solref[0]
+        for radius in (0.025, 0.03)
+        for density in (160.0, 7860.0)
+    }
+    assert len(references) == 4

@@ -1,0 +1,139 @@
+"""The laws of closure and debounce, on plain lists, without any engine."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softgrasp.simulation.laws import ESTABLISHED, LOST, TOUCHING, advance_targets, debounce
+
+THRESHOLD, SAMPLES = 0.1, 10
+
+
+class Body:
+    """One body's contact, fed sample by sample."""
+
+    def __init__(self, samples: int = SAMPLES) -> None:
+        self.samples = samples
+        self.counts, self.touched, self.in_contact, self.changes = [0], [0], [0], [0]
+
+    def feed(self, force: float) -> int:
+        debounce(
+            [force],
+            THRESHOLD,
+            self.samples,
+            self.counts,
+            self.touched,
+            self.in_contact,
+            self.changes,
+        )
+        return self.changes[0]
+
+
+def test_nine_samples_do_not_establish_and_the_tenth_does() -> None:
+    body = Body()
+    for _ in range(SAMPLES - 1):
+        body.feed(1.0)
+        assert body.in_contact == [0]
+    assert body.feed(1.0) == ESTABLISHED
+    assert body.in_contact == [1]
+
+
+def test_one_low_sample_resets_the_count() -> None:
+    body = Body()
+    for _ in range(SAMPLES - 1):
+        body.feed(1.0)
+    body.feed(0.0)
+    for _ in range(SAMPLES - 1):
+        body.feed(1.0)
+        assert body.in_contact == [0]
+    body.feed(1.0)
+    assert body.in_contact == [1]
+
+
+def test_contact_is_lost_at_the_first_low_sample() -> None:
+    body = Body()
+    for _ in range(SAMPLES + 5):
+        body.feed(1.0)
+    assert body.feed(0.05) == LOST
+    assert body.in_contact == [0]
+
+
+def test_a_force_equal_to_the_threshold_is_not_above_it() -> None:
+    body = Body(samples=1)
+    assert body.feed(THRESHOLD) == TOUCHING
+    assert body.in_contact == [0]
+
+
+def test_a_touch_is_told_once_until_contact_is_lost() -> None:
+    body = Body(samples=2)
+    told = [body.feed(force) for force in (0.05, 0.0, 0.05, 1.0, 1.0, 0.0, 0.05)]
+    assert told == [TOUCHING, 0, 0, 0, ESTABLISHED, LOST, TOUCHING]
+
+
+@given(st.lists(st.floats(0, 1), max_size=80), st.integers(1, 12))
+def test_contact_is_the_and_of_the_last_samples(forces: list[float], samples: int) -> None:
+    body = Body(samples)
+    for index, force in enumerate(forces, start=1):
+        body.feed(force)
+        window = forces[max(0, index - samples) : index]
+        expected = len(window) == samples and all(f > THRESHOLD for f in window)
+        assert body.in_contact == [int(expected)]
+
+
+@given(st.lists(st.floats(0, 1), max_size=80))
+def test_established_and_lost_take_turns(forces: list[float]) -> None:
+    body = Body(samples=3)
+    told = [change for force in forces if (change := body.feed(force) & (ESTABLISHED | LOST))]
+    assert told == [(ESTABLISHED, LOST)[index % 2] for index in range(len(told))]
+
+
+def closed(in_contact: list[int], targets: list[float] | None = None) -> list[float]:
+    """Two fingers of three joints, the second finger's first row without a body."""
+    moved = targets or [0.0] * 6
+    advance_targets(
+        moved,
+        [0.1] * 6,
+        [-1.0] * 6,
+        [1.0] * 6,
+        [0, 1, 2, -1, 3, 4],
+        [0, 0, 1, 0, 0, 1],
+        in_contact,
+    )
+    return moved
+
+
+def test_without_contact_every_joint_grows() -> None:
+    assert closed([0] * 5) == [0.1] * 6
+
+
+def test_a_touching_fingertip_stops_its_whole_finger_and_no_other() -> None:
+    assert closed([0, 0, 1, 0, 0]) == [0, 0, 0, 0.1, 0.1, 0.1]
+
+
+def test_a_touching_first_phalanx_stops_only_its_joint() -> None:
+    assert closed([1, 0, 0, 0, 0]) == [0, 0.1, 0.1, 0.1, 0.1, 0.1]
+
+
+def test_a_row_without_a_body_stops_with_the_phalanges_behind_it() -> None:
+    assert closed([0, 0, 0, 1, 0]) == [0.1, 0.1, 0.1, 0, 0, 0.1]
+
+
+def test_targets_stop_at_the_limits() -> None:
+    assert closed([0] * 5, [0.95, 1.0, 0.0, 0.0, 0.0, 0.0])[:3] == [1.0, 1.0, 0.1]
+
+
+@given(st.lists(st.integers(0, 1), min_size=5, max_size=5))
+def test_a_joint_moves_exactly_when_nothing_from_its_phalanx_on_touches(
+    contacts: list[int],
+) -> None:
+    bodies = [[0, 1, 2], [1, 2], [2], [3, 4], [3, 4], [4]]
+    expected = [0.0 if any(contacts[b] for b in own) else 0.1 for own in bodies]
+    assert closed(contacts) == expected
+
+
+def test_nothing_moves_once_all_stand_still() -> None:
+    still = [0.5] * 3
+    moved = advance_targets(still, [0.0] * 3, [0.0] * 3, [1.0] * 3, [0, 1, 2], [0, 0, 1], [0] * 3)
+    assert not moved
+    assert still == [0.5] * 3

@@ -1,0 +1,193 @@
+"""Whole runs: outcomes, events, determinism, mounts, divergence."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.build.scene import build
+from softgrasp.simulation.closure_run import ClosureRun
+from tests.scenes import ball, pinch, plate
+
+
+@pytest.fixture(scope="module")
+def result() -> sg.GraspResult:
+    return sg.simulate(pinch(success=sg.SuccessCriterion()))
+
+
+def test_a_centred_pinch_closes_with_all_four_fingertips_at_once(result: sg.GraspResult) -> None:
+    assert result.status is sg.GraspStatus.CLOSED
+    assert result.held
+    established = [event for event in result.events if event.kind == "established"]
+    assert {event.body for event in established} == {"F1_P3", "F2_P3", "F3_P3", "F4_P3"}
+    assert len({event.time_s for event in established}) == 1
+
+
+def test_events_name_point_normal_force_and_separation(result: sg.GraspResult) -> None:
+    event = next(event for event in result.events if event.body == "F1_P3")
+    assert event.kind == "touching"
+    assert (event.finger, event.phalanx) == ("F1", "P3")
+    centre = result.object_position[round(event.time_s / 1e-3)]
+    assert event.point_m is not None
+    assert event.normal is not None
+    assert event.separation_m is not None
+    outward = np.subtract(event.point_m, centre)
+    assert np.linalg.norm(outward) == pytest.approx(0.03, abs=1e-3)
+    # the normal points into the object
+    assert np.dot(outward / np.linalg.norm(outward), event.normal) == pytest.approx(-1, abs=1e-3)
+    assert event.separation_m < 0 < event.normal_force_N
+
+
+def test_a_run_is_bit_for_bit_repeatable(result: sg.GraspResult) -> None:
+    again = sg.simulate(result.scene)
+    assert again.trajectory_sha256 == result.trajectory_sha256
+    assert again.events == result.events
+
+
+def test_the_compiled_loop_takes_the_same_decisions_bit_for_bit(result: sg.GraspResult) -> None:
+    pytest.importorskip("numba", reason="the compiled loop needs the extra 'fast'")
+    from softgrasp.simulation import native_loop  # noqa: F401  (loading it makes runs use it)
+
+    assert sg.simulate(result.scene).trajectory_sha256 == result.trajectory_sha256
+    prescribed = pinch(actuation="prescribed", timestep=5e-4)
+    fast = sg.simulate(prescribed).trajectory_sha256
+    del sys.modules["softgrasp.simulation.native_loop"]
+    assert sg.simulate(prescribed).trajectory_sha256 == fast
+
+
+def test_arrays_are_locked_and_have_one_row_a_control_period(result: sg.GraspResult) -> None:
+    assert np.diff(result.time) == pytest.approx(1e-3)
+    assert result.joint_position.shape == result.joint_target.shape == (len(result.time), 12)
+    assert result.normal_force.shape == (len(result.time), len(result.contact_bodies))
+    with pytest.raises(ValueError, match="read-only"):
+        result.time[0] = 1.0
+
+
+def test_the_summed_normal_forces_are_those_of_the_contacts(result: sg.GraspResult) -> None:
+    for contact in result.contacts:
+        column = result.contact_bodies.index(contact.body)
+        assert contact.normal_force_N == pytest.approx(result.normal_force[-1, column], abs=1e-9)
+        assert contact.friction_force_N == pytest.approx(
+            result.friction_force[-1, column], abs=1e-9
+        )
+
+
+def test_a_hand_that_misses_has_no_contact() -> None:
+    missed = sg.simulate(pinch(object_position=(0.5, 0, 0)))
+    assert missed.status is sg.GraspStatus.NO_CONTACT
+    assert missed.message == "the hand has closed without establishing contact with the object"
+    assert missed.events == ()
+
+
+def test_a_short_run_is_timed_out() -> None:
+    short = sg.simulate(pinch(duration=0.05))
+    assert short.status is sg.GraspStatus.TIMED_OUT
+    assert short.simulated_time == pytest.approx(0.05)
+
+
+def test_an_object_that_is_flicked_away_is_ejected() -> None:
+    one = (True,) * 3 + (False,) * 9
+    closure = sg.PositionIncrementClosure(rates=(3.0, 0.5, 0.5), active=one)
+    flicked = sg.simulate(pinch(closure=closure, duration=1.5))
+    assert flicked.status is sg.GraspStatus.EJECTED
+
+
+def test_inactive_joints_stay_where_they_are() -> None:
+    active = (False, False, False) + (True,) * 9
+    closed = sg.simulate(pinch(closure=sg.PositionIncrementClosure(active=active)))
+    assert np.ptp(closed.joint_target[:, :3]) < np.ptp(closed.joint_target[:, 3:6])
+    assert np.all(np.ptp(closed.joint_target[:, :3], axis=0) == 0)
+
+
+def test_a_fixed_object_does_not_move() -> None:
+    fixed = sg.simulate(pinch(object_mount="fixed"))
+    assert fixed.status is sg.GraspStatus.CLOSED
+    assert np.ptp(fixed.object_position, axis=0).max() == 0
+    assert all(v == pytest.approx(1e5, rel=0.03) for v in measured(fixed))
+
+
+def measured(result: sg.GraspResult) -> list[float]:
+    return list(result.contact_model.measured_stiffness_N_m.values())
+
+
+def test_a_planar_object_keeps_to_the_x_z_plane() -> None:
+    planar = sg.simulate(pinch(object_mount="planar", object_position=(-0.004, 0, -0.085)))
+    assert planar.status is sg.GraspStatus.CLOSED
+    assert np.ptp(planar.object_position[:, 1]) == 0
+    assert np.ptp(planar.object_position[:, 0]) > 1e-4
+    rotation = planar.object.rotation_rad
+    assert (rotation[0], rotation[2]) == pytest.approx((0, 0), abs=1e-12)
+
+
+def test_prescribed_joints_follow_their_targets_whatever_the_load() -> None:
+    prescribed = sg.simulate(pinch(actuation="prescribed", object_mount="fixed"))
+    # a target set at one control sample is reached at the next
+    error = prescribed.joint_position[1:] - prescribed.joint_target[:-1]
+    assert np.abs(error).max() < 1e-7
+
+
+def test_servo_forces_keep_to_their_limits_and_gravity_moves_nothing_that_is_compensated() -> None:
+    still = sg.PositionIncrementClosure(rates=0.0)
+    calm = sg.simulate(pinch(closure=still, object_position=(0.3, 0, 0), gravity=True))
+    assert np.ptp(calm.joint_position, axis=0).max() < 1e-6
+
+
+def test_moving_the_whole_scene_moves_the_result() -> None:
+    shift = np.array([0.3, -0.2, 0.1])
+    here = sg.simulate(pinch())
+    there = sg.simulate(pinch(hand_pose=sg.Pose(position=tuple(shift))))
+    assert np.allclose(there.object_position - shift, here.object_position, atol=1e-6)
+    assert there.status is here.status
+
+
+def test_a_quarter_turn_of_the_whole_scene_turns_the_result() -> None:
+    half = np.sqrt(0.5)
+    upright = sg.simulate(pinch(object_position=(0.0, 0.003, -0.085)))
+    turned = sg.simulate(
+        pinch(
+            hand_pose=sg.Pose(quaternion=(half, 0, 0, half)), object_position=(-0.003, 0, -0.085)
+        )
+    )
+    about_z = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    expected = upright.object_position @ about_z.T
+    assert np.allclose(turned.object_position, expected, atol=1e-5)
+
+
+def diverging() -> sg.GraspScene:
+    """A light ball between explicit contacts whose damping the step cannot integrate."""
+    return pinch(
+        object=ball(density=1.0),
+        contact=sg.Contact(stiffness=1e8, damping=2e8),
+        solver=sg.Solver(integrator="euler", impedance=0.01, impratio=1e12, friction_damping=1.0),
+        duration=1.0,
+    )
+
+
+def test_a_diverged_run_says_so_and_keeps_finite_numbers(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    scene = pinch()
+    built = build(scene)
+    run = ClosureRun(scene, built)
+    monkeypatch.chdir(tmp_path)
+    run._advance(300)
+    run.data.qvel[0] = np.nan
+    run.run()
+    assert run.diverged
+    assert np.isfinite(run.recording.qpos[: run.recording.rows]).all()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_palm_senses_contact_and_stops_no_joint() -> None:
+    weight = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.05, 0.05, 0.05)), mass=0.1)
+    rests = sg.simulate(plate(weight, 0.025, duration=0.3))
+    assert rests.contact_of("palm").in_contact
+    assert rests.contact_of("palm").finger == ""
+    assert rests.contact_of("palm").normal == pytest.approx((0, 0, 1))
+
+
+def test_an_unknown_backend_is_named_with_what_exists() -> None:
+    with pytest.raises(sg.BackendUnavailable) as refused:
+        sg.simulate(pinch(), backend="mujuco")
+    assert str(refused.value) == "no backend 'mujuco'; did you mean 'mujoco'? known: mujoco"
