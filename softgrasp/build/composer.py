@@ -1,0 +1,159 @@
+"""Any scene as dm_control composer entities in an arena (extra ``dm``).
+
+The only place that knows dm_control, imported when it is called. Composer's arena brings solver
+options of its own, and attaching a model loses every option that equals MuJoCo's default, so all
+options are stated again on the arena (decision 0001).
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from softgrasp.build.hand import add_hand
+from softgrasp.build.names import OBJECT
+from softgrasp.build.objects import add_object
+from softgrasp.build.scene import BuiltScene, build, object_pose
+from softgrasp.description.pose import Pose
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import BackendUnavailable, BuildError
+
+PAIR_FIELDS = ("condim", "friction", "solref", "solreffriction", "solimp", "margin", "gap")
+
+
+class ComposerScene(NamedTuple):
+    """A scene in dm_control's terms."""
+
+    arena: Any
+    """``composer.Arena`` with everything attached; ``arena.mjcf_model`` compiles to the scene."""
+    hand: Any
+    """``composer.Entity`` of the hand, named ``hand``."""
+    object: Any
+    """``composer.Entity`` of the object, named ``object``."""
+
+
+def composer_scene(scene: GraspScene) -> ComposerScene:
+    """Make a composer arena with the hand and the object of a scene.
+
+    Raises:
+        BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
+        BuildError: The scene makes no model, or its object moves in a plane (not offered here).
+    """
+    composer, mjcf = _dm_control()
+    if scene.object_mount == "planar":
+        raise BuildError("object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'")
+    built = build(scene)
+    hand = _entity(composer, mjcf, _hand_xml(scene), "hand")
+    thing = _entity(composer, mjcf, _object_xml(scene), OBJECT)
+    arena = composer.Arena("scene")
+    arena.attach(hand)
+    _place_object(arena, thing, scene)
+    _state_options(arena.mjcf_model, built.model)
+    _add_pairs(arena.mjcf_model, hand.mjcf_model, thing.mjcf_model, built)
+    return ComposerScene(arena, hand, thing)
+
+
+def compile_physics(composed: ComposerScene, scene: GraspScene) -> Any:
+    """``mjcf.Physics`` of a composed scene in its start state."""
+    _, mjcf = _dm_control()
+    physics = mjcf.Physics.from_mjcf_model(composed.arena.mjcf_model)
+    pose = object_pose(scene)
+    with physics.reset_context():
+        joints = composed.hand.mjcf_model.find_all("joint")
+        physics.bind(joints).qpos = scene.start
+        physics.bind(composed.hand.mjcf_model.find_all("actuator")).ctrl = scene.start
+        if scene.object_mount == "free":
+            composed.object.set_pose(physics, pose.position, pose.quaternion)
+    return physics
+
+
+def _dm_control() -> tuple[Any, Any]:
+    """dm_control's ``composer`` and ``mjcf`` modules."""
+    if find_spec("dm_control") is None:
+        raise BackendUnavailable(
+            "dm_control is not installed: pip install 'softgrasp[dm]' (Python 3.11 or 3.12)"
+        )
+    if int(mujoco.__version__.split(".")[0]) >= 4:
+        raise BackendUnavailable(
+            f"dm_control 1.0 needs MuJoCo below 4, found {mujoco.__version__}: "
+            "pip uninstall -y mujoco mujoco-core mujoco-studio && pip install 'softgrasp[dm]'"
+        )
+    with warnings.catch_warnings():
+        # without a display, looking for a window library warns; nothing here draws
+        warnings.simplefilter("ignore")
+        from dm_control import composer, mjcf
+    return composer, mjcf
+
+
+def _entity(composer: Any, mjcf: Any, xml: str, name: str) -> Any:
+    class MjcfEntity(composer.Entity):  # type: ignore[misc]
+        def _build(self) -> None:
+            self._model = mjcf.from_xml_string(xml)
+            self._model.model = name
+
+        @property
+        def mjcf_model(self) -> Any:
+            return self._model
+
+    return MjcfEntity()
+
+
+def _blank_spec() -> mujoco.MjSpec:
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    return spec
+
+
+def _hand_xml(scene: GraspScene) -> str:
+    spec = _blank_spec()
+    add_hand(spec, scene.hand, scene.hand_pose, scene.actuation)
+    return str(spec.to_xml())
+
+
+def _object_xml(scene: GraspScene) -> str:
+    spec = _blank_spec()
+    add_object(spec, scene.object, Pose(), "fixed")
+    return str(spec.to_xml())
+
+
+def _place_object(arena: Any, thing: Any, scene: GraspScene) -> None:
+    if scene.object_mount == "free":
+        arena.add_free_entity(thing)
+        return
+    pose = object_pose(scene)
+    frame = arena.attach(thing)
+    frame.pos, frame.quat = pose.position, pose.quaternion
+
+
+def _state_options(root: Any, model: mujoco.MjModel) -> None:
+    """State every option that decides the physics, those at MuJoCo's defaults included."""
+    option = root.option
+    for name in ("timestep", "impratio", "iterations", "noslip_iterations", "noslip_tolerance"):
+        setattr(option, name, getattr(model.opt, name))
+    option.gravity = model.opt.gravity
+    option.integrator = _word(mujoco.mjtIntegrator, model.opt.integrator, "mjINT_")
+    option.cone = _word(mujoco.mjtCone, model.opt.cone, "mjCONE_").lower()
+    option.jacobian = _word(mujoco.mjtJacobian, model.opt.jacobian, "mjJAC_").lower()
+    # composer's arena lifts small masses; links without a body have very little
+    root.compiler.boundmass = root.compiler.boundinertia = 0
+
+
+def _word(enum: Any, value: int, prefix: str) -> str:
+    word = enum(value).name.removeprefix(prefix)
+    return {"EULER": "Euler"}.get(word, word.lower())
+
+
+def _add_pairs(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
+    def geom(name: str) -> Any:
+        return hand.find("geom", name) or thing.find("geom", name)
+
+    for pair in built.spec.pairs:
+        numbers = {field: np.array(getattr(pair, field)) for field in PAIR_FIELDS}
+        numbers["condim"] = int(pair.condim)
+        root.contact.add(
+            "pair", geom1=geom(pair.geomname1), geom2=geom(pair.geomname2), **numbers
+        )

@@ -1,0 +1,138 @@
+"""Hand → bodies, joints and actuators."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import mujoco
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.build.palm import add_palm
+from softgrasp.build.shapes import add_shape, mass_properties, set_inertia
+from softgrasp.build.visual import phalanx_rgba
+from softgrasp.description.hand import Finger, Hand, Phalanx
+from softgrasp.description.pose import Pose
+from softgrasp.description.shapes import Capsule, Shape
+from softgrasp.mechanics.dh import Link, chain_links
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+
+PRESCRIBED_ARMATURE = 1e4
+"""Inertia [kg·m² or kg] that keeps a prescribed joint on its path whatever touches it."""
+MASSLESS = 1e-6
+"""Mass [kg] of a link without a body: MuJoCo needs moving bodies to have some."""
+
+LOCKED = 1e-9
+"""Width [rad or m] of the range of a joint whose limits coincide: MuJoCo refuses an empty one."""
+
+Actuation = Literal["servo", "prescribed"]
+
+
+def add_hand(spec: mujoco.MjSpec, hand: Hand, pose: Pose, actuation: Actuation) -> list[str]:
+    """Add a hand to a model and return the bodies that can touch, the palm first.
+
+    Args:
+        spec: The model to extend.
+        hand: The hand.
+        pose: Pose of the hand's frame in the world.
+        actuation: ``servo`` or ``prescribed`` (see ``GraspScene.actuation``).
+    """
+    base = spec.worldbody.add_body(
+        name=names.PALM, pos=list(pose.position), quat=list(pose.quaternion)
+    )
+    touching = [names.PALM] if add_palm(spec, base, hand) else []
+    for finger in hand.fingers:
+        touching += _add_finger(spec, base, finger, actuation)
+    return touching
+
+
+def _add_finger(
+    spec: mujoco.MjSpec, base: mujoco.MjsBody, finger: Finger, actuation: Actuation
+) -> list[str]:
+    touching = []
+    parent = base
+    rows = zip(finger.phalanges, chain_links(finger), finger.has_body, strict=True)
+    for index, (row, link, has_body) in enumerate(rows):
+        name = names.phalanx_body(finger.name, row.name)
+        body = parent.add_body(
+            name=name, pos=position_of(link.origin), quat=quaternion_of(link.origin), gravcomp=1
+        )
+        _add_joint(spec, body, names.joint(finger.name, row.joint_name), row, actuation)
+        if has_body:
+            add_link_body(spec, body, name, row, link, phalanx_rgba(index))
+            touching.append(name)
+        else:
+            body.mass, body.inertia = MASSLESS, [MASSLESS * row.radius**2] * 3
+            body.explicitinertial = True
+        parent = body
+    parent.add_site(
+        name=names.tip_site(finger.name), pos=link.end.tolist(), size=[0.001] * 3, group=4
+    )
+    return touching
+
+
+def add_link_body(
+    spec: mujoco.MjSpec,
+    body: mujoco.MjsBody,
+    name: str,
+    row: Phalanx,
+    link: Link,
+    rgba: tuple[float, ...],
+) -> None:
+    """Give a link its shape, mass and inertia."""
+    shape, pose = link_shape(row, link)
+    add_shape(spec, body, name, shape, pose, rgba=rgba)
+    volume, inertia = mass_properties(shape)
+    mass = row.mass if row.mass is not None else volume * (row.density or 0.0)
+    rotation = transform(pose.position, pose.quaternion)[:3, :3]
+    set_inertia(body, mass, rotation @ inertia @ rotation.T * (mass / volume), pose.position)
+
+
+def link_shape(row: Phalanx, link: Link) -> tuple[Shape, Pose]:
+    """The shape of a link and its pose in the link's frame: its own, or a capsule along it."""
+    if row.shape is not None:
+        return row.shape, row.shape_pose
+    length = float(np.linalg.norm(link.end))
+    along = link.end / length
+    pose = Pose(position=tuple(link.end / 2), quaternion=_quaternion_from_z(along))
+    return Capsule(radius=row.radius, length=length), pose
+
+
+def _quaternion_from_z(direction: Array) -> tuple[float, float, float, float]:
+    """The shortest turn that takes z to a unit vector."""
+    x, y, z = direction.tolist()
+    if z < -1 + 1e-12:
+        return (0.0, 1.0, 0.0, 0.0)
+    return (1.0 + z, -y, x, 0.0)
+
+
+def _add_joint(
+    spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, row: Phalanx, actuation: Actuation
+) -> None:
+    prescribed = actuation == "prescribed"
+    turning = row.joint == "revolute"
+    low, high = row.limits
+    between = [low, max(high, low + LOCKED)]
+    body.add_joint(
+        name=name,
+        type=mujoco.mjtJoint.mjJNT_HINGE if turning else mujoco.mjtJoint.mjJNT_SLIDE,
+        axis=[0, 0, 1],
+        range=between,
+        # a prescribed joint obeys its targets, which keep to the limits themselves
+        limited=not prescribed,
+        damping=0.0 if prescribed else row.damping,
+        armature=PRESCRIBED_ARMATURE if prescribed else row.armature,
+    )
+    actuator = spec.add_actuator(
+        name=name,
+        target=name,
+        trntype=mujoco.mjtTrn.mjTRN_JOINT,
+        ctrlrange=between,
+        ctrllimited=True,
+    )
+    if prescribed:
+        actuator.gainprm[0] = 0.0  # it pulls at nothing: its control records the joint's target
+        return
+    actuator.set_to_position(kp=row.servo_stiffness, dampratio=row.servo_damping_ratio)
+    actuator.forcerange = [-row.force_limit, row.force_limit]
+    actuator.forcelimited = True

@@ -1,0 +1,44 @@
+"""The palm: a solid around the finger bases, or the shape that a hand names."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from scipy.spatial import ConvexHull
+
+from softgrasp.build.names import PALM
+from softgrasp.build.shapes import add_shape
+from softgrasp.build.visual import PALM_RGBA
+from softgrasp.description.hand import Hand
+from softgrasp.mechanics.dh import chain_links
+from softgrasp.mechanics.solids import swollen_points
+from softgrasp.mechanics.transforms import Array
+
+COINCIDENT = 1e-4
+"""Finger bases nearer to one another than this [m] leave no room for a palm."""
+MARGIN_PER_RADIUS = 0.9
+"""An automatic palm is a little thinner than the fingers that stand on it."""
+
+
+def palm_points(hand: Hand) -> Array | None:
+    """Corners (n, 3) [m] of the automatic palm in the hand's frame, None where bases coincide."""
+    bases = np.array([chain_links(finger)[0].origin[:3, 3] for finger in hand.fingers])
+    if np.ptp(bases, axis=0).max() < COINCIDENT:
+        return None
+    radius = max(row.radius for row in hand.joints)
+    points = swollen_points(bases, hand.palm.margin or MARGIN_PER_RADIUS * radius)
+    return np.asarray(points[ConvexHull(points).vertices])
+
+
+def add_palm(spec: mujoco.MjSpec, base: mujoco.MjsBody, hand: Hand) -> bool:
+    """Put the palm's geoms on the hand's base body; says whether there is a palm."""
+    rgba = hand.palm_rgba or PALM_RGBA
+    if hand.palm.kind == "shape" and hand.palm.shape is not None:
+        add_shape(spec, base, PALM, hand.palm.shape, hand.palm.pose, rgba=rgba)
+        return True
+    points = palm_points(hand) if hand.palm.kind == "auto" else None
+    if points is None:
+        return False
+    spec.add_mesh(name=PALM, uservert=points.ravel())
+    base.add_geom(name=PALM, type=mujoco.mjtGeom.mjGEOM_MESH, meshname=PALM, rgba=rgba)
+    return True

@@ -1,0 +1,181 @@
+"""A grasp scene → a MuJoCo model that is ready to run."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.build.hand import add_hand
+from softgrasp.build.objects import add_object
+from softgrasp.build.pairs import Pair, add_pairs, object_pairs, penetration, self_pairs
+from softgrasp.build.sensors import add_contact_sensors, contact_slots
+from softgrasp.build.timestep import resolved_contact, resolved_timestep
+from softgrasp.build.visual import add_visuals
+from softgrasp.description.contact import Contact
+from softgrasp.description.pose import Pose
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import BuildError, SoftgraspWarning
+from softgrasp.mechanics.dh import forward_kinematics
+from softgrasp.mechanics.transforms import (
+    position_of,
+    quaternion_of,
+    rotation_from_euler,
+    transform,
+)
+
+START_TOLERANCE = 1e-6
+"""Overlap at the start that counts as touching, not as penetration [m]."""
+FLOOR_GAP = 0.02
+"""The floor of the pictures lies this far below everything [m]."""
+
+INTEGRATORS = {
+    "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
+    "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
+    "euler": mujoco.mjtIntegrator.mjINT_EULER,
+}
+
+
+class BuiltScene(NamedTuple):
+    """A scene's spec, compiled model and what a run needs to know of them."""
+
+    spec: mujoco.MjSpec
+    model: mujoco.MjModel
+    bodies: list[str]
+    """Bodies of the hand that can touch, the palm first where there is one."""
+    contact: Contact
+    """The contact that the model honours: the asked one, or a softer one where allowed."""
+
+
+def compile_model(scene: GraspScene) -> mujoco.MjModel:
+    """The scene as an ``mjModel``; keyframe 0 is the start state, contacts are converted.
+
+    Raises:
+        BuildError: The object starts inside the hand, or the time step cannot honour the contact.
+    """
+    return build(scene).model
+
+
+def build_spec(scene: GraspScene) -> mujoco.MjSpec:
+    """The scene as an ``MjSpec``, to be changed or attached elsewhere; raises as compile_model."""
+    return build(scene).spec
+
+
+def to_mjcf(scene: GraspScene) -> str:
+    """The scene as MJCF text; raises as compile_model."""
+    return str(build(scene).spec.to_xml())
+
+
+def build(scene: GraspScene) -> BuiltScene:
+    """Assemble, check and compile a scene; raises as compile_model."""
+    timestep = resolved_timestep(scene)
+    contact = resolved_contact(scene, timestep)
+    spec = _new_spec(scene, timestep)
+    bodies = add_hand(spec, scene.hand, scene.hand_pose, scene.actuation)
+    geoms = add_object(spec, scene.object, object_pose(scene), scene.object_mount)
+    add_contact_sensors(spec, bodies, contact_slots(len(geoms)))
+    bare = _compiled(spec, scene)
+    _add_start(spec, bare, scene)
+    add_pairs(spec, bare, _possible_pairs(spec, scene), contact, scene.solver)
+    add_visuals(spec, _floor_height(scene, bare))
+    return BuiltScene(spec, _compiled(spec, scene), bodies, contact)
+
+
+def object_pose(scene: GraspScene) -> Pose:
+    """Where the object starts in the world, defaults from the hand's grasp filled in."""
+    hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
+    target = np.eye(4)
+    target[:3, 3] = scene.preset.center
+    target[:3, :3] = rotation_from_euler(scene.preset.object_euler)
+    world = hand @ target
+    if scene.object_euler is not None:
+        world[:3, :3] = rotation_from_euler(scene.object_euler)
+    position = scene.object_position or position_of(world)
+    return Pose(position=position, quaternion=quaternion_of(world))
+
+
+def _new_spec(scene: GraspScene, timestep: float) -> mujoco.MjSpec:
+    spec = mujoco.MjSpec()
+    spec.modelname = scene.name or f"{scene.hand.name} {scene.object.name}"
+    spec.compiler.degree = False
+    option = spec.option
+    option.timestep = timestep
+    option.gravity = list(scene.gravity)
+    option.integrator = INTEGRATORS[scene.solver.integrator]
+    elliptic = scene.solver.cone == "elliptic"
+    option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC if elliptic else mujoco.mjtCone.mjCONE_PYRAMIDAL
+    option.impratio = scene.solver.impratio
+    option.iterations = scene.solver.iterations
+    option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    # a diverged state must be seen, not replaced by the start state
+    option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    return spec
+
+
+def _compiled(spec: mujoco.MjSpec, scene: GraspScene) -> mujoco.MjModel:
+    try:
+        return spec.compile()
+    except ValueError as error:
+        raise BuildError(f"{scene.hand.name} with {scene.object.name}: {error}") from error
+
+
+def _add_start(spec: mujoco.MjSpec, bare: mujoco.MjModel, scene: GraspScene) -> None:
+    position = np.array(bare.qpos0)
+    joints = names.joint_names(scene.hand)
+    position[[bare.joint(name).qposadr[0] for name in joints]] = scene.start
+    spec.add_key(name=names.START, qpos=position.tolist(), ctrl=list(scene.start))
+
+
+def _possible_pairs(spec: mujoco.MjSpec, scene: GraspScene) -> list[Pair]:
+    """All pairs of geoms that can touch; refuses an object that starts inside the hand."""
+    model = _compiled(spec, scene)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    wanted = object_pairs(model)
+    for pair in wanted:
+        depth = penetration(model, data, pair)
+        if depth > START_TOLERANCE:
+            raise BuildError(
+                f"object_position: expected an object that starts clear of the hand, found "
+                f"'{scene.object.name}' {depth * 1e3:.2f} mm inside {pair.first}"
+            )
+    if scene.self_contact:
+        wanted += _clear_self_pairs(model, data, scene)
+    return wanted
+
+
+def _clear_self_pairs(
+    model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene
+) -> list[Pair]:
+    depths = {pair: penetration(model, data, pair) for pair in self_pairs(model)}
+    overlapping = [pair for pair, depth in depths.items() if depth > START_TOLERANCE]
+    if overlapping:
+        deepest = max(overlapping, key=lambda pair: depths[pair])
+        warnings.warn(
+            f"hand '{scene.hand.name}': {len(overlapping)} pairs of its bodies overlap in the "
+            f"start posture, most {deepest.first} and {deepest.second} by "
+            f"{depths[deepest] * 1e3:.2f} mm; they will not touch each other",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
+    return [pair for pair in depths if pair not in overlapping]
+
+
+def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
+    """Below the object and below the fingers on their way from start to upper limit [m]."""
+    hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
+    height = object_pose(scene).position[2] - model.geom_rbound.max(initial=0.0)
+    starts = iter(scene.start)
+    for finger in scene.hand.fingers:
+        begin = [next(starts) for _ in finger.phalanges]
+        end = [row.limits[1] for row in finger.phalanges]
+        for share in np.linspace(0.0, 1.0, 7):
+            posture = [a + share * (b - a) for a, b in zip(begin, end, strict=True)]
+            frames = hand @ forward_kinematics(finger, posture)
+            height = min(height, float(frames[:, 2, 3].min()))
+    return math.floor((height - FLOOR_GAP) * 100) / 100

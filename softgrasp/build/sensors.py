@@ -1,0 +1,48 @@
+"""Contact sensors: the forces between each body of the hand and the object."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from softgrasp.build.names import OBJECT, contact_sensor
+from softgrasp.mechanics.transforms import Array
+
+FORCE = int(mujoco.mjtConDataField.mjCONDATA_FORCE)
+BY_LARGEST_FORCE = 2
+"""MuJoCo's ``reduce="maxforce"``: keep the contacts with the largest forces."""
+COMPONENTS = 3
+"""Normal force and the two friction components of a contact [N]."""
+
+
+def contact_slots(object_geoms: int) -> int:
+    """Contacts that one body of the hand can report: a convex pair has at most four."""
+    return 4 if object_geoms == 1 else 8
+
+
+def add_contact_sensors(spec: mujoco.MjSpec, bodies: list[str], slots: int) -> None:
+    """One sensor a body, ``slots`` × (normal, friction, friction) [N]; empty slots are zero."""
+    for body in bodies:
+        sensor = spec.add_sensor(
+            name=contact_sensor(body),
+            type=mujoco.mjtSensor.mjSENS_CONTACT,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            objname=body,
+            reftype=mujoco.mjtObj.mjOBJ_BODY,
+            refname=OBJECT,
+        )
+        sensor.intprm[:3] = [1 << FORCE, BY_LARGEST_FORCE, slots]
+
+
+def contact_layout(model: mujoco.MjModel, bodies: list[str]) -> tuple[int, int, Array]:
+    """Where the contact forces stand in ``sensordata``.
+
+    Returns:
+        First index, number of slots a body, and the matrix (nb, nb·slots·3) that sums the
+        normal forces of each body.
+    """
+    first = int(model.sensor(contact_sensor(bodies[0])).adr[0])
+    width = int(model.sensor(contact_sensor(bodies[0])).dim[0])
+    slots = width // COMPONENTS
+    normal = np.tile([1.0, 0.0, 0.0], slots)
+    return first, slots, np.kron(np.eye(len(bodies)), normal)

@@ -1,0 +1,158 @@
+"""Shapes → geoms, with masses and inertias that come from the solid itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from softgrasp.description.pose import Pose
+from softgrasp.description.shapes import (
+    Capsule,
+    Cuboid,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Primitive,
+    Shape,
+    Sphere,
+)
+from softgrasp.formats.meshes import MeshBody, load_mesh
+from softgrasp.mechanics.transforms import Array
+
+GEOM = mujoco.mjtGeom
+VISUAL_GROUP, COLLISION_GROUP = 2, 3
+"""Geoms only to be seen, and geoms only to be touched; those that are both are in group 0."""
+
+
+class MassProperties(NamedTuple):
+    """Mass properties of a solid at unit density about its centre of mass."""
+
+    volume: float
+    """[m³]"""
+    inertia: Array
+    """(3, 3) [m⁵]"""
+
+
+def geom_of(shape: Primitive) -> dict[str, Any]:
+    """MuJoCo's geom type and size of a primitive."""
+    match shape:
+        case Sphere():
+            return {"type": GEOM.mjGEOM_SPHERE, "size": [shape.radius, 0, 0]}
+        case Cylinder():
+            return {"type": GEOM.mjGEOM_CYLINDER, "size": [shape.radius, shape.height / 2, 0]}
+        case Cuboid():
+            return {"type": GEOM.mjGEOM_BOX, "size": [edge / 2 for edge in shape.size]}
+        case Capsule():
+            return {"type": GEOM.mjGEOM_CAPSULE, "size": [shape.radius, shape.length / 2, 0]}
+        case Ellipsoid():
+            return {"type": GEOM.mjGEOM_ELLIPSOID, "size": list(shape.radii)}
+
+
+def mass_properties(shape: Shape) -> MassProperties:
+    """Volume [m³] and inertia at unit density [m⁵] about the centre of mass, in its frame."""
+    if isinstance(shape, Mesh):
+        body = load_mesh(shape)
+        return MassProperties(body.volume, body.inertia_per_density)
+    volume, moments = _primitive_moments(shape)
+    return MassProperties(volume, np.diag(moments))
+
+
+def _primitive_moments(shape: Primitive) -> tuple[float, list[float]]:
+    match shape:
+        case Sphere(radius=r):
+            volume = 4 / 3 * math.pi * r**3
+            return volume, [0.4 * volume * r * r] * 3
+        case Ellipsoid(radii=(a, b, c)):
+            volume = 4 / 3 * math.pi * a * b * c
+            squares = (b * b + c * c, a * a + c * c, a * a + b * b)
+            return volume, [volume / 5 * square for square in squares]
+        case Cuboid(size=(a, b, c)):
+            volume = a * b * c
+            squares = (b * b + c * c, a * a + c * c, a * a + b * b)
+            return volume, [volume / 12 * square for square in squares]
+        case Cylinder(radius=r, height=h):
+            volume = math.pi * r * r * h
+            across = volume * (3 * r * r + h * h) / 12
+            return volume, [across, across, volume * r * r / 2]
+        case Capsule(radius=r, length=h):
+            tube, ball = math.pi * r * r * h, 4 / 3 * math.pi * r**3
+            axial = tube * r * r / 2 + 0.4 * ball * r * r
+            # half balls: parallel axes from their own centroid at 3/8 r above the tube's end
+            across = tube * (3 * r * r + h * h) / 12
+            across += ball * (0.4 * r * r + h * h / 4 + 3 / 8 * h * r)
+            return tube + ball, [across, across, axial]
+
+
+def set_inertia(
+    body: mujoco.MjsBody, mass: float, inertia: Array, centre: Sequence[float] = (0.0, 0.0, 0.0)
+) -> None:
+    """State a body's mass [kg], inertia (3, 3) [kg·m²] about its centre of mass, and that centre.
+
+    MuJoCo's inertia from geoms is not used: it is not exact for meshes.
+    """
+    body.mass, body.ipos = mass, list(centre)
+    body.fullinertia = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+    body.explicitinertial = True
+
+
+def add_shape(
+    spec: mujoco.MjSpec,
+    body: mujoco.MjsBody,
+    name: str,
+    shape: Shape,
+    pose: Pose,
+    *,
+    rgba: Sequence[float],
+) -> list[str]:
+    """Add a shape to a body and return the names of the geoms that can touch.
+
+    The geoms have no mass of their own and touch nothing until a pair names them.
+    """
+    common = {
+        "pos": list(pose.position),
+        "quat": list(pose.quaternion),
+        "mass": 0.0,
+        "contype": 0,
+        "conaffinity": 0,
+    }
+    if not isinstance(shape, Mesh):
+        body.add_geom(name=name, rgba=rgba, **geom_of(shape), **common)
+        return [name]
+    return _add_mesh(spec, body, name, load_mesh(shape), common, rgba)
+
+
+def _add_mesh(
+    spec: mujoco.MjSpec,
+    body: mujoco.MjsBody,
+    name: str,
+    mesh: MeshBody,
+    common: dict[str, Any],
+    rgba: Sequence[float],
+) -> list[str]:
+    _add_vertices(spec, f"{name}_seen", mesh.vertices, mesh.faces)
+    seen = f"{name}_seen"
+    body.add_geom(
+        name=seen, type=GEOM.mjGEOM_MESH, meshname=seen, group=VISUAL_GROUP, rgba=rgba, **common
+    )
+    names = []
+    for index, (vertices, faces) in enumerate(mesh.parts):
+        part = name if index == 0 else f"{name}_{index}"
+        _add_vertices(spec, part, vertices, faces)
+        body.add_geom(
+            name=part,
+            type=GEOM.mjGEOM_MESH,
+            meshname=part,
+            group=COLLISION_GROUP,
+            rgba=rgba,
+            **common,
+        )
+        names.append(part)
+    return names
+
+
+def _add_vertices(spec: mujoco.MjSpec, name: str, vertices: Array, faces: Any) -> None:
+    spec.add_mesh(name=name, uservert=vertices.ravel(), userface=np.asarray(faces).ravel())

@@ -1,0 +1,76 @@
+"""The time step that a contact needs, and what a given one can honour."""
+
+from __future__ import annotations
+
+import warnings
+
+from softgrasp.description.contact import Contact
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import BuildError, SoftgraspWarning
+
+STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 1e-6)
+"""Time steps to choose from [s]."""
+ROUNDING = 1e-9
+
+
+def resolved_timestep(scene: GraspScene) -> float:
+    """The scene's time step [s]: given, or the largest that the contact and the controller allow.
+
+    Raises:
+        BuildError: It is too large for the contact, or the control period is no multiple of it.
+    """
+    limit = scene.asked_contact.largest_timestep * (1 + ROUNDING)
+    if scene.timestep is None:
+        return _chosen(scene, limit)
+    if scene.timestep > limit and not scene.allow_softer_contact:
+        raise BuildError(_too_large(scene, scene.timestep))
+    if not _divides(scene.timestep, scene.control_period):
+        raise BuildError(
+            f"timestep: expected a whole number of time steps in the control period of "
+            f"{scene.control_period:g} s, found {scene.timestep:g} s"
+        )
+    return scene.timestep
+
+
+def resolved_contact(scene: GraspScene, timestep: float) -> Contact:
+    """The contact that a time step can honour: as asked, or with K lowered to D/(2·dt)."""
+    contact = scene.asked_contact
+    if timestep <= contact.largest_timestep * (1 + ROUNDING):
+        return contact
+    softer = contact.damping / (2 * timestep)
+    warnings.warn(
+        f"timestep: {timestep:g} s cannot honour a contact of {contact.stiffness:g} N/m with "
+        f"{contact.damping:g} N·s/m; the stiffness is lowered to {softer:g} N/m",
+        SoftgraspWarning,
+        stacklevel=2,
+    )
+    return contact.replace(stiffness=softer)
+
+
+def _chosen(scene: GraspScene, limit: float) -> float:
+    for step in STEPS:
+        if step <= limit and _divides(step, scene.control_period):
+            return step
+    contact = scene.asked_contact
+    raise BuildError(
+        f"contact: no time step from {STEPS[-1]:g} to {STEPS[0]:g} s honours {contact.stiffness:g} "
+        f"N/m with {contact.damping:g} N·s/m and divides the control period of "
+        f"{scene.control_period:g} s; expected damping of at least "
+        f"{2 * STEPS[-1] * contact.stiffness:g} N·s/m, or a timestep with allow_softer_contact"
+    )
+
+
+def _too_large(scene: GraspScene, timestep: float) -> str:
+    contact = scene.asked_contact
+    fitting = [s for s in STEPS if s <= contact.largest_timestep * (1 + ROUNDING)]
+    cure = f"use {fitting[0]:g} s" if fitting else "give the contact more damping"
+    return (
+        f"timestep: expected at most D/(2K) = {contact.largest_timestep:g} s for a contact of "
+        f"{contact.stiffness:g} N/m with {contact.damping:g} N·s/m, found {timestep:g} s; {cure}, "
+        f"or allow a softer contact (allow_softer_contact, --allow-softer-contact)"
+    )
+
+
+def _divides(step: float, period: float) -> bool:
+    ratio = period / step
+    return ratio > 1 - ROUNDING and abs(ratio - round(ratio)) < 1e-6

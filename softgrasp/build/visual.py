@@ -1,0 +1,121 @@
+"""What a scene looks like: palette, sky, floor and lights, with no say in the physics."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+Rgba = tuple[float, float, float, float]
+
+PALM_RGBA: Rgba = (0.30, 0.36, 0.43, 1.0)
+PHALANX_RGBA: tuple[Rgba, Rgba] = ((0.62, 0.69, 0.77, 1.0), (0.42, 0.49, 0.58, 1.0))
+"""Phalanges alternate between these two, from the palm outwards, so that joints can be seen."""
+IN_CONTACT_RGBA: Rgba = (0.20, 0.62, 0.60, 1.0)
+"""A phalanx whose contact is established."""
+OBJECT_RGBA: Rgba = (0.86, 0.36, 0.24, 1.0)
+FURTHER_OBJECT_RGBA: Rgba = (0.90, 0.66, 0.28, 1.0)
+SURROUNDING_RGBA: Rgba = (0.74, 0.68, 0.60, 1.0)
+"""Tables and walls."""
+CONTACT_RGBA: Rgba = (0.98, 0.80, 0.12, 1.0)
+"""Marks at contact points and of contact forces."""
+FLOOR_RGBA: tuple[Rgba, Rgba] = ((0.86, 0.88, 0.90, 1.0), (0.78, 0.81, 0.84, 1.0))
+SKY_RGB: tuple[tuple[float, float, float], tuple[float, float, float]] = (
+    (0.74, 0.82, 0.90),
+    (1.00, 1.00, 1.00),
+)
+"""Zenith and nadir; the horizon is halfway between."""
+
+FLOOR_NAME = "floor"
+FLOOR_SQUARE = 0.02
+"""Side of a floor square [m]: the floor is also a ruler."""
+FLOOR_GROUP = 1
+LIGHT_DIRECTION = (0.0, 0.75, -1.0)
+"""Where the key light shines to. It has no x part because MuJoCo's OpenGL shadow map, whose sides
+lie along x and across, speckles planes that slope along both of its sides."""
+
+
+def phalanx_rgba(index: int) -> Rgba:
+    """Colour of the phalanx with this index, counted from the palm outwards."""
+    return PHALANX_RGBA[index % len(PHALANX_RGBA)]
+
+
+def add_visuals(spec: mujoco.MjSpec, floor_height: float) -> None:
+    """Add sky, floor and lights to a scene; none of them takes part in contacts or in mass.
+
+    Args:
+        spec: The scene to dress; changed in place.
+        floor_height: World z of the floor [m].
+    """
+    _set_quality(spec)
+    _add_sky(spec)
+    _add_floor(spec, floor_height)
+    _add_lights(spec)
+
+
+def _set_quality(spec: mujoco.MjSpec) -> None:
+    visual = spec.visual
+    visual.global_.offwidth, visual.global_.offheight = 1920, 1080
+    visual.quality.shadowsize, visual.quality.offsamples = 1024, 4
+    visual.rgba.haze[:] = (*np.mean(SKY_RGB, axis=0), 1.0)
+    visual.headlight.ambient[:] = (0.42, 0.42, 0.43)
+    visual.headlight.diffuse[:] = (0.20, 0.20, 0.20)
+    visual.headlight.specular[:] = (0.0, 0.0, 0.0)
+
+
+def _add_sky(spec: mujoco.MjSpec) -> None:
+    zenith, nadir = SKY_RGB
+    spec.add_texture(
+        name="sky",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        rgb1=zenith,
+        rgb2=nadir,
+        width=256,
+        height=1536,
+    )
+
+
+def _add_floor(spec: mujoco.MjSpec, height: float) -> None:
+    spec.add_texture(
+        name=FLOOR_NAME,
+        type=mujoco.mjtTexture.mjTEXTURE_2D,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
+        rgb1=FLOOR_RGBA[0][:3],
+        rgb2=FLOOR_RGBA[1][:3],
+        width=512,
+        height=512,
+    )
+    textures = [""] * int(mujoco.mjtTextureRole.mjNTEXROLE)
+    textures[int(mujoco.mjtTextureRole.mjTEXROLE_RGB)] = FLOOR_NAME
+    spec.add_material(
+        name=FLOOR_NAME,
+        textures=textures,
+        texuniform=True,
+        texrepeat=(1.0 / FLOOR_SQUARE, 1.0 / FLOOR_SQUARE),
+        specular=0.0,
+        shininess=0.0,
+        reflectance=0.0,
+    )
+    spec.worldbody.add_geom(
+        name=FLOOR_NAME,
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        pos=(0.0, 0.0, height),
+        size=(0.0, 0.0, 0.05),
+        material=FLOOR_NAME,
+        contype=0,
+        conaffinity=0,
+        group=FLOOR_GROUP,
+    )
+
+
+def _add_lights(spec: mujoco.MjSpec) -> None:
+    spec.worldbody.add_light(
+        name="key",
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+        pos=(0.0, -0.75, 1.0),
+        dir=LIGHT_DIRECTION,
+        diffuse=(0.55, 0.54, 0.52),
+        specular=(0.25, 0.25, 0.25),
+        ambient=(0.0, 0.0, 0.0),
+        castshadow=True,
+    )

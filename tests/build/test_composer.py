@@ -1,0 +1,67 @@
+"""dm_control: the composed scene moves as ours does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.build import composer
+from tests.scenes import pinch
+
+pytest.importorskip("dm_control", reason="dm_control is the extra 'dm' (Python 3.11 and 3.12)")
+
+
+@pytest.mark.parametrize("mount", ["free", "fixed"])
+def test_a_composed_scene_moves_as_ours_does(mount: str) -> None:
+    scene = pinch(object_mount=mount, duration=0.45)
+    ours = sg.simulate(scene)
+    composed = composer.composer_scene(scene)
+    physics = composer.compile_physics(composed, scene)
+    joints = physics.bind(composed.hand.mjcf_model.find_all("joint"))
+    actuators = physics.bind(composed.hand.mjcf_model.find_all("actuator"))
+    track = [np.array(joints.qpos)]
+    for targets in ours.joint_target[:-1]:
+        actuators.ctrl = targets
+        physics.step()
+        track.append(np.array(joints.qpos))
+    assert any(contact.in_contact for contact in ours.contacts)
+    assert np.abs(np.array(track) - ours.joint_position).max() < 1e-4
+    position, _ = composed.object.get_pose(physics)
+    assert np.abs(np.array(position) - ours.object_position[-1]).max() < 1e-4
+
+
+def test_the_arena_has_our_solver_and_not_its_own() -> None:
+    scene = pinch()
+    ours = sg.compile_model(scene)
+    theirs = composer.compile_physics(composer.composer_scene(scene), scene).model
+    for option in ("timestep", "integrator", "cone", "impratio", "noslip_iterations", "jacobian"):
+        assert getattr(theirs.opt, option) == getattr(ours.opt, option), option
+    assert theirs.npair == ours.npair
+
+
+def test_a_planar_object_is_refused() -> None:
+    with pytest.raises(sg.BuildError) as refused:
+        composer.composer_scene(pinch(object_mount="planar"))
+    assert str(refused.value) == (
+        "object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'"
+    )
+
+
+def test_a_missing_dm_control_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(composer, "find_spec", lambda name: None)
+    with pytest.raises(sg.BackendUnavailable) as refused:
+        composer.composer_scene(pinch())
+    assert str(refused.value) == (
+        "dm_control is not installed: pip install 'softgrasp[dm]' (Python 3.11 or 3.12)"
+    )
+
+
+def test_mujoco_4_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(composer.mujoco, "__version__", "4.0.0")
+    with pytest.raises(sg.BackendUnavailable) as refused:
+        composer.composer_scene(pinch())
+    assert str(refused.value) == (
+        "dm_control 1.0 needs MuJoCo below 4, found 4.0.0: pip uninstall -y mujoco mujoco-core "
+        "mujoco-studio && pip install 'softgrasp[dm]'"
+    )
