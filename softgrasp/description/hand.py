@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from softgrasp.description.base import Description, NonNegative, Positive, Vec3, Vec4
 from softgrasp.description.closure import Rates
@@ -191,7 +191,7 @@ class Hand(Description):
     """A hand of rigid phalanges; its frame is the palm's."""
 
     name: str
-    fingers: tuple[Finger, ...] = Field(min_length=1)
+    fingers: tuple[Finger, ...]
     grasps: Grasps
     palm: Palm = Palm()
     palm_rgba: Vec4 | None = None
@@ -199,6 +199,13 @@ class Hand(Description):
     """Where the numbers come from."""
     notes: tuple[str, ...] = ()
     """What was repaired or assumed in this description."""
+
+    @field_validator("fingers")
+    @classmethod
+    def _some_finger(cls, value: tuple[Finger, ...]) -> tuple[Finger, ...]:
+        if not value:
+            raise ValueError("expected at least one finger, found none")
+        return value
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -208,12 +215,23 @@ class Hand(Description):
                 preset.rates.for_fingers(self.rows)
             except ValueError as error:
                 raise ValueError(f"grasps.{name}.rates: {error}") from None
-            if preset.start is not None and len(preset.start) != sum(self.rows):
-                raise ValueError(
-                    f"grasps.{name}.start: expected {sum(self.rows)} numbers, one a joint, "
-                    f"found {len(preset.start)}"
-                )
+            if preset.start is not None:
+                self._check_start(preset.start, f"grasps.{name}.start")
         return self
+
+    def _check_start(self, start: tuple[float, ...], field: str) -> None:
+        if len(start) != sum(self.rows):
+            raise ValueError(
+                f"{field}: expected {sum(self.rows)} numbers, one a joint, found {len(start)}"
+            )
+        owners = [finger.name for finger in self.fingers for _ in finger.phalanges]
+        for value, owner, row in zip(start, owners, self.joints, strict=True):
+            low, high = row.limits
+            if not low <= value <= high:
+                raise ValueError(
+                    f"{field}: expected joint '{owner}_{row.joint_name}' inside its limits "
+                    f"({low:g}, {high:g}), found {value:g}"
+                )
 
     @property
     def rows(self) -> tuple[int, ...]:

@@ -35,6 +35,8 @@ class GraspObject(Description):
     density: Positive | None = None
     """[kg/m³]"""
     material: Material | None = None
+    upright: bool = False
+    """Whether it stands upright in a grasp; otherwise its z axis lies as the grasp says."""
     rgba: Vec4 = (0.85, 0.45, 0.25, 1.0)
     """Colour in pictures, each part 0…1."""
     source: str = ""

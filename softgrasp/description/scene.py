@@ -23,7 +23,7 @@ class Solver(Description):
 
     integrator: Literal["discrete", "implicitfast", "euler"] = "discrete"
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
-    impratio: Positive = 1e6
+    impratio: Positive = 3e5
     """Stiffness of friction over that of the normal direction [–]; creep falls as 1/impratio."""
     friction_damping: Annotated[float, Field(gt=0, le=1)] = 0.1
     """Damping along the surface over that of the normal direction [–]. MuJoCo lifts what slides
@@ -45,7 +45,8 @@ class GraspScene(Description):
     """Centre of mass of the object in the world [m]; the grasp centre where it is not given."""
     grasp: Literal["power", "precision"] = "power"
     object_euler: Vec3 | None = None
-    """Turns about x, y, z of intrinsic z-y-x [rad]; the grasp's where it is not given."""
+    """Turns about x, y, z of intrinsic z-y-x [rad]; where it is not given the object lies as the
+    grasp says, or stands upright if it is an upright one."""
     object_mount: Mount = "free"
     """``planar`` moves in the x–z plane of the world and turns about y."""
     hand_pose: Pose = Pose()

@@ -9,6 +9,22 @@ from contextlib import contextmanager
 import mujoco
 
 
+HARMLESS = {
+    "Linesearch objective is not convex": "rounding in the solver; harmless when it is rare",
+}
+"""What a warning means that does not say so itself."""
+
+
+def sentences(seen: Counter[str]) -> list[str]:
+    """The caught warnings as sentences with their numbers."""
+    told = []
+    for text, count in seen.items():
+        times = "once" if count == 1 else f"{count} times"
+        reason = next((why for known, why in HARMLESS.items() if known in text), "")
+        told.append(f"MuJoCo: {text} ({times}{'; ' + reason if reason else ''})")
+    return told
+
+
 @contextmanager
 def caught_warnings() -> Iterator[Counter[str]]:
     """Collect MuJoCo's warnings instead of letting them reach the terminal and MUJOCO_LOG.TXT."""

@@ -24,6 +24,7 @@ from softgrasp.mechanics.transforms import (
 )
 from softgrasp.simulation.closure_run import ClosureRun, Progress
 from softgrasp.simulation.contacts import ContactPoint, contact_points, merged
+from softgrasp.simulation.engine_warnings import sentences
 from softgrasp.simulation.outcome import GraspStatus, judge
 from softgrasp.simulation.result import (
     BodyContact,
@@ -54,7 +55,7 @@ def run_mujoco(scene: GraspScene, progress: Progress | None = None) -> GraspResu
         run = ClosureRun(scene, build(scene), progress)
         run.run()
     notes = [str(warning.message) for warning in told]
-    notes += [f"MuJoCo: {text} ({count} times)" for text, count in run.engine_warnings.items()]
+    notes += sentences(run.engine_warnings)
     return _result(run, tuple(notes), begin)
 
 
