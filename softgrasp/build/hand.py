@@ -9,7 +9,7 @@ import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.palm import add_palm
-from softgrasp.build.shapes import add_shape, mass_properties, set_inertia
+from softgrasp.build.shapes import add_shape, mass_properties, part_pose, set_inertia
 from softgrasp.build.visual import phalanx_rgba
 from softgrasp.description.hand import Finger, Hand, Phalanx
 from softgrasp.description.pose import Pose
@@ -89,9 +89,9 @@ def add_link_body(
 
 
 def link_shape(row: Phalanx, link: Link) -> tuple[Shape, Pose]:
-    """The shape of a link and its pose in the link's frame: its own, or a capsule along it."""
+    """The shape of a link and where its centre stands: its own shape, or a capsule along it."""
     if row.shape is not None:
-        return row.shape, row.shape_pose
+        return row.shape, part_pose(row.shape, row.shape_pose)
     length = float(np.linalg.norm(link.end))
     along = link.end / length
     pose = Pose(position=tuple(link.end / 2), quaternion=_quaternion_from_z(along))

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from softgrasp.build.names import PALM
-from softgrasp.build.shapes import add_shape
+from softgrasp.build.shapes import add_shape, part_pose
 from softgrasp.build.visual import PALM_RGBA
 from softgrasp.description.hand import Hand
 from softgrasp.mechanics.dh import chain_links
@@ -34,11 +34,20 @@ def add_palm(spec: mujoco.MjSpec, base: mujoco.MjsBody, hand: Hand) -> bool:
     """Put the palm's geoms on the hand's base body; says whether there is a palm."""
     rgba = hand.palm_rgba or PALM_RGBA
     if hand.palm.kind == "shape" and hand.palm.shape is not None:
-        add_shape(spec, base, PALM, hand.palm.shape, hand.palm.pose, rgba=rgba)
+        pose = part_pose(hand.palm.shape, hand.palm.pose)
+        add_shape(spec, base, PALM, hand.palm.shape, pose, rgba=rgba)
         return True
     points = palm_points(hand) if hand.palm.kind == "auto" else None
     if points is None:
         return False
     spec.add_mesh(name=PALM, uservert=points.ravel())
-    base.add_geom(name=PALM, type=mujoco.mjtGeom.mjGEOM_MESH, meshname=PALM, rgba=rgba)
+    base.add_geom(
+        name=PALM,
+        type=mujoco.mjtGeom.mjGEOM_MESH,
+        meshname=PALM,
+        rgba=rgba,
+        mass=0.0,
+        contype=0,
+        conaffinity=0,
+    )
     return True

@@ -94,6 +94,8 @@ def object_pose(scene: GraspScene) -> Pose:
     world = hand @ target
     if scene.object_euler is not None:
         world[:3, :3] = rotation_from_euler(scene.object_euler)
+    elif scene.object.upright:
+        world[:3, :3] = np.eye(3)
     position = scene.object_position or position_of(world)
     return Pose(position=position, quaternion=quaternion_of(world))
 

@@ -21,7 +21,7 @@ from softgrasp.description.shapes import (
     Sphere,
 )
 from softgrasp.formats.meshes import MeshBody, load_mesh
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, transform
 
 GEOM = mujoco.mjtGeom
 VISUAL_GROUP, COLLISION_GROUP = 2, 3
@@ -85,6 +85,18 @@ def _primitive_moments(shape: Primitive) -> tuple[float, list[float]]:
             across = tube * (3 * r * r + h * h) / 12
             across += ball * (0.4 * r * r + h * h / 4 + 3 / 8 * h * r)
             return tube + ball, [across, across, axial]
+
+
+def part_pose(shape: Shape, pose: Pose) -> Pose:
+    """Where the centre of a hand's part stands; of a mesh, ``pose`` places the file's own frame.
+
+    A mesh of a phalanx or palm comes drawn in the frame of its link, as in URDF.
+    """
+    if not isinstance(shape, Mesh):
+        return pose
+    frame = transform(pose.position, pose.quaternion)
+    centre = frame[:3, :3] @ load_mesh(shape).center_of_mass + frame[:3, 3]
+    return pose.replace(position=tuple(centre.tolist()))
 
 
 def set_inertia(

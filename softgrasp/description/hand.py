@@ -49,7 +49,8 @@ class Phalanx(Description):
     shape: Shape | None = None
     """A shape instead of the capsule."""
     shape_pose: Pose = Pose()
-    """Pose of ``shape`` in the link's frame (the joint's frame at zero, turned by ``theta``)."""
+    """Pose of ``shape`` in the link's frame (the joint's frame at zero, turned by ``theta``); of a
+    mesh, the pose of its file's frame."""
     mass: Positive | None = None
     """[kg]; exactly one of mass and density."""
     density: Positive | None = None
@@ -153,7 +154,7 @@ class Palm(Description):
     """``auto``: a solid around the finger bases, none where they coincide."""
     shape: Shape | None = None
     pose: Pose = Pose()
-    """Pose of ``shape`` in the hand's frame."""
+    """Pose of ``shape`` in the hand's frame; of a mesh, the pose of its file's frame."""
     margin: Positive | None = None
     """How far an ``auto`` palm reaches around the bases [m]; 0.9 × the largest radius."""
 

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from softgrasp.description.hand import Hand
-from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.errors import DescriptionError
+from softgrasp.formats.object_file import absolute_name
+from softgrasp.formats.pose_tree import Place, pose_tree
 from softgrasp.formats.yaml_file import Tree, YamlFile, scaled, take_units, to_si
-from softgrasp.mechanics.transforms import (
-    nearest_rotation,
-    quaternion_of,
-    rotation_from_euler,
-)
-
-ORTHONORMAL = 1e-4
-"""A base frame farther than this from orthonormal is a mistake, not rounding [–]."""
-ROUNDING = 1e-9
-"""A base frame nearer than this is orthonormal as it stands [–]."""
 
 
 def read_hand(path: Path) -> Hand:
-    """Read a hand from a YAML file.
+    """Read a hand from a YAML file; meshes that it names are looked for beside it.
 
     Raises:
         DescriptionError: The file, or what it says, is wrong; names file, line and field.
     """
-    return YamlFile(path).read(hand_from)
+    return YamlFile(path).read(lambda data: hand_from(data, folder=path.parent))
 
 
-def hand_from(data: dict[str, Tree]) -> Hand:
+def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
     """Make a hand of a YAML tree.
 
     ``units``, ``convention`` and ``defaults`` (fields of every phalanx) stand at the top; a pose
     is a (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``.
+
+    Args:
+        data: The tree.
+        folder: Where relative mesh files lie.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -44,18 +37,19 @@ def hand_from(data: dict[str, Tree]) -> Hand:
     data, length, angle = take_units(data)
     tree = _with_defaults(data)
     for index, finger in enumerate(_dicts(tree.get("fingers"))):
-        place: tuple[int | str, ...] = ("fingers", index)
-        name = f"finger '{finger.get('name', index)}'"
         _joints_to_si(finger, length, angle)
-        _pose_to_si(finger, "base", length, angle, place, name)
-        for row_index, row in enumerate(_dicts(finger.get("phalanges"))):
-            row_place = (*place, "phalanges", row_index)
-            _pose_to_si(row, "shape_pose", length, angle, row_place, name)
+        _finger_poses(finger, ("fingers", index), length, angle)
     _grasps_to_si(tree, length, angle)
     if isinstance(palm := tree.get("palm"), dict):
         _pose_to_si(palm, "pose", length, angle, ("palm",), "palm")
+    if folder is not None:
+        for part in _dicts([palm, *_rows(tree)]):
+            _anchor_mesh(part.get("shape"), folder)
     done = ("base", "limits", "start", "rates", "pose", "shape_pose")
-    return Hand(**_converted(tree, length, angle, done))
+    try:
+        return Hand(**_converted(tree, length, angle, done))
+    except DescriptionError as error:
+        raise _where_given(error, data) from None
 
 
 def _converted(tree: Tree, length: float, angle: float, done: tuple[str, ...]) -> Tree:
@@ -83,7 +77,19 @@ def _dicts(value: Tree) -> list[dict[str, Any]]:
     return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
 
+def _rows(tree: dict[str, Tree]) -> list[dict[str, Any]]:
+    return [row for f in _dicts(tree.get("fingers")) for row in _dicts(f.get("phalanges"))]
+
+
+def _anchor_mesh(shape: Tree, folder: Path) -> None:
+    """Make the file names of a mesh hold from anywhere."""
+    for key in ("file", "parts"):
+        if isinstance(shape, dict) and isinstance(shape.get(key), str):
+            shape[key] = absolute_name(shape[key], folder)
+
+
 def _with_defaults(data: dict[str, Tree]) -> dict[str, Tree]:
+    """The tree with ``convention`` and ``defaults`` in the fingers; ``data`` stays as it is."""
     tree = {k: v for k, v in data.items() if k not in ("defaults", "convention")}
     defaults = data.get("defaults", {})
     if not isinstance(defaults, dict):
@@ -92,12 +98,20 @@ def _with_defaults(data: dict[str, Tree]) -> dict[str, Tree]:
             field="defaults",
             location=("defaults",),
         )
-    for finger in _dicts(tree.get("fingers")):
-        if "convention" in data:
-            finger.setdefault("convention", data["convention"])
-        if isinstance(rows := finger.get("phalanges"), list):
-            finger["phalanges"] = [_merged(defaults, row) for row in rows]
+    general = {"convention": data["convention"]} if "convention" in data else {}
+    if isinstance(fingers := tree.get("fingers"), list):
+        tree["fingers"] = [
+            general | _with_rows(part, defaults) if isinstance(part, dict) else part
+            for part in fingers
+        ]
     return tree
+
+
+def _with_rows(finger: dict[str, Tree], defaults: dict[str, Tree]) -> dict[str, Tree]:
+    rows = finger.get("phalanges")
+    if not isinstance(rows, list):
+        return dict(finger)
+    return finger | {"phalanges": [_merged(defaults, row) for row in rows]}
 
 
 def _merged(defaults: dict[str, Tree], row: Tree) -> Tree:
@@ -124,8 +138,7 @@ def _joint_unit(row: dict[str, Tree], length: float, angle: float) -> float:
 
 
 def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
-    fingers = [_dicts(finger.get("phalanges")) for finger in _dicts(tree.get("fingers"))]
-    units = [_joint_unit(row, length, angle) for rows in fingers for row in rows]
+    units = [_joint_unit(row, length, angle) for row in _rows(tree)]
     grasps = tree.get("grasps")
     for preset in grasps.values() if isinstance(grasps, dict) else ():
         for key in ("rates", "start") if isinstance(preset, dict) else ():
@@ -138,74 +151,35 @@ def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
                 preset[key] = scaled(value, units[0] if units else angle)
 
 
+def _finger_poses(finger: dict[str, Tree], place: Place, length: float, angle: float) -> None:
+    name = f"finger '{finger.get('name', place[-1])}'"
+    _pose_to_si(finger, "base", length, angle, place, name)
+    for index, row in enumerate(_dicts(finger.get("phalanges"))):
+        _pose_to_si(row, "shape_pose", length, angle, (*place, "phalanges", index), name)
+
+
 def _pose_to_si(
-    owner: dict[str, Tree],
-    key: str,
-    length: float,
-    angle: float,
-    place: tuple[int | str, ...],
-    name: str,
+    owner: dict[str, Tree], key: str, length: float, angle: float, place: Place, name: str
 ) -> None:
     if key in owner:
-        owner[key] = _pose_tree(owner[key], length, angle, (*place, key), name)
+        owner[key] = pose_tree(owner[key], length, angle, (*place, key), name)
 
 
-def _pose_tree(
-    given: Tree, length: float, angle: float, place: tuple[int | str, ...], name: str
-) -> Tree:
-    """A base frame, a matrix or a mapping, as the fields of a pose."""
-    if isinstance(given, list):
-        return _pose_from_matrix(given, length, place, name)
-    if not isinstance(given, dict):
-        return given
-    pose = {key: value for key, value in given.items() if key != "euler"}
-    if "position" in pose:
-        pose["position"] = scaled(pose["position"], length)
-    if "euler" in given:
-        try:
-            turns = [float(part) * angle for part in given["euler"]]
-            pose["quaternion"] = list(quaternion_of(rotation_from_euler(turns)))
-        except (TypeError, ValueError):
-            raise DescriptionError(
-                f"expected three angles, found {given['euler']!r}",
-                field=f"{name}: euler",
-                location=(*place, "euler"),
-            ) from None
-    return pose
+def _where_given(error: DescriptionError, data: dict[str, Tree]) -> DescriptionError:
+    """The error at the place where the user wrote the value that a finger took from the top."""
+    match error.location:
+        case ("fingers", int(index), "phalanges", int(row), str(key), *rest):
+            given = data["fingers"][index]["phalanges"][row]
+            if key not in given and key in data.get("defaults", {}):
+                inner = f"fingers[{index}].phalanges[{row}]"
+                return _moved(error, inner, "defaults", ("defaults", key, *rest))
+        case ("fingers", int(index), "convention"):
+            if "convention" in data and "convention" not in data["fingers"][index]:
+                inner = f"fingers[{index}].convention"
+                return _moved(error, inner, "convention", ("convention",))
+    return error
 
 
-def _pose_from_matrix(
-    rows: Tree, length: float, place: tuple[int | str, ...], name: str
-) -> dict[str, Tree]:
-    def refuse(message: str) -> DescriptionError:
-        return DescriptionError(message, field=f"{name}: {place[-1]}", location=place)
-
-    try:
-        matrix = np.array(rows, dtype=float)
-    except (TypeError, ValueError):
-        raise refuse("expected a matrix of 3 or 4 rows of 4 numbers") from None
-    if matrix.shape not in ((3, 4), (4, 4)) or not np.isfinite(matrix).all():
-        raise refuse(
-            f"expected a matrix of 3 or 4 rows of 4 finite numbers, found shape {matrix.shape}"
-        )
-    if matrix.shape == (4, 4) and matrix[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
-        raise refuse(f"expected a last row of 0 0 0 1, found {matrix[3].tolist()}")
-    rotation, error = nearest_rotation(matrix[:3, :3])
-    if np.linalg.det(matrix[:3, :3]) < 0:
-        raise refuse(
-            "expected a rotation, found a reflection (determinant "
-            f"{np.linalg.det(matrix[:3, :3]):.3f}); flip one axis, and a second one to match"
-        )
-    if error > ORTHONORMAL:
-        raise refuse(
-            f"expected an orthonormal frame, found one that is off by {error:.2g} "
-            f"(at most {ORTHONORMAL:g} is taken as rounding)"
-        )
-    if error > ROUNDING:
-        warnings.warn(
-            f"{name}: the base frame is off orthonormal by {error:.2g} and was made orthonormal",
-            SoftgraspWarning,
-            stacklevel=2,
-        )
-    position = (matrix[:3, 3] * length).tolist()
-    return {"position": position, "quaternion": list(quaternion_of(rotation))}
+def _moved(error: DescriptionError, inner: str, outer: str, place: Place) -> DescriptionError:
+    field = (error.field or inner).replace(inner, outer, 1)
+    return DescriptionError(error.message, field=field, location=place)

@@ -12,17 +12,17 @@ from softgrasp.description.shapes import Mesh
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.decomposition import decompose
 from softgrasp.formats.mesh_files import Triangles, read_groups
-from softgrasp.formats.mesh_solid import Solid, hull_of, make_solid
+from softgrasp.formats.mesh_solid import Solid, hull_of
 
 NEARLY_CONVEX = 0.95
 """Part of its hull that a mesh fills to be taken for convex by ``auto`` [–]."""
-CONVEX = 0.98
-"""Part of its hull that a group fills to count as convex [–]."""
+CONVEX = 0.01
+"""Depth of a vertex inside its hull, in extents, up to which a group counts as convex [–]."""
 VOLUME_TOLERANCE = 0.15
 """Difference between parts and mesh above which a warning is due [–]."""
 PLACE_TOLERANCE = 0.1
 """Difference of the boxes of parts and mesh, in extents, above which a warning is due [–]."""
-SAMPLES = 2**17
+SAMPLES = 2**15
 
 
 def collision_parts(
@@ -60,29 +60,39 @@ def parts_from(file: Path, factor: NDArray[np.float64]) -> list[Triangles]:
         DescriptionError: A group is flat or not convex; names the group.
     """
     parts = []
-    for name, (vertices, faces) in read_groups(file).items():
+    for name, (vertices, _) in read_groups(file).items():
         try:
-            group = make_solid(vertices * factor, faces)
+            part = _hull(vertices * factor)
         except DescriptionError as error:
             raise DescriptionError(f"part '{name}': {error.message}", file=file) from error
-        filled = group.volume / group.hull_volume if group.closed else 0.0
-        if group.notes or filled < CONVEX:
-            found = "; ".join(group.notes) or f"one that fills {100 * filled:.3g} % of its hull"
+        depth = _greatest_depth(vertices * factor, part)
+        if depth > CONVEX * np.ptp(part[0], axis=0).max():
             raise DescriptionError(
-                f"part '{name}': expected a closed convex surface, found {found}", file=file
+                f"part '{name}': expected a convex surface, found one that lies "
+                f"{depth * 1e3:.3g} mm inside its hull",
+                file=file,
             )
-        parts.append(_hull(group.vertices))
+        parts.append(part)
     return parts
+
+
+def _greatest_depth(points: NDArray[np.float64], part: Triangles) -> float:
+    """How far inside a convex part the innermost of the points lies [m]."""
+    normals, offsets = _planes(part)
+    lengths = np.linalg.norm(normals, axis=1)
+    real = lengths > 0
+    depths = (offsets[real] - points @ normals[real].T) / lengths[real]
+    return float(depths.min(axis=1).max())
 
 
 def union_volume(parts: Sequence[Triangles]) -> float:
     """Volume that convex parts fill together, overlaps once.
 
     One part exactly; several by counting the points of a fixed additive recurrence (Roberts
-    2018, plastic number), within 1 % where the parts fill a tenth of their common box.
+    2018, plastic number), within 1 % where the parts fill a fifth of their common box.
     """
     if len(parts) == 1:
-        return float(hull_of(parts[0][0]).volume)
+        return hull_of(parts[0][0]).volume
     corners = np.vstack([vertices for vertices, _ in parts])
     low, extents = corners.min(axis=0), np.ptp(corners, axis=0)
     steps = 1.22074408460575947536 ** -np.arange(1.0, 4.0)
@@ -115,7 +125,7 @@ def _kind(shape: Mesh, solid: Solid, parts_file: Path | None) -> str:
 
 def _hull(vertices: NDArray[np.float64]) -> Triangles:
     hull = hull_of(vertices)
-    return np.asarray(hull.vertices), np.asarray(hull.faces, dtype=np.int64)
+    return hull.vertices, hull.faces
 
 
 def _in_box(points: NDArray[np.float64], vertices: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -124,10 +134,15 @@ def _in_box(points: NDArray[np.float64], vertices: NDArray[np.float64]) -> NDArr
 
 
 def _in_part(points: NDArray[np.float64], part: Triangles) -> NDArray[np.bool_]:
+    normals, offsets = _planes(part)
+    return np.asarray((points @ normals.T <= offsets).all(axis=1))
+
+
+def _planes(part: Triangles) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Outward normals (m, 3), as long as twice the face's area, and offsets (m,) of its faces."""
     a, b, c = part[0][part[1]].transpose(1, 0, 2)
     normals = np.cross(b - a, c - a)
-    offsets = np.einsum("ij,ij->i", normals, a)
-    return np.asarray((points @ normals.T <= offsets).all(axis=1))
+    return normals, np.einsum("ij,ij->i", normals, a)
 
 
 def _volume_note(kind: str, parts: Sequence[Triangles], solid: Solid) -> list[str]:

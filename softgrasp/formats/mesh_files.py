@@ -139,7 +139,7 @@ def _placed(mesh: trimesh.Trimesh, transform: NDArray[np.float64]) -> Triangles:
 
 
 def _merged(surfaces: list[Triangles]) -> Triangles:
-    """One surface with every vertex once, so that neighbouring faces are seen to share it.
+    """One surface with every vertex that a face uses once, so that neighbours share theirs.
 
     Vertices are one when they agree to 1e-7 of the size: single precision, which STL files have.
     """
@@ -150,8 +150,9 @@ def _merged(surfaces: list[Triangles]) -> Triangles:
         return vertices, faces
     size = float(np.ptp(vertices, axis=0).max()) or 1.0
     steps = np.round((vertices - vertices.min(axis=0)) / (1e-7 * size))
-    _, kept, index = np.unique(steps, axis=0, return_index=True, return_inverse=True)
-    return vertices[kept], index.reshape(-1)[faces]
+    _, first, index = np.unique(steps, axis=0, return_index=True, return_inverse=True)
+    used, faces = np.unique(index.reshape(-1)[faces], return_inverse=True)
+    return vertices[first[used]], faces.reshape(-1, 3)
 
 
 def _reason(error: BaseException) -> str:

@@ -7,14 +7,14 @@ and every mending is reported as a sentence with its numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import trimesh
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
-from scipy.spatial import QhullError
+from scipy.spatial import ConvexHull, QhullError
 
 from softgrasp.errors import DescriptionError
 
@@ -47,6 +47,14 @@ class Solid:
     """What was mended or assumed."""
 
 
+class Hull(NamedTuple):
+    """A convex hull: its own vertices only, faces outward."""
+
+    vertices: Array
+    faces: Faces
+    volume: float
+
+
 @dataclass(frozen=True)
 class _Caps:
     """What closes the holes of a surface."""
@@ -73,16 +81,17 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
     origin = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
     vertices = vertices - origin
     hull = hull_of(vertices)
-    hull_volume = float(hull.volume)
-    faces, notes = _wound_alike(_distinct(faces))
+    faces, twice_note = _distinct(faces)
+    faces, winding_note = _wound_alike(faces)
     caps = _caps(vertices, faces)
     bounded = np.vstack([vertices, caps.middles]), np.vstack([faces, caps.fans])
     outward, turned_note = _outward(*bounded)
     volume = _volume(bounded[0], outward)
-    whole = caps.fraction <= LARGEST_CAP and 0 < volume <= hull_volume * (1 + 1e-6)
-    fallback = "" if whole else _fallback_note(volume, hull_volume, caps.fraction)
+    whole = caps.fraction <= LARGEST_CAP and 0 < volume <= hull.volume * (1 + 1e-6)
+    fallback = "" if whole else _fallback_note(volume, hull.volume, caps.fraction)
     seen = (bounded[0], outward) if whole else (vertices, faces)
-    body = seen if whole else (np.asarray(hull.vertices), np.asarray(hull.faces))
+    body = seen if whole else (hull.vertices, hull.faces)
+    found = (twice_note, winding_note, caps.note, turned_note, fallback)
     properties = trimesh.triangles.mass_properties(body[0][body[1]])
     return Solid(
         vertices=seen[0] + origin,
@@ -90,36 +99,61 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
         volume=float(properties.volume),
         center_of_mass=np.asarray(properties.center_mass) + origin,
         inertia=np.asarray(properties.inertia),
-        hull_volume=hull_volume,
+        hull_volume=hull.volume,
         closed=whole,
-        notes=tuple(note for note in (*notes, caps.note, turned_note, fallback) if note),
+        notes=tuple(note for note in found if note),
     )
 
 
-def hull_of(vertices: Array) -> trimesh.Trimesh:
-    """The convex hull of points (n, 3), with the vertices of the hull only.
+def hull_of(vertices: Array) -> Hull:
+    """The convex hull of points (n, 3).
 
     Raises:
         DescriptionError: The points lie in a plane.
     """
-    extents = np.ptp(vertices, axis=0)
+    size = np.ptp(vertices, axis=0)
     try:
-        hull: trimesh.Trimesh | None = trimesh.convex.convex_hull(vertices)
+        found = ConvexHull(vertices)
     except QhullError:
-        hull = None
-    if hull is None or hull.volume < FLAT * extents.max() ** 3:
-        sizes = " x ".join(f"{extent:.3g}" for extent in extents)
-        raise DescriptionError(f"expected a solid, found a flat mesh ({sizes} in its own unit)")
-    return hull
+        found = None
+    if found is None or found.volume < FLAT * size.max() ** 3:
+        sizes = " x ".join(f"{extent * 1e3:.3g}" for extent in size)
+        raise DescriptionError(f"expected a solid, found a flat mesh of {sizes} mm")
+    corners = np.asarray(found.vertices)
+    number = np.zeros(len(vertices), dtype=np.int64)
+    number[corners] = np.arange(len(corners))
+    faces = number[found.simplices]
+    points = vertices[corners]
+    a, b, c = points[faces].transpose(1, 0, 2)
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), found.equations[:, :3]) < 0
+    faces[inward] = faces[inward][:, ::-1]
+    return Hull(points, faces, float(found.volume))
 
 
-def _distinct(faces: Faces) -> Faces:
-    """Faces with three different corners, each set of corners once."""
+def _distinct(faces: Faces) -> tuple[Faces, str]:
+    """Faces with three different corners, each once; folds of zero thickness vanish.
+
+    Two faces on the same corners that look in opposite directions are such a fold, unless most
+    of the surface is so: then it is drawn double-sided, and one side is kept.
+    """
     ordered = np.sort(faces, axis=1)
     real = (ordered[:, 0] != ordered[:, 1]) & (ordered[:, 1] != ordered[:, 2])
-    _, first = np.unique(ordered[real], axis=0, return_index=True)
-    distinct: Faces = faces[real][np.sort(first)]
-    return distinct
+    faces, ordered = faces[real], ordered[real]
+    _, first, index = np.unique(ordered, axis=0, return_index=True, return_inverse=True)
+    turned = np.argmin(faces, axis=1)[:, None]
+    second = np.take_along_axis(faces, (turned + 1) % 3, axis=1)
+    third = np.take_along_axis(faces, (turned + 2) % 3, axis=1)
+    direction = np.where(second < third, 1.0, -1.0)[:, 0]
+    balance = np.bincount(index.reshape(-1), weights=direction)
+    folded = balance == 0
+    if 2 * folded.sum() > len(first):
+        return faces[np.sort(first)], "the surface is drawn double-sided; one side is kept"
+    kept = np.sort(first[~folded])
+    left_out = len(faces) - len(kept)
+    note = (
+        f"not watertight: {left_out} faces are given twice or in folds of zero thickness; left out"
+    )
+    return faces[kept], note if left_out else ""
 
 
 def _directed_edges(faces: Faces) -> Faces:
@@ -127,7 +161,7 @@ def _directed_edges(faces: Faces) -> Faces:
     return np.vstack([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
 
 
-def _wound_alike(faces: Faces) -> tuple[Faces, tuple[str, ...]]:
+def _wound_alike(faces: Faces) -> tuple[Faces, str]:
     """Turns the minority of faces, in each connected piece, that run against their neighbours."""
     edges, count = _directed_edges(faces), len(faces)
     _, index, times = np.unique(
@@ -137,7 +171,7 @@ def _wound_alike(faces: Faces) -> tuple[Faces, tuple[str, ...]]:
     paired = order[np.repeat(times == 2, times)].reshape(-1, 2)
     against = (edges[paired[:, 0]] == edges[paired[:, 1]]).all(axis=1)
     if not against.any():
-        return faces, ()
+        return faces, ""
     first, second = (paired % count).T
     # 1 where the neighbours agree, 2 where one of them has to turn: a stored 0 would be no edge.
     weights = np.concatenate([against, against]).astype(np.int64) + 1
@@ -146,7 +180,7 @@ def _wound_alike(faces: Faces) -> tuple[Faces, tuple[str, ...]]:
     turn = _minority(graph, count)
     faces = faces.copy()
     faces[turn] = faces[turn][:, ::-1]
-    return faces, (f"the winding of {turn.sum()} of {count} faces ran against the others; turned",)
+    return faces, f"{turn.sum()} of {count} faces were wound against the others; turned"
 
 
 def _minority(graph: csr_array, count: int) -> NDArray[np.bool_]:
@@ -259,4 +293,4 @@ def _area(vertices: Array, faces: Faces) -> float:
 
 
 def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.2g} %"
+    return f"{100 * fraction:.2g} %" if fraction >= 1e-4 else "less than 0.01 %"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softgrasp.description.hand import Convention, Finger, Phalanx
+from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array, rotate_about, transform, translate
 
 
@@ -63,7 +64,15 @@ def forward_kinematics(finger: Finger, joints: Sequence[float]) -> Array:
 
     Returns:
         Shape (n + 1, 4, 4): the base, then the frame behind each row; ``fingertip`` ends there.
+
+    Raises:
+        DescriptionError: There are not as many joint variables as rows.
     """
+    if len(joints) != len(finger.phalanges):
+        raise DescriptionError(
+            f"finger '{finger.name}': expected {len(finger.phalanges)} joint variables, one a row, "
+            f"found {len(joints)}"
+        )
     frames = [transform(finger.base.position, finger.base.quaternion)]
     for row, value in zip(finger.phalanges, joints, strict=True):
         turn, slide = _motion(row, value)

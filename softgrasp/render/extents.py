@@ -15,7 +15,7 @@ Type = mujoco.mjtGeom
 
 SHOWN_GROUPS = 3
 """Geoms of groups 0, 1, 2 are shown; 3 and above hold collision shapes (MuJoCo's habit)."""
-PARTING = 0.005
+PARTING = 0.01
 """Part of their size by which every second generation of bodies is drawn thinner."""
 _ROUND = [int(Type.mjGEOM_SPHERE), int(Type.mjGEOM_CAPSULE), int(Type.mjGEOM_CYLINDER)]
 _PLANE = int(Type.mjGEOM_PLANE)  # an array compares with an enum member a hundred times slower

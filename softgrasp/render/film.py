@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+import contextlib
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -16,12 +19,11 @@ Image = npt.NDArray[np.uint8]
 
 # Constant rate factor 18 passes for visually lossless (x264's default is 23). The colour matrix
 # is named because players guess BT.601 or BT.709 from the size of an untagged film.
-_FFMPEG_OPTIONS = (
-    *("-crf", "18", "-preset", "fast", "-vf", "scale=out_color_matrix=bt709:out_range=tv"),
-    *("-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"),
-    *("-movflags", "+faststart"),
+_ENCODING = (
+    *("-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "fast"),
+    *("-vf", "scale=out_color_matrix=bt709:out_range=tv", "-colorspace", "bt709"),
+    *("-color_primaries", "bt709", "-color_trc", "bt709", "-movflags", "+faststart"),
 )
-_INDEX_WITHIN = 64  # bytes: an MP4 whose index was moved to the front names it here
 
 
 def write_film(path: str | Path, frames: Iterable[Image], fps: int) -> Path:
@@ -45,42 +47,52 @@ def write_film(path: str | Path, frames: Iterable[Image], fps: int) -> Path:
     first = next(following, None)
     if first is None:
         raise ResultError(f"{path}: expected at least one frame, found none")
+    size = f"{first.shape[1] // 2 * 2}x{first.shape[0] // 2 * 2}"
+    source = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", str(fps), "-i", "-")
     with atomic_path(path) as temporary:
-        writer = _open_writer(temporary, first, fps)
-        try:
-            for frame in _even(path, first.shape, chain([first], following)):
-                writer.send(frame)
-        except OSError as error:
-            raise ResultError(f"{path}: ffmpeg stopped before the last frame") from error
-        finally:
-            writer.close()
-        if b"moov" not in temporary.read_bytes()[:_INDEX_WITHIN]:
-            raise ResultError(f"{path}: ffmpeg did not finish the film; is the disk full?")
+        command = [_ffmpeg(), "-y", "-v", "error", *source, *_ENCODING, str(temporary)]
+        trouble = _fed(command, _even(path, first.shape, chain([first], following)))
+        if trouble is not None:
+            raise ResultError(f"{path}: ffmpeg could not write the film: {trouble}")
     return path
 
 
-def _open_writer(path: Path, first: Image, fps: int) -> Generator[None, bytes, None]:
+def _ffmpeg() -> str:
     import imageio_ffmpeg  # type: ignore[import-untyped]
 
-    size = (first.shape[1] // 2 * 2, first.shape[0] // 2 * 2)
-    writer: Generator[None, bytes, None] = imageio_ffmpeg.write_frames(
-        str(path),
-        size,
-        fps=fps,
-        codec="libx264",
-        quality=None,
-        macro_block_size=1,
-        ffmpeg_log_level="quiet",
-        output_params=list(_FFMPEG_OPTIONS),
-    )
     try:
-        next(writer)
+        return str(imageio_ffmpeg.get_ffmpeg_exe())
     except RuntimeError as error:
         raise BackendUnavailable(
             "film: expected an ffmpeg program, found none; "
             "install one with: pip install imageio-ffmpeg"
         ) from error
-    return writer
+
+
+def _fed(command: list[str], chunks: Iterable[bytes]) -> str | None:
+    """Run a program on chunks of input; its last words where it failed, else None."""
+    with tempfile.TemporaryFile() as words:
+        program = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=words
+        )
+        # A program that gives up early breaks the pipe; its exit status tells below.
+        with contextlib.suppress(BrokenPipeError), program:
+            _feed(program, chunks)
+        if program.returncode == 0:
+            return None
+        words.seek(0)
+        lines = words.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"exit status {program.returncode}"
+
+
+def _feed(program: subprocess.Popen[bytes], chunks: Iterable[bytes]) -> None:
+    assert program.stdin is not None
+    try:
+        for chunk in chunks:
+            program.stdin.write(chunk)
+    except BaseException:
+        program.kill()
+        raise
 
 
 def _even(path: Path, shape: tuple[int, ...], frames: Iterable[Image]) -> Iterator[bytes]:

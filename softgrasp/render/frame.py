@@ -23,7 +23,7 @@ Indices = npt.NDArray[np.intp]
 Ids = npt.NDArray[np.int32]
 
 STEP = 2
-PLAIN = 0.05
+PLAIN = 0.035
 """Colours from 0 to 1 that differ less than this are mixed without casting more rays."""
 MORE_RAYS = ((-0.35, 0.15), (0.15, 0.35), (0.25, -0.30))
 """Where else in a pixel at an edge rays go through, in pixels from its middle."""
@@ -92,6 +92,8 @@ class Frame:
     def _spread(self) -> tuple[Colors, Bools]:
         """Every pixel from the coarse ones around it, and where that is not good enough."""
         color, mixed = self._ground.color.copy(), np.zeros(self._ground.geom.shape, dtype=bool)
+        if not self._body.any() and self._share.all():
+            return color, mixed
         coarse = window(self._body | (self._share < 1.0), margin=1)
         fine = tuple(slice(STEP * part.start, STEP * part.stop) for part in coarse)
         shade, part = self._ground.shade[fine], color[fine]

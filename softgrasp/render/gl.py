@@ -141,7 +141,7 @@ class GlRenderer:
         view.azimuth, view.elevation = camera.azimuth_deg, camera.elevation_deg
         every = mujoco.mjtCatBit.mjCAT_ALL.value
         mujoco.mjv_updateScene(model, data, self._option, None, view, every, self._scene)
-        lighting.aim_lights(self._scene, center, reach)
+        lighting.aim_lights(self._scene, camera, center, reach)
         self._drawing.shadowClip = reach
 
     def _read(self, camera: Camera) -> Image:
@@ -172,12 +172,11 @@ def _prepared(model: mujoco.MjModel, width: int, height: int) -> mujoco.MjModel:
     own.vis.global_.offwidth, own.vis.global_.offheight = width, height
     own.vis.quality.shadowsize = SHADOW_PIXELS
     own.vis.quality.offsamples = SAMPLES if has_skybox(model) else 0
-    own.vis.quality.numslices, own.vis.quality.numstacks = 48, 32
     lighting.complete_headlight(own)
     return own
 
 
-def _leave_to_close(context: object) -> None:  # noqa: ARG001
+def _leave_to_close(context: object) -> None:
     """Stands in for a context's ``__del__``."""
 
 

@@ -19,7 +19,7 @@ from softgrasp.render.sky import Sky
 Floats = npt.NDArray[np.float64]
 Colors = npt.NDArray[np.float32]
 
-FADE_FROM, FADE_TO = 0.15, 0.70
+FADE_FROM, FADE_TO = 0.25, 0.75
 """Where planes begin and end to fade into the horizon, in parts of the horizon's distance."""
 
 
@@ -113,9 +113,8 @@ def _paint(model: mujoco.MjModel, plane: int, local: Floats) -> Colors:
     if texture < 0 or model.tex_type[texture] != mujoco.mjtTexture.mjTEXTURE_2D:
         return np.broadcast_to(plain, (*local.shape[:2], 3))
     first, second = (plain * color for color in _quadrants(model, texture))
-    period = _texture_period(model, plane, material)
-    mixed = _checker(2.0 * local / period)[..., None]
-    return np.asarray(second + mixed * (first - second), dtype=np.float32)
+    mixed = _checker(2.0 * _textures(model, plane, material, local))[..., None]
+    return np.asarray(first + mixed * (second - first), dtype=np.float32)
 
 
 def _quadrants(model: mujoco.MjModel, texture: int) -> tuple[Colors, Colors]:
@@ -137,13 +136,13 @@ def _halves(width: int) -> tuple[slice, slice]:
     return slice(0, width // 2), slice(width // 2, width)
 
 
-def _texture_period(model: mujoco.MjModel, plane: int, material: int) -> Floats:
-    """Length of one texture along the plane's axes [m], shape (2,)."""
+def _textures(model: mujoco.MjModel, plane: int, material: int, local: Floats) -> Floats:
+    """Plane coordinates (h, w, 2) counted in textures, as MuJoCo lays them."""
     repeat = model.mat_texrepeat[material].astype(float)
     size = model.geom_size[plane, :2]
     if model.mat_texuniform[material] or not size.all():
-        return np.asarray(2.0 / repeat)
-    return np.asarray(2.0 * size / repeat)
+        return np.asarray(0.5 * repeat * local)
+    return np.asarray(0.5 * repeat * (local / size + 1.0))
 
 
 def _checker(squares: Floats) -> Colors:

@@ -6,26 +6,49 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from softgrasp.render.camera import Camera
+
 Array = npt.NDArray[np.float64]
 
-KEY_DIRECTION = (0.35, 0.45, -1.0)
+KEY_DIRECTION = (0.0, 0.75, -1.0)
 """Where the key light of a model without lights shines to, in the world."""
 KEY = (0.55, 0.545, 0.53)
 """Colour of the key light, a little warm."""
 AMBIENT, CAMERA = 0.42, 0.20
 """Parts of white that the surroundings and the camera's own light give."""
+SHOULDER_DEG = 20.0
+"""The key light comes from about this far to the left of the camera."""
 HORIZON_DISTANCES = 12.0
 """The floor has faded into the sky at this many camera distances."""
 
 
-def key_direction(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Unit vector along the first directional light that casts shadows, or along our own."""
+def key_direction(model: mujoco.MjModel, data: mujoco.MjData, camera: Camera) -> Array:
+    """Unit vector along the first directional light that casts shadows, or along our own.
+
+    It is turned to the camera's side; see ``toward_scene``.
+    """
     kind = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
     lights = np.flatnonzero(
         (model.light_type == kind) & model.light_castshadow.astype(bool) & (model.light_active > 0)
     )
     direction = data.light_xdir[lights[0]] if len(lights) else np.array(KEY_DIRECTION)
-    return np.asarray(direction / np.linalg.norm(direction))
+    return toward_scene(direction / np.linalg.norm(direction), camera)
+
+
+def toward_scene(direction: Array, camera: Camera) -> Array:
+    """A light's direction turned about the vertical so that it comes over the camera's shoulder.
+
+    Bodies are then never seen against the light. Only quarter turns are made: MuJoCo's
+    OpenGL shadow map speckles a floor when the light leans along neither x nor y.
+
+    Args:
+        direction: Where the light shines to, shape (3,).
+        camera: The camera.
+    """
+    wanted = np.radians(camera.azimuth_deg - SHOULDER_DEG)
+    x, y, z = direction
+    turns = np.array([[x, y, z], [-y, x, z], [-x, -y, z], [y, -x, z]])
+    return np.asarray(turns[np.argmax(turns[:, :2] @ [np.cos(wanted), np.sin(wanted)])])
 
 
 def complete_headlight(model: mujoco.MjModel) -> None:
@@ -38,23 +61,27 @@ def complete_headlight(model: mujoco.MjModel) -> None:
     headlight.specular = [0.0] * 3
 
 
-def aim_lights(scene: mujoco.MjvScene, center: Array, reach: float) -> None:
-    """Hold the shadow maps of directional lights over the bodies; add a key light to none.
+def aim_lights(scene: mujoco.MjvScene, camera: Camera, center: Array, reach: float) -> None:
+    """Aim the key light and all shadow maps; add a key light where a model has no light.
 
     MuJoCo's shadow map of a directional light is a square window around the light's position:
     the closer the window, the finer the shadow's edge.
 
     Args:
         scene: The scene, just updated; changed in place.
+        camera: The camera.
         center: Middle of the bodies [m].
         reach: Radius of a ball around them [m].
     """
     if all(scene.lights[index].headlight for index in range(scene.nlight)):
         _add_key(scene)
-    for index in range(scene.nlight):
-        light = scene.lights[index]
-        if light.type == mujoco.mjtLightType.mjLIGHT_DIRECTIONAL and not light.headlight:
-            light.pos = center - 2.0 * reach * np.asarray(light.dir, dtype=float)
+    kind = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    lights = [scene.lights[index] for index in range(scene.nlight)]
+    far = [light for light in lights if light.type == kind and not light.headlight]
+    for light in [light for light in far if light.castshadow][:1]:
+        light.dir = toward_scene(np.asarray(light.dir, dtype=float), camera)
+    for light in far:
+        light.pos = center - 2.0 * reach * np.asarray(light.dir, dtype=float)
 
 
 def _add_key(scene: mujoco.MjvScene) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from softgrasp.build import names
+from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera
 from softgrasp.render.caption import stamp
 from softgrasp.render.film import write_film
+from softgrasp.render.marks import Ball, Mark, Rgba
 from softgrasp.render.pacing import Pacing, pace
 from softgrasp.render.poses import Playback
 from softgrasp.render.renderer import Renderer, open_renderer
@@ -25,6 +28,8 @@ Progress = Callable[[float], None]
 
 SIZE = (640, 480)
 """Width and height of a film in pixels."""
+UNSEEN = 2e-5
+"""A change of a joint or of the object [rad or m] that no picture shows."""
 
 
 @dataclass(frozen=True)
@@ -123,14 +128,8 @@ def render_instants(
     playback = Playback(result)
     camera = camera or framing([playback], size)
     with open_renderer(playback.model, *size, renderer) as drawer:
-        return [_picture(playback, drawer, camera, time) for time in times]
-
-
-def _picture(
-    playback: Playback, drawer: Renderer, camera: Camera, time: float, window: float = 0.0
-) -> Image:
-    data = playback.pose(time)
-    return drawer.draw(data, camera, playback.marks(time, camera, window), playback.colors(time))
+        views = (_View.of(playback, camera, time) for time in times)
+        return [drawer.draw(playback.data, camera, view.marks, view.colors) for view in views]
 
 
 def _frames(
@@ -141,13 +140,42 @@ def _frames(
     progress: Progress | None,
 ) -> Iterator[Image]:
     times = pacing.times
-    before, image = np.nan, np.empty((0, 0, 3), dtype=np.uint8)
+    clean, drawn = np.empty((0, 0, 3), dtype=np.uint8), None
     for index, time in enumerate(times.tolist()):
-        if time != before:
-            window = 0.0 if index == 0 else time - float(times[index - 1])
-            image = _picture(playback, drawer, camera, time, window)
-            stamp(image, pacing.label(time))
-            before = time
+        window = 0.0 if index == 0 else time - float(times[index - 1])
+        view = _View.of(playback, camera, time, window)
+        if drawn is None or not view.looks_like(drawn):
+            clean, drawn = drawer.draw(playback.data, camera, view.marks, view.colors), view
+        image = clean.copy()
+        stamp(image, pacing.label(time))
         yield image
         if progress is not None:
             progress((index + 1) / len(times))
+
+
+class _View(NamedTuple):
+    """All that a picture shows of a posed run."""
+
+    qpos: Array
+    marks: list[Mark]
+    colors: dict[int, Rgba]
+
+    @classmethod
+    def of(cls, playback: Playback, camera: Camera, time: float, window: float = 0.0) -> _View:
+        data = playback.pose(time)
+        marks = playback.marks(time, camera, window)
+        return cls(data.qpos.copy(), marks, playback.colors(time))
+
+    def looks_like(self, other: _View) -> bool:
+        """Whether no point of the two pictures differs by as much as a tenth of a pixel."""
+        if self.colors != other.colors or len(self.marks) != len(other.marks):
+            return False
+        here, there = (np.array([_end(mark) for mark in view.marks]) for view in (self, other))
+        return bool(
+            np.abs(self.qpos - other.qpos).max(initial=0.0) < UNSEEN
+            and np.abs(here - there).max(initial=0.0) < 5.0 * UNSEEN
+        )
+
+
+def _end(mark: Mark) -> tuple[float, float, float]:
+    return mark.center if isinstance(mark, Ball) else mark.vector_end

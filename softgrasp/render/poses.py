@@ -96,7 +96,7 @@ class Playback:
             if state is None or force <= 0.0:
                 continue
             share = min(ARROW_SHARE * force / self._large_force, LONGEST_SHARE)
-            tip = np.add(state.point, share * height * np.array(state.normal))
+            tip = np.array(state.point) + share * height * np.array(state.normal)
             found.append(Arrow(state.point, _point(tip), SHAFT_SHARE * height, CONTACT_RGBA))
         return found
 

@@ -77,7 +77,7 @@ class RayRenderer:
         return image
 
     def _ground_of(self, data: mujoco.MjData, camera: Camera) -> Ground:
-        toward = -lighting.key_direction(self._model, data)
+        toward = -lighting.key_direction(self._model, data, camera)
         parts = (data.geom_xpos[self._planes], data.geom_xmat[self._planes], toward)
         key = b"".join(part.tobytes() for part in parts)
         if self._ground is None or self._ground[:2] != (key, camera):

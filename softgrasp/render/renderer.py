@@ -83,13 +83,15 @@ def open_renderer(
 
     Raises:
         BackendUnavailable: ``gl`` was asked for and does not work.
-        DescriptionError: No such renderer, or a picture without pixels.
+        DescriptionError: No such renderer, or a picture of less than 2 x 2 pixels.
     """
     if renderer not in CHOICES:
         hint = did_you_mean(renderer, CHOICES)
         raise DescriptionError(f"expected a renderer, found '{renderer}'; {hint}", field="renderer")
-    if width < 1 or height < 1:
-        raise DescriptionError(f"expected a size in pixels, found {width} x {height}", field="size")
+    if width < 2 or height < 2:
+        raise DescriptionError(
+            f"expected 2 x 2 pixels or more, found {width} x {height}", field="size"
+        )
     if renderer == "raycast":
         return RayRenderer(model, width, height, f"{_RAY_CASTER}, as asked")
     reason = ""

@@ -64,7 +64,7 @@ class Stage:
         self.camera, self.eye = camera, camera.position
         self.caster = Caster(model, data)
         self.boxes = extents.box_corners(model, data, solid)
-        toward_key = -lighting.key_direction(model, data)
+        toward_key = -lighting.key_direction(model, data, camera)
         self.lamp = Lamp(toward_key, *extents.bounding_ball(model, data))
         self.frames = data.geom_xpos, data.geom_xmat.reshape(-1, 3, 3)
         self._palette = palette

@@ -12,8 +12,9 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera, frame_points
 from softgrasp.render.rays import Caster
 
-AZIMUTHS_DEG = tuple(range(0, 360, 15))
-ELEVATIONS_DEG = (-14.0, -24.0)
+AZIMUTHS_DEG = tuple(quarter + turn for quarter in (0, 90, 180, 270) for turn in (30, 45, 60))
+"""Three-quarter views: from straight ahead one finger of a pair hides the other."""
+ELEVATIONS_DEG = (-14.0, -22.0)
 """Slightly from above."""
 MARGIN = 0.07
 """Part of the picture that stays free on each side."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-ROW_HEIGHT = 1.2
+ROW_HEIGHT, PALM_GAP = 1.15, 0.25
 TOP_PERCENTILE, HEADROOM = 99.0, 1.5
 """The force axis ends this far above what contacts rest on; impacts are named, not drawn."""
 
@@ -31,31 +32,32 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    fingers = body_rows(result)
-    known = set(result.contact_bodies)
+    fingers, known = body_rows(result), set(result.contact_bodies)
     palm = [body for body in result.contact_bodies if not result.contact_of(body).finger]
-    rows, columns = len(fingers) + len(palm), max(map(len, fingers))
-    with style.figure(path, ROW_HEIGHT * rows + 0.7) as figure:
-        grid = figure.add_gridspec(rows, columns)
-        places = {b: grid[i, j] for i, row in enumerate(fingers) for j, b in enumerate(row)}
-        places |= {body: grid[len(fingers) + k, :] for k, body in enumerate(palm)}
+    columns, below = max(map(len, fingers)), len(palm) * (ROW_HEIGHT + PALM_GAP)
+    with style.figure(path, ROW_HEIGHT * len(fingers) + below + 0.75) as figure:
+        upper = (0.6, 0.1, 0.5 + below, 0.55)
+        grid = style.panels(figure, len(fingers), columns, margins=upper)
         shared: Axes | None = None
-        for body in (body for body in places if body in known):
-            axes = figure.add_subplot(places[body], sharex=shared, sharey=shared)
-            shared = shared or axes
-            _draw_body(axes, result, body)
-            spec = axes.get_subplotspec()
-            axes.label_outer() if spec is None or body not in palm else None
-        if shared is not None:
-            shared.set_ylim(0.0, _top(result))
-            shared.set_xlim(*_limits(result))
-        figure.supxlabel("time [s]", fontsize=8.5)
-        figure.supylabel("normal force [N]", fontsize=8.5)
-        figure.legend(handles=_keys(result), loc="outside upper center", ncols=6)
+        for (i, j), body in _places(fingers, known):
+            shared = figure.add_subplot(grid[i, j], sharex=shared, sharey=shared)
+            shared.tick_params(labelbottom=i == len(fingers) - 1, labelleft=j == 0)
+            _draw_body(shared, result, body, brief=columns > 3)
+        for body in palm:
+            lower = (0.6, 0.1, 0.5, ROW_HEIGHT * len(fingers) + 0.55 + PALM_GAP)
+            lane = figure.add_subplot(style.panels(figure, 1, 1, margins=lower)[0])
+            _draw_body(lane, result, body, brief=False)
+        style.edge_labels(figure, y="normal force [N]")
+        style.legend(figure, _keys(result))
     return Path(path)
 
 
-def _draw_body(axes: Axes, result: GraspResult, body: str) -> None:
+def _places(fingers: list[list[str]], known: set[str]) -> Iterator[tuple[tuple[int, int], str]]:
+    for i, row in enumerate(fingers):
+        yield from (((i, j), body) for j, body in enumerate(row) if body in known)
+
+
+def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> None:
     column = result.contact_bodies.index(body)
     contact, force = result.contact_of(body), result.normal_force[:, column]
     if result.hold is not None:
@@ -68,38 +70,38 @@ def _draw_body(axes: Axes, result: GraspResult, body: str) -> None:
     for time in contact.established_s:
         axes.axvline(time, color=style.ESTABLISHED, lw=1.1)
     for time in contact.lost_s:
-        axes.axvline(time, color=style.AXES_COLORS[0], lw=0.8, ls=(0, (3, 2)))
+        axes.axvline(time, color=style.LOST, lw=0.8, ls=(0, (3, 2)))
     axes.plot(*peaks(result.time, force), color=style.FORCE, lw=0.8)
-    axes.set_title(body_label(contact.finger, contact.phalanx), pad=3)
-    axes.text(
-        1.0, 1.02, _story(contact, float(force.max())), transform=axes.transAxes, ha="right",
-        va="bottom", fontsize=7, color=style.MUTED,
-    )  # fmt: skip
+    style.time_limits(axes, result.time)
+    bodies = [body] if not contact.finger else [b.body for b in result.contacts if b.finger]
+    axes.set_ylim(0.0, _top(result, bodies))
+    axes.set_title(body_label(contact.finger, contact.phalanx))
+    style.note(axes, _story(contact, brief))
+    if force.max() > axes.get_ylim()[1]:
+        axes.text(
+            result.time[force.argmax()], 0.97 * axes.get_ylim()[1], f" peak {force.max():.3g} N",
+            fontsize=6.5, color=style.MUTED, va="top",
+        )  # fmt: skip
 
 
-def _story(contact: BodyContact, peak: float) -> str:
+def _story(contact: BodyContact, brief: bool) -> str:
     if contact.first_touch_s is None:
-        return "no contact"
+        return "" if brief else "no contact"
     if contact.in_contact:
-        return (
-            f"established {contact.established_s[-1]:.3f} s, "
-            f"{contact.normal_force_N:.3g} N at the end, peak {peak:.3g} N"
-        )
+        since, force = f"{contact.established_s[-1]:.3f} s", f"{contact.normal_force_N:.3g} N"
+        return f"{since}, {force}" if brief else f"established {since}, {force} at the end"
     ending = f"lost {contact.lost_s[-1]:.3f} s" if contact.lost_s else "never established"
-    return f"touched {contact.first_touch_s:.3f} s, {ending}, peak {peak:.3g} N"
+    return ending if brief else f"touched {contact.first_touch_s:.3f} s, {ending}"
 
 
-def _top(result: GraspResult) -> float:
-    """Upper end of the force axis [N]."""
-    steady = result.normal_force[result.in_contact]
-    forces = steady if steady.size else result.normal_force[result.normal_force > 0.0]
+def _top(result: GraspResult, bodies: list[str]) -> float:
+    """Upper end of the force axis of some bodies [N]."""
+    columns = [result.contact_bodies.index(body) for body in bodies]
+    forces = result.normal_force[:, columns]
+    steady = forces[result.in_contact[:, columns]]
+    forces = steady if steady.size else forces[forces > 0.0]
     largest = float(np.percentile(forces, TOP_PERCENTILE)) if forces.size else 0.0
     return HEADROOM * max(largest, 2.0 * result.scene.closure.threshold)
-
-
-def _limits(result: GraspResult) -> tuple[float, float]:
-    start, end = float(result.time[0]), float(result.time[-1])
-    return start, end if end > start else start + result.scene.control_period
 
 
 def _keys(result: GraspResult) -> list[Artist]:
@@ -110,8 +112,7 @@ def _keys(result: GraspResult) -> list[Artist]:
         Line2D([], [], color=style.FORCE, lw=1.0, label="normal force"),
         Patch(color=style.TOUCHING, alpha=0.55, label="touching"),
         Patch(color=style.ESTABLISHED, alpha=0.45, label="contact established"),
-        Line2D([], [], color=style.ESTABLISHED, lw=1.2, label="established"),
-        Line2D([], [], color=style.AXES_COLORS[0], lw=0.8, ls=(0, (3, 2)), label="lost"),
+        Line2D([], [], color=style.LOST, lw=0.8, ls=(0, (3, 2)), label="contact lost"),
     ]
     if result.hold is not None:
         keys.append(Patch(color=style.HOLD, label="hold test"))

@@ -30,20 +30,20 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
     """
     rows = list(joint_rows(result))
     columns = max(map(len, rows))
-    with style.figure(path, ROW_HEIGHT * len(rows) + 0.7) as figure:
-        grid = figure.add_gridspec(len(rows), columns)
+    with style.figure(path, ROW_HEIGHT * len(rows) + 0.8) as figure:
+        grid = style.panels(figure, len(rows), columns)
         heads: dict[int, Axes] = {}
         for i, row in enumerate(rows):
             for j, (joint, title, unit, factor) in enumerate(row):
                 axes = figure.add_subplot(grid[i, j], sharex=heads.get(0), sharey=heads.get(j))
                 heads.setdefault(j, axes)
                 _draw_joint(axes, result, joint, factor)
-                axes.set_title(f"{title} [{unit}]", pad=3)
+                axes.set_title(f"{title} [{unit}]")
                 axes.tick_params(labelbottom=i == len(rows) - 1)
         for axes in heads.values():
-            _widen(axes)
-        figure.supxlabel("time [s]", fontsize=8.5)
-        figure.legend(handles=_keys(), loc="outside upper center", ncols=6)
+            style.least_span(axes, LEAST_SPAN)
+        style.edge_labels(figure)
+        style.legend(figure, _keys())
     return Path(path)
 
 
@@ -58,17 +58,8 @@ def _draw_joint(axes: Axes, result: GraspResult, joint: str, factor: float) -> N
         target = factor * result.joint_target[:, result.actuator_names.index(joint)]
         axes.plot(*thinned(result.time, target), color=style.TARGET, ls=(0, (4, 2)), lw=1.2)
     axes.plot(*thinned(result.time, position), color=style.POSITION, lw=1.3)
-    axes.margins(x=0.0)
-    axes.text(
-        1.0, 1.02, f"ends at {position[-1]:.1f}", transform=axes.transAxes, ha="right",
-        va="bottom", fontsize=7, color=style.MUTED,
-    )  # fmt: skip
-
-
-def _widen(axes: Axes) -> None:
-    low, high = axes.get_ylim()
-    missing = max(LEAST_SPAN - (high - low), 0.0)
-    axes.set_ylim(low - 0.5 * missing, high + 0.5 * missing)
+    style.time_limits(axes, result.time)
+    style.note(axes, f"ends at {style.signed(position[-1], 1)}")
 
 
 def _keys() -> list[Artist]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
@@ -14,7 +17,7 @@ from softgrasp.simulation.result import GraspResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEAST_SPAN = 0.02
+LEAST_SPAN = 0.1
 """Least height of a panel [mm or deg]: below it a motion is rounding."""
 TRANSLATIONS = ("x", "y", "z")
 ROTATIONS = ("ψ about x", "θ about y", "φ about z")
@@ -32,15 +35,18 @@ def draw_object(result: GraspResult, path: str | Path) -> Path:
         ResultError: The place cannot be written.
     """
     with style.figure(path, 3.3) as figure:
-        left, right = figure.subplots(1, 2)
-        _draw_run(left, result, displacement_mm(result), TRANSLATIONS, "mm")
+        grid = style.panels(figure, 1, 2, margins=(0.55, 0.1, 0.75, 0.3), gaps=(0.6, 0.0))
+        left, right = figure.add_subplot(grid[0]), figure.add_subplot(grid[1])
+        _draw_run(left, result, displacement_mm(result), TRANSLATIONS, " mm")
         left.set_title("Translation since the start [mm]")
         _draw_run(right, result, rotation_deg(result), ROTATIONS, "°")
         right.set_title("Rotation since the start, Euler z-y-x [°]")
     return Path(path)
 
 
-def overlay_objects(results: Sequence[GraspResult], labels: Sequence[str], path: str | Path) -> Path:
+def overlay_objects(
+    results: Sequence[GraspResult], labels: Sequence[str], path: str | Path
+) -> Path:
     """Draw the object's motion in several runs over one another.
 
     Args:
@@ -51,46 +57,50 @@ def overlay_objects(results: Sequence[GraspResult], labels: Sequence[str], path:
     Raises:
         ResultError: The place cannot be written.
     """
+    titles = [f"{name} [mm]" for name in TRANSLATIONS] + [f"{name} [°]" for name in ROTATIONS]
+    series = [(r.time, np.hstack([displacement_mm(r), rotation_deg(r)])) for r in results]
     with style.figure(path, 4.6) as figure:
-        panels = figure.subplots(2, 3, sharex=True)
-        for index, (result, label) in enumerate(zip(results, labels, strict=True)):
-            color = style.SERIES[index % len(style.SERIES)]
-            for row, values in zip(panels, (displacement_mm(result), rotation_deg(result)), strict=True):
-                for axis, axes in enumerate(row):
-                    axes.plot(
-                        *thinned(result.time, values[:, axis]), color=color,
-                        label=label if row is panels[0] and axis == 0 else None,
-                    )  # fmt: skip
-        titles = [f"{name} [mm]" for name in TRANSLATIONS] + [f"{name} [°]" for name in ROTATIONS]
-        for axes, title in zip(panels.flat, titles, strict=True):
+        grid = style.panels(figure, 2, 3, margins=(0.55, 0.1, 0.5, 0.6), gaps=(0.55, 0.3))
+        for column, title in enumerate(titles):
+            axes = figure.add_subplot(grid[column])
+            lines = [
+                axes.plot(*thinned(times, values[:, column]), color=color, label=label)[0]
+                for (times, values), label, color in zip(series, labels, cycle(style.SERIES))
+            ]
             axes.set_title(title)
-            _widen(axes)
-        figure.supxlabel("time [s]", fontsize=8.5)
-        figure.legend(loc="outside upper center", ncols=min(len(labels), 6))
+            axes.tick_params(labelbottom=column >= len(TRANSLATIONS))
+            style.time_limits(axes, max((times for times, _ in series), key=lambda t: t[-1]))
+            style.least_span(axes, LEAST_SPAN)
+        style.edge_labels(figure)
+        style.legend(figure, lines)
     return Path(path)
 
 
 def _draw_run(
     axes: Axes, result: GraspResult, values: Array, names: Sequence[str], unit: str
 ) -> None:
-    if result.hold is not None:
-        axes.axvspan(
-            result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0, label="hold test"
-        )
     for axis, (name, color) in enumerate(zip(names, style.AXES_COLORS, strict=True)):
-        last = values[-1, axis]
-        label = f"{name}: {last if abs(last) >= 5e-4 else 0.0:+.3f} {unit}"
+        label = f"{name}: {style.signed(values[-1, axis], 3)}{unit}"
         axes.plot(*thinned(result.time, values[:, axis]), color=color, label=label)
+    axes.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.2),
+        ncols=3,
+        borderaxespad=0.0,
+        columnspacing=1.4,
+    )
+    axes.set_xlabel("time [s]", labelpad=1)
+    style.time_limits(axes, result.time)
+    style.least_span(axes, LEAST_SPAN)
+    if result.hold is not None:
+        axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
+        _say(axes, result.hold.start_s, "hold test")
     touches = [event.time_s for event in result.events if event.kind == "touching"]
     if touches:
-        axes.axvline(touches[0], color=style.MUTED, lw=0.9, ls=":", label="first contact")
-    axes.margins(x=0.0)
-    _widen(axes)
-    axes.set_xlabel("time [s]")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, columnspacing=1.2)
+        axes.axvline(touches[0], color=style.MUTED, lw=0.9, ls=":")
+        _say(axes, touches[0], "first contact")
 
 
-def _widen(axes: Axes) -> None:
-    low, high = axes.get_ylim()
-    missing = max(LEAST_SPAN - (high - low), 0.0)
-    axes.set_ylim(low - 0.5 * missing, high + 0.5 * missing)
+def _say(axes: Axes, time: float, text: str) -> None:
+    place = axes.get_xaxis_transform()
+    axes.text(time, 0.985, f" {text}", transform=place, va="top", fontsize=7, color=style.MUTED)

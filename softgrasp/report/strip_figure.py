@@ -41,7 +41,11 @@ def draw_strip(result: GraspResult, path: str | Path, *, renderer: str = "auto")
 
 
 def final_poses(
-    results: Sequence[GraspResult], labels: Sequence[str], path: str | Path, *, renderer: str = "auto"
+    results: Sequence[GraspResult],
+    labels: Sequence[str],
+    path: str | Path,
+    *,
+    renderer: str = "auto",
 ) -> Path:
     """Draw how several runs ended, side by side and from one place (paper 004, Fig 12C).
 
@@ -57,7 +61,9 @@ def final_poses(
     """
     camera = framing([Playback(result) for result in results], SIZE)
     images = [
-        render_instants(result, result.time[-1:].tolist(), renderer=renderer, size=SIZE, camera=camera)[0]
+        render_instants(
+            result, result.time[-1:].tolist(), renderer=renderer, size=SIZE, camera=camera
+        )[0]
         for result in results
     ]
     return _row(images, labels, [_moved(result) for result in results], path)
@@ -66,22 +72,26 @@ def final_poses(
 def _row(
     images: Sequence[Image], titles: Sequence[str], captions: Sequence[str], path: str | Path
 ) -> Path:
-    width = style.WIDTH / len(images)
     lines = [textwrap.wrap(caption, CAPTION_WIDTH) for caption in captions]
-    height = width * SIZE[1] / SIZE[0] + 0.3 + 0.16 * max(map(len, lines))
+    below = 0.1 + 0.15 * max(map(len, lines))
+    across = (style.WIDTH - 0.04 * (len(images) + 1)) / max(len(images), 3)
+    height = 0.28 + across * SIZE[1] / SIZE[0] + below
     with style.figure(path, height) as figure:
-        row = figure.subplots(1, len(images), squeeze=False)[0]
-        for axes, image, title, caption in zip(row, images, titles, lines, strict=True):
-            axes.imshow(image, interpolation="lanczos", aspect="equal")
+        grid = style.panels(
+            figure, 1, len(images), margins=(0.04, 0.04, below, 0.28), gaps=(0.04, 0.0)
+        )
+        for column, (image, title) in enumerate(zip(images, titles, strict=True)):
+            axes = figure.add_subplot(grid[column])
+            axes.imshow(image, interpolation="lanczos")
             axes.set_axis_off()
-            axes.set_title(title, loc="center", pad=3)
+            axes.set_title(title, loc="center")
             axes.text(
-                0.5, -0.02, "\n".join(caption), transform=axes.transAxes, ha="center", va="top",
-                fontsize=7.5,
+                0.5, -0.02, "\n".join(lines[column]), transform=axes.transAxes, ha="center",
+                va="top", fontsize=7.5,
             )  # fmt: skip
     return Path(path)
 
 
 def _moved(result: GraspResult) -> str:
-    x, y, z = (1e3 * part + 0.0 for part in result.object.displacement_m)
-    return f"moved ({x:.1f}, {y:.1f}, {z:.1f}) mm"
+    x, y, z = (style.signed(1e3 * part, 1) for part in result.object.displacement_m)
+    return f"moved ({x}, {y}, {z}) mm"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from softgrasp.formats.atomic import atomic_path
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpec
+
+    from softgrasp.mechanics.transforms import Array
 
 DPI = 300
 WIDTH = 10.0
@@ -20,7 +24,8 @@ WIDTH = 10.0
 INK, MUTED, RULE = "#1f2933", "#66727f", "#d5dbe1"
 ESTABLISHED, TOUCHING, FORCE = "#2a9d98", "#f3cf65", "#1f2933"
 """Established contact has the colour that a phalanx in contact has in the film."""
-POSITION, TARGET, LIMIT = "#1d5f9e", "#d1722a", "#a3adb8"
+LOST = "#c8452f"
+POSITION, TARGET = "#1d5f9e", "#d1722a"
 HOLD = "#eef1f5"
 """Background of a hold test."""
 AXES_COLORS = ("#c8452f", "#2f8f4e", "#2b62b5")
@@ -28,7 +33,7 @@ AXES_COLORS = ("#c8452f", "#2f8f4e", "#2b62b5")
 SERIES = ("#4c78a8", "#e4862f", "#3f9d63", "#c24a5b", "#8567b0", "#8c6d4f", "#3aa5b5", "#6b7480")
 """Runs that are compared with one another."""
 
-_RC: dict[str, object] = {
+_RC: dict[Any, Any] = {
     "axes.edgecolor": MUTED,
     "axes.labelcolor": INK,
     "axes.linewidth": 0.6,
@@ -36,9 +41,11 @@ _RC: dict[str, object] = {
     "axes.spines.top": False,
     "axes.titlelocation": "left",
     "axes.titlesize": 9,
+    "axes.titlepad": 0,
+    # a fixed height spares matplotlib a search that takes a fifth of the drawing time
+    "axes.titley": 1.05,
     "axes.titleweight": "bold",
     "figure.facecolor": "white",
-    "figure.constrained_layout.use": True,
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
     "grid.color": RULE,
@@ -48,7 +55,6 @@ _RC: dict[str, object] = {
     "legend.frameon": False,
     "legend.fontsize": 8.5,
     "lines.linewidth": 1.2,
-    "savefig.dpi": DPI,
     "text.color": INK,
     "xtick.color": MUTED,
     "ytick.color": MUTED,
@@ -74,21 +80,90 @@ def figure(path: str | Path, height: float, width: float = WIDTH) -> Iterator[Fi
     from matplotlib.figure import Figure
 
     with rc_context(_RC):
-        canvas = FigureCanvasAgg(Figure(figsize=(width, height)))
+        canvas = FigureCanvasAgg(Figure(figsize=(width, height), dpi=DPI))
         yield canvas.figure
         with atomic_path(path) as temporary:
-            canvas.figure.savefig(temporary, format="png")
+            canvas.figure.savefig(temporary, format="png", dpi=DPI)
 
 
-def corner_text(axes: Axes, text: str, *, top: bool = True) -> None:
-    """A small note in the right corner of a panel."""
-    axes.text(
-        0.985,
-        0.95 if top else 0.05,
-        text,
-        transform=axes.transAxes,
-        ha="right",
-        va="top" if top else "bottom",
-        fontsize=7,
-        color=MUTED,
+def panels(
+    figure: Figure,
+    rows: int,
+    columns: int,
+    *,
+    margins: tuple[float, float, float, float] = (0.6, 0.1, 0.5, 0.55),
+    gaps: tuple[float, float] = (0.35, 0.33),
+) -> GridSpec:
+    """A grid of equal panels, laid out in inches.
+
+    Fixed distances take a tenth of the time of matplotlib's layout engines, which measure every
+    text twice.
+
+    Args:
+        figure: Where to.
+        rows: Panels above one another.
+        columns: Panels side by side.
+        margins: Left, right, bottom, top [in].
+        gaps: Between columns and between rows [in].
+    """
+    width, height = figure.get_size_inches().tolist()
+    left, right, bottom, top = margins
+    across = (width - left - right - (columns - 1) * gaps[0]) / columns
+    along = (height - bottom - top - (rows - 1) * gaps[1]) / rows
+    return figure.add_gridspec(
+        rows,
+        columns,
+        left=left / width,
+        right=1.0 - right / width,
+        bottom=bottom / height,
+        top=1.0 - top / height,
+        wspace=gaps[0] / across,
+        hspace=gaps[1] / along,
     )
+
+
+def legend(figure: Figure, handles: Sequence[Artist], columns: int = 6) -> None:
+    """Keys in the middle of a figure's upper edge."""
+    height = figure.get_size_inches()[1]
+    figure.legend(
+        handles=list(handles),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 1.0 - 0.02 / height),
+        ncols=columns,
+        borderaxespad=0.2,
+    )
+
+
+def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "") -> None:
+    """Names of the axes that all panels share, at the lower and left edge."""
+    width, height = figure.get_size_inches().tolist()
+    figure.text(0.5, 0.08 / height, x, ha="center", va="bottom")
+    figure.text(0.08 / width, 0.5, y, ha="left", va="center", rotation="vertical")
+
+
+def note(axes: Axes, text: str) -> None:
+    """A small remark over the right end of a panel."""
+    axes.text(
+        1.0, 1.05, text, transform=axes.transAxes, ha="right", va="bottom", fontsize=7,
+        color=MUTED,
+    )  # fmt: skip
+
+
+def time_limits(axes: Axes, times: Array) -> None:
+    """Let the time axis span a run, also one that ended at its first sample."""
+    start, end = float(times[0]), float(times[-1])
+    axes.set_xlim(start, end if end > start else start + 1e-3)
+
+
+def least_span(axes: Axes, span: float) -> None:
+    """Widen the value axis to a least height, so that rounding does not look like motion."""
+    low, high = axes.get_ylim()
+    missing = max(span - (high - low), 0.0)
+    axes.set_ylim(low - 0.5 * missing, high + 0.5 * missing)
+    axes.locator_params(axis="y", nbins=6)
+
+
+def signed(value: float, digits: int) -> str:
+    """A number with a true minus sign and no negative zero."""
+    rounded = round(value, digits) + 0.0
+    return f"{rounded:.{digits}f}".replace("-", "\N{MINUS SIGN}")

@@ -1,4 +1,7 @@
-"""Exact contact points, normals, forces and slip between the hand and the object."""
+"""Exact contact points, normals, forces and slip between the hand and the object.
+
+A closure asks for a handful of contacts a few times: numbers one by one cost less than arrays.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,11 @@ from typing import NamedTuple
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from softgrasp.build.names import OBJECT
-from softgrasp.mechanics.transforms import Array
+from softgrasp.description.base import Vec3
 
 _BODY, _GEOM = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_GEOM
-
-_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
-
-Indices = NDArray[np.int32]
 
 
 class ContactPoint(NamedTuple):
@@ -24,10 +22,10 @@ class ContactPoint(NamedTuple):
 
     body: str
     pair: str
-    point: Array
-    """Middle of the overlap [m], (3,)."""
-    normal: Array
-    """Unit normal into the object, (3,)."""
+    point: Vec3
+    """Middle of the overlap [m]."""
+    normal: Vec3
+    """Unit normal into the object."""
     separation: float
     """Negative where the bodies overlap [m]."""
     normal_force: float
@@ -41,8 +39,8 @@ class ContactPoint(NamedTuple):
 class BodyContactState(NamedTuple):
     """The contacts of one body with the object as one: centre of pressure, summed forces."""
 
-    point: tuple[float, float, float]
-    normal: tuple[float, float, float]
+    point: Vec3
+    normal: Vec3
     separation: float
     normal_force: float
     friction_force: float
@@ -51,33 +49,33 @@ class BodyContactState(NamedTuple):
 
 def contact_points(model: mujoco.MjModel, data: mujoco.MjData) -> list[ContactPoint]:
     """All contacts with the object in the state of the last physics step."""
-    contact, target = data.contact, mujoco.mj_name2id(model, _BODY, OBJECT)
-    bodies = model.geom_bodyid[contact.geom].reshape(-1, 2)
-    chosen = np.flatnonzero((bodies == target).any(axis=1))
-    # the hand first, the object second, the normal from the one to the other
-    swapped = bodies[chosen, 0] == target
-    geoms = contact.geom[chosen]
-    geoms[swapped] = geoms[swapped, ::-1]
-    normals = contact.frame[chosen, :3]
-    normals[swapped] *= -1.0
-    points, separations = contact.pos[chosen], contact.dist[chosen].tolist()
-    slips = _slip_speeds(model, data, geoms, points, normals).tolist()
-    force = np.zeros(6)
-    found = []
-    for place, index in enumerate(chosen.tolist()):
+    target = mujoco.mj_name2id(model, _BODY, OBJECT)
+    contact = data.contact
+    columns = (contact.geom, model.geom_bodyid[contact.geom], contact.frame, contact.pos)
+    rows = zip(*(column.tolist() for column in (*columns, contact.dist)), strict=True)
+    found, force = [], np.zeros(6)
+    for index, (geoms, bodies, frame, point, separation) in enumerate(rows):
+        if target not in bodies:
+            continue
+        first = 0 if bodies[1] == target else 1  # the hand comes first, the object second
+        hand, thing = geoms[first], geoms[1 - first]
+        normal = _scaled(frame[:3], -1.0 if first else 1.0)
         mujoco.mj_contactForce(model, data, index, force)
-        hand, thing = geoms[place].tolist()
+        pressing, across, along = force[:3].tolist()
+        slip = _minus(
+            _velocity(model, data, target, point), _velocity(model, data, bodies[first], point)
+        )
         found.append(
             ContactPoint(
-                body=mujoco.mj_id2name(model, _BODY, model.geom_bodyid[hand]),
+                body=mujoco.mj_id2name(model, _BODY, bodies[first]),
                 pair=f"{mujoco.mj_id2name(model, _GEOM, hand)}|"
                 f"{mujoco.mj_id2name(model, _GEOM, thing)}",
-                point=points[place],
-                normal=normals[place],
-                separation=separations[place],
-                normal_force=float(force[0]),
-                friction_force=math.hypot(force[1], force[2]),
-                slip_speed=slips[place],
+                point=tuple(point),
+                normal=normal,
+                separation=separation,
+                normal_force=pressing,
+                friction_force=math.hypot(across, along),
+                slip_speed=math.hypot(*_minus(slip, _scaled(normal, _dot(slip, normal)))),
             )
         )
     return found
@@ -87,47 +85,46 @@ def merged(points: list[ContactPoint]) -> BodyContactState | None:
     """One state for the contacts of one body, weighted by normal force; None without contacts."""
     if not points:
         return None
-    if len(points) == 1:
-        return _as_state(points[0])
-    forces = np.array([point.normal_force for point in points])
-    weights = forces / forces.sum() if forces.sum() > 0 else np.full(len(points), 1 / len(points))
-    normal = weights @ np.array([point.normal for point in points])
-    strongest = points[int(np.argmax(forces))]
-    norm = float(np.linalg.norm(normal))
-    direction = normal / norm if norm > 1e-9 else strongest.normal
+    total = sum(point.normal_force for point in points)
+    weights = [p.normal_force / total if total > 0.0 else 1.0 / len(points) for p in points]
+    strongest = max(points, key=lambda point: point.normal_force)
+    normal = _weighted(weights, [point.normal for point in points])
+    norm = math.hypot(*normal)
+    direction = _scaled(normal, 1.0 / norm) if norm > 1e-9 else strongest.normal
     return BodyContactState(
-        point=_vector(weights @ np.array([point.point for point in points])),
-        normal=_vector(direction),
+        point=_weighted(weights, [point.point for point in points]),
+        normal=direction,
         separation=min(point.separation for point in points),
-        normal_force=float(forces.sum()),
+        normal_force=total,
         friction_force=sum(point.friction_force for point in points),
         slip_speed=strongest.slip_speed,
     )
 
 
-def _as_state(point: ContactPoint) -> BodyContactState:
-    return BodyContactState(_vector(point.point), _vector(point.normal), *point[4:])
+def _velocity(model: mujoco.MjModel, data: mujoco.MjData, body: int, point: list[float]) -> Vec3:
+    """Velocity of a body's material at a world point [m/s]."""
+    # cvel is (turning, moving) where the centre of mass of the body's whole tree is
+    a, b, c, u, v, w = data.cvel[body].tolist()
+    x0, y0, z0 = data.subtree_com[model.body_rootid[body]].tolist()
+    x, y, z = point[0] - x0, point[1] - y0, point[2] - z0
+    return (u + b * z - c * y, v + c * x - a * z, w + a * y - b * x)
 
 
-def _slip_speeds(
-    model: mujoco.MjModel, data: mujoco.MjData, geoms: Indices, points: Array, normals: Array
-) -> Array:
-    """Speed of the second geom's material along the first one's at each point [m/s], (n,)."""
-    bodies = model.geom_bodyid[geoms]
-    # MuJoCo's cvel is (turning, moving) at the centre of mass of the body's whole tree
-    twists = data.cvel[bodies]
-    arms = points[:, None] - data.subtree_com[model.body_rootid[bodies]]
-    velocities = twists[..., 3:] + _cross(twists[..., :3], arms)
-    slips = velocities[:, 1] - velocities[:, 0]
-    slips -= (slips * normals).sum(axis=1, keepdims=True) * normals
-    return np.sqrt((slips * slips).sum(axis=1))
-
-
-def _cross(first: Array, second: Array) -> Array:
-    """Cross product along the last axis; ``np.cross`` costs ten times as much on few vectors."""
-    return first[..., _NEXT] * second[..., _LAST] - first[..., _LAST] * second[..., _NEXT]
-
-
-def _vector(values: Array) -> tuple[float, float, float]:
-    x, y, z = values.tolist()
+def _weighted(weights: list[float], vectors: list[Vec3]) -> Vec3:
+    x = y = z = 0.0
+    for weight, vector in zip(weights, vectors, strict=True):
+        x, y, z = x + weight * vector[0], y + weight * vector[1], z + weight * vector[2]
     return (x, y, z)
+
+
+def _scaled(vector: Vec3 | list[float], factor: float) -> Vec3:
+    x, y, z = vector
+    return (x * factor, y * factor, z * factor)
+
+
+def _minus(first: Vec3, second: Vec3) -> Vec3:
+    return (first[0] - second[0], first[1] - second[1], first[2] - second[2])
+
+
+def _dot(first: Vec3, second: Vec3) -> float:
+    return first[0] * second[0] + first[1] * second[1] + first[2] * second[2]

@@ -24,6 +24,15 @@ def sentences(seen: Counter[str]) -> list[str]:
         told.append(f"MuJoCo: {text} ({times}{'; ' + reason if reason else ''})")
     return told
 
+_UNUSABLE = [
+    int(kind)
+    for kind in (
+        mujoco.mjtWarning.mjWARN_BADQPOS,
+        mujoco.mjtWarning.mjWARN_BADQVEL,
+        mujoco.mjtWarning.mjWARN_BADQACC,
+    )
+]
+
 
 @contextmanager
 def caught_warnings() -> Iterator[Counter[str]]:
@@ -44,6 +53,4 @@ def caught_warnings() -> Iterator[Counter[str]]:
 
 def has_diverged(data: mujoco.MjData) -> bool:
     """Whether MuJoCo has met a position, velocity or acceleration that is not usable."""
-    kinds = mujoco.mjtWarning
-    bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
-    return any(data.warning[kind].number > 0 for kind in bad)
+    return bool(data.warning.number[_UNUSABLE].any())

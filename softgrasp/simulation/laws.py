@@ -110,10 +110,11 @@ def planned_targets(
         samples: Samples to plan.
 
     Returns:
-        Shape (samples, nj) [rad or m].
+        Shape (1 + samples, nj) [rad or m]; the first row is ``targets``.
     """
-    steps = np.where(free, increments, 0.0)
-    growth = np.vstack([targets, np.broadcast_to(steps, (samples, len(steps)))])
-    planned = np.add.accumulate(growth)[1:]
-    moving = steps != 0.0
-    return np.where(moving, np.clip(planned, *limits), targets)
+    moving = np.logical_and(free, increments)
+    plan = np.empty((1 + samples, len(targets)))
+    plan[0], plan[1:] = targets, np.where(moving, increments, 0.0)
+    np.add.accumulate(plan, out=plan)
+    lowest, highest = (np.where(moving, limit, targets) for limit in limits)
+    return np.clip(plan, lowest, highest, out=plan)

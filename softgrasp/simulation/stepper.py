@@ -85,9 +85,9 @@ class Stepper(ABC):
         layout, state = self._layout, self._state
         free = free_joints(layout.body_of_joint, layout.last_of_finger, state.in_contact)
         limits = (layout.lower, layout.upper)
-        self._plan = planned_targets(state.targets, layout.increments, free, limits, PLANNED)
-        before = np.vstack([state.targets, self._plan[:-1]])
-        self._used, self._moving = 0, int((self._plan != before).any(axis=1).sum())
+        plan = planned_targets(state.targets, layout.increments, free, limits, PLANNED)
+        self._plan, self._used = plan[1:], 0
+        self._moving = int((plan[1:] != plan[:-1]).any(axis=1).sum())
 
     def _samples_to_idle(self, idle_limit: int) -> int:
         """Samples until no target will have moved for ``idle_limit`` ones, at least one."""
@@ -105,11 +105,11 @@ class Stepper(ABC):
         recording, state, count = self.recording, self._state, len(targets)
         if count == 0:
             return
-        rows = np.arange(recording.rows, recording.rows + count)
-        recording.time[rows] = rows * self._layout.control_period
-        recording.control[rows] = targets
-        recording.in_contact[rows] = in_contact
-        recording.rows += count
+        first, end = recording.rows, recording.rows + count
+        recording.time[first:end] = np.arange(first, end) * self._layout.control_period
+        recording.control[first:end] = targets
+        recording.in_contact[first:end] = in_contact
+        recording.rows = end
         state.targets = targets[-1]
         moved = min(max(self._moving - self._used, 0), count)
         state.idle = count - moved if moved else state.idle + count

@@ -1,0 +1,146 @@
+"""Objects of the YCB Object and Model Set from a local folder.
+
+B. Calli et al., Benchmarking in Manipulation Research Using the Yale-CMU-Berkeley Object and
+Model Set, IEEE Robotics and Automation Magazine 22(3), 2015. Nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from softgrasp import library
+from softgrasp.description.objects import GraspObject, Material
+from softgrasp.description.shapes import Mesh
+from softgrasp.errors import DescriptionError, did_you_mean
+
+YCB_PREFIX = "ycb:"
+ROOT_VARIABLE = "SOFTGRASP_YCB"
+
+# Smaller meshes first. Of the pear, the one of 2000 faces has a hull of 582 vertices, the scan of
+# 16384 one of 4516; their volumes differ by 0.3 % (mug 1.5 %), and the mass is given anyway.
+MESHES = (
+    "decimated_2k.obj",
+    "google_16k/nontextured.stl",
+    "google_16k/nontextured.ply",
+    "google_16k/textured.obj",
+    "full.stl",
+    "poisson/nontextured.stl",
+    "poisson/nontextured.ply",
+    "tsdf/nontextured.stl",
+    "tsdf/nontextured.ply",
+    "google_64k/nontextured.stl",
+    "google_64k/nontextured.ply",
+)
+
+
+def load_ycb(
+    name: str,
+    *,
+    root: Path | None = None,
+    mass: float | None = None,
+    density: float | None = None,
+) -> GraspObject:
+    """An object of a local YCB folder, with its published mass and its mesh as scanned.
+
+    Args:
+        name: ``ycb:016_pear``, ``ycb:pear``, or either without the prefix.
+        root: Folder with one folder an object; ``$SOFTGRASP_YCB`` where it is not given.
+        mass: Instead of the published mass [kg].
+        density: Instead of the published mass [kg/m³].
+
+    Raises:
+        DescriptionError: The folder is not known or missing, has no such object, or the object
+            has no published mass and none is given.
+    """
+    folder = _root(root)
+    found = _objects(folder)
+    identity = _identity(name.removeprefix(YCB_PREFIX), found, folder)
+    mesh = found[identity]
+    if mass is None and density is None:
+        mass = _published_mass(identity)
+    digest = hashlib.sha256(mesh.read_bytes()).hexdigest()
+    return GraspObject(
+        name=identity,
+        shape=Mesh(file=str(mesh.resolve()), sha256=digest),
+        mass=mass,
+        density=density,
+        material=Material(name="YCB object"),
+        source="YCB Object and Model Set, Calli et al. 2015, CC BY 4.0",
+    )
+
+
+def _root(root: Path | None) -> Path:
+    if root is None:
+        named = os.environ.get(ROOT_VARIABLE)
+        if not named:
+            raise DescriptionError(
+                f"expected the folder of the YCB objects in {ROOT_VARIABLE}, found none; set it: "
+                f"export {ROOT_VARIABLE}=FOLDER, where FOLDER holds for instance "
+                f"025_mug/{MESHES[1]} (from ycbbenchmarks.com)"
+            )
+        root = Path(named).expanduser()
+    if not root.is_dir():
+        raise DescriptionError("expected the folder of the YCB objects, found none", file=root)
+    return root
+
+
+def _objects(root: Path) -> dict[str, Path]:
+    """The mesh of each object in a folder, by the object's full name."""
+    found = {}
+    for folder in sorted(root.iterdir()):
+        meshes = [folder / mesh for mesh in MESHES if (folder / mesh).is_file()]
+        if meshes:
+            found[folder.name] = meshes[0]
+    if not found:
+        raise DescriptionError(
+            f"expected folders such as 025_mug with a mesh such as {MESHES[1]}, found none",
+            file=root,
+        )
+    return found
+
+
+def _identity(name: str, known: dict[str, Path], root: Path) -> str:
+    """The full name of an object, from that or from the part after its number."""
+    if name in known:
+        return name
+    short = {_short(identity): identity for identity in known}
+    if name in short:
+        return short[name]
+    ending = [identity for identity in known if identity.endswith(f"_{name}")]
+    if len(ending) == 1:
+        return ending[0]
+    if ending:
+        raise DescriptionError(
+            f"expected one YCB object, found {len(ending)} that end in '{name}': "
+            f"{', '.join(ending)}",
+            file=root,
+        )
+    hint = did_you_mean(name, [*short] if not name[:1].isdigit() else [*known])
+    raise DescriptionError(f"no YCB object '{name}'; {hint}", file=root)
+
+
+def _short(identity: str) -> str:
+    """``016_pear`` as ``pear``, ``065-a_cups`` as ``a_cups``."""
+    return re.sub(r"^\d+[-_]", "", identity)
+
+
+def _published_mass(identity: str) -> float:
+    masses = _masses()
+    if identity not in masses:
+        raise DescriptionError(
+            f"no published mass of the YCB object '{identity}' is known here; give a mass or a "
+            "density"
+        )
+    return masses[identity]
+
+
+@cache
+def _masses() -> dict[str, float]:
+    table = YAML(typ="safe").load(library.root() / "assets" / "ycb_masses.yaml")
+    return {str(name): float(mass) for name, mass in table.items()}

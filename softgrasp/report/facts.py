@@ -1,0 +1,139 @@
+"""What was simulated, in the words of a report."""
+
+from __future__ import annotations
+
+import math
+
+from softgrasp._version import __version__
+from softgrasp.build.objects import object_mass
+from softgrasp.build.scene import object_pose
+from softgrasp.description.contact import Contact
+from softgrasp.description.shapes import Mesh, Shape
+from softgrasp.report.tables import point_mm
+from softgrasp.report.words import count, millimetres
+from softgrasp.simulation.result import BodyContact, GraspResult
+
+
+def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
+    """(name, value) of what was simulated."""
+    scene = result.scene
+    joints = count(len(scene.hand.joints), "joint")
+    fingers = count(len(scene.hand.fingers), "finger")
+    return [
+        ("Hand", f"{scene.hand.name}, {fingers}, {joints}"),
+        ("Object", f"{scene.object.name}, {shape_text(scene.object.shape)}, {_weight(result)}"),
+        ("Mount", scene.object_mount),
+        ("Starts at", f"({point_mm(object_pose(scene).position)}) mm"),
+        ("Grasp", f"{scene.grasp}, {scene.actuation} joints"),
+        ("Closure", _closure(result)),
+        ("Contact asked", contact_text(result.contact_model.asked)),
+        ("Gravity", _gravity(result)),
+        ("Hold test", _criterion(result)),
+        ("Time step", _steps(result)),
+        ("Solver", _solver(result)),
+    ]
+
+
+def contact_text(contact: Contact) -> str:
+    """A contact in one line."""
+    friction = f"µ {contact.static_friction:g}"
+    if contact.switches_friction:
+        friction = f"µs {contact.static_friction:g}, µd {contact.kinetic_friction:g}"
+    return f"K {contact.stiffness:g} N/m, D {contact.damping:g} N·s/m, {friction}"
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape and its sizes: ``sphere, radius 30 mm``."""
+    if isinstance(shape, Mesh):
+        return f"mesh {shape.file}"
+    sizes = []
+    for name, value in shape:
+        if name != "type":
+            lengths = value if isinstance(value, tuple) else (value,)
+            sizes.append(f"{name} {' × '.join(f'{1e3 * length:g}' for length in lengths)} mm")
+    return f"{shape.type}, {', '.join(sizes)}"
+
+
+def _weight(result: GraspResult) -> str:
+    described = result.scene.object
+    mass = f"{1e3 * object_mass(described):.4g} g"
+    return mass if described.density is None else f"{mass} ({described.density:g} kg/m³)"
+
+
+def _closure(result: GraspResult) -> str:
+    closure = result.scene.closure
+    samples = count(closure.samples, "sample")
+    return f"{_rates(result)}; contact after {samples} above {closure.threshold:g} N"
+
+
+def _rates(result: GraspResult) -> str:
+    texts: dict[str, None] = {}
+    for row, rate in zip(result.scene.hand.joints, result.scene.rates, strict=True):
+        if rate != 0.0:
+            turns = row.joint == "revolute"
+            texts[f"{math.degrees(rate):.3g} °/s" if turns else f"{1e3 * rate:.3g} mm/s"] = None
+    return ", ".join(texts) or "no joint moves"
+
+
+def _steps(result: GraspResult) -> str:
+    physics, controller = result.contact_model.timestep_s, result.scene.control_period
+    return f"{1e3 * physics:g} ms, controller every {1e3 * controller:g} ms"
+
+
+def _solver(result: GraspResult) -> str:
+    solver = result.scene.solver
+    return f"{solver.integrator}, {solver.cone} cone, impratio {solver.impratio:g}"
+
+
+def _gravity(result: GraspResult) -> str:
+    if result.scene.gravity == (0.0, 0.0, 0.0):
+        return "none while closing"
+    return f"({', '.join(f'{part:g}' for part in result.scene.gravity)}) m/s²"
+
+
+def _criterion(result: GraspResult) -> str:
+    criterion = result.success_criterion
+    if criterion is None:
+        return "not asked for"
+    size = math.hypot(*criterion.gravity)
+    return (
+        f"{size:.3g} m/s² within {criterion.ramp_time:g} s, then {criterion.hold_time:g} s; "
+        f"at most {millimetres(criterion.max_drop)} and {math.degrees(criterion.max_rotation):.1f}°"
+    )
+
+
+def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
+    """(name, value) of the few numbers that stand beside the film."""
+    inside = [contact for contact in result.contacts if contact.in_contact]
+    touches = [event.time_s for event in result.events if event.kind == "touching"]
+    numbers = [
+        ("Bodies in contact at the end", f"{len(inside)} of {len(result.contacts)}"),
+        ("First touch", f"{min(touches):.3f} s" if touches else "none"),
+        ("Normal forces at the end", _force_range(inside)),
+        ("Object moved", millimetres(math.hypot(*result.object.displacement_m))),
+    ]
+    if result.hold is not None:
+        numbers.append(("Drop in the hold test", millimetres(result.hold.drop_m)))
+        creep = 1e6 * result.hold.creep_m_s
+        numbers.append(("Creep at the end of it", f"{creep:.3g} µm/s"))
+    return numbers
+
+
+def provenance(result: GraspResult, renderer_note: str) -> list[tuple[str, str]]:
+    """(name, value) of what made these numbers and pictures."""
+    ratio = result.simulated_time / result.wall_time if result.wall_time > 0 else 0.0
+    facts = [
+        ("Simulated", f"{result.simulated_time:.3f} s in {result.wall_time:.2f} s ({ratio:.1f}×)"),
+        ("Engine", f"{result.backend['name']} {result.backend['version']}"),
+        ("Report by", f"softgrasp {__version__}"),
+        ("Trajectory SHA-256", result.trajectory_sha256),
+    ]
+    return [*facts, ("Pictures", renderer_note)] if renderer_note else facts
+
+
+def _force_range(contacts: list[BodyContact]) -> str:
+    forces = [contact.normal_force_N for contact in contacts]
+    if not forces:
+        return "none"
+    low, high = f"{min(forces):.3g}", f"{max(forces):.3g}"
+    return f"{high} N" if low == high else f"{low} … {high} N"

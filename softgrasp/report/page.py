@@ -1,0 +1,189 @@
+"""The report of a run: its files, its figures, its film and one page that holds them all."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from softgrasp._version import __version__
+from softgrasp.formats.atomic import write_text
+from softgrasp.render.instants import key_instants
+from softgrasp.render.playback import VideoInfo, render_video
+from softgrasp.report import facts, tables, words
+from softgrasp.report.contact_figure import draw_contacts
+from softgrasp.report.joint_figure import draw_joints
+from softgrasp.report.object_figure import draw_object
+from softgrasp.report.strip_figure import draw_strip
+from softgrasp.simulation.outcome import GraspStatus
+from softgrasp.simulation.result import GraspResult
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FILM, CONTACTS, JOINTS, OBJECT, STRIP, PAGE = (
+    "grasp.mp4",
+    "contacts.png",
+    "joints.png",
+    "object.png",
+    "strip.png",
+    "report.html",
+)
+NO_PICTURES = "none"
+"""The renderer that draws nothing: no film and no strip."""
+
+Progress = Callable[[str, float], None]
+"""Called with the file that is being written and the part of it that is done, 0 to 1."""
+
+
+def write_report(
+    result: GraspResult,
+    folder: str | Path,
+    *,
+    renderer: str = "auto",
+    video: bool = True,
+    page: bool = True,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Write a run with its figures, its film and a page that shows them without a network.
+
+    Args:
+        result: The run.
+        folder: Where to; it is made when it is missing.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no film and no strip.
+        video: Whether to make the film.
+        page: Whether to draw the figures and write the page.
+        progress: Called with what is being written and how far it is.
+
+    Returns:
+        The files, in the order in which they were written: ``result.json``,
+        ``trajectory.npz``, figures, film, page.
+
+    Raises:
+        BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
+        ResultError: The folder cannot be written.
+    """
+    folder, tell = Path(folder), progress or _silent
+    written = result.save(folder)
+    if page:
+        written += _write_figures(result, folder, renderer, tell)
+    film = None
+    if video and renderer != NO_PICTURES:
+        film = render_video(
+            result,
+            folder / FILM,
+            renderer=renderer,
+            progress=lambda done: tell(FILM, done),
+        )
+        written.append(film.path)
+    if page:
+        html = page_html(result, folder, film)
+        written.append(write_text(folder / PAGE, html))
+        tell(PAGE, 1.0)
+    return written
+
+
+def page_html(result: GraspResult, folder: Path, film: VideoInfo | None) -> str:
+    """The page as HTML that needs no other file.
+
+    Args:
+        result: The run.
+        folder: Where its figures lie.
+        film: The film, where there is one.
+    """
+    strip = folder / STRIP
+    pictures = {
+        "contacts": _embedded(folder / CONTACTS, "image/png"),
+        "joints": _embedded(folder / JOINTS, "image/png"),
+        "object": _embedded(folder / OBJECT, "image/png"),
+        "strip": _embedded(strip, "image/png") if strip.exists() else "",
+        "film": _embedded(film.path, "video/mp4") if film else "",
+    }
+    return (
+        _templates()
+        .get_template("report.html.j2")
+        .render(
+            folder=shlex.quote(folder.resolve().name),
+            film_note=_film_note(film) if film else "",
+            strip_alt="; ".join(f"{time:.3f} s {text}" for time, text in key_instants(result)),
+            **pictures,
+            **_content(result, film),
+        )
+    )
+
+
+def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
+    """Everything on the page but the pictures."""
+    return {
+        "version": __version__,
+        "title": _title(result),
+        "verdict": words.verdict(result),
+        "summary": words.summary(result),
+        "advice": result.message if result.status is GraspStatus.DIVERGED else "",
+        "keys": facts.key_numbers(result),
+        "force_clause": words.force_clause(result),
+        "motion_clause": words.motion_clause(result),
+        "hold_clause": words.hold_clause(result),
+        "joint_clause": words.joint_clause(result),
+        "bodies": tables.body_rows(result),
+        "untouched": tables.untouched(result),
+        "pairs": tables.pair_rows(result),
+        "stiffness_verdict": tables.stiffness_verdict(result),
+        "contact_asked": facts.contact_text(result.contact_model.asked),
+        "contact_used": facts.contact_text(result.contact_model.used),
+        "source": result.scene.source,
+        "facts": facts.scene_facts(result),
+        "warnings": [*result.warnings, *result.scene.hand.notes],
+        "events": tables.event_rows(result),
+        "provenance": facts.provenance(result, film.renderer_note if film else ""),
+    }
+
+
+def _write_figures(result: GraspResult, folder: Path, renderer: str, tell: Progress) -> list[Path]:
+    written = []
+    for name, draw in ((CONTACTS, draw_contacts), (JOINTS, draw_joints), (OBJECT, draw_object)):
+        written.append(draw(result, folder / name))
+        tell(name, 1.0)
+    if renderer != NO_PICTURES:
+        written.append(draw_strip(result, folder / STRIP, renderer=renderer))
+        tell(STRIP, 1.0)
+    return written
+
+
+def _title(result: GraspResult) -> str:
+    scene = result.scene
+    return scene.name or f"{scene.hand.name} grasps {scene.object.name}"
+
+
+def _film_note(film: VideoInfo) -> str:
+    seconds = film.frames / film.fps
+    if film.slowdown >= 1.0:
+        speed = f"{film.slowdown:.3g}× slower than real time"
+    else:
+        speed = f"{1.0 / film.slowdown:.3g}× faster than real time"
+    return (
+        f"{seconds:.1f} s, closing {speed}; {film.renderer_note}. Green: contact established. "
+        "Arrows: normal forces on the object."
+    )
+
+
+def _embedded(path: Path, kind: str) -> str:
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+
+
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    return Environment(
+        loader=PackageLoader("softgrasp.report"),
+        autoescape=select_autoescape(["html", "j2"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _silent(file: str, done: float) -> None:
+    """Tell nobody."""

@@ -1,0 +1,136 @@
+"""The tables of contacts in a report, as plain text cells."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from softgrasp.description.base import Vec3
+from softgrasp.report.style import signed
+from softgrasp.report.words import count, label_of
+from softgrasp.simulation.result import BodyContact, ContactEvent, GraspResult
+
+EMPTY = "–"
+
+
+class BodyRow(NamedTuple):
+    """A body of the hand that touched the object."""
+
+    label: str
+    in_contact: bool
+    first_touch: str
+    established: str
+    lost: str
+    normal_force: str
+    friction_force: str
+    slip: str
+    point: str
+
+
+class PairRow(NamedTuple):
+    """A pair in contact at the end, and its stiffness."""
+
+    label: str
+    measured: str
+    deviation: str
+
+
+class EventRow(NamedTuple):
+    """An event of the log."""
+
+    time: str
+    label: str
+    kind: str
+    normal_force: str
+    friction_force: str
+    slip: str
+    separation: str
+    point: str
+
+
+def body_rows(result: GraspResult) -> list[BodyRow]:
+    """The bodies that touched, in the order of the hand."""
+    return [
+        BodyRow(
+            label=label_of(result, contact.body),
+            in_contact=contact.in_contact,
+            first_touch=f"{contact.first_touch_s:.3f}",
+            established=_last_time(contact.established_s),
+            lost=_last_time(contact.lost_s),
+            normal_force=f"{contact.normal_force_N:.2f}",
+            friction_force=f"{contact.friction_force_N:.2f}",
+            slip=_slip(contact),
+            point=point_mm(contact.point_m),
+        )
+        for contact in result.contacts
+        if contact.first_touch_s is not None
+    ]
+
+
+def untouched(result: GraspResult) -> list[str]:
+    """Names of the bodies that never touched."""
+    return [label_of(result, c.body) for c in result.contacts if c.first_touch_s is None]
+
+
+def pair_rows(result: GraspResult) -> list[PairRow]:
+    """Measured stiffness of every pair in contact at the end."""
+    asked = result.contact_model.used.stiffness
+    return [
+        PairRow(
+            label=pair.split("|")[0].replace("_", " "),
+            measured=f"{stiffness:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}"),
+            deviation=f"{signed(100.0 * (stiffness / asked - 1.0), 2)} %",
+        )
+        for pair, stiffness in result.contact_model.measured_stiffness_N_m.items()
+    ]
+
+
+def stiffness_verdict(result: GraspResult) -> str:
+    """How far the contacts at the end are from what was asked, in one sentence."""
+    model = result.contact_model
+    softer = "" if model.used == model.asked else (
+        f" The time step could not honour the {model.asked.stiffness:g} N/m asked for."
+    )  # fmt: skip
+    if not model.measured_stiffness_N_m:
+        return f"Nothing in contact at the end, so no stiffness was measured.{softer}"
+    worst = max(
+        abs(stiffness / model.used.stiffness - 1.0)
+        for stiffness in model.measured_stiffness_N_m.values()
+    )
+    pairs = count(len(model.measured_stiffness_N_m), "pair")
+    return f"Force over penetration of {pairs}: within {100.0 * worst:.2g} % of the model.{softer}"
+
+
+def event_rows(result: GraspResult) -> list[EventRow]:
+    """The log of all contact events."""
+    return [
+        EventRow(
+            time=f"{event.time_s:.4f}",
+            label=label_of(result, event.body),
+            kind=event.kind,
+            normal_force=f"{event.normal_force_N:.2f}",
+            friction_force=f"{event.friction_force_N:.2f}",
+            slip=f"{1e3 * event.slip_speed_m_s:.2f}",
+            separation=_separation(event),
+            point=point_mm(event.point_m),
+        )
+        for event in result.events
+    ]
+
+
+def point_mm(point: Vec3 | None) -> str:
+    """A point [m] as three numbers in millimetres."""
+    return EMPTY if point is None else ", ".join(signed(1e3 * part, 1) for part in point)
+
+
+def _last_time(times: tuple[float, ...]) -> str:
+    if not times:
+        return EMPTY
+    return f"{times[-1]:.3f}" + (f" ({len(times)}×)" if len(times) > 1 else "")
+
+
+def _slip(contact: BodyContact) -> str:
+    return EMPTY if contact.point_m is None else f"{1e3 * contact.slip_speed_m_s:.3f}"
+
+
+def _separation(event: ContactEvent) -> str:
+    return EMPTY if event.separation_m is None else signed(1e6 * event.separation_m, 1)

@@ -1,0 +1,159 @@
+"""What happened in a run, in words that are computed from its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.mechanics.transforms import relative_quaternions, rotation_angle
+from softgrasp.render.instants import body_label
+from softgrasp.simulation.outcome import GraspStatus
+from softgrasp.simulation.result import BodyContact, GraspResult
+
+Tone = Literal["good", "neutral", "bad"]
+
+
+class Verdict(NamedTuple):
+    """A run in two words, and whether they are good news."""
+
+    text: str
+    tone: Tone
+
+
+_WORDS = {
+    GraspStatus.CLOSED: Verdict("Closed", "neutral"),
+    GraspStatus.NO_CONTACT: Verdict("No contact", "bad"),
+    GraspStatus.TIMED_OUT: Verdict("Timed out", "bad"),
+    GraspStatus.EJECTED: Verdict("Ejected", "bad"),
+    GraspStatus.DIVERGED: Verdict("Diverged", "bad"),
+}
+
+
+def verdict(result: GraspResult) -> Verdict:
+    """The status, and for a closed hand what the hold test says."""
+    word = _WORDS[result.status]
+    if result.status is not GraspStatus.CLOSED or result.held is None:
+        return word
+    return Verdict("Held", "good") if result.held else Verdict("Not held", "bad")
+
+
+def summary(result: GraspResult) -> str:
+    """One paragraph: how the run ended, who touches, how the object moved, whether it was held.
+
+    Example: ``Closed. 4 of 12 phalanges in contact, first touch at 0.330 s, all by 0.339 s.
+    The object moved 0.111 mm and turned 0.0°. Held 0.78 N of weight with 0.002 mm drop.``
+    """
+    sentences = (
+        _WORDS[result.status].text,
+        contact_clause(result),
+        motion_clause(result),
+        hold_clause(result),
+    )
+    return " ".join(f"{sentence}." for sentence in sentences)
+
+
+def contact_clause(result: GraspResult) -> str:
+    """Who is in contact at the end, and since when."""
+    touches = [event for event in result.events if event.kind == "touching"]
+    if not touches:
+        return f"Nothing touched the object in {result.simulated_time:.3f} s"
+    first = f"first touch at {touches[0].time_s:.3f} s"
+    closed = [contact for contact in result.contacts if contact.in_contact]
+    if not closed:
+        label = body_label(touches[0].finger, touches[0].phalanx)
+        return f"Nothing is in contact at the end; {first} by {label}"
+    phalanges = [contact for contact in closed if contact.finger]
+    total = sum(bool(contact.finger) for contact in result.contacts)
+    palm = " and the palm" if len(phalanges) < len(closed) else ""
+    last = max(contact.established_s[-1] for contact in closed)
+    return f"{len(phalanges)} of {total} phalanges{palm} in contact, {first}, all by {last:.3f} s"
+
+
+def motion_clause(result: GraspResult) -> str:
+    """How far the object went and turned in all."""
+    if result.scene.object_mount == "fixed":
+        return "The object was fixed"
+    moved = math.hypot(*result.object.displacement_m)
+    turned = rotation_angle(
+        relative_quaternions(result.object.final_quat_wxyz, result.object.initial_quat_wxyz)
+    )
+    return f"The object moved {millimetres(moved)} and turned {math.degrees(turned):.1f}°"
+
+
+def hold_clause(result: GraspResult) -> str:
+    """What the hold test says, with the limits that were exceeded."""
+    criterion, hold = result.success_criterion, result.hold
+    if criterion is None:
+        return "No hold test was asked for"
+    if hold is None:
+        return "The hold test was not reached"
+    weight = f"{hold.weight_N:.2g} N of weight"
+    if result.held:
+        return f"Held {weight} with {millimetres(hold.drop_m)} drop"
+    failures = []
+    if hold.drop_m > criterion.max_drop:
+        failures.append(
+            f"it dropped {millimetres(hold.drop_m)} ({millimetres(criterion.max_drop)} allowed)"
+        )
+    if hold.rotation_rad > criterion.max_rotation:
+        found, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
+        failures.append(f"it turned {found:.1f}° ({allowed:.1f}° allowed)")
+    if not any(contact.in_contact for contact in result.contacts):
+        failures.append("nothing is in contact at the end")
+    return f"Did not hold {weight}: {' and '.join(failures)}"
+
+
+def force_clause(result: GraspResult) -> str:
+    """The largest force of the run, and how many contacts were lost on the way."""
+    if not (result.normal_force > 0.0).any():
+        return "No contact force in the whole run"
+    row, column = np.unravel_index(result.normal_force.argmax(), result.normal_force.shape)
+    label = label_of(result, result.contact_bodies[column])
+    lost = sum(event.kind == "lost" for event in result.events)
+    return (
+        f"Largest force {result.normal_force[row, column]:.3g} N on {label} at "
+        f"{result.time[row]:.3f} s; contact was lost {count(lost, 'time')} on the way"
+    )
+
+
+def joint_clause(result: GraspResult) -> str:
+    """How far the joints are from their targets at the end."""
+    rows = dict(zip(names.joint_names(result.scene.hand), result.scene.hand.joints, strict=True))
+    worst: dict[str, tuple[float, str]] = {}
+    for name, target in zip(result.actuator_names, result.joint_target[-1].tolist(), strict=True):
+        gap = abs(target - result.joints[name])
+        kind = rows[name].joint
+        worst[kind] = max(worst.get(kind, (-1.0, "")), (gap, name.replace("_", " ")))
+    texts = {
+        "revolute": lambda gap: f"{math.degrees(gap):.1f}°",
+        "prismatic": millimetres,
+    }
+    gaps = [f"{texts[kind](gap)} ({name})" for kind, (gap, name) in sorted(worst.items())]
+    return f"Largest distance from the target at the end: {', '.join(gaps)}"
+
+
+def label_of(result: GraspResult, body: str) -> str:
+    """What a body of the hand is called on a page."""
+    contact: BodyContact = result.contact_of(body)
+    return body_label(contact.finger, contact.phalanx)
+
+
+def millimetres(length: float) -> str:
+    """A length [m] in millimetres, to a micrometre below one and to a tenth above."""
+    value = 1e3 * length
+    return f"{value:.3f} mm" if abs(value) < 1.0 else f"{value:.1f} mm"
+
+
+def count(number: int, noun: str) -> str:
+    """``no time``, ``once`` is not said: ``0 times``, ``1 time``, ``2 times``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(items: Iterable[str]) -> str:
+    """``a, b and c``."""
+    *most, last = items
+    return f"{', '.join(most)} and {last}" if most else last

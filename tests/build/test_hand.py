@@ -1,0 +1,254 @@
+"""Hands in MuJoCo: the same kinematics as ours, masses, joints and who can touch whom."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import softgrasp as sg
+from softgrasp import library
+from softgrasp.build import names
+from softgrasp.build.hand import LOCKED, PRESCRIBED_ARMATURE
+from softgrasp.mechanics.dh import fingertip
+from tests.scenes import ball
+
+POSTURES = 5
+
+
+def hand_of(*fingers: sg.Finger, palm: sg.Palm | None = None) -> sg.Hand:
+    """A hand of these fingers whose object stays far away."""
+    away = sg.GraspPreset(center=(0, 0, -1), rates=1.0)
+    return sg.Hand(
+        name="test",
+        fingers=fingers,
+        palm=palm or sg.Palm(),
+        grasps=sg.Grasps(power=away, precision=away),
+    )
+
+
+def finger_of(*rows: dict[str, Any], name: str = "F1", **changes: Any) -> sg.Finger:
+    phalanges = tuple(
+        sg.Phalanx(**(row if "mass" in row else {"density": 1000} | row)) for row in rows
+    )
+    return sg.Finger(**({"name": name, "convention": "standard", "phalanges": phalanges} | changes))
+
+
+def model_of(hand: sg.Hand, **changes: Any) -> mujoco.MjModel:
+    return sg.compile_model(sg.GraspScene(hand=hand, object=ball(), **changes))
+
+
+def posed(model: mujoco.MjModel, hand: sg.Hand, joints: np.ndarray) -> mujoco.MjData:
+    data = mujoco.MjData(model)
+    for name, value in zip(names.joint_names(hand), joints, strict=True):
+        data.qpos[model.joint(name).qposadr[0]] = value
+    mujoco.mj_kinematics(model, data)
+    return data
+
+
+def check_kinematics(hand: sg.Hand, pose: sg.Pose) -> None:
+    """Every body and fingertip of the model stands where our kinematics puts it."""
+    model = model_of(hand, hand_pose=pose)
+    palm_frame = np.eye(4)
+    mujoco.mju_quat2Mat(flat := np.zeros(9), np.array(pose.quaternion))
+    palm_frame[:3, :3], palm_frame[:3, 3] = flat.reshape(3, 3), pose.position
+    rng = np.random.default_rng(seed=4)
+    for _ in range(POSTURES):
+        joints = rng.uniform(-math.pi, math.pi, sum(hand.rows))
+        data = posed(model, hand, joints)
+        rest = joints.tolist()
+        for finger in hand.fingers:
+            count = len(finger.phalanges)
+            values, rest = rest[:count], rest[count:]
+            frames = palm_frame @ sg.forward_kinematics(finger, values)
+            behind = 1 if finger.convention == "modified" else 0
+            for index, row in enumerate(finger.phalanges):
+                found = data.body(names.phalanx_body(finger.name, row.name)).xpos
+                assert_allclose(found, frames[index + behind, :3, 3], atol=1e-9)
+            tip = palm_frame[:3, :3] @ fingertip(finger, values) + palm_frame[:3, 3]
+            assert_allclose(data.site(names.tip_site(finger.name)).xpos, tip, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:hand .* overlap:softgrasp.errors.SoftgraspWarning")
+@pytest.mark.parametrize("name", library.names("hands"))
+def test_the_model_of_a_shipped_hand_moves_as_its_table_says(name: str) -> None:
+    check_kinematics(sg.load_hand(name), sg.Pose())
+
+
+def test_the_model_moves_with_the_pose_of_the_hand() -> None:
+    pose = sg.Pose(position=(0.1, -0.2, 0.3), quaternion=(0.5, 0.5, -0.5, 0.5))
+    check_kinematics(sg.load_hand("four_finger"), pose)
+
+
+def test_modified_rows_move_as_their_table_says() -> None:
+    rows = (
+        {"theta": 0.3, "d": 0.01},
+        {"a": 0.05, "alpha": 0.7, "d": 0.02},
+        {"a": 0.04, "alpha": -1.1, "theta": -0.4},
+    )
+    check_kinematics(
+        hand_of(finger_of(*rows, convention="modified", tip=(0.03, 0.0, 0.01))), sg.Pose()
+    )
+
+
+def test_a_prismatic_joint_slides_in_the_model_too() -> None:
+    slide = {"joint": "prismatic", "limits": (0.0, 0.05), "a": 0.04, "alpha": 0.5}
+    finger = finger_of({"a": 0.05}, slide, {"a": 0.03})
+    hand = hand_of(finger)
+    model = model_of(hand)
+    joint = model.joint("F1_J2")
+    assert joint.type[0] == mujoco.mjtJoint.mjJNT_SLIDE
+    assert joint.range == pytest.approx((0, 0.05))
+    values = [0.4, 0.02, -0.3]
+    data = posed(model, hand, np.array(values))
+    assert_allclose(data.site("F1_tip").xpos, fingertip(finger, values), atol=1e-9)
+
+
+def test_rows_of_zero_length_carry_no_body_that_touches() -> None:
+    finger = finger_of({"alpha": math.pi / 2}, {"a": 0.05}, {"a": 0.03})
+    model = model_of(hand_of(finger))
+    assert model.body("F1_P1").geomnum[0] == 0
+    assert model.body("F1_P2").geomnum[0] == 1
+    assert "F1_P1" not in sg.simulate(quick(hand_of(finger))).contact_bodies
+
+
+def test_masses_and_inertias_are_those_of_the_solids() -> None:
+    finger = finger_of({"a": 0.05, "radius": 0.008, "density": 2700}, {"a": 0.03, "mass": 0.02})
+    model = model_of(hand_of(finger))
+    volume = math.pi * 0.008**2 * 0.05 + 4 / 3 * math.pi * 0.008**3
+    assert model.body("F1_P1").mass[0] == pytest.approx(2700 * volume)
+    assert model.body("F1_P2").mass[0] == pytest.approx(0.02)
+    assert model.body("F1_P1").ipos == pytest.approx((0.025, 0, 0))
+    axial, across = sorted(model.body("F1_P1").inertia)[0], sorted(model.body("F1_P1").inertia)[1:]
+    tube, ends = math.pi * 0.008**2 * 0.05, 4 / 3 * math.pi * 0.008**3
+    assert axial == pytest.approx(2700 * (tube * 0.008**2 / 2 + 0.4 * ends * 0.008**2))
+    assert across[0] == pytest.approx(across[1])
+
+
+def test_a_phalanx_can_have_a_shape_of_its_own() -> None:
+    shape, pose = sg.Cuboid(size=(0.04, 0.02, 0.01)), sg.Pose(position=(0.02, 0.005, 0))
+    model = model_of(hand_of(finger_of({"a": 0.05, "shape": shape, "shape_pose": pose})))
+    geom = model.geom("F1_P1")
+    assert geom.type[0] == mujoco.mjtGeom.mjGEOM_BOX
+    assert geom.size == pytest.approx((0.02, 0.01, 0.005))
+    assert geom.pos == pytest.approx((0.02, 0.005, 0))
+    assert model.body("F1_P1").mass[0] == pytest.approx(1000 * 0.04 * 0.02 * 0.01)
+
+
+# A wedge with its corner at the origin, 40 × 20 × 10 mm, drawn in millimetres.
+WEDGE = """\
+v 0 0 0
+v 40 0 0
+v 0 20 0
+v 0 0 10
+v 40 0 10
+v 0 20 10
+f 1 3 2
+f 4 5 6
+f 1 2 5
+f 1 5 4
+f 2 3 6
+f 2 6 5
+f 3 1 4
+f 3 4 6
+"""
+HAND_WITH_MESHES = """\
+name: wedge
+units: {length: mm, angle: deg}
+convention: standard
+fingers:
+  - name: F1
+    base: {position: [60, 0, 0]}
+    phalanges:
+      - a: 40
+        density: 1000
+        shape: {type: mesh, file: wedge.obj, units: mm}
+        shape_pose: {position: [5, 0, 0], euler: [0, 0, 90]}
+palm: {kind: shape, shape: {type: mesh, file: wedge.obj, units: mm}, pose: {position: [0, 0, -5]}}
+grasps:
+  power: {center: [0, 0, -500], rates: 10}
+  precision: {center: [0, 0, -500], rates: 10}
+"""
+
+
+def test_meshes_of_phalanx_and_palm_stand_where_their_files_draw_them(tmp_path: Path) -> None:
+    """The frame of the file is put at ``shape_pose``; mass and inertia come from the mesh."""
+    (tmp_path / "wedge.obj").write_text(WEDGE)
+    (tmp_path / "hand.yaml").write_text(HAND_WITH_MESHES)
+    hand = sg.load_hand(tmp_path / "hand.yaml")
+    model = model_of(hand)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    assert model.body("F1_P1").mass[0] == pytest.approx(1000 * 0.5 * 0.04 * 0.02 * 0.01)
+    # the centroid (40/3, 20/3, 5) mm turned by 90 deg about z and shifted by 5 mm
+    assert_allclose(data.body("F1_P1").xipos, [0.06 + 0.005 - 0.02 / 3, 0.04 / 3, 0.005])
+    for name, low, high in (
+        ("palm", (0, 0, -0.005), (0.04, 0.02, 0.005)),
+        ("F1_P1", (0.045, 0, 0), (0.065, 0.04, 0.01)),
+    ):
+        corners = vertices_of(model, data, name)
+        assert_allclose(corners.min(axis=0), low, atol=1e-7)
+        assert_allclose(corners.max(axis=0), high, atol=1e-7)
+    assert hand == sg.load_hand(tmp_path / "hand.yaml")
+    assert Path(hand.palm.shape.file).is_absolute()  # type: ignore[union-attr]
+
+
+def vertices_of(model: mujoco.MjModel, data: mujoco.MjData, geom: str) -> np.ndarray:
+    found = model.geom(geom)
+    mesh = model.mesh(int(found.dataid[0]))
+    first, count = int(mesh.vertadr[0]), int(mesh.vertnum[0])
+    vertices = model.mesh_vert[first : first + count]
+    return vertices @ data.geom(geom).xmat.reshape(3, 3).T + data.geom(geom).xpos
+
+
+def test_a_joint_whose_limits_coincide_is_locked() -> None:
+    """The middle finger of human_24dof cannot abduct: [0, 0] deg."""
+    model = model_of(hand_of(finger_of({"a": 0.05, "limits": (0.2, 0.2), "start": 0.2})))
+    low, high = model.joint("F1_J1").range
+    assert low == 0.2
+    assert high - low == pytest.approx(LOCKED)
+
+
+def test_servos_push_with_their_gain_up_to_their_limit() -> None:
+    row = {"a": 0.05, "servo_stiffness": 5.0, "force_limit": 0.7, "armature": 2e-3, "damping": 0.02}
+    model = model_of(hand_of(finger_of(row)))
+    servo = model.actuator("F1_J1")
+    assert servo.gainprm[0] == 5.0
+    assert servo.biasprm[1] == -5.0
+    inertia = 2e-3 + model.body("F1_P1").inertia.max() + model.body("F1_P1").mass[0] * 0.025**2
+    assert servo.biasprm[2] == pytest.approx(-2 * math.sqrt(5.0 * inertia), rel=1e-6)
+    assert servo.forcerange == pytest.approx((-0.7, 0.7))
+    assert model.dof_armature[0] == 2e-3
+    assert model.dof_damping[0] == 0.02
+
+
+def test_prescribed_joints_have_no_servo_and_do_not_yield() -> None:
+    model = model_of(hand_of(finger_of({"a": 0.05})), actuation="prescribed")
+    assert model.actuator("F1_J1").gainprm[0] == 0
+    assert model.dof_armature[0] == PRESCRIBED_ARMATURE
+    assert not model.joint("F1_J1").limited[0]
+
+
+def test_neighbours_along_a_finger_do_not_touch_and_all_others_do() -> None:
+    """Links around a row without a body are neighbours too; fingers can touch one another."""
+    rows = ({"alpha": math.pi / 2}, {"a": 0.05}, {"a": 0.03}, {"a": 0.02})
+    left = finger_of(*rows, name="L", base=sg.Pose(position=(-0.05, 0.05, 0)))
+    right = finger_of(*rows, name="R", base=sg.Pose(position=(0.05, 0, 0)))
+    model = model_of(hand_of(left, right))
+    pairs = {model.pair(index).name for index in range(model.npair)}
+    own = {pair for pair in pairs if "object" not in pair}
+    assert "palm|L_P2" not in own
+    assert "L_P2|L_P3" not in own
+    assert own >= {"palm|L_P3", "palm|R_P4", "L_P2|L_P4", "L_P2|R_P2", "L_P4|R_P4"}
+    assert {f"{body}|object" for body in ("palm", "L_P2", "R_P4")} <= pairs
+    assert model_of(hand_of(left, right), self_contact=False).npair == len(pairs - own)
+
+
+def quick(hand: sg.Hand) -> sg.GraspScene:
+    return sg.GraspScene(hand=hand, object=ball(), duration=0.01)

@@ -1,0 +1,58 @@
+"""Visuals change what is seen and nothing else."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from softgrasp.build import visual
+
+FALLING = """
+<mujoco>
+  <option timestep="0.001"/>
+  <worldbody>
+    <body pos="0 0 .3"><freejoint/><geom name="thing" type="box" size=".02 .03 .04"/></body>
+    <body><joint axis="0 1 0"/><geom type="capsule" size=".01 .1" pos=".05 0 .1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def _model(dressed):
+    spec = mujoco.MjSpec.from_string(FALLING)
+    if dressed:
+        visual.add_visuals(spec, floor_height=0.1)
+    return spec.compile()
+
+
+def test_the_motion_is_bit_for_bit_the_same():
+    states = []
+    for dressed in (False, True):
+        model = _model(dressed)
+        data = mujoco.MjData(model)
+        for _ in range(500):
+            mujoco.mj_step(model, data)
+        states.append(np.concatenate([data.qpos, data.qvel]))
+        assert model.nbody == 3
+    assert (states[0] == states[1]).all()
+
+
+def test_the_floor_is_a_picture_at_its_height():
+    model = _model(dressed=True)
+    floor = model.geom(visual.FLOOR_NAME)
+    assert (floor.type, floor.group) == (mujoco.mjtGeom.mjGEOM_PLANE, visual.FLOOR_GROUP)
+    assert (floor.contype, floor.conaffinity) == (0, 0)
+    assert floor.pos == pytest.approx([0, 0, 0.1])
+
+
+def test_pictures_up_to_full_hd_and_one_key_light_along_an_axis():
+    model = _model(dressed=True)
+    assert (model.vis.global_.offwidth, model.vis.global_.offheight) == (1920, 1080)
+    assert model.nlight == 1
+    direction = model.light_dir[0]
+    assert direction[2] < 0
+    assert min(abs(direction[:2])) == 0.0
+
+
+def test_phalanges_alternate():
+    assert visual.phalanx_rgba(0) != visual.phalanx_rgba(1)
+    assert visual.phalanx_rgba(2) == visual.phalanx_rgba(0)

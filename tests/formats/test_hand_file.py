@@ -1,0 +1,419 @@
+"""Hands in YAML: units, defaults, base frames, and one sentence for every mistake."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import softgrasp as sg
+from softgrasp.formats.hand_file import hand_from, read_hand
+
+HAND = """\
+name: pair
+convention: standard
+units: {length: mm, angle: deg}
+defaults: {radius: 8, density: 1200}
+fingers:
+  - name: left
+    base: {position: [-30, 0, 0], euler: [0, 90, 0]}
+    phalanges:
+      - {a: 40, limits: [-10, 90], start: 5}
+      - {a: 30, theta: 20}
+  - name: right
+    base:
+      - [0, -1, 0, 30]
+      - [0, 0, 1, 0]
+      - [-1, 0, 0, 0]
+    phalanges:
+      - {a: 40}
+      - {a: 30}
+grasps:
+  power: {center: [0, 0, -50], rates: 90}
+  precision: {center: [0, 0, -60], rates: [90, 9], start: [5, 0, 5, 0]}
+"""
+MATRIX = "[0, -1, 0, 30]\n      - [0, 0, 1, 0]\n      - [-1, 0, 0, 0]"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "hand.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def read(folder: Path, text: str) -> sg.Hand:
+    return read_hand(written(folder, text))
+
+
+def refusal(folder: Path, text: str) -> str:
+    path = written(folder, text)
+    with pytest.raises(sg.DescriptionError) as refused:
+        read_hand(path)
+    return str(refused.value).replace(str(path), "hand.yaml")
+
+
+def changed(old: str, new: str) -> str:
+    assert HAND.count(old) >= 1, old
+    return HAND.replace(old, new, 1)
+
+
+def test_units_and_defaults_hold_for_every_field(tmp_path: Path) -> None:
+    hand = read(tmp_path, HAND)
+    first, second = hand.fingers[0].phalanges
+    assert (first.a, first.radius, first.density) == (0.04, 0.008, 1200)
+    assert first.limits == pytest.approx((math.radians(-10), math.pi / 2))
+    assert first.start == pytest.approx(math.radians(5))
+    assert second.theta == pytest.approx(math.radians(20))
+    assert second.limits == (0.0, math.pi / 2)
+    assert [row.name for row in hand.joints] == ["P1", "P2"] * 2
+    assert [row.joint_name for row in hand.joints] == ["J1", "J2"] * 2
+    assert hand.fingers[0].base.position == (-0.03, 0, 0)
+    assert {finger.convention for finger in hand.fingers} == {"standard"}
+
+
+def test_rates_and_start_postures_are_angles(tmp_path: Path) -> None:
+    grasps = read(tmp_path, HAND).grasps
+    assert grasps.power.rates.for_fingers((2, 2)) == pytest.approx([math.pi / 2] * 4)
+    assert grasps.precision.rates == pytest.approx((math.pi / 2, math.pi / 20))
+    assert grasps.precision.start == pytest.approx((math.radians(5), 0, math.radians(5), 0))
+
+
+def test_numbers_without_a_units_header_are_si(tmp_path: Path) -> None:
+    text = HAND.replace("units: {length: mm, angle: deg}\n", "").replace("[-10, 90]", "[-1, 1]")
+    text = text.replace("start: 5", "start: 0.5").replace("[5, 0, 5, 0]", "[0.5, 0, 0.5, 0]")
+    hand = read(tmp_path, text)
+    assert hand.joints[0].a == 40.0
+    assert hand.joints[0].start == 0.5
+
+
+def test_a_prismatic_joint_is_measured_in_the_unit_of_length(tmp_path: Path) -> None:
+    slide = "{a: 30, joint: prismatic, limits: [0, 25], start: 5}"
+    text = HAND.replace("{a: 30, theta: 20}", slide).replace(
+        "      - {a: 30}\n", f"      - {slide}\n"
+    )
+    hand = read(tmp_path, text.replace("[5, 0, 5, 0]", "[5, 2, 5, 2]"))
+    assert hand.joints[1].limits == (0.0, 0.025)
+    assert hand.joints[1].start == 0.005
+    assert hand.grasps.precision.rates == pytest.approx((math.pi / 2, 0.009))
+    assert hand.grasps.precision.start == pytest.approx((math.radians(5), 0.002) * 2)
+
+
+def test_a_mass_replaces_the_default_density(tmp_path: Path) -> None:
+    row = read(tmp_path, changed("{a: 30, theta: 20}", "{a: 30, mass: 0.02}")).joints[1]
+    assert (row.mass, row.density) == (0.02, None)
+
+
+def test_a_finger_may_follow_another_convention(tmp_path: Path) -> None:
+    text = changed(
+        "  - name: right\n", "  - name: right\n    convention: modified\n    tip: [30, 0, 0]\n"
+    )
+    left, right = read(tmp_path, text).fingers
+    assert (left.convention, right.convention) == ("standard", "modified")
+    assert right.tip == (0.03, 0, 0)
+
+
+def test_shapes_of_phalanges_and_palm_stand_in_poses(tmp_path: Path) -> None:
+    shape = "shape: {type: capsule, radius: 7, length: 20}"
+    pose = "shape_pose: {position: [9, 0, 0], euler: [0, 90, 0]}"
+    palm = "kind: shape, shape: {type: cuboid, size: [80, 40, 10]}, pose: {position: [0, 0, 5]}"
+    text = changed("{a: 30, theta: 20}", f"{{a: 30, {shape}, {pose}}}")
+    hand = read(tmp_path, f"{text}palm: {{{palm}}}\n")
+    row = hand.joints[1]
+    assert row.shape == sg.Capsule(radius=0.007, length=0.02)
+    assert row.shape_pose.position == pytest.approx((0.009, 0, 0))
+    assert row.shape_pose.quaternion == pytest.approx((math.sqrt(0.5), 0, math.sqrt(0.5), 0))
+    assert hand.palm.shape == sg.Cuboid(size=(0.08, 0.04, 0.01))
+    assert hand.palm.pose.position == (0, 0, 0.005)
+
+
+def test_euler_angles_quaternions_and_matrices_say_the_same(tmp_path: Path) -> None:
+    turned = [
+        "{position: [30, 0, 0], euler: [-90, 90, 0]}",
+        "{position: [30, 0, 0], quaternion: [0.5, -0.5, 0.5, 0.5]}",
+        f"\n      - {MATRIX}",
+        f"\n      - {MATRIX}\n      - [0, 0, 0, 1]",
+    ]
+    hands = [read(tmp_path, changed(f"\n      - {MATRIX}", f" {base}")) for base in turned]
+    for hand in hands:
+        assert hand.fingers[1].base.position == (0.03, 0, 0)
+        assert hand.fingers[1].base.quaternion == pytest.approx((0.5, -0.5, 0.5, 0.5))
+
+
+MISTAKES = {
+    "reflection": (
+        changed("[-1, 0, 0, 0]", "[1, 0, 0, 0]"),
+        (
+            ":12: finger 'right': base: expected a rotation, found a reflection "
+            "(determinant -1.000); flip one axis, and a second one to match"
+        ),
+    ),
+    "not orthonormal": (
+        changed("[0, -1, 0, 30]", "[0, -1.001, 0, 30]"),
+        (
+            ":12: finger 'right': base: expected an orthonormal frame, found one that is off "
+            "by 0.002 (at most 0.0001 is taken as rounding)"
+        ),
+    ),
+    "shape of the matrix": (
+        changed("      - [-1, 0, 0, 0]\n", ""),
+        (
+            ":12: finger 'right': base: expected a matrix of 3 or 4 rows of 4 finite numbers, "
+            "found shape (2, 4)"
+        ),
+    ),
+    "NaN in the matrix": (
+        changed("[-1, 0, 0, 0]", "[-1, 0, 0, .nan]"),
+        (
+            ":12: finger 'right': base: expected a matrix of 3 or 4 rows of 4 finite numbers, "
+            "found shape (3, 4)"
+        ),
+    ),
+    "words in the matrix": (
+        changed("[-1, 0, 0, 0]", "[-1, 0, 0, up]"),
+        ":12: finger 'right': base: expected a matrix of 3 or 4 rows of 4 numbers",
+    ),
+    "last row of the matrix": (
+        changed(MATRIX, f"{MATRIX}\n      - [0, 0, 0, 2]"),
+        (":12: finger 'right': base: expected a last row of 0 0 0 1, found [0.0, 0.0, 0.0, 2.0]"),
+    ),
+    "limits": (
+        changed("limits: [-10, 90]", "limits: [0, -30]"),
+        (":9: fingers[0].phalanges[0]: expected limits (lowest, highest), found (0, -0.523599)"),
+    ),
+    "start": (
+        changed("start: 5}", "start: 95}"),
+        (
+            ":9: fingers[0].phalanges[0]: expected start inside the limits "
+            "(-0.174533, 1.5708), found 1.65806"
+        ),
+    ),
+    "finger twice": (
+        changed("name: right", "name: left"),
+        ": expected unique names, found finger name 'left' twice",
+    ),
+    "phalanx twice": (
+        changed("{a: 40}\n      - {a: 30}", "{a: 40, name: P2}\n      - {a: 30}"),
+        ":11: fingers[1]: expected unique names, found phalanx name 'P2' twice",
+    ),
+    "joint twice": (
+        changed("{a: 40}\n      - {a: 30}", "{a: 40, joint_name: J2}\n      - {a: 30}"),
+        ":11: fingers[1]: expected unique names, found phalanx joint_name 'J2' twice",
+    ),
+    "no convention": (
+        changed("convention: standard\n", ""),
+        ":5: fingers[0].convention: this field is missing",
+    ),
+    "unknown convention": (
+        changed("convention: standard", "convention: craig"),
+        ":2: convention: expected 'standard' or 'modified', found 'craig'",
+    ),
+    "no phalanx": (
+        changed("      - {a: 40}\n      - {a: 30}\n", "      []\n"),
+        ":16: fingers[1].phalanges: expected at least one phalanx, found none",
+    ),
+    "no finger": (
+        HAND[: HAND.index("fingers:")] + "fingers: []\n" + HAND[HAND.index("grasps:") :],
+        ":5: fingers: expected at least one finger, found none",
+    ),
+    "only rows of zero length": (
+        changed("{a: 40}\n      - {a: 30}", "{alpha: 90}\n      - {alpha: -90}"),
+        (
+            ":11: fingers[1]: expected at least one phalanx, found only rows of zero length "
+            "without a body"
+        ),
+    ),
+    "negative radius": (
+        changed("{a: 40}", "{a: 40, radius: -8}"),
+        ":17: fingers[1].phalanges[0].radius: expected a number above 0, found -0.008",
+    ),
+    "radius zero in the defaults": (
+        changed("radius: 8", "radius: 0"),
+        ":4: defaults.radius: expected a number above 0, found 0.0",
+    ),
+    "infinite length": (
+        changed("{a: 40}", "{a: .inf}"),
+        ":17: fingers[1].phalanges[0].a: expected a finite number, found inf",
+    ),
+    "NaN": (
+        changed("center: [0, 0, -50]", "center: [0, .nan, -50]"),
+        ":20: grasps.power.center[1]: expected a finite number, found nan",
+    ),
+    "negative density": (
+        changed("{a: 40}", "{a: 40, density: -1}"),
+        ":17: fingers[1].phalanges[0].density: expected a number above 0, found -1",
+    ),
+    "mass and density": (
+        changed("{a: 40}", "{a: 40, mass: 0.1, density: 1200}"),
+        (":17: fingers[1].phalanges[0]: expected exactly one of mass and density, found both"),
+    ),
+    "no density": (
+        changed(", density: 1200", ""),
+        (":6: fingers[0]: phalanges[0]: expected exactly one of mass and density, found neither"),
+    ),
+    "misspelt key of a phalanx": (
+        changed("theta: 20", "thetta: 20"),
+        (
+            ":10: fingers[0].phalanges[1].thetta: no such field; did you mean 'theta'? known: "
+            "a, alpha, armature, d, damping, density, force_limit, joint, joint_name, "
+            "limits, mass, name, radius, servo_damping_ratio, servo_stiffness, shape, shape_pose, "
+            "start, theta"
+        ),
+    ),
+    "misspelt key of a finger": (
+        changed("    base: {", "    bsae: {"),
+        (
+            ":7: fingers[0].bsae: no such field; did you mean 'base'? known: base, "
+            "convention, name, phalanges, tip"
+        ),
+    ),
+    "misspelt key of the hand": (
+        changed("grasps:", "grapss:"),
+        (
+            ":19: grapss: no such field; did you mean 'grasps'? known: fingers, grasps, name, "
+            "notes, palm, palm_rgba, source"
+        ),
+    ),
+    "misspelt default": (
+        changed("radius: 8", "radus: 8"),
+        (
+            ":4: defaults.radus: no such field; did you mean 'radius'? known: "
+            "a, alpha, armature, d, damping, density, force_limit, joint, joint_name, "
+            "limits, mass, name, radius, servo_damping_ratio, servo_stiffness, shape, shape_pose, "
+            "start, theta"
+        ),
+    ),
+    "misspelt key of a base": (
+        changed("euler: [0, 90, 0]", "eular: [0, 90, 0]"),
+        (
+            ":7: finger 'left': base.eular: no such field; did you mean 'euler'? known: euler, "
+            "position, quaternion"
+        ),
+    ),
+    "euler": (
+        changed("euler: [0, 90, 0]", "euler: [0, 90]"),
+        ":7: finger 'left': base.euler: expected three angles, found [0, 90]",
+    ),
+    "euler and quaternion": (
+        changed("euler: [0, 90, 0]", "euler: [0, 90, 0], quaternion: [1, 0, 0, 0]"),
+        ":7: finger 'left': base: expected one of euler and quaternion, found both",
+    ),
+    "quaternion of zeros": (
+        changed("euler: [0, 90, 0]", "quaternion: [0, 0, 0, 0]"),
+        (
+            ":7: fingers[0].base.quaternion: expected a quaternion that is not zero, found "
+            "(0.0, 0.0, 0.0, 0.0)"
+        ),
+    ),
+    "unit of length": (
+        changed("length: mm", "length: millimetre"),
+        ":3: units.length: no unit of length 'millimetre'; known: cm, dm, in, m, mm",
+    ),
+    "unit of angle": (
+        changed("angle: deg", "angle: degr"),
+        ":3: units.angle: no unit of angle 'degr'; did you mean 'deg'? known: deg, rad",
+    ),
+    "defaults": (
+        changed("defaults: {radius: 8, density: 1200}", "defaults: 8"),
+        ":4: defaults: expected fields of a phalanx, found 8",
+    ),
+    "number of rates": (
+        changed("rates: [90, 9]", "rates: [90, 9, 9]"),
+        (
+            ": grasps.precision.rates: expected 1 rate, 4 rates (one a joint) or, where all "
+            "fingers have as many joints, one a joint of a finger (2, 2), found 3"
+        ),
+    ),
+    "number of starts": (
+        changed("start: [5, 0, 5, 0]", "start: [5, 0]"),
+        ": grasps.precision.start: expected 4 numbers, one a joint, found 2",
+    ),
+    "start posture beyond a limit": (
+        changed("start: [5, 0, 5, 0]", "start: [5, 0, 5, 95]"),
+        (
+            ": grasps.precision.start: expected joint 'right_J2' inside its limits "
+            "(0, 1.5708), found 1.65806"
+        ),
+    ),
+    "one grasp": (
+        changed("  power: {center: [0, 0, -50], rates: 90}\n", ""),
+        ":19: grasps.power: this field is missing",
+    ),
+    "palm": (
+        HAND + "palm: {kind: shape}\n",
+        (":22: palm: expected a shape exactly with kind 'shape', found kind 'shape' and no shape"),
+    ),
+    "kind of palm": (
+        HAND + "palm: {kind: round}\n",
+        ":22: palm.kind: expected 'auto', 'none' or 'shape', found 'round'",
+    ),
+    "joint": (
+        changed("{a: 40}", "{a: 40, joint: hinge}"),
+        (":17: fingers[1].phalanges[0].joint: expected 'revolute' or 'prismatic', found 'hinge'"),
+    ),
+    "a word for a number": (
+        changed("{a: 40}", "{a: long}"),
+        (
+            ":17: fingers[1].phalanges[0].a: expected number, unable to parse string as a "
+            "number, found 'long'"
+        ),
+    ),
+    "tip with standard": (
+        changed("  - name: right\n", "  - name: right\n    tip: [30, 0, 0]\n"),
+        (
+            ":11: fingers[1]: tip: expected none with convention 'standard', whose last row "
+            "already ends at the fingertip; found (0.03, 0.0, 0.0)"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_sentence_with_file_line_and_field(tmp_path: Path, mistake: str) -> None:
+    text, sentence = MISTAKES[mistake]
+    assert refusal(tmp_path, text) == f"hand.yaml{sentence}"
+
+
+def test_a_base_frame_that_is_only_rounded_is_repaired_and_said(tmp_path: Path) -> None:
+    text = changed("[0, -1, 0, 30]", "[0, -1.00002, 0, 30]")
+    with pytest.warns(sg.SoftgraspWarning) as said:
+        hand = read(tmp_path, text)
+    assert [str(warning.message) for warning in said] == [
+        "finger 'right': the base frame is off orthonormal by 4e-05 and was made orthonormal"
+    ]
+    assert np.linalg.norm(hand.fingers[1].base.quaternion) == pytest.approx(1.0, abs=1e-15)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(1.1e-4, 0.3), st.integers(0, 2), st.integers(0, 2))
+def test_frames_are_refused_or_repaired_by_how_far_they_are_off(
+    error: float, row: int, column: int
+) -> None:
+    """Nothing between a refusal and a rotation: off by more than 1e-4 never gets in."""
+    matrix = [[0, -1, 0, 30], [0, 0, 1, 0], [-1, 0, 0, 0]]
+    tree = {
+        "name": "pair",
+        "fingers": [
+            {
+                "name": "f",
+                "convention": "standard",
+                "base": [list(line) for line in matrix],
+                "phalanges": [{"a": 1.0, "density": 1000}],
+            }
+        ],
+        "grasps": {k: {"center": [0, 0, 0], "rates": 1} for k in ("power", "precision")},
+    }
+    tree["fingers"][0]["base"][row][column] += error  # type: ignore[index]
+    with pytest.raises(sg.DescriptionError, match="finger 'f': base: expected"):
+        hand_from(tree)
+
+
+def test_one_finger_of_the_shipped_hand_round_trips_through_si(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        once = read(tmp_path, HAND)
+    assert hand_from(once.model_dump(mode="json")) == once

@@ -1,0 +1,122 @@
+"""The rules of the house that no single room can keep: layers, a light import, what is public."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import softgrasp
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAVY = (
+    "trimesh",
+    "scipy.optimize",
+    "matplotlib",
+    "pyswarms",
+    "dm_control",
+    "imageio",
+    "typer",
+    "rich",
+    "numba",
+)
+SHIPPED = ("hands", "objects", "assets")
+
+
+def python(code: str, path: Path, cwd: Path) -> str:
+    """What a fresh interpreter prints that finds softgrasp in `path`."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(path)},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_imports_go_down_and_heavy_libraries_stay_in_their_rooms():
+    pytest.importorskip("importlinter")
+    tool = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([tool], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("use", ["", "; softgrasp.Sphere(radius=0.03)"], ids=["import", "use"])
+def test_import_is_light(use: str, tmp_path: Path):
+    code = f"import sys, softgrasp{use}; print(*(n for n in {HEAVY} if n in sys.modules))"
+    assert python(code, ROOT, tmp_path) == ""
+
+
+def test_import_leaves_no_file_behind(tmp_path: Path):
+    python("from softgrasp import *", ROOT, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", softgrasp.__all__)
+def test_every_public_name_is_there_and_documented(name: str):
+    value = getattr(softgrasp, name)
+    assert name in dir(softgrasp)
+    if not name.startswith("__"):
+        assert value.__doc__
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'softgrasp' has no attribute 'load_hnad'"):
+        softgrasp.load_hnad  # noqa: B018
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("requirements*.txt")), ids=lambda p: p.name)
+def test_pinned_files_hold_names_versions_and_hashes_only(path: Path):
+    package = re.compile(r"[a-z0-9.-]+==[^ ]+( ; [^\\]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
+    lines = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("#")]
+    assert lines
+    assert [line for line in lines if not package.fullmatch(line)] == []
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory"]
+    subprocess.run([*build, str(folder)], cwd=ROOT, check=True, capture_output=True)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.mark.slow
+def test_the_wheel_carries_all_that_is_shipped(wheel: Path):
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    shipped = {
+        f"softgrasp/data/{path.relative_to(ROOT).as_posix()}"
+        for kind in SHIPPED
+        for path in (ROOT / kind).rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    }
+    assert shipped
+    assert shipped == {name for name in packed if name.startswith("softgrasp/data/")}
+    assert "softgrasp/py.typed" in packed
+    assert not [name for name in packed if not name.startswith("softgrasp")]
+
+
+@pytest.mark.slow
+def test_the_wheel_finds_its_hands_without_a_checkout(wheel: Path, tmp_path: Path):
+    site = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(site)
+    code = (
+        "import softgrasp, softgrasp.library as library\n"
+        "print(library.root())\n"
+        "print(softgrasp.load_hand('four_finger').name)"
+    )
+    assert python(code, site, tmp_path).splitlines() == [
+        str(site / "softgrasp" / "data"),
+        "four_finger",
+    ]
