@@ -6,10 +6,14 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import softgrasp
 
@@ -79,6 +83,18 @@ def test_pinned_files_hold_names_versions_and_hashes_only(path: Path):
     lines = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("#")]
     assert lines
     assert [line for line in lines if not package.fullmatch(line)] == []
+
+
+def test_every_dependency_is_pinned_within_its_range():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].values()
+    pins = (ROOT / "requirements-dev.txt").read_text()
+    for text in [*project["dependencies"], *chain.from_iterable(extras)]:
+        wanted = Requirement(text)
+        found = re.findall(rf"^{canonicalize_name(wanted.name)}==(\S+)", pins, re.MULTILINE)
+        assert found, f"{text} is not pinned: run ./dev lock"
+        for version in found:
+            assert version in wanted.specifier, f"{text} is pinned to {version}: run ./dev lock"
 
 
 @pytest.fixture(scope="module")

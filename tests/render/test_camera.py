@@ -25,7 +25,7 @@ def test_all_points_lie_inside_the_margin_and_two_sides_are_touched(
     points, fovy, azimuth_deg, elevation_deg, aspect, margin
 ):
     if np.ptp(points, axis=0).max() < 0.1:
-        points = np.vstack([points, points[:1] + [[0.3, 0.2, 0.1], [-0.1, 0.3, -0.3]]])
+        points = np.vstack([points, [*points[:1], [0.3, 0.2, 0.1], [-0.1, 0.3, -0.3]]])
     camera = frame_points(
         points,
         azimuth_deg=azimuth_deg,

@@ -1,0 +1,156 @@
+"""Descriptions: values that compare, hash, copy and refuse nonsense with a sentence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import softgrasp as sg
+from softgrasp.description.closure import Rates
+from tests.scenes import ball, pinch
+
+ROW: dict[str, Any] = {"a": 0.05, "density": 1000}
+
+
+def finger(**changes: Any) -> sg.Finger:
+    base: dict[str, Any] = {"name": "F1", "convention": "standard", "phalanges": (ROW, ROW)}
+    return sg.Finger(**(base | changes))
+
+
+def hand(**changes: Any) -> sg.Hand:
+    preset = sg.GraspPreset(center=(0, 0, 0), rates=1.0)
+    base: dict[str, Any] = {
+        "name": "h",
+        "fingers": (finger(),),
+        "grasps": sg.Grasps(power=preset, precision=preset),
+    }
+    return sg.Hand(**(base | changes))
+
+
+def test_values_compare_hash_and_change_by_replace() -> None:
+    scene = pinch()
+    again = pinch()
+    assert scene == again
+    assert hash(scene) == hash(again)
+    changed = scene.replace(seed=1)
+    assert changed != scene
+    assert changed.replace(seed=0) == scene
+
+
+def test_values_cannot_be_changed_in_place() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        pinch().seed = 1  # type: ignore[misc]
+
+
+def test_a_scene_survives_json() -> None:
+    scene = pinch(success=sg.SuccessCriterion(), gravity=True)
+    assert sg.GraspScene.model_validate_json(scene.model_dump_json()) == scene
+
+
+REFUSALS = [
+    (lambda: sg.Sphere(radius=0), "radius: expected a number above 0, found 0"),
+    (lambda: sg.Sphere(radius=-1), "radius: expected a number above 0, found -1"),
+    (lambda: sg.Sphere(radius=math.nan), "radius: expected a finite number, found nan"),
+    (lambda: sg.Cuboid(size=(1, 0, 1)), "size[1]: expected a number above 0, found 0"),
+    (
+        lambda: sg.GraspObject(name="o", shape=sg.Sphere(radius=1), mass=1, density=1),
+        "expected exactly one of mass and density, found both",
+    ),
+    (
+        lambda: sg.GraspObject(name="o", shape=sg.Sphere(radius=1)),
+        "expected exactly one of mass and density, found neither",
+    ),
+    (
+        lambda: sg.GraspObject(name="o", shape={"type": "sphare", "radius": 1}, mass=1),
+        "shape: expected one of 'sphere', 'cylinder', 'cuboid', 'capsule', 'ellipsoid', 'mesh', "
+        "found 'sphare'",
+    ),
+    (
+        lambda: sg.Contact(stifness=1),
+        "stifness: no such field; did you mean 'stiffness'? known: critical_velocity, damping, "
+        "dynamic_friction, rolling_friction, static_friction, stiffness, torsional_friction",
+    ),
+    (
+        lambda: sg.Contact(static_friction=0.3, dynamic_friction=0.5),
+        "expected dynamic_friction at most static_friction 0.3, found 0.5",
+    ),
+    (lambda: sg.Pose(quaternion=(0, 0, 0, 0)), None),
+    (lambda: pinch(duration=-1), "duration: expected a number above 0, found -1"),
+    (lambda: pinch(timestep=0), "timestep: expected a number above 0, found 0"),
+    (lambda: pinch(actuation="spring"),
+     "actuation: expected 'servo' or 'prescribed', found 'spring'"),
+    (
+        lambda: pinch(closure=sg.PositionIncrementClosure(rates=(1, 2))),
+        "closure.rates: expected 1 rate, 12 rates (one a joint) or, where all fingers have as many "
+        "joints, one a joint of a finger (3, 3, 3, 3), found 2",
+    ),
+    (
+        lambda: pinch(closure=sg.PositionIncrementClosure(active=(True,))),
+        "closure.active: expected 12 values, one a joint, found 1",
+    ),
+    (lambda: finger(phalanges=()), "phalanges: expected at least one phalanx, found none"),
+    (
+        lambda: finger(phalanges=({"alpha": 1.0},)),
+        "expected at least one phalanx, found only rows of zero length without a body",
+    ),
+    (lambda: finger(convention="dh"), "convention: expected 'standard' or 'modified', found 'dh'"),
+    (
+        lambda: finger(phalanges=(ROW | {"name": "P"}, ROW | {"name": "P"})),
+        "expected unique names, found phalanx name 'P' twice",
+    ),
+    (
+        lambda: finger(phalanges=(ROW | {"limits": (1.0, 0.5), "start": 0.7},)),
+        "phalanges[0]: expected limits (lowest, highest), found (1, 0.5)",
+    ),
+    (
+        lambda: finger(phalanges=(ROW | {"start": 9.0},)),
+        "phalanges[0]: expected start inside the limits (0, 1.5708), found 9",
+    ),
+    (lambda: hand(fingers=(finger(), finger())),
+     "expected unique names, found finger name 'F1' twice"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "sentence"), REFUSALS)
+def test_nonsense_is_refused_with_a_sentence(make: Any, sentence: str | None) -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        make()
+    if sentence is None:
+        sentence = "quaternion: expected a quaternion that is not zero, found (0.0, 0.0, 0.0, 0.0)"
+    assert str(refused.value) == sentence
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=8), st.integers(1, 4), st.integers(1, 4))
+def test_rates_spread_over_fingers(numbers: list[float], fingers: int, rows: int) -> None:
+    rates, shape = Rates(numbers), (rows,) * fingers
+    fits = len(numbers) in (1, rows, rows * fingers)
+    if not fits:
+        with pytest.raises(ValueError, match="expected 1 rate"):
+            rates.for_fingers(shape)
+        return
+    spread = rates.for_fingers(shape)
+    assert len(spread) == rows * fingers
+    assert set(spread) == set(numbers)
+
+
+def test_gravity_can_be_switched() -> None:
+    assert pinch(gravity=True).gravity == (0, 0, -9.81)
+    assert pinch(gravity=False).gravity == (0, 0, 0)
+    assert pinch(gravity=(1, 2, 3)).gravity == (1, 2, 3)
+
+
+def test_the_contact_is_the_scenes_or_the_materials_or_the_default() -> None:
+    assert pinch().asked_contact == sg.Contact()
+    slippery = ball().replace(material=sg.Material(name="soap", static_friction=0.1))
+    assert pinch(object=slippery).asked_contact == sg.Contact(static_friction=0.1)
+    given_contact = sg.Contact(stiffness=1e4, damping=100)
+    assert pinch(object=slippery, contact=given_contact).asked_contact == given_contact
+
+
+def test_an_object_can_be_given_another_mass() -> None:
+    heavy = ball().weighing(mass=2.0)
+    assert (heavy.mass, heavy.density) == (2.0, None)
