@@ -17,7 +17,7 @@ from softgrasp.formats.mesh_solid import Solid, hull_of
 NEARLY_CONVEX = 0.95
 """Part of its hull that a mesh fills to be taken for convex by ``auto`` [–]."""
 CONVEX = 0.01
-"""Depth of a vertex inside its hull, in extents, up to which a group counts as convex [–]."""
+"""Depth of a face inside the hull, in extents, up to which a group counts as convex [–]."""
 VOLUME_TOLERANCE = 0.15
 """Difference between parts and mesh above which a warning is due [–]."""
 PLACE_TOLERANCE = 0.1
@@ -60,15 +60,16 @@ def parts_from(file: Path, factor: NDArray[np.float64]) -> list[Triangles]:
         DescriptionError: A group is flat or not convex; names the group.
     """
     parts = []
-    for name, (vertices, _) in read_groups(file).items():
+    for name, (vertices, faces) in read_groups(file).items():
+        vertices = vertices * factor
         try:
-            part = _hull(vertices * factor)
+            part = _hull(vertices)
         except DescriptionError as error:
             raise DescriptionError(f"part '{name}': {error.message}", file=file) from error
-        depth = _greatest_depth(vertices * factor, part)
+        depth = _greatest_depth(vertices[faces].mean(axis=1), part)
         if depth > CONVEX * np.ptp(part[0], axis=0).max():
             raise DescriptionError(
-                f"part '{name}': expected a convex surface, found one that lies "
+                f"part '{name}': expected a convex surface, found faces "
                 f"{depth * 1e3:.3g} mm inside its hull",
                 file=file,
             )
@@ -150,7 +151,8 @@ def _volume_note(kind: str, parts: Sequence[Triangles], solid: Solid) -> list[st
     filled = union_volume(parts)
     if abs(filled / solid.volume - 1) <= VOLUME_TOLERANCE:
         return []
-    what = "the convex hull fills" if kind == "hull" else f"{len(parts)} convex parts fill"
+    many = f"{len(parts)} convex parts fill" if len(parts) > 1 else "the convex part fills"
+    what = "the convex hull fills" if kind == "hull" else many
     numbers = f"{what} {filled * 1e6:.3g} cm³ where the mesh fills {solid.volume * 1e6:.3g} cm³"
     if filled < solid.volume:
         return [f"{numbers}: fingers reach into the object"]

@@ -12,19 +12,24 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import trimesh
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.spatial import ConvexHull, QhullError
 
 from softgrasp.errors import DescriptionError
+from softgrasp.formats.mesh_repair import (
+    LARGEST_CAP,
+    caps_of,
+    distinct,
+    outward,
+    percent,
+    signed_volume,
+    wound_alike,
+)
 
 Array: TypeAlias = NDArray[np.float64]
 Faces: TypeAlias = NDArray[np.int64]
 
 FLAT = 1e-6
 """A hull with less than this part of the cube of its extent is flat [–]."""
-LARGEST_CAP = 0.2
-"""Holes above this part of the whole surface are not closed; the convex hull stands in [–]."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +60,6 @@ class Hull(NamedTuple):
     volume: float
 
 
-@dataclass(frozen=True)
-class _Caps:
-    """What closes the holes of a surface."""
-
-    middles: Array
-    fans: Faces
-    fraction: float
-    note: str
-
-
 def make_solid(vertices: Array, faces: Faces) -> Solid:
     """A solid from a surface; mends winding, direction and holes, and says so in its notes.
 
@@ -81,21 +76,20 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
     origin = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
     vertices = vertices - origin
     hull = hull_of(vertices)
-    faces, twice_note = _distinct(faces)
-    faces, winding_note = _wound_alike(faces)
-    caps = _caps(vertices, faces)
-    bounded = np.vstack([vertices, caps.middles]), np.vstack([faces, caps.fans])
-    outward, turned_note = _outward(*bounded)
-    volume = _volume(bounded[0], outward)
+    faces, twice_note = distinct(faces)
+    faces, winding_note = wound_alike(faces)
+    caps = caps_of(vertices, faces)
+    points, closed = np.vstack([vertices, caps.middles]), np.vstack([faces, caps.fans])
+    closed, turned_note = outward(points, closed)
+    volume = signed_volume(points, closed)
     whole = caps.fraction <= LARGEST_CAP and 0 < volume <= hull.volume * (1 + 1e-6)
     fallback = "" if whole else _fallback_note(volume, hull.volume, caps.fraction)
-    seen = (bounded[0], outward) if whole else (vertices, faces)
-    body = seen if whole else (hull.vertices, hull.faces)
     found = (twice_note, winding_note, caps.note, turned_note, fallback)
-    properties = trimesh.triangles.mass_properties(body[0][body[1]])
+    body = points[closed] if whole else hull.vertices[hull.faces]
+    properties = trimesh.triangles.mass_properties(body)
     return Solid(
-        vertices=seen[0] + origin,
-        faces=seen[1],
+        vertices=(points if whole else vertices) + origin,
+        faces=closed if whole else faces,
         volume=float(properties.volume),
         center_of_mass=np.asarray(properties.center_mass) + origin,
         inertia=np.asarray(properties.inertia),
@@ -130,140 +124,9 @@ def hull_of(vertices: Array) -> Hull:
     return Hull(points, faces, float(found.volume))
 
 
-def _distinct(faces: Faces) -> tuple[Faces, str]:
-    """Faces with three different corners, each once; folds of zero thickness vanish.
-
-    Two faces on the same corners that look in opposite directions are such a fold, unless most
-    of the surface is so: then it is drawn double-sided, and one side is kept.
-    """
-    ordered = np.sort(faces, axis=1)
-    real = (ordered[:, 0] != ordered[:, 1]) & (ordered[:, 1] != ordered[:, 2])
-    faces, ordered = faces[real], ordered[real]
-    _, first, index = np.unique(ordered, axis=0, return_index=True, return_inverse=True)
-    turned = np.argmin(faces, axis=1)[:, None]
-    second = np.take_along_axis(faces, (turned + 1) % 3, axis=1)
-    third = np.take_along_axis(faces, (turned + 2) % 3, axis=1)
-    direction = np.where(second < third, 1.0, -1.0)[:, 0]
-    balance = np.bincount(index.reshape(-1), weights=direction)
-    folded = balance == 0
-    if 2 * folded.sum() > len(first):
-        return faces[np.sort(first)], "the surface is drawn double-sided; one side is kept"
-    kept = np.sort(first[~folded])
-    left_out = len(faces) - len(kept)
-    note = (
-        f"not watertight: {left_out} faces are given twice or in folds of zero thickness; left out"
-    )
-    return faces[kept], note if left_out else ""
-
-
-def _directed_edges(faces: Faces) -> Faces:
-    """(3 m, 2): the edges of face i are rows i, m + i and 2 m + i."""
-    return np.vstack([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
-
-
-def _wound_alike(faces: Faces) -> tuple[Faces, str]:
-    """Turns the minority of faces, in each connected piece, that run against their neighbours."""
-    edges, count = _directed_edges(faces), len(faces)
-    _, index, times = np.unique(
-        np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True
-    )
-    order = np.argsort(index.reshape(-1), kind="stable")
-    paired = order[np.repeat(times == 2, times)].reshape(-1, 2)
-    against = (edges[paired[:, 0]] == edges[paired[:, 1]]).all(axis=1)
-    if not against.any():
-        return faces, ""
-    first, second = (paired % count).T
-    # 1 where the neighbours agree, 2 where one of them has to turn: a stored 0 would be no edge.
-    weights = np.concatenate([against, against]).astype(np.int64) + 1
-    rows, columns = np.concatenate([first, second]), np.concatenate([second, first])
-    graph = coo_array((weights, (rows, columns)), shape=(count, count)).tocsr()
-    turn = _minority(graph, count)
-    faces = faces.copy()
-    faces[turn] = faces[turn][:, ::-1]
-    return faces, f"{turn.sum()} of {count} faces were wound against the others; turned"
-
-
-def _minority(graph: csr_array, count: int) -> NDArray[np.bool_]:
-    """Which faces to turn, found along a spanning tree of each connected piece."""
-    turn = np.zeros(count, dtype=bool)
-    _, pieces = connected_components(graph, directed=False)
-    for piece in np.unique(pieces):
-        members = np.flatnonzero(pieces == piece)
-        order, parent = breadth_first_order(graph, members[0], directed=False)
-        for face in order[1:]:
-            turn[face] = turn[parent[face]] ^ (graph[parent[face], face] % 2 == 0)
-        if 2 * turn[members].sum() > len(members):
-            turn[members] = ~turn[members]
-    return turn
-
-
-def _caps(vertices: Array, faces: Faces) -> _Caps:
-    """Fans from the middle of every hole's rim that close the surface.
-
-    The rim is what is left of the directed edges when each has been paired with its reverse. It
-    is a closed chain whatever the faces are, so the fans close the surface exactly.
-    """
-    edges, count = _directed_edges(faces), len(vertices)
-    ones = np.ones(len(edges), dtype=np.int64)
-    used = coo_array((ones, (edges[:, 0], edges[:, 1])), shape=(count, count)).tocsr()
-    left = (used - used.T).tocoo()
-    times = np.maximum(left.data, 0)
-    start, end = np.repeat(left.coords[0], times), np.repeat(left.coords[1], times)
-    if not len(start):
-        return _Caps(np.empty((0, 3)), np.empty((0, 3), dtype=np.int64), 0.0, _crowded_note(used))
-    rim = coo_array((np.ones(len(start)), (start, end)), shape=(count, count))
-    labels = connected_components(rim, directed=False)[1][start]
-    names, hole = np.unique(labels, return_inverse=True)
-    middles = np.array([vertices[start[hole == k]].mean(axis=0) for k in range(len(names))])
-    fans = np.column_stack([end, start, count + hole])
-    cap = _area(np.vstack([vertices, middles]), fans)
-    fraction = cap / (cap + _area(vertices, faces))
-    holes = "1 hole" if len(names) == 1 else f"{len(names)} holes"
-    note = (
-        f"not watertight: {len(start)} edges belong to one face only; {holes} "
-        f"({_percent(fraction)} of the surface)"
-    )
-    closed = " closed by fans" if fraction <= LARGEST_CAP else ""
-    return _Caps(middles, fans, fraction, note + closed)
-
-
-def _crowded_note(used: csr_array) -> str:
-    crowded = int(((used + used.T).tocoo().data > 2).sum() // 2)
-    if not crowded:
-        return ""
-    return (
-        f"not watertight in the strict sense: {crowded} edges belong to more than two faces; the "
-        "surface is closed and mass properties are taken from it as it is"
-    )
-
-
-def _outward(vertices: Array, faces: Faces) -> tuple[Faces, str]:
-    """Turns a surface that is inside out, and separate pieces that are (cavities stay)."""
-    if _volume(vertices, faces) < 0:
-        return faces[:, ::-1], "the surface was inside out (negative volume); turned outward"
-    edges = _directed_edges(faces)
-    links = coo_array(
-        (np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(len(vertices), len(vertices))
-    )
-    pieces = connected_components(links, directed=False)[1][faces[:, 0]]
-    names = np.unique(pieces)
-    boxes = {name: _box(vertices[faces[pieces == name]]) for name in names}
-    wrong = [
-        name
-        for name in names
-        if _volume(vertices, faces[pieces == name]) < 0
-        and not any(_inside(boxes[name], boxes[other]) for other in names if other != name)
-    ]
-    if not wrong:
-        return faces, ""
-    turn = np.isin(pieces, wrong)
-    faces = np.where(turn[:, None], faces[:, ::-1], faces)
-    return faces, f"{len(wrong)} of {len(names)} separate pieces were inside out; turned outward"
-
-
 def _fallback_note(volume: float, hull_volume: float, cap_fraction: float) -> str:
     if cap_fraction > LARGEST_CAP:
-        reason = f"holes above {_percent(LARGEST_CAP)} of the surface are too large to guess"
+        reason = f"holes above {percent(LARGEST_CAP)} of the surface are too large to guess"
     elif volume <= 0:
         reason = "the closed surface has no volume"
     else:
@@ -271,26 +134,3 @@ def _fallback_note(volume: float, hull_volume: float, cap_fraction: float) -> st
             f"the surface counts space twice ({volume / hull_volume:.2f} x the volume of its hull)"
         )
     return f"{reason}: mass properties and collision are those of the convex hull"
-
-
-def _box(points: Array) -> tuple[Array, Array]:
-    return points.min(axis=(0, 1)), points.max(axis=(0, 1))
-
-
-def _inside(inner: tuple[Array, Array], outer: tuple[Array, Array]) -> bool:
-    return bool((inner[0] > outer[0]).all() and (inner[1] < outer[1]).all())
-
-
-def _volume(vertices: Array, faces: Faces) -> float:
-    """Sum of the signed tetrahedra between the origin and each face."""
-    a, b, c = vertices[faces].transpose(1, 0, 2)
-    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6)
-
-
-def _area(vertices: Array, faces: Faces) -> float:
-    a, b, c = vertices[faces].transpose(1, 0, 2)
-    return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.2g} %" if fraction >= 1e-4 else "less than 0.01 %"

@@ -44,10 +44,15 @@ def read_result(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         ResultError: A file is missing or is not what it should be.
     """
     folder = folder.parent if folder.name == RESULT_FILE else folder
-    return _read_document(folder / RESULT_FILE), _read_arrays(folder / TRAJECTORY_FILE)
+    return read_document(folder / RESULT_FILE), _read_arrays(folder / TRAJECTORY_FILE)
 
 
-def _read_document(path: Path) -> dict[str, Any]:
+def read_document(path: Path) -> dict[str, Any]:
+    """Read a ``result.json``.
+
+    Raises:
+        ResultError: It is missing or is not what it should be.
+    """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

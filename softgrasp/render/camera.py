@@ -79,10 +79,10 @@ class Camera:
             World vectors, shape (..., 3); their part along the line of sight is 1.
         """
         scale = 2.0 * tan(0.5 * radians(self.fovy_deg)) / height
-        right, up, forward = self.axes()
-        x = scale * (np.asarray(columns, dtype=float) - 0.5 * width)
-        y = scale * (0.5 * height - np.asarray(rows, dtype=float))
-        return np.asarray(x[..., None] * right + y[..., None] * up + forward)
+        local = np.ones((*np.shape(columns), 3))
+        local[..., 0] = scale * (np.asarray(columns) - 0.5 * width)
+        local[..., 1] = scale * (0.5 * height - np.asarray(rows))
+        return np.asarray(local @ self.axes())
 
     def pixels_per_metre(self, depth: float, height: int) -> float:
         """Size in pixels of one metre held across the line of sight at this depth."""

@@ -29,7 +29,7 @@ class Ground:
 
     Args:
         rays: World vectors of unit depth through the pixels' middles, shape (h, w, 3).
-        color: From 0 to 1, shape (h, w, 3).
+        color: From 0 to 1, shape (3, h, w).
         shade: Part of the colour that stays in full shadow, shape (h, w).
         geom: Plane ids, -1 for sky, shape (h, w).
         depth: Depth of the plane [m], infinite for sky, shape (h, w).
@@ -80,7 +80,8 @@ def draw_ground(
         fade = _fade(away / (lighting.HORIZON_DISTANCES * camera.distance))[:, None]
         color[seen] = (1.0 - fade) * lit + fade * sky.horizon
         shade[seen] = 1.0 - (1.0 - fade[:, 0]) * (key / (key + rest)).mean()
-    return Ground(rays, color, shade, geom, nearest, planes)
+    flat = np.ascontiguousarray(np.moveaxis(color, -1, 0))
+    return Ground(rays, flat, shade, geom, nearest, planes)
 
 
 def _meet(

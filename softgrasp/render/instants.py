@@ -59,7 +59,8 @@ def _middle(result: GraspResult, first: float, last: float) -> Instant:
         return (start + 0.5 * (first - start), "half way to contact")
     median = float(np.median([event.time_s for event in inner]))
     event = min(inner, key=lambda candidate: abs(candidate.time_s - median))
-    return (event.time_s, f"{event.kind}: {_bodies(result, event)}")
+    kind = "contact lost" if event.kind == "lost" else event.kind
+    return (event.time_s, f"{kind}: {_bodies(result, event)}")
 
 
 def _last_kind(event: ContactEvent) -> str:
@@ -67,7 +68,7 @@ def _last_kind(event: ContactEvent) -> str:
 
 
 def _bodies(result: GraspResult, event: ContactEvent) -> str:
-    """The bodies with the same event at the same sample: ``F1 P3 and 3 more``."""
+    """The bodies with the same event at the same sample: ``F1 P3 + 3 more``."""
     same = [e for e in result.events if (e.time_s, e.kind) == (event.time_s, event.kind)]
     return _listed([body_label(e.finger, e.phalanx) for e in same])
 
@@ -78,7 +79,7 @@ def body_label(finger: str, phalanx: str) -> str:
 
 
 def _listed(labels: Sequence[str]) -> str:
-    return labels[0] if len(labels) == 1 else f"{labels[0]} and {len(labels) - 1} more"
+    return labels[0] if len(labels) == 1 else f"{labels[0]} + {len(labels) - 1} more"
 
 
 def _ending(result: GraspResult) -> str:

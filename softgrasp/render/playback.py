@@ -61,8 +61,9 @@ def framing(playbacks: Sequence[Playback], size: tuple[int, int] = SIZE) -> Came
     cloud = np.concatenate([playback.cloud() for playback in playbacks])
     first = playbacks[0]
     data = first.pose(float(first.result.time[-1]))
-    bodies = [first.model.body(name).id for name in (*first.result.contact_bodies, names.OBJECT)]
-    return best_camera(first.model, data, cloud, bodies, size[0] / size[1])
+    hand = [first.model.body(name).id for name in first.result.contact_bodies]
+    target = first.model.body(names.OBJECT).id
+    return best_camera(first.model, data, cloud, hand, target, size[0] / size[1])
 
 
 def render_video(

@@ -6,6 +6,7 @@ import warnings
 
 import mujoco
 import numpy as np
+from numpy.typing import ArrayLike
 
 from softgrasp.build import names
 from softgrasp.build.objects import PLANAR_JOINTS
@@ -159,6 +160,6 @@ def _slerp(first: Array, second: Array, share: float) -> Array:
     return between
 
 
-def _point(values: Array) -> tuple[float, float, float]:
-    x, y, z = values.tolist()
+def _point(values: ArrayLike) -> tuple[float, float, float]:
+    x, y, z = np.asarray(values, dtype=float).tolist()
     return (x, y, z)

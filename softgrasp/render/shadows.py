@@ -11,6 +11,7 @@ from softgrasp.render.camera import Camera
 from softgrasp.render.rays import Bools, Caster, Floats, cover, window
 
 Ids = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.intp]
 Light = npt.NDArray[np.float32]
 
 TILE = 4
@@ -91,51 +92,54 @@ def shadow_cover(
     return cover(cells.reshape(len(boxes), -1, 2), shape)
 
 
-def visible_share(caster: Caster, lamp: Lamp, surface: Ids, points: Floats, asked: Bools) -> Light:
-    """Share of the lamp that is seen from a grid of points.
+def visible_share(
+    caster: Caster, lamp: Lamp, surface: Ids, pixel: Indices, points: Floats
+) -> Light:
+    """Share of the lamp that is seen from the points of a coarse picture.
 
     Args:
         caster: Casts the rays.
         lamp: The light.
-        surface: Number of the surface that each point lies on, shape (rows, columns).
-        points: World points [m], shape (rows, columns, 3).
-        asked: Where a blocker is possible; elsewhere the share is 1.
+        surface: Number of the surface that each pixel shows, shape (rows, columns).
+        pixel: Flat pixels where something may be in the way, shape (n,); others see all.
+        points: World points that these pixels show [m], shape (n, 3).
 
     Returns:
         Shares from 0 to 1, shape (rows, columns), smoothed over TILE x TILE neighbours that
         lie on the same surface.
     """
     seen = np.ones(surface.shape, dtype=np.float32)
-    slack = SLACK_REACHES / LAMP_REACHES
-    for row, line in enumerate(lamp.points()):
-        for column, origin in enumerate(line):
-            part = (slice(row, None, TILE), slice(column, None, TILE))
-            chosen = asked[part]
-            blocked = caster.blocked(origin, points[part][chosen], slack)
-            seen[part][chosen] = ~blocked
+    row, column = np.divmod(pixel, surface.shape[1])
+    dealt = (row % TILE) * TILE + column % TILE
+    for index, origin in enumerate(lamp.points().reshape(-1, 3)):
+        chosen = np.flatnonzero(dealt == index)
+        blocked = caster.blocked(origin, points[chosen], SLACK_REACHES / LAMP_REACHES)
+        seen.flat[pixel[chosen]] = ~blocked
     dim = window(seen < 1.0, margin=2 * TILE)
     seen[dim] = _smoothed(seen[dim], surface[dim])
     return seen
 
 
 def _smoothed(values: Light, surface: Ids) -> Light:
-    """Mean over TILE x TILE windows, along rows and then columns, of one surface."""
+    """Mean over windows of TILE x TILE neighbours of one surface, taken twice."""
+    steps = [
+        (_overlap(axis, shift), _overlap(axis, -shift))
+        for axis in (0, 1)
+        for shift in range(-(TILE // 2), TILE - TILE // 2)
+        if shift
+    ]
+    same = [(surface[here] == surface[there]).astype(np.float32) for here, there in steps]
     total, weight = values, np.ones_like(values)
     for axis in (0, 1, 0, 1):
-        total, weight = _summed(total, surface, axis), _summed(weight, surface, axis)
+        part = slice(axis * len(steps) // 2, (axis + 1) * len(steps) // 2)
+        summed = total.copy(), weight.copy()
+        for (here, there), alike in zip(steps[part], same[part], strict=True):
+            summed[0][here] += total[there] * alike
+            summed[1][here] += weight[there] * alike
+        total, weight = summed
     return total / weight
 
 
-def _summed(values: Light, surface: Ids, axis: int) -> Light:
-    result = values.copy()
-    for shift in range(-(TILE // 2), TILE - TILE // 2):
-        if shift == 0:
-            continue
-        here, there = _overlap(axis, shift), _overlap(axis, -shift)
-        result[here] += values[there] * (surface[here] == surface[there])
-    return result
-
-
 def _overlap(axis: int, shift: int) -> tuple[slice, ...]:
-    window = slice(max(0, -shift), min(0, -shift) or None)
-    return (window,) if axis == 0 else (slice(None), window)
+    part = slice(max(0, -shift), min(0, -shift) or None)
+    return (part,) if axis == 0 else (slice(None), part)

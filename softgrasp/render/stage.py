@@ -12,12 +12,13 @@ import numpy.typing as npt
 from softgrasp.render import extents, lighting
 from softgrasp.render.camera import Camera
 from softgrasp.render.normals import SmoothMesh
-from softgrasp.render.rays import Bools, Caster, Floats
+from softgrasp.render.rays import Caster, Floats
 from softgrasp.render.shading import shaded
 from softgrasp.render.shadows import Lamp
 
 Colors = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,12 @@ class Stage:
         is_mesh = model.geom_type[solid] == int(mujoco.mjtGeom.mjGEOM_MESH)
         self._smooth = {int(k): meshes[int(model.geom_dataid[k])] for k in solid[is_mesh]}
 
-    def cast(self, rays: Floats) -> tuple[Bools, Samples]:
-        """Which rays (n, 3) from the camera meet a body, and what those meet."""
+    def cast(self, rays: Floats) -> tuple[Indices, Samples]:
+        """Which of the rays (n, 3) from the camera meet a body, and what those meet."""
         hits = self.caster.hits(self.eye, rays)
-        solid = (hits.geom >= 0) & self._is_solid[hits.geom]
-        seen = Samples(hits.geom[solid], hits.distance[solid], hits.normal[solid], rays[solid])
+        solid = np.flatnonzero((hits.geom >= 0) & self._is_solid[hits.geom])
+        parts = (hits.geom, hits.distance, hits.normal, rays)
+        seen = Samples(*(part.take(solid, axis=0) for part in parts))
         for geom, mesh in self._smooth.items():
             chosen = seen.geom == geom
             if chosen.any():
@@ -94,13 +96,18 @@ class Stage:
         Light is mixed between pixels of one surface only; sides are told by the axis, of the
         six along and against x, y and z, that the normal is nearest to.
         """
-        axis = np.abs(seen.normal).argmax(axis=1)
-        ahead = np.take_along_axis(seen.normal, axis[:, None], axis=1)[:, 0] > 0.0
-        side = np.where(self._is_edged[seen.geom], 1 + axis + 3 * ahead, 0)
-        return np.asarray(seen.geom * SIDES + side, dtype=np.int32)
+        surface = seen.geom * np.int32(SIDES)
+        edged = np.flatnonzero(self._is_edged[seen.geom])
+        normal = seen.normal[edged]
+        axis = np.abs(normal).argmax(axis=1)
+        ahead = np.take_along_axis(normal, axis[:, None], axis=1)[:, 0] > 0.0
+        surface[edged] += 1 + axis.astype(np.int32) + 3 * ahead
+        return np.asarray(surface)
 
     def colors(self, seen: Samples, share: Colors) -> Colors:
-        """Colours (n, 3) of what is seen, with this share (n,) of the key light."""
-        toward_eye = -seen.ray / np.linalg.norm(seen.ray, axis=1, keepdims=True)
-        albedo = self._palette[seen.geom]
-        return shaded(albedo, seen.normal, toward_eye, self.lamp.toward, share)
+        """Colours (3, n) of what is seen, with this share (n,) of the key light."""
+        ray = np.ascontiguousarray(seen.ray.T, dtype=np.float32)
+        toward_eye = ray / -np.sqrt(ray[0] ** 2 + ray[1] ** 2 + ray[2] ** 2)
+        normal = np.ascontiguousarray(seen.normal.T, dtype=np.float32)
+        albedo = self._palette.T[:, seen.geom]
+        return shaded(albedo, normal, toward_eye, self.lamp.toward.astype(np.float32), share)

@@ -10,7 +10,7 @@ from softgrasp.build.scene import object_pose
 from softgrasp.description.contact import Contact
 from softgrasp.description.shapes import Mesh, Shape
 from softgrasp.report.tables import point_mm
-from softgrasp.report.words import count, millimetres
+from softgrasp.report.words import count, grouped, millimetres
 from softgrasp.simulation.result import BodyContact, GraspResult
 
 
@@ -39,7 +39,7 @@ def contact_text(contact: Contact) -> str:
     friction = f"µ {contact.static_friction:g}"
     if contact.switches_friction:
         friction = f"µs {contact.static_friction:g}, µd {contact.kinetic_friction:g}"
-    return f"K {contact.stiffness:g} N/m, D {contact.damping:g} N·s/m, {friction}"
+    return f"K {grouped(contact.stiffness)} N/m, D {contact.damping:g} N·s/m, {friction}"
 
 
 def shape_text(shape: Shape) -> str:

@@ -17,9 +17,11 @@ from softgrasp.simulation.result import GraspResult
 
 Image = npt.NDArray[np.uint8]
 
-SIZE = (540, 600)
+SIZE = (584, 640)
 """Pixels of one picture."""
-CAPTION_WIDTH = 26
+GAP, ABOVE = 12, 84
+"""Pixels between pictures, and above them."""
+CAPTION_WIDTH = 32
 """Letters in a line of a caption."""
 
 
@@ -72,23 +74,18 @@ def final_poses(
 def _row(
     images: Sequence[Image], titles: Sequence[str], captions: Sequence[str], path: str | Path
 ) -> Path:
-    lines = [textwrap.wrap(caption, CAPTION_WIDTH) for caption in captions]
-    below = 0.1 + 0.15 * max(map(len, lines))
-    across = (style.WIDTH - 0.04 * (len(images) + 1)) / max(len(images), 3)
-    height = 0.28 + across * SIZE[1] / SIZE[0] + below
-    with style.figure(path, height) as figure:
-        grid = style.panels(
-            figure, 1, len(images), margins=(0.04, 0.04, below, 0.28), gaps=(0.04, 0.0)
-        )
-        for column, (image, title) in enumerate(zip(images, titles, strict=True)):
-            axes = figure.add_subplot(grid[column])
-            axes.imshow(image, interpolation="lanczos")
-            axes.set_axis_off()
-            axes.set_title(title, loc="center")
-            axes.text(
-                0.5, -0.02, "\n".join(lines[column]), transform=axes.transAxes, ha="center",
-                va="top", fontsize=7.5,
-            )  # fmt: skip
+    lines = ["\n".join(textwrap.wrap(caption, CAPTION_WIDTH)) for caption in captions]
+    below = 24 + 46 * max(text.count("\n") + 1 for text in lines)
+    width, height = len(images) * (SIZE[0] + GAP) + GAP, ABOVE + SIZE[1] + below
+    with style.figure(path, height / style.DPI, width / style.DPI) as figure:
+        for column, (image, title, text) in enumerate(zip(images, titles, lines, strict=True)):
+            left = GAP + column * (SIZE[0] + GAP)
+            middle = (left + 0.5 * SIZE[0]) / width
+            # pixel for pixel: resampling would cost sharpness and double the file
+            figure.figimage(image, left, below)
+            top = 1.0 - 0.75 * ABOVE / height
+            figure.text(middle, top, title, ha="center", fontsize=9, fontweight="bold")
+            figure.text(middle, (below - 12) / height, text, ha="center", va="top", fontsize=7.5)
     return Path(path)
 
 

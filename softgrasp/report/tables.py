@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from softgrasp.description.base import Vec3
 from softgrasp.report.style import signed
-from softgrasp.report.words import count, label_of
+from softgrasp.report.words import count, grouped, label_of
 from softgrasp.simulation.result import BodyContact, ContactEvent, GraspResult
 
 EMPTY = "–"
@@ -77,7 +77,7 @@ def pair_rows(result: GraspResult) -> list[PairRow]:
     return [
         PairRow(
             label=pair.split("|")[0].replace("_", " "),
-            measured=f"{stiffness:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}"),
+            measured=grouped(stiffness),
             deviation=f"{signed(100.0 * (stiffness / asked - 1.0), 2)} %",
         )
         for pair, stiffness in result.contact_model.measured_stiffness_N_m.items()
@@ -88,7 +88,7 @@ def stiffness_verdict(result: GraspResult) -> str:
     """How far the contacts at the end are from what was asked, in one sentence."""
     model = result.contact_model
     softer = "" if model.used == model.asked else (
-        f" The time step could not honour the {model.asked.stiffness:g} N/m asked for."
+        f" The time step could not honour the {grouped(model.asked.stiffness)} N/m asked for."
     )  # fmt: skip
     if not model.measured_stiffness_N_m:
         return f"Nothing in contact at the end, so no stiffness was measured.{softer}"

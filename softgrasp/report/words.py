@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -113,10 +112,13 @@ def force_clause(result: GraspResult) -> str:
         return "No contact force in the whole run"
     row, column = np.unravel_index(result.normal_force.argmax(), result.normal_force.shape)
     label = label_of(result, result.contact_bodies[column])
-    lost = sum(event.kind == "lost" for event in result.events)
+    losses = sum(event.kind == "lost" for event in result.events)
+    lost = (
+        f"contact was lost {count(losses, 'time')} on the way" if losses else "no contact was lost"
+    )
     return (
         f"Largest force {result.normal_force[row, column]:.3g} N on {label} at "
-        f"{result.time[row]:.3f} s; contact was lost {count(lost, 'time')} on the way"
+        f"{result.time[row]:.3f} s; {lost}"
     )
 
 
@@ -149,11 +151,10 @@ def millimetres(length: float) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """``no time``, ``once`` is not said: ``0 times``, ``1 time``, ``2 times``."""
+    """A number of things: ``1 sample``, ``10 samples``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def listed(items: Iterable[str]) -> str:
-    """``a, b and c``."""
-    *most, last = items
-    return f"{', '.join(most)} and {last}" if most else last
+def grouped(number: float) -> str:
+    """A large number in groups of three digits: ``100 751``."""
+    return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")

@@ -14,7 +14,7 @@ import numpy as np
 from softgrasp.build.names import OBJECT
 from softgrasp.description.base import Vec3
 
-_BODY, _GEOM = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_GEOM
+Vector = Vec3 | list[float]
 
 
 class ContactPoint(NamedTuple):
@@ -47,38 +47,69 @@ class BodyContactState(NamedTuple):
     slip_speed: float
 
 
+class ContactReader:
+    """Reads the contacts between the hand and the object of one model, again and again."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        """Look up once what does not change.
+
+        Args:
+            model: The compiled scene.
+        """
+        self._model = model
+        self._geoms = [model.geom(index).name for index in range(model.ngeom)]
+        self._bodies = [model.body(index).name for index in range(model.nbody)]
+        self._body_of_geom: list[int] = model.geom_bodyid.tolist()
+        self._root_of_body: list[int] = model.body_rootid.tolist()
+        self._object = self._bodies.index(OBJECT)
+
+    def read(self, data: mujoco.MjData) -> list[ContactPoint]:
+        """All contacts with the object in the state of the last physics step."""
+        contact = data.contact
+        columns = (contact.geom, contact.frame, contact.pos, contact.dist)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        twists, centres = data.cvel.tolist(), data.subtree_com.tolist()
+        found, force = [], np.zeros(6)
+        for index, ((first, second), frame, point, separation) in enumerate(rows):
+            swapped = self._body_of_geom[first] == self._object
+            hand, thing = (second, first) if swapped else (first, second)
+            if self._body_of_geom[thing] != self._object:
+                continue
+            normal = _scaled(frame[:3], -1.0 if swapped else 1.0)
+            mujoco.mj_contactForce(self._model, data, index, force)
+            pressing, across, along, *_ = force.tolist()
+            slip = _minus(
+                self._velocity(thing, point, twists, centres),
+                self._velocity(hand, point, twists, centres),
+            )
+            found.append(
+                ContactPoint(
+                    body=self._bodies[self._body_of_geom[hand]],
+                    pair=f"{self._geoms[hand]}|{self._geoms[thing]}",
+                    point=tuple(point),
+                    normal=normal,
+                    separation=separation,
+                    normal_force=pressing,
+                    friction_force=math.hypot(across, along),
+                    slip_speed=math.hypot(*_minus(slip, _scaled(normal, _dot(slip, normal)))),
+                )
+            )
+        return found
+
+    def _velocity(
+        self, geom: int, point: list[float], twists: list[list[float]], centres: list[list[float]]
+    ) -> Vec3:
+        """Velocity of a geom's material at a world point [m/s]."""
+        body = self._body_of_geom[geom]
+        # MuJoCo's cvel is (turning, moving) where the centre of mass of the body's tree is
+        a, b, c, u, v, w = twists[body]
+        x, y, z = _minus(point, centres[self._root_of_body[body]])
+        return (u + b * z - c * y, v + c * x - a * z, w + a * y - b * x)
+
+
 def contact_points(model: mujoco.MjModel, data: mujoco.MjData) -> list[ContactPoint]:
     """All contacts with the object in the state of the last physics step."""
-    target = mujoco.mj_name2id(model, _BODY, OBJECT)
-    contact = data.contact
-    columns = (contact.geom, model.geom_bodyid[contact.geom], contact.frame, contact.pos)
-    rows = zip(*(column.tolist() for column in (*columns, contact.dist)), strict=True)
-    found, force = [], np.zeros(6)
-    for index, (geoms, bodies, frame, point, separation) in enumerate(rows):
-        if target not in bodies:
-            continue
-        first = 0 if bodies[1] == target else 1  # the hand comes first, the object second
-        hand, thing = geoms[first], geoms[1 - first]
-        normal = _scaled(frame[:3], -1.0 if first else 1.0)
-        mujoco.mj_contactForce(model, data, index, force)
-        pressing, across, along = force[:3].tolist()
-        slip = _minus(
-            _velocity(model, data, target, point), _velocity(model, data, bodies[first], point)
-        )
-        found.append(
-            ContactPoint(
-                body=mujoco.mj_id2name(model, _BODY, bodies[first]),
-                pair=f"{mujoco.mj_id2name(model, _GEOM, hand)}|"
-                f"{mujoco.mj_id2name(model, _GEOM, thing)}",
-                point=tuple(point),
-                normal=normal,
-                separation=separation,
-                normal_force=pressing,
-                friction_force=math.hypot(across, along),
-                slip_speed=math.hypot(*_minus(slip, _scaled(normal, _dot(slip, normal)))),
-            )
-        )
-    return found
+    return ContactReader(model).read(data)
 
 
 def merged(points: list[ContactPoint]) -> BodyContactState | None:
@@ -101,15 +132,6 @@ def merged(points: list[ContactPoint]) -> BodyContactState | None:
     )
 
 
-def _velocity(model: mujoco.MjModel, data: mujoco.MjData, body: int, point: list[float]) -> Vec3:
-    """Velocity of a body's material at a world point [m/s]."""
-    # cvel is (turning, moving) where the centre of mass of the body's whole tree is
-    a, b, c, u, v, w = data.cvel[body].tolist()
-    x0, y0, z0 = data.subtree_com[model.body_rootid[body]].tolist()
-    x, y, z = point[0] - x0, point[1] - y0, point[2] - z0
-    return (u + b * z - c * y, v + c * x - a * z, w + a * y - b * x)
-
-
 def _weighted(weights: list[float], vectors: list[Vec3]) -> Vec3:
     x = y = z = 0.0
     for weight, vector in zip(weights, vectors, strict=True):
@@ -117,12 +139,11 @@ def _weighted(weights: list[float], vectors: list[Vec3]) -> Vec3:
     return (x, y, z)
 
 
-def _scaled(vector: Vec3 | list[float], factor: float) -> Vec3:
-    x, y, z = vector
-    return (x * factor, y * factor, z * factor)
+def _scaled(vector: Vector, factor: float) -> Vec3:
+    return (vector[0] * factor, vector[1] * factor, vector[2] * factor)
 
 
-def _minus(first: Vec3, second: Vec3) -> Vec3:
+def _minus(first: Vector, second: Vector) -> Vec3:
     return (first[0] - second[0], first[1] - second[1], first[2] - second[2])
 
 

@@ -8,7 +8,11 @@ from contextlib import contextmanager
 
 import mujoco
 
-
+UNUSABLE = [
+    int(mujoco.mjtWarning.mjWARN_BADQPOS),
+    int(mujoco.mjtWarning.mjWARN_BADQVEL),
+    int(mujoco.mjtWarning.mjWARN_BADQACC),
+]
 HARMLESS = {
     "Linesearch objective is not convex": "rounding in the solver; harmless when it is rare",
 }
@@ -23,15 +27,6 @@ def sentences(seen: Counter[str]) -> list[str]:
         reason = next((why for known, why in HARMLESS.items() if known in text), "")
         told.append(f"MuJoCo: {text} ({times}{'; ' + reason if reason else ''})")
     return told
-
-_UNUSABLE = [
-    int(kind)
-    for kind in (
-        mujoco.mjtWarning.mjWARN_BADQPOS,
-        mujoco.mjtWarning.mjWARN_BADQVEL,
-        mujoco.mjtWarning.mjWARN_BADQACC,
-    )
-]
 
 
 @contextmanager
@@ -53,4 +48,4 @@ def caught_warnings() -> Iterator[Counter[str]]:
 
 def has_diverged(data: mujoco.MjData) -> bool:
     """Whether MuJoCo has met a position, velocity or acceleration that is not usable."""
-    return bool(data.warning.number[_UNUSABLE].any())
+    return bool(data.warning.number[UNUSABLE].any())

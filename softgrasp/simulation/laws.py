@@ -44,19 +44,19 @@ def debounce(
         changes: Sum of TOUCHING, ESTABLISHED and LOST of this sample, (nb,); changed.
     """
     changed = False
-    for body in range(len(forces)):
-        force = forces[body]
+    for body, force in enumerate(forces):
         change = 0
         if force > 0.0 and touched[body] == 0:
             touched[body] = 1
             change = TOUCHING
+        count = counts[body]
         if force > threshold:
-            if counts[body] < samples:
-                counts[body] += 1
-                if counts[body] == samples:
+            if count < samples:
+                counts[body] = count + 1
+                if count + 1 == samples:
                     in_contact[body] = 1
                     change += ESTABLISHED
-        elif counts[body] > 0:
+        elif count > 0:
             counts[body] = 0
             if in_contact[body] == 1:
                 in_contact[body] = 0

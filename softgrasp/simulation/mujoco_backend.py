@@ -25,6 +25,7 @@ from softgrasp.mechanics.transforms import (
 from softgrasp.simulation.closure_run import ClosureRun, Progress
 from softgrasp.simulation.contacts import ContactPoint, contact_points, merged
 from softgrasp.simulation.engine_warnings import sentences
+from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.outcome import GraspStatus, judge
 from softgrasp.simulation.result import (
     BodyContact,
@@ -48,15 +49,32 @@ def run_mujoco(scene: GraspScene, progress: Progress | None = None) -> GraspResu
 
     Raises:
         BuildError: The scene makes no model that can be simulated.
+        Interrupted: The user stopped the run; it holds the finished part.
     """
     begin = time.perf_counter()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         run = ClosureRun(scene, build(scene), progress)
-        run.run()
+        stopped = _ran_until_stopped(run)
     notes = [str(warning.message) for warning in told]
     notes += sentences(run.engine_warnings)
-    return _result(run, tuple(notes), begin)
+    if stopped:
+        notes.append(f"interrupted by the user at {run.now:.3f} s")
+    result = _result(run, tuple(notes), begin)
+    if stopped:
+        raise Interrupted(result)
+    return result
+
+
+def _ran_until_stopped(run: ClosureRun) -> bool:
+    """Run; True where the user stopped it before its end."""
+    try:
+        run.run()
+    except KeyboardInterrupt:
+        if run.recording.rows == 0:
+            raise
+        return True
+    return False
 
 
 def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResult:

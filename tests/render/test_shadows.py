@@ -31,7 +31,7 @@ def stage():
     points = np.stack([x, y, np.zeros_like(x)], axis=-1)
     surface = np.zeros(x.shape, dtype=np.int32)
     caster = Caster(model, data)
-    share = visible_share(caster, lamp, surface, points, np.ones(x.shape, dtype=bool))
+    share = visible_share(caster, lamp, surface, np.arange(x.size), points.reshape(-1, 3))
     return lamp, boxes, points, share
 
 
@@ -72,12 +72,12 @@ def test_light_is_not_mixed_between_surfaces():
     model = mujoco.MjModel.from_xml_string("<mujoco/>")
     lamp = Lamp(np.array([0.0, 0.0, 1.0]), np.zeros(3), 1.0)
     surface = np.arange(64, dtype=np.int32).reshape(8, 8)
-    points = np.zeros((8, 8, 3))
+    points = np.zeros((64, 3))
 
     class Odd(Caster):
         def blocked(self, origin, targets, slack):
             return np.arange(len(targets)) % 2 == 1
 
     caster = Odd(model, mujoco.MjData(model))
-    share = visible_share(caster, lamp, surface, points, np.ones((8, 8), dtype=bool))
+    share = visible_share(caster, lamp, surface, np.arange(64), points)
     assert set(np.unique(share)) == {0.0, 1.0}

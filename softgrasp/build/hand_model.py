@@ -1,0 +1,38 @@
+"""A hand alone as a MuJoCo model, to look at or to use elsewhere."""
+
+from __future__ import annotations
+
+import mujoco
+
+from softgrasp.build import names
+from softgrasp.build.hand import add_hand
+from softgrasp.build.visual import add_visuals
+from softgrasp.description.hand import Hand
+from softgrasp.description.pose import Pose
+from softgrasp.mechanics.dh import forward_kinematics
+
+FLOOR_GAP = 0.05
+"""The floor of the pictures lies this far below the straight fingers [m]."""
+
+
+def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
+    """The hand with its position servos, without an object; keyframe 0 is its start posture."""
+    spec = mujoco.MjSpec()
+    spec.modelname = hand.name
+    spec.compiler.degree = False
+    add_hand(spec, hand, Pose(), "servo")
+    start = [row.start for row in hand.joints]
+    spec.add_key(name=names.START, qpos=start, ctrl=start)
+    lowest = min(
+        float(forward_kinematics(finger, [0.0] * len(finger.phalanges))[:, 2, 3].min())
+        for finger in hand.fingers
+    )
+    add_visuals(spec, lowest - FLOOR_GAP)
+    return spec
+
+
+def hand_to_mjcf(hand: Hand) -> str:
+    """The hand alone as MJCF text."""
+    spec = build_hand_spec(hand)
+    spec.compile()
+    return str(spec.to_xml())

@@ -1,0 +1,494 @@
+"""Meshes: laws of mass properties, every bad file's sentence, what is mended and said."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import warnings
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+import trimesh
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from softgrasp.description.shapes import Mesh
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.formats.mesh_collision import union_volume
+from softgrasp.formats.mesh_files import MESH_SUFFIXES, read_groups
+from softgrasp.formats.mesh_solid import hull_of, make_solid
+from softgrasp.formats.meshes import MeshBody, load_mesh
+
+BOX = trimesh.creation.box((0.04, 0.05, 0.06))
+CUBE_VOLUME = 0.04 * 0.05 * 0.06
+
+
+def written(mesh: trimesh.Trimesh, folder: Path, name: str = "thing.stl") -> Mesh:
+    file = folder / name
+    mesh.export(file)
+    return Mesh(file=str(file))
+
+
+def raw(vertices: object, faces: object) -> trimesh.Trimesh:
+    return trimesh.Trimesh(np.asarray(vertices, float), np.asarray(faces), process=False)
+
+
+def quietly(shape: Mesh) -> tuple[MeshBody, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        body = load_mesh(shape)
+    assert [str(found.message) for found in caught] == list(body.warnings)
+    assert all(found.category is SoftgraspWarning for found in caught)
+    return body, list(body.warnings)
+
+
+def refusal(shape: Mesh, **options: Path) -> str:
+    with pytest.raises(DescriptionError) as caught:
+        load_mesh(shape, **options)
+    return str(caught.value)
+
+
+# Laws
+
+
+@pytest.mark.parametrize("suffix", MESH_SUFFIXES)
+def test_a_box_has_the_volume_and_inertia_of_a_box(tmp_path: Path, suffix: str) -> None:
+    moved = BOX.copy()
+    moved.apply_translation([0.3, -0.2, 0.1])
+    body = load_mesh(written(moved, tmp_path, f"box{suffix}"))
+    a, b, c = 0.04, 0.05, 0.06
+    squares = [b * b + c * c, a * a + c * c, a * a + b * b]
+    assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
+    np.testing.assert_allclose(body.center_of_mass, [0.3, -0.2, 0.1], atol=1e-7)
+    np.testing.assert_allclose(
+        body.inertia_per_density,
+        np.diag(squares) * CUBE_VOLUME / 12,
+        atol=1e-6 * CUBE_VOLUME * a * a,
+    )
+    np.testing.assert_allclose(np.ptp(body.vertices, axis=0), [a, b, c], atol=1e-7)
+    np.testing.assert_allclose(body.vertices.mean(axis=0), 0, atol=1e-7)
+    assert len(body.parts) == 1
+    assert len(body.parts[0][0]) == 8
+    assert body.warnings == ()
+
+
+def test_a_fine_ball_has_the_inertia_of_a_ball(tmp_path: Path) -> None:
+    body = load_mesh(written(trimesh.creation.icosphere(4, radius=0.03), tmp_path))
+    volume = 4 / 3 * math.pi * 0.03**3
+    assert body.volume == pytest.approx(volume, rel=5e-3)
+    np.testing.assert_allclose(np.diag(body.inertia_per_density), 0.4 * volume * 0.03**2, rtol=1e-2)
+
+
+def test_a_fine_cylinder_has_the_inertia_of_a_cylinder(tmp_path: Path) -> None:
+    mesh = trimesh.creation.cylinder(radius=0.02, height=0.1, sections=200)
+    body = load_mesh(written(mesh, tmp_path))
+    volume = math.pi * 0.02**2 * 0.1
+    across = volume * (3 * 0.02**2 + 0.1**2) / 12
+    expected = [across, across, volume * 0.02**2 / 2]
+    assert body.volume == pytest.approx(volume, rel=1e-3)
+    np.testing.assert_allclose(np.diag(body.inertia_per_density), expected, rtol=1e-3)
+
+
+L_SHAPE = np.array([[0, 0], [3, 0], [3, 1], [1, 1], [1, 3], [0, 3]]) * 0.02
+
+
+def l_solid() -> trimesh.Trimesh:
+    """An L of area 5 squares of 20 mm, 20 mm thick."""
+    vertices = np.vstack([np.column_stack([L_SHAPE, np.full(6, z)]) for z in (0, 0.02)])
+    lid = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
+    faces = [t[::-1] for t in lid] + [(a + 6, b + 6, c + 6) for a, b, c in lid]
+    for i in range(6):
+        j = (i + 1) % 6
+        faces += [(i, j, j + 6), (i, j + 6, i + 6)]
+    return raw(vertices, faces)
+
+
+finite = st.floats(-1, 1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    offset=st.tuples(finite, finite, finite),
+    axis=st.tuples(finite, finite, finite).filter(lambda v: np.linalg.norm(v) > 0.1),
+    angle=st.floats(-3, 3),
+)
+def test_moving_and_turning_a_solid_moves_and_turns_its_mass_properties(
+    offset: tuple[float, float, float], axis: tuple[float, float, float], angle: float
+) -> None:
+    mesh = l_solid()
+    turn = trimesh.transformations.rotation_matrix(angle, axis)[:3, :3]
+    before = make_solid(mesh.vertices, mesh.faces)
+    after = make_solid(mesh.vertices @ turn.T + offset, mesh.faces)
+    assert before.volume == pytest.approx(5 * 0.02**3, rel=1e-9)
+    assert after.volume == pytest.approx(before.volume, rel=1e-9)
+    np.testing.assert_allclose(
+        after.center_of_mass, before.center_of_mass @ turn.T + offset, atol=1e-9
+    )
+    np.testing.assert_allclose(after.inertia, turn @ before.inertia @ turn.T, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["strawberry", "pear", "screwdriver", "mug"])
+def test_mass_properties_are_those_of_mujocos_exact_mesh_inertia(name: str) -> None:
+    body = load_mesh(shipped(name))
+    spec = mujoco.MjSpec()
+    mesh = spec.add_mesh(
+        name="m", uservert=body.vertices.ravel(), userface=body.faces.ravel().astype(int)
+    )
+    mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_EXACT
+    held = spec.worldbody.add_body()
+    held.add_freejoint()
+    held.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="m", density=1000)
+    model = spec.compile()
+    assert model.body_mass[1] == pytest.approx(1000 * body.volume, rel=1e-6)
+    np.testing.assert_allclose(model.body_ipos[1], 0, atol=1e-8)
+    principal = np.sort(np.linalg.eigvalsh(body.inertia_per_density)) * 1000
+    np.testing.assert_allclose(np.sort(model.body_inertia[1]), principal, rtol=1e-6)
+
+
+def shipped(name: str) -> Mesh:
+    return Mesh(file=f"objects/meshes/{name}.obj", parts=f"objects/meshes/{name}_parts.obj")
+
+
+def test_arrays_are_locked_and_reading_again_is_free(tmp_path: Path) -> None:
+    shape = written(BOX, tmp_path)
+    body = load_mesh(shape)
+    with pytest.raises(ValueError, match="read-only"):
+        body.vertices[0, 0] = 1.0
+    assert load_mesh(shape) is body
+
+
+def test_a_file_that_was_written_again_is_read_again(tmp_path: Path) -> None:
+    shape = written(BOX, tmp_path)
+    first = load_mesh(shape)
+    written(trimesh.creation.box((0.04, 0.05, 0.07)), tmp_path)
+    os.utime(shape.file, ns=(1, 1))
+    assert load_mesh(shape).volume == pytest.approx(first.volume * 7 / 6, rel=1e-6)
+
+
+# Units, scale, names
+
+
+def test_units_and_scale_are_applied(tmp_path: Path) -> None:
+    big = BOX.copy()
+    big.apply_scale(1000)
+    shape = written(big, tmp_path)
+    assert load_mesh(shape.replace(units="mm")).volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
+    stretched = load_mesh(shape.replace(units="mm", scale=(2.0, 1.0, 0.5)))
+    np.testing.assert_allclose(np.ptp(stretched.vertices, axis=0), [0.08, 0.05, 0.03], rtol=1e-6)
+
+
+TWICE = "was it converted from millimetres twice? With `scale: 1000` it is 60 mm"
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [
+        (1e3, "60 m, more than 2 m; is the file in mm? With `units: mm` it is 60 mm"),
+        (1e-3, f"0.06 mm, less than 2 mm; {TWICE}"),
+        (1e6, "6e+04 m, more than 2 m; look at `units` and `scale`"),
+    ],
+)
+def test_a_wrong_unit_is_guessed(tmp_path: Path, factor: float, said: str) -> None:
+    wrong = BOX.copy()
+    wrong.apply_scale(factor)
+    _, found = quietly(written(wrong, tmp_path))
+    assert found == [f"thing.stl: the largest extent is {said}"]
+
+
+def test_metres_taken_for_millimetres_are_guessed(tmp_path: Path) -> None:
+    _, found = quietly(written(BOX, tmp_path).replace(units="mm"))
+    assert found == [
+        (
+            "thing.stl: the largest extent is 0.06 mm, less than 2 mm; is the file in m? With "
+            "`units: m` it is 60 mm"
+        )
+    ]
+
+
+def test_files_are_found_beside_the_description(tmp_path: Path) -> None:
+    written(BOX, tmp_path)
+    body = load_mesh(Mesh(file="thing.stl"), relative_to=tmp_path)
+    assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
+
+
+def test_a_changed_file_is_refused(tmp_path: Path) -> None:
+    shape = written(BOX, tmp_path)
+    known = load_mesh(shape).sha256
+    assert load_mesh(shape.replace(sha256=known)).sha256 == known
+    said = refusal(shape.replace(sha256="0" * 64))
+    assert said.startswith(f"{shape.file}: expected the file with SHA-256 000")
+    assert said.endswith("it has changed")
+
+
+# Bad files
+
+ACCEPTED = "STL, OBJ, PLY, GLB, OFF"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("gone.stl", None, "expected a mesh file, found no such file"),
+        ("empty.obj", b"", "expected a mesh, found an empty file (0 bytes)"),
+        ("notes.txt", b"x", f"expected a mesh file ({ACCEPTED}), found '.txt'"),
+        ("mesh", b"x", f"expected a mesh file ({ACCEPTED}), found a file without a suffix"),
+        ("points.obj", b"v 0 0 0\nv 1 0 0\n", "expected triangles, found none in the file"),
+        ("other.glb", b"solid thing", "expected a mesh in GLB format, found something else"),
+        ("other.ply", b"solid thing", "expected a mesh in PLY format, found something else"),
+        ("other.off", b"solid thing", "expected a mesh in OFF format, found something else"),
+        ("other.stl", b"\x00" * 90, "expected"),
+        (
+            "nan.obj",
+            b"v 0 0 0\nv 1 0 nan\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\n",
+            "expected finite coordinates, found NaN or inf in 1 of 4 vertices",
+        ),
+        (
+            "far.obj",
+            b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n",
+            "expected",
+        ),
+    ],
+)  # fmt: skip
+def test_a_bad_file_gives_one_sentence(
+    tmp_path: Path, name: str, content: bytes | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    found = refusal(Mesh(file=str(tmp_path / name)))
+    assert found.startswith(f"{tmp_path / name}: {said}")
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize("suffix", [".step", ".STP", ".iges"])
+def test_a_cad_file_names_the_conversion(tmp_path: Path, suffix: str) -> None:
+    found = refusal(Mesh(file=str(tmp_path / f"pear{suffix}")))
+    assert "found a CAD file; convert it first: export STL from FreeCAD, or run" in found
+    assert f"`gmsh pear{suffix} -2 -o pear.stl`" in found
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.stl").mkdir()
+    assert refusal(Mesh(file=str(tmp_path / "a.stl"))).endswith(
+        "expected a mesh file, found a folder"
+    )
+
+
+def test_a_flat_mesh_is_refused(tmp_path: Path) -> None:
+    shape = written(raw([[0, 0, 0], [0.1, 0, 0], [0, 0.2, 0]], [[0, 1, 2]]), tmp_path)
+    assert (
+        refusal(shape) == f"{shape.file}: expected a solid, found a flat mesh of 100 x 200 x 0 mm"
+    )
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(content=st.binary(max_size=200), suffix=st.sampled_from(MESH_SUFFIXES))
+def test_rubbish_gives_a_description_error(tmp_path: Path, content: bytes, suffix: str) -> None:
+    headers = {".ply": b"ply\nformat ascii 1.0\nelement vertex 3\n", ".off": b"OFF\n3 1 0\n"}
+    for start in (b"", headers.get(suffix, b"v 1 2 3\n")):
+        file = tmp_path / f"rubbish{suffix}"
+        file.write_bytes(start + content)
+        with contextlib.suppress(DescriptionError):
+            read_groups(file)
+
+
+# Mended, and said
+
+
+def test_a_small_hole_is_closed_and_said(tmp_path: Path) -> None:
+    ball = trimesh.creation.icosphere(3, radius=0.03)
+    body, said = quietly(written(raw(ball.vertices, ball.faces[1:]), tmp_path))
+    assert body.volume == pytest.approx(ball.volume, rel=1e-3)
+    assert said == [
+        (
+            "thing.stl: not watertight: 3 edges belong to one face only; 1 hole (0.073 % of the "
+            "surface) closed by fans; volume 112.1 cm³, 100 % of the convex hull"
+        )
+    ]
+
+
+def test_a_large_hole_falls_back_to_the_hull_and_says_so(tmp_path: Path) -> None:
+    ball = trimesh.creation.icosphere(3, radius=0.03)
+    bowl = ball.faces[ball.triangles_center[:, 2] < 0.0]
+    body, said = quietly(written(raw(ball.vertices, bowl), tmp_path))
+    assert body.volume == pytest.approx(ball.volume / 2, rel=0.1)
+    assert said[0].endswith("1 hole (37 % of the surface)")
+    assert said[1].startswith(
+        "thing.stl: holes above 20 % of the surface are too large to guess: mass properties and "
+        "collision are those of the convex hull; volume "
+    )
+    assert len(body.parts) == 1
+
+
+def test_a_surface_inside_out_is_turned_and_said(tmp_path: Path) -> None:
+    body, said = quietly(written(raw(BOX.vertices, BOX.faces[:, ::-1]), tmp_path))
+    assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
+    assert "the surface was inside out (negative volume); turned outward" in said[0]
+
+
+def test_faces_wound_against_the_others_are_turned_and_said(tmp_path: Path) -> None:
+    faces = BOX.faces.copy()
+    faces[[2, 7]] = faces[[2, 7]][:, ::-1]
+    body, said = quietly(written(raw(BOX.vertices, faces), tmp_path))
+    assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
+    assert "2 of 12 faces were wound against the others; turned" in said[0]
+
+
+def test_a_double_sided_surface_counts_once(tmp_path: Path) -> None:
+    faces = np.vstack([BOX.faces, BOX.faces[:, ::-1]])
+    body, said = quietly(written(raw(BOX.vertices, faces), tmp_path))
+    assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
+    assert "the surface is drawn double-sided; one side is kept" in said[0]
+
+
+def test_faces_given_twice_count_once(tmp_path: Path) -> None:
+    faces = np.vstack([BOX.faces, BOX.faces[:3]])
+    body, said = quietly(written(raw(BOX.vertices, faces), tmp_path))
+    assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
+    assert (
+        "not watertight: 3 faces are given twice or in folds of zero thickness; left out" in said[0]
+    )
+
+
+def test_a_closed_cavity_is_kept() -> None:
+    vertices = np.vstack([BOX.vertices, BOX.vertices / 2])
+    faces = np.vstack([BOX.faces, (BOX.faces + 8)[:, ::-1]])
+    solid = make_solid(vertices, faces)
+    assert solid.volume == pytest.approx(CUBE_VOLUME * 7 / 8, rel=1e-9)
+    assert solid.notes == ()
+    turned = make_solid(vertices, faces[:, ::-1])
+    assert turned.volume == pytest.approx(solid.volume, rel=1e-9)
+
+
+def test_one_of_two_pieces_inside_out_is_turned() -> None:
+    vertices = np.vstack([BOX.vertices, BOX.vertices + np.array([0.2, 0, 0])])
+    solid = make_solid(vertices, np.vstack([BOX.faces, (BOX.faces + 8)[:, ::-1]]))
+    assert solid.volume == pytest.approx(2 * CUBE_VOLUME, rel=1e-9)
+    assert solid.notes == ("1 of 2 separate pieces were inside out; turned outward",)
+
+
+def test_space_counted_twice_falls_back_to_the_hull() -> None:
+    vertices = np.vstack([BOX.vertices, BOX.vertices + np.array([0.004, 0, 0])])
+    solid = make_solid(vertices, np.vstack([BOX.faces, BOX.faces + 8]))
+    assert solid.volume == pytest.approx(1.1 * CUBE_VOLUME, rel=1e-9)
+    assert solid.notes[0].startswith(
+        "the surface counts space twice (1.82 x the volume of its hull)"
+    )
+
+
+def test_a_moebius_strip_has_no_inside() -> None:
+    t = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    rims = [
+        np.column_stack(
+            [
+                (1 + s * np.cos(t / 2)) * np.cos(t),
+                (1 + s * np.cos(t / 2)) * np.sin(t),
+                s * np.sin(t / 2),
+            ]
+        )
+        for s in (-0.3, 0.3)
+    ]
+    faces = [(i, i + 1, i + 41) for i in range(39)] + [(i, i + 41, i + 40) for i in range(39)]
+    faces += [(39, 40, 0), (39, 0, 79)]
+    solid = make_solid(np.vstack(rims), np.array(faces))
+    assert not solid.closed
+    assert solid.volume == pytest.approx(solid.hull_volume)
+
+
+# What touches
+
+
+def test_the_hull_of_a_hollow_thing_is_a_warning_with_numbers(tmp_path: Path) -> None:
+    body, said = quietly(written(l_solid(), tmp_path).replace(collision="hull"))
+    assert len(body.parts) == 1
+    assert said == [
+        (
+            "thing.stl: the convex hull fills 56 cm³ where the mesh fills 40 cm³: hollows are "
+            "filled for whatever touches the object; use `collision: decompose`, or name convex "
+            "`parts`"
+        )
+    ]
+
+
+def two_boxes(folder: Path, gap: float = 0.0) -> Mesh:
+    """The L, with its two arms as convex parts."""
+    shape = written(l_solid(), folder, "l.obj")
+    arms = {"long": ((0, 0, 0), (3, 1, 1)), "short": ((0, 1, 0), (1, 2, 1))}
+    scene = trimesh.Scene()
+    for name, (corner, size) in arms.items():
+        arm = trimesh.creation.box(np.array(size) * 0.02)
+        arm.apply_translation((np.array(corner) + np.array(size) / 2) * 0.02 + gap)
+        scene.add_geometry(arm, geom_name=name, node_name=name)
+    scene.export(folder / "arms.obj", include_normals=False)
+    scene.export(folder / "arms.glb")
+    return shape
+
+
+@pytest.mark.parametrize("suffix", [".obj", ".glb"])
+def test_parts_from_a_file_stand_in_the_frame_of_the_mesh(tmp_path: Path, suffix: str) -> None:
+    shape = two_boxes(tmp_path).replace(parts=str(tmp_path / f"arms{suffix}"))
+    body = load_mesh(shape)
+    assert [len(vertices) for vertices, _ in body.parts] == [8, 8]
+    assert union_volume(body.parts) == pytest.approx(body.volume, rel=0.01)
+    corners = np.vstack([vertices for vertices, _ in body.parts])
+    np.testing.assert_allclose(corners.min(axis=0), body.vertices.min(axis=0), atol=1e-7)
+    assert body.warnings == ()
+
+
+def test_parts_in_another_frame_are_a_warning(tmp_path: Path) -> None:
+    shape = two_boxes(tmp_path, gap=0.03).replace(parts=str(tmp_path / "arms.obj"))
+    _, said = quietly(shape)
+    assert said == [
+        ("l.obj: the convex parts end 30 mm from where the mesh ends; are they in its frame?")
+    ]
+
+
+def test_a_part_that_is_not_convex_is_refused(tmp_path: Path) -> None:
+    shape = written(l_solid(), tmp_path, "l.obj")
+    said = refusal(shape.replace(collision="parts", parts=shape.file))
+    assert said.endswith("expected a convex surface, found faces 6.67 mm inside its hull")
+    assert f"{shape.file}: part '" in said
+
+
+def test_parts_without_a_file_are_refused(tmp_path: Path) -> None:
+    said = refusal(written(BOX, tmp_path).replace(collision="parts"))
+    assert said.endswith("parts: expected a file with convex parts, found none: give `parts`")
+
+
+def test_a_parts_file_that_would_not_be_used_is_refused(tmp_path: Path) -> None:
+    shape = written(BOX, tmp_path)
+    said = refusal(shape.replace(collision="hull", parts=shape.file))
+    assert "expected no `parts` beside `collision: hull`" in said
+
+
+def test_parts_that_are_too_small_are_a_warning(tmp_path: Path) -> None:
+    shape = written(BOX, tmp_path, "box.obj")
+    small = BOX.copy()
+    small.apply_scale(0.93)
+    small.export(tmp_path / "small.obj")
+    _, said = quietly(shape.replace(parts=str(tmp_path / "small.obj")))
+    assert said == [
+        (
+            "box.obj: the convex part fills 96.5 cm³ where the mesh fills 120 cm³: fingers reach "
+            "into the object"
+        )
+    ]
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.02, 0.04, 0.08])
+def test_the_volume_of_a_union_counts_overlap_once(shift: float) -> None:
+    boxes = [hull_of(BOX.vertices)[:2], hull_of(BOX.vertices + np.array([shift, 0, 0]))[:2]]
+    exact = CUBE_VOLUME * (1 + min(shift / 0.04, 1))
+    assert union_volume(boxes) == pytest.approx(exact, rel=0.01)
+
+
+def test_a_hull_keeps_no_inner_vertices() -> None:
+    points = np.vstack([BOX.vertices, BOX.vertices / 3])
+    hull = hull_of(points)
+    assert len(hull.vertices) == 8
+    assert hull.volume == pytest.approx(CUBE_VOLUME)
+    assert raw(hull.vertices, hull.faces).volume == pytest.approx(CUBE_VOLUME)
