@@ -57,6 +57,7 @@ def _set_quality(spec: mujoco.MjSpec) -> None:
     visual.global_.offwidth, visual.global_.offheight = 1920, 1080
     visual.quality.shadowsize, visual.quality.offsamples = 1024, 4
     visual.rgba.haze[:] = (*np.mean(SKY_RGB, axis=0), 1.0)
+    visual.map.haze = 0.6  # hides where the floor ends
     visual.headlight.ambient[:] = (0.42, 0.42, 0.43)
     visual.headlight.diffuse[:] = (0.20, 0.20, 0.20)
     visual.headlight.specular[:] = (0.0, 0.0, 0.0)

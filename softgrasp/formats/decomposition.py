@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TypeAlias
 
@@ -38,6 +39,16 @@ RECIPE = "coacd, no preprocessing, piece by piece, no limit of vertices"
 """Part of the key of what is kept on disk: change it with the way parts are made."""
 CONVEX = 0.999
 """Part of its hull that a piece fills to need no cutting [–]."""
+UNREADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What numpy raises on a file that is not an archive, or a damaged one."""
 OTHERWISE = "use `collision: hull` (hollows are filled), or name convex `parts`"
 
 
@@ -125,9 +136,9 @@ def _cut(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, ...]:
 def _read(file: Path) -> tuple[Array, ...] | None:
     """Parts in a file; None where there is none or it is not whole."""
     try:
-        with np.load(file, allow_pickle=False) as kept:
+        with file.open("rb") as content, np.load(content, allow_pickle=False) as kept:
             points, sizes = kept["points"], kept["sizes"]
-    except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
+    except UNREADABLE:
         return None
     whole = points.ndim == 2 and points.shape[1:] == (3,) and len(sizes) > 0
     if not whole or sizes.sum() != len(points) or not np.isfinite(points).all():

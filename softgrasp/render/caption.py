@@ -17,7 +17,7 @@ _LETTERS = ImageDraw.Draw(Pillow.new("1", (1, 1)))
 
 
 def stamp(image: Image, text: str) -> None:
-    """Write a line of text into the lower left corner, dark on a light band.
+    """Write a line of text into the upper left corner, dark on a light band.
 
     Args:
         image: The picture, shape (height, width, 3); changed in place.
@@ -27,7 +27,7 @@ def stamp(image: Image, text: str) -> None:
     gap = round(GAP_SHARE * height)
     label = _label(text, max(round(TEXT_SHARE * height), 9))[:, : image.shape[1] - 2 * gap]
     rows, columns = label.shape[:2]
-    place = image[height - gap - rows : height - gap, gap : gap + columns]
+    place = image[gap : gap + rows, gap : gap + columns]
     share = label[..., 3:] / 255.0
     place[:] = np.rint(share * label[..., :3] + (1.0 - share) * place).astype(np.uint8)
 

@@ -50,14 +50,19 @@ def write_film(path: str | Path, frames: Iterable[Image], fps: int) -> Path:
     size = f"{first.shape[1] // 2 * 2}x{first.shape[0] // 2 * 2}"
     source = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", str(fps), "-i", "-")
     with atomic_path(path) as temporary:
-        command = [_ffmpeg(), "-y", "-v", "error", *source, *_ENCODING, str(temporary)]
+        command = [ffmpeg_program(), "-y", "-v", "error", *source, *_ENCODING, str(temporary)]
         trouble = _fed(command, _even(path, first.shape, chain([first], following)))
         if trouble is not None:
             raise ResultError(f"{path}: ffmpeg could not write the film: {trouble}")
     return path
 
 
-def _ffmpeg() -> str:
+def ffmpeg_program() -> str:
+    """Path of the program that encodes films.
+
+    Raises:
+        BackendUnavailable: There is none.
+    """
     import imageio_ffmpeg  # type: ignore[import-untyped]
 
     try:

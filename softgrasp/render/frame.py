@@ -8,11 +8,11 @@ Colours run over red, green and blue first: numpy is slow on short last axes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from softgrasp.render.coarse import STEP, between, corners, grown, repeated
 from softgrasp.render.ground import Ground
 from softgrasp.render.rays import Bools, cover, window
 from softgrasp.render.shadows import shadow_cover, visible_share
@@ -22,9 +22,7 @@ Image = npt.NDArray[np.uint8]
 Colors = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
 Ids = npt.NDArray[np.int32]
-Kind = TypeVar("Kind", bound=np.generic)
 
-STEP = 2
 PLAIN = 0.035
 """Colours from 0 to 1 that differ less than this are mixed without casting more rays."""
 MORE_RAYS = ((-0.35, 0.15), (0.15, 0.35), (0.25, -0.30))
@@ -56,9 +54,9 @@ class Frame:
         """The finished picture, shape (height, width, 3)."""
         color, mixed = self._spread()
         flat = color.reshape(3, -1)
-        between = mixed.copy()
-        between[::STEP, ::STEP] = False
-        pixel = np.flatnonzero(between)
+        fine = mixed.copy()
+        fine[::STEP, ::STEP] = False
+        pixel = np.flatnonzero(fine)
         flat[:, pixel] = self._cast_pixels(pixel, [(0.0, 0.0)])
         edge = self._edges(flat, mixed)
         flat[:, edge] += self._cast_pixels(edge, MORE_RAYS)
@@ -70,8 +68,8 @@ class Frame:
 
     def _coarse_bodies(self) -> tuple[Indices, Samples]:
         """Flat coarse pixels that show a body, and what they show of it."""
-        corners = self._stage.boxes.reshape(-1, 3)
-        pixels = self._stage.camera.project(corners, self._width, self._height)[:, :2]
+        boxes = self._stage.boxes.reshape(-1, 3)
+        pixels = self._stage.camera.project(boxes, self._width, self._height)[:, :2]
         cells = (pixels.reshape(-1, 8, 2) - 0.5) / STEP + 0.5
         pixel = np.flatnonzero(cover(cells, self._surface.shape))
         solid, seen = self._stage.cast(self._coarse_rays.take(pixel, axis=0))
@@ -103,13 +101,13 @@ class Frame:
         shade, part = self._ground.shade[fine], color[:, *fine]
         share, body = self._share[rows, columns], self._body[rows, columns]
         bodies = self._color[:, rows, columns]
-        part *= shade + (1.0 - shade) * _between(share, shade.shape)
-        whole, some = _corners(body, np.logical_and), _corners(body, np.logical_or)
-        varied = _corners(bodies, np.maximum) - _corners(bodies, np.minimum) > PLAIN
-        mixed[fine] = _repeated((some & ~whole) | (whole & varied.any(axis=0)), shade.shape)
-        inside = _repeated(whole, shade.shape)
+        part *= shade + (1.0 - shade) * between(share, shade.shape)
+        whole, some = corners(body, np.logical_and), corners(body, np.logical_or)
+        varied = corners(bodies, np.maximum) - corners(bodies, np.minimum) > PLAIN
+        mixed[fine] = repeated((some & ~whole) | (whole & varied.any(axis=0)), shade.shape)
+        inside = repeated(whole, shade.shape)
         inside[::STEP, ::STEP] |= body
-        for channel, spread in zip(part, _between(bodies, shade.shape), strict=True):
+        for channel, spread in zip(part, between(bodies, shade.shape), strict=True):
             np.copyto(channel, spread, where=inside)
         return color, mixed
 
@@ -156,7 +154,7 @@ class Frame:
             color: The picture so far, shape (3, height · width).
             mixed: Pixels of mixed cells, shape (height, width).
         """
-        pixel = np.flatnonzero(_grown(mixed))
+        pixel = np.flatnonzero(grown(mixed))
         row, column = np.divmod(pixel, self._width)
         here, differs = color[:, pixel], np.zeros(len(pixel), dtype=bool)
         last_row, last_column = self._height - 1, self._width - 1
@@ -168,41 +166,3 @@ class Frame:
         ):
             differs |= (np.abs(color[:, near] - here) > PLAIN).any(axis=0)
         return pixel[differs]
-
-
-def _corners(coarse: npt.NDArray[Kind], combine: np.ufunc) -> npt.NDArray[Kind]:
-    """A ufunc over the four corners of every cell right of and below a coarse pixel."""
-    rows, every = coarse.copy(), coarse.copy()
-    combine(coarse[..., :-1, :], coarse[..., 1:, :], out=rows[..., :-1, :])
-    every[...] = rows
-    combine(rows[..., :-1], rows[..., 1:], out=every[..., :-1])
-    return every
-
-
-def _between(coarse: Colors, shape: tuple[int, ...]) -> Colors:
-    """Linear mixture of coarse pixels for all pixels; every STEP-th is the coarse one itself."""
-    rows, columns = coarse.shape[-2:]
-    every = np.empty((*coarse.shape[:-2], STEP * rows, STEP * columns), dtype=np.float32)
-    across = every[..., ::STEP, :]
-    across[..., ::STEP] = coarse
-    across[..., 1:-1:STEP] = 0.5 * (coarse[..., :-1] + coarse[..., 1:])
-    across[..., -1] = coarse[..., -1]
-    upper, lower = every[..., :-STEP:STEP, :], every[..., STEP::STEP, :]
-    np.multiply(upper + lower, 0.5, out=every[..., 1:-1:STEP, :])
-    every[..., -1, :] = every[..., -STEP, :]
-    return every[..., : shape[0], : shape[1]]
-
-
-def _repeated(cells: Bools, shape: tuple[int, ...]) -> Bools:
-    """Every cell's answer for all of its pixels."""
-    return cells.repeat(STEP, axis=0).repeat(STEP, axis=1)[: shape[0], : shape[1]]
-
-
-def _grown(mask: Bools) -> Bools:
-    """The mask and the pixels beside it."""
-    grown = mask.copy()
-    grown[1:] |= mask[:-1]
-    grown[:-1] |= mask[1:]
-    grown[:, 1:] |= mask[:, :-1]
-    grown[:, :-1] |= mask[:, 1:]
-    return grown

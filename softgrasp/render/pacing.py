@@ -47,8 +47,8 @@ class Pacing:
         if round(self.slowdown, 2) == 1.0:
             return "real time"
         if self.slowdown > 1.0:
-            return f"{self.slowdown:.3g}× slower"
-        return f"{1.0 / self.slowdown:.3g}× faster"
+            return f"{self.slowdown:.3g} times slower"
+        return f"{1.0 / self.slowdown:.3g} times faster"
 
 
 def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Pacing:

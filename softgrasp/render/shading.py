@@ -40,7 +40,7 @@ def shaded(
     light += np.float32(lighting.CAMERA) * np.maximum(_dots(normals, toward_eye), 0.0)
     light *= albedo
     light += np.float32(_GLOSS) * share * np.maximum(facing_halfway, 0.0) ** _GLOSS_EXPONENT
-    return light
+    return np.asarray(light, dtype=np.float32)
 
 
 def _dots(a: Colors, b: Colors) -> Colors:

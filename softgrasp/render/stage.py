@@ -79,8 +79,12 @@ class Stage:
         """Which of the rays (n, 3) from the camera meet a body, and what those meet."""
         hits = self.caster.hits(self.eye, rays)
         solid = np.flatnonzero((hits.geom >= 0) & self._is_solid[hits.geom])
-        parts = (hits.geom, hits.distance, hits.normal, rays)
-        seen = Samples(*(part.take(solid, axis=0) for part in parts))
+        seen = Samples(
+            hits.geom.take(solid),
+            hits.distance.take(solid),
+            hits.normal.take(solid, axis=0),
+            rays.take(solid, axis=0),
+        )
         for geom, mesh in self._smooth.items():
             chosen = seen.geom == geom
             if chosen.any():

@@ -8,9 +8,9 @@ from itertools import product
 import mujoco
 import numpy as np
 
-from softgrasp.build.visual import LIGHT_DIRECTION
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera, frame_points
+from softgrasp.render.lighting import key_direction
 from softgrasp.render.rays import Caster
 
 AZIMUTHS_DEG = tuple(quarter + turn for quarter in (0, 90, 180, 270) for turn in (30, 45, 60))
@@ -19,9 +19,10 @@ ELEVATIONS_DEG = (-14.0, -22.0)
 """Slightly from above."""
 MARGIN = 0.07
 """Part of the picture that stays free on each side."""
-OBJECT_WEIGHT, LIGHT_WEIGHT = 3.0, 0.5
-"""How much the object counts, and how much better light from behind is than from the side."""
-_LIGHT_HEADING = np.arctan2(LIGHT_DIRECTION[1], LIGHT_DIRECTION[0])
+OBJECT_WEIGHT, SHADE = 3.0, 0.3
+"""How much the object counts against a phalanx, and a point in the shade against a lit one."""
+LAMP_DISTANCE, SHADOW_SLACK = 3.0, 1e-3
+"""From the light to the scene [m], and the part of that way that casts no shadow."""
 _ROWS = 48
 
 
@@ -37,7 +38,7 @@ def best_camera(
 
     A body counts with the square root of the part of the picture that it takes, so that a
     little more of a hidden finger is worth more than much more of a big palm; the object counts
-    ``OBJECT_WEIGHT`` fold, and a view with the light behind the camera is preferred.
+    ``OBJECT_WEIGHT`` fold, and what lies in the shade counts less.
 
     Args:
         model: The model.
@@ -54,18 +55,21 @@ def best_camera(
         frame_points(cloud, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN)
         for e, a in product(ELEVATIONS_DEG, AZIMUTHS_DEG)
     ]
-    caster = Caster(model, data)
-    return max(cameras, key=lambda camera: _score(caster, model, camera, weights, aspect))
+    return max(cameras, key=lambda camera: _score(model, data, camera, weights, aspect))
 
 
 def _score(
-    caster: Caster, model: mujoco.MjModel, camera: Camera, weights: Array, aspect: float
+    model: mujoco.MjModel, data: mujoco.MjData, camera: Camera, weights: Array, aspect: float
 ) -> float:
+    caster = Caster(model, data)
     width, height = round(aspect * _ROWS), _ROWS
     columns, rows = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
     rays = camera.rays(columns, rows, width, height).reshape(-1, 3)
-    geoms = caster.hits(camera.position, rays).geom
-    shown = np.bincount(model.geom_bodyid[geoms[geoms >= 0]], minlength=model.nbody)
-    seen = float(weights @ np.sqrt(shown / (width * height)))
-    behind = np.cos(np.radians(camera.azimuth_deg) - _LIGHT_HEADING)
-    return seen * (1.0 + LIGHT_WEIGHT * float(behind))
+    hits = caster.hits(camera.position, rays)
+    met = hits.geom >= 0
+    points = camera.position + hits.distance[met, None] * rays[met]
+    lamp = np.array(camera.lookat) - LAMP_DISTANCE * key_direction(model, data, camera)
+    light = np.where(caster.blocked(lamp, points, SHADOW_SLACK), SHADE, 1.0)
+    bodies = model.geom_bodyid[hits.geom[met]]
+    shown = np.bincount(bodies, weights=light, minlength=model.nbody)
+    return float(weights @ np.sqrt(shown / (width * height)))

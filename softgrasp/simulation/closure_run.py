@@ -26,7 +26,7 @@ from softgrasp.simulation.stepper import PlainStepper, Stepper
 
 CHUNK = 256
 """Control samples between two looks at the engine's warnings."""
-LARGEST_SPEED = 1e4
+LARGEST_SPEED = 300.0
 """Speed [rad/s or m/s] no part of a grasp reaches: the state has diverged before it is NaN."""
 EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost"))
 GRACE = 0.5

@@ -64,7 +64,7 @@ def add_object(spec: mujoco.MjSpec, kind: str) -> None:
         body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="mug", **shape)
 
 
-def mug_mesh(slices: int = 40) -> tuple[np.ndarray, np.ndarray]:
+def mug_mesh(slices: int = 24) -> tuple[np.ndarray, np.ndarray]:
     """An open cup with a handle; vertices (n, 3) [m] and triangles (m, 3)."""
     radius = np.array([0.0, 0.036, 0.037, 0.037, 0.034, 0.034, 0.0])
     height = np.array([-0.041, -0.041, -0.040, 0.041, 0.041, -0.037, -0.037])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.build.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.simulation.interrupt import Interrupted
 from tests.scenes import ball, pinch, plate
 
 
@@ -156,27 +159,53 @@ def test_a_quarter_turn_of_the_whole_scene_turns_the_result() -> None:
     assert np.allclose(turned.object_position, expected, atol=1e-5)
 
 
-def diverging() -> sg.GraspScene:
-    """A light ball between explicit contacts whose damping the step cannot integrate."""
-    return pinch(
-        object=ball(density=1.0),
-        contact=sg.Contact(stiffness=1e8, damping=2e8),
-        solver=sg.Solver(integrator="euler", impedance=0.01, impratio=1e12, friction_damping=1.0),
-        duration=1.0,
+def diverging(**changes: object) -> sg.GraspScene:
+    """A step that explicit integrators cannot take with this contact (docs/contact.md)."""
+    contact = sg.Contact(stiffness=1e6, damping=1000.0)
+    solver = sg.Solver(integrator="implicitfast")
+    place = (0.0, 0.002, -0.085)
+    return pinch(contact=contact, solver=solver, object_position=place, **changes)
+
+
+def test_a_diverged_run_says_what_to_change_and_keeps_finite_numbers(tmp_path: Path) -> None:
+    diverged = sg.simulate(diverging(success=sg.SuccessCriterion()))
+    assert diverged.status is sg.GraspStatus.DIVERGED
+    assert diverged.held is False
+    assert re.fullmatch(
+        r"the simulation has diverged: it broke at 0\.3\d* s, first seen in joint '\w+'; use a "
+        r"smaller timestep than 0\.0005 s \(try 0\.0001 s\), a softer contact, or slower closing "
+        r"rates",
+        diverged.message,
     )
+    assert all(np.isfinite(a).all() for a in diverged.trajectory().values() if a.dtype.kind == "f")
+    diverged.save(tmp_path)
+    assert sg.load_result(tmp_path).status is sg.GraspStatus.DIVERGED
 
 
-def test_a_diverged_run_says_so_and_keeps_finite_numbers(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    scene = pinch()
-    built = build(scene)
-    run = ClosureRun(scene, built)
+def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
+    run = ClosureRun(pinch(), build(pinch()))
     run._advance(300)
     run.data.qvel[0] = np.nan
     run.run()
     assert run.diverged
     assert np.isfinite(run.recording.qpos[: run.recording.rows]).all()
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []  # no MUJOCO_LOG.TXT either
+
+
+def test_an_interrupt_keeps_what_was_finished() -> None:
+    def stop(now: float) -> None:
+        if now > 0.1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stopped:
+        sg.simulate(pinch(), progress=stop)
+    part = stopped.value.result
+    assert part.status is sg.GraspStatus.TIMED_OUT
+    assert 0.1 < part.simulated_time < 0.5
+    assert part.warnings == (f"interrupted by the user at {part.simulated_time:.3f} s",)
 
 
 def test_the_palm_senses_contact_and_stops_no_joint() -> None:

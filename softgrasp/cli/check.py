@@ -1,0 +1,133 @@
+"""``softgrasp check``: what a file holds, and what is wrong with it."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softgrasp.cli import terminal
+from softgrasp.cli.options import Json, Out
+from softgrasp.cli.verb import PROBLEMS
+from softgrasp.errors import BuildError, SoftgraspWarning
+
+if TYPE_CHECKING:
+    from softgrasp.cli.source import Kind
+    from softgrasp.description.hand import Hand
+    from softgrasp.description.scene import GraspScene
+
+PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
+"""A small ball at its grasp centre builds a hand without an object of its own."""
+
+
+def check(
+    what: Annotated[
+        str,
+        typer.Argument(metavar="FILE_OR_NAME", help="Hand, object, scene or mesh file."),
+    ],
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Read a hand, object, scene or mesh, build it, and tell what was found.
+
+    Exits with 0 where all is well, with 1 where it can be read but has problems, and with 2 where
+    it cannot be read as what it claims to be.
+    """
+    from softgrasp.cli.source import kind_of
+
+    kind = kind_of(what)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", SoftgraspWarning)
+        facts, problems = _checked(kind, what)
+    problems += [str(w.message) for w in told if issubclass(w.category, SoftgraspWarning)]
+    problems = list(dict.fromkeys(problems))
+    document = {"kind": kind, **facts, "problems": problems}
+    if out is not None:
+        terminal.save_json(document, out / "check.json")
+    if json:
+        terminal.put_json(document)
+    else:
+        _tell(document)
+    if problems:
+        raise typer.Exit(PROBLEMS)
+
+
+def _checked(kind: Kind, what: str) -> tuple[dict[str, Any], list[str]]:
+    """Facts and problems; warnings are raised besides."""
+    from softgrasp import library
+    from softgrasp.cli import facts
+    from softgrasp.description.shapes import Mesh
+    from softgrasp.formats.load import load_hand, load_object
+    from softgrasp.formats.scene_file import load_scene
+
+    match kind:
+        case "hand":
+            hand = load_hand(what)
+            return facts.hand_facts(hand), _hand_problems(hand)
+        case "object":
+            return facts.object_facts(load_object(what)), []
+        case "mesh":
+            return facts.mesh_facts(Mesh(file=library.portable_name(Path(what)))), []
+        case "scene":
+            scene = load_scene(what)
+            found, problems = _build(scene)
+            return facts.scene_facts(scene) | found, problems
+
+
+def _hand_problems(hand: Hand) -> list[str]:
+    """What shows when the hand is built around a small ball in each of its grasps."""
+    from softgrasp.description.objects import GraspObject
+    from softgrasp.description.scene import GraspScene
+    from softgrasp.description.shapes import Sphere
+
+    ball = GraspObject(name="ball", shape=Sphere(radius=PROBE_RADIUS), density=PROBE_DENSITY)
+    problems = []
+    for grasp, _ in hand.grasps:
+        problems += _build(GraspScene(hand=hand, object=ball, grasp=grasp))[1]
+    return problems
+
+
+def _build(scene: GraspScene) -> tuple[dict[str, Any], list[str]]:
+    from softgrasp.build.scene import build
+    from softgrasp.cli.facts import built_facts
+
+    try:
+        return built_facts(build(scene)), []
+    except BuildError as error:
+        return {}, [str(error)]
+
+
+def _tell(document: dict[str, Any]) -> None:
+    problems = document.pop("problems")
+    for name, value in document.items():
+        if name == "fingers":
+            terminal.put("fingers:")
+            for finger in value:
+                terminal.put(f"  {_finger_line(finger)}")
+        elif value not in ("", []):
+            terminal.put(f"{name}: {_text(value)}")
+    for problem in problems:
+        terminal.put(f"problem: {problem}")
+    terminal.put(f"{len(problems)} problems found" if problems else "no problems found")
+
+
+def _finger_line(finger: dict[str, Any]) -> str:
+    limits = ", ".join(
+        f"{name} {low:.4g}…{high:.4g}"
+        for name, (low, high) in zip(finger["joints"], finger["limits"], strict=True)
+    )
+    return (
+        f"{finger['name']}: {len(finger['joints'])} joints, {len(finger['phalanges'])} phalanges, "
+        f"{1e3 * finger['length_m']:.4g} mm, {1e3 * finger['mass_kg']:.4g} g, "
+        f"{finger['convention']} convention; limits [rad or m] {limits}"
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(part)}" for name, part in value.items())
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,105 @@
+"""``softgrasp doctor``: what is installed, and what to do about what is not."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+from softgrasp import library
+from softgrasp._version import __version__
+from softgrasp.cli import terminal
+from softgrasp.cli.options import Json, Out
+
+OPTIONAL = {"dm-control": "dm", "numba": "fast", "coacd": "mesh"}
+"""Optional libraries, and the extra that brings each."""
+
+
+class Finding(NamedTuple):
+    """One line of the examination."""
+
+    what: str
+    found: str
+    cure: str = ""
+
+
+def doctor(out: Out = None, json: Json = False) -> None:
+    """Tell versions, what can draw, where things lie, and how to get what is missing."""
+    findings = [*_versions(), *_drawing(), *_places()]
+    document = [finding._asdict() for finding in findings]
+    if out is not None:
+        terminal.save_json(document, out / "doctor.json")
+    if json:
+        terminal.put_json(document)
+    else:
+        terminal.put_table(["what", "found", "cure"], [list(finding) for finding in findings])
+
+
+def _versions() -> list[Finding]:
+    found = [Finding("softgrasp", __version__), Finding("python", platform.python_version())]
+    found += [Finding(name, _version(name) or "missing") for name in ("mujoco", "numpy")]
+    for name, extra in OPTIONAL.items():
+        installed = _version(name)
+        if installed is None:
+            found.append(Finding(name, "not installed", f"pip install 'softgrasp[{extra}]'"))
+        elif name == "dm-control" and (_version("mujoco") or "").startswith("4."):
+            # dm_control 1.0.50 reads fields that MuJoCo 4 no longer has (decision 0001)
+            found.append(Finding(name, f"{installed}, fails on MuJoCo 4", "pip install 'mujoco<4'"))
+        else:
+            found.append(Finding(name, installed))
+    return found
+
+
+def _drawing() -> list[Finding]:
+    from softgrasp.errors import BackendUnavailable
+    from softgrasp.render import gl
+    from softgrasp.render.film import ffmpeg_program
+
+    kinds = [label for kind, label in gl.NAMES.items() if gl.gl_available(kind)]
+    found = [
+        Finding("OpenGL", ", ".join(kinds)) if kinds else Finding("OpenGL", "none works", gl.CURE),
+        Finding("ray caster", "always there"),
+    ]
+    try:
+        found.append(Finding("ffmpeg", ffmpeg_program()))
+    except BackendUnavailable as error:
+        found.append(Finding("ffmpeg", "none", str(error).rpartition(": ")[2]))
+    return found
+
+
+def _places() -> list[Finding]:
+    from softgrasp.formats.decomposition import CACHE_VARIABLE, cache_folder
+    from softgrasp.formats.ycb import ROOT_VARIABLE
+
+    cache = cache_folder()
+    writable = _can_write(cache)
+    return [
+        Finding("cores", str(os.cpu_count())),
+        Finding("library", str(library.root())),
+        Finding(
+            "cache",
+            f"{cache}{'' if writable else ', cannot be written'}",
+            "" if writable else f"set {CACHE_VARIABLE} to a folder that can be written",
+        ),
+        Finding("YCB meshes", os.environ.get(ROOT_VARIABLE) or f"{ROOT_VARIABLE} is not set"),
+    ]
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _can_write(folder: Path) -> bool:
+    """Whether files can be written there, or would be if the folder were made."""
+    place = next(path for path in (folder, *folder.parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            return True
+    except OSError:
+        return False

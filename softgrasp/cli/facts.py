@@ -1,0 +1,147 @@
+"""What a hand, an object, a mesh or a scene is, in numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.build.hand_model import build_hand_spec
+from softgrasp.build.objects import object_mass
+from softgrasp.build.scene import BuiltScene
+from softgrasp.build.shapes import mass_properties
+from softgrasp.description.hand import Finger, Hand
+from softgrasp.description.objects import GraspObject
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.shapes import (
+    Capsule,
+    Cuboid,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Shape,
+    Sphere,
+)
+from softgrasp.formats.meshes import load_mesh
+
+Facts = dict[str, Any]
+
+
+def extent(shape: Shape) -> tuple[float, float, float]:
+    """Size of a shape along x, y and z of its own frame [m]."""
+    match shape:
+        case Sphere(radius=r):
+            return (2 * r, 2 * r, 2 * r)
+        case Cylinder(radius=r, height=h):
+            return (2 * r, 2 * r, h)
+        case Capsule(radius=r, length=h):
+            return (2 * r, 2 * r, h + 2 * r)
+        case Cuboid(size=size):
+            return size
+        case Ellipsoid(radii=(a, b, c)):
+            return (2 * a, 2 * b, 2 * c)
+        case Mesh():
+            x, y, z = np.ptp(load_mesh(shape).vertices, axis=0).tolist()
+            return (x, y, z)
+
+
+def hand_facts(hand: Hand) -> Facts:
+    """Fingers with joints, lengths, masses and limits; palm and grasps."""
+    model = build_hand_spec(hand).compile()
+    fingers = [_finger_facts(model, finger) for finger in hand.fingers]
+    return {
+        "name": hand.name,
+        "fingers": fingers,
+        "joints": len(hand.joints),
+        "mass_kg": sum(finger["mass_kg"] for finger in fingers),
+        "palm": hand.palm.kind,
+        "grasps": {
+            name: {"center_m": list(preset.center), "rates": list(preset.rates)}
+            for name, preset in hand.grasps
+        },
+        "source": hand.source,
+        "notes": list(hand.notes),
+    }
+
+
+def _finger_facts(model: mujoco.MjModel, finger: Finger) -> Facts:
+    bodies = [names.phalanx_body(finger.name, row.name) for row in finger.phalanges]
+    return {
+        "name": finger.name,
+        "convention": finger.convention,
+        "phalanges": [body for body, real in zip(bodies, finger.has_body, strict=True) if real],
+        "joints": [row.joint_name for row in finger.phalanges],
+        "limits": [list(row.limits) for row in finger.phalanges],
+        "length_m": float(sum(np.linalg.norm(end) for end in finger.link_ends)),
+        "mass_kg": float(sum(model.body(body).mass[0] for body in bodies)),
+    }
+
+
+def object_facts(thing: GraspObject) -> Facts:
+    """Shape, size, mass and material."""
+    volume = mass_properties(thing.shape).volume
+    mass = object_mass(thing)
+    facts: Facts = {
+        "name": thing.name,
+        "shape": thing.shape.type,
+        "size_m": list(extent(thing.shape)),
+        "volume_m3": volume,
+        "mass_kg": mass,
+        "density_kg_m3": mass / volume,
+    }
+    if isinstance(thing.shape, Mesh):
+        facts |= _part_facts(thing.shape)
+    if thing.material is not None:
+        facts["material"] = thing.material.model_dump(exclude_none=True)
+    return facts | {"source": thing.source}
+
+
+def mesh_facts(shape: Mesh) -> Facts:
+    """Size, volume, centre and convex parts of a mesh file."""
+    body = load_mesh(shape)
+    return {
+        "file": shape.file,
+        "vertices": len(body.vertices),
+        "faces": len(body.faces),
+        "size_m": list(extent(shape)),
+        "volume_m3": body.volume,
+        "center_of_mass_m": body.center_of_mass.tolist(),
+        **_part_facts(shape),
+        "sha256": body.sha256,
+    }
+
+
+def _part_facts(shape: Mesh) -> Facts:
+    return {"convex_parts": len(load_mesh(shape).parts)}
+
+
+def scene_facts(scene: GraspScene) -> Facts:
+    """What can be said of a scene before it is built."""
+    contact = scene.asked_contact
+    return {
+        "name": scene.name,
+        "hand": scene.hand.name,
+        "object": scene.object.name,
+        "object_mass_kg": object_mass(scene.object),
+        "mount": scene.object_mount,
+        "grasp": scene.grasp,
+        "actuation": scene.actuation,
+        "contact": contact.model_dump(exclude_none=True),
+        "largest_timestep_s": contact.largest_timestep,
+        "control_period_s": scene.control_period,
+        "hold_test": scene.success is not None,
+        "source": scene.source,
+    }
+
+
+def built_facts(built: BuiltScene) -> Facts:
+    """What building a scene has decided."""
+    return {
+        "timestep_s": float(built.model.opt.timestep),
+        "contact_stiffness_N_m": built.contact.stiffness,
+        "contact_pairs": int(built.model.npair),
+        "sensing_bodies": len(built.bodies),
+        "degrees_of_freedom": int(built.model.nv),
+    }

@@ -1,0 +1,128 @@
+"""``softgrasp list``: what there is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from softgrasp import library
+from softgrasp.cli import terminal
+from softgrasp.cli.options import Json, Out
+
+Row = dict[str, Any]
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    HANDS = "hands"
+    OBJECTS = "objects"
+    SCENES = "scenes"
+    BACKENDS = "backends"
+    CLOSURES = "closures"
+
+
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """List what can be named on the command line, one line each."""
+    rows = LISTS[kind]()
+    if out is not None:
+        terminal.save_json(rows, out / f"{kind}.json")
+    if json:
+        terminal.put_json(rows)
+        return
+    heads = list(rows[0]) if rows else []
+    texts = [[_text(head, row[head]) for head in heads] for row in rows]
+    terminal.put_table([_head(head) for head in heads], texts)
+
+
+def _hands() -> list[Row]:
+    from softgrasp.formats.load import load_hand
+
+    return [
+        {
+            "name": name,
+            "fingers": len(hand.fingers),
+            "joints": len(hand.joints),
+            "source": hand.source,
+        }
+        for name in library.names("hands")
+        for hand in [load_hand(name)]
+    ]
+
+
+def _objects() -> list[Row]:
+    from softgrasp.build.objects import object_mass
+    from softgrasp.cli.facts import extent
+    from softgrasp.formats.load import load_object
+
+    return [
+        {
+            "name": name,
+            "shape": thing.shape.type,
+            "size_m": [round(float(edge), 6) for edge in extent(thing.shape)],
+            "mass_kg": float(f"{object_mass(thing):.4g}"),
+            "source": thing.source,
+        }
+        for name in library.names("objects")
+        for thing in [load_object(name)]
+    ]
+
+
+def _scenes() -> list[Row]:
+    from softgrasp.formats.scene_file import load_scene
+
+    return [
+        {
+            "name": name,
+            "hand": scene.hand.name,
+            "object": scene.object.name,
+            "grasp": scene.grasp,
+            "joints": scene.actuation,
+            "source": scene.source,
+        }
+        for name in library.names("scenes")
+        for scene in [load_scene(name)]
+    ]
+
+
+def _backends() -> list[Row]:
+    from importlib.metadata import version
+
+    from softgrasp.simulation.run import BACKENDS
+
+    return [{"name": name, "version": version(name)} for name in BACKENDS]
+
+
+def _closures() -> list[Row]:
+    from softgrasp.cli.closures import CLOSURES
+
+    return [{"name": name, "description": text} for name, text in CLOSURES.items()]
+
+
+LISTS: dict[Kind, Callable[[], list[Row]]] = {
+    Kind.HANDS: _hands,
+    Kind.OBJECTS: _objects,
+    Kind.SCENES: _scenes,
+    Kind.BACKENDS: _backends,
+    Kind.CLOSURES: _closures,
+}
+
+
+def _head(field: str) -> str:
+    return {"size_m": "size [mm]", "mass_kg": "mass [g]"}.get(field, field)
+
+
+def _text(field: str, value: Any) -> str:
+    if field == "size_m":
+        return " × ".join(f"{1e3 * edge:.4g}" for edge in value)
+    if field == "mass_kg":
+        return f"{1e3 * value:.4g}"
+    return str(value)

@@ -1,0 +1,127 @@
+"""From the words of a command line to a scene."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from softgrasp import library
+from softgrasp.description.field_path import with_field
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.success import SuccessCriterion
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.formats.load import load_hand, load_object
+from softgrasp.formats.scene_file import load_scene
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneOptions:
+    """What a command line says about a scene; None leaves a field as it is."""
+
+    density: float | None = None
+    mass: float | None = None
+    grasp: str | None = None
+    position: tuple[float, float, float] | None = None
+    euler_deg: tuple[float, float, float] | None = None
+    mount: str | None = None
+    gravity: bool | None = None
+    actuation: str | None = None
+    contact_stiffness: float | None = None
+    contact_damping: float | None = None
+    friction: float | None = None
+    allow_softer_contact: bool | None = None
+    timestep: float | None = None
+    duration: float | None = None
+    hold: bool | None = None
+    seed: int | None = None
+    settings: tuple[str, ...] = ()
+    """``FIELD=VALUE``, applied last."""
+
+
+def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScene:
+    """The scene that a command line means.
+
+    Args:
+        first: A hand; or a scene, where there is no second word.
+        second: An object.
+        options: Changes.
+
+    Raises:
+        DescriptionError: Something does not exist or does not fit.
+    """
+    weight = {"mass": options.mass, "density": options.density}
+    if second is not None:
+        hand = load_hand(first)
+        scene = GraspScene(hand=hand, object=load_object(second, **weight))
+    else:
+        scene = _scene(first)
+        if options.mass is not None or options.density is not None:
+            scene = scene.replace(object=scene.object.weighing(**weight))
+    return _with_settings(_changed(scene, options), options.settings)
+
+
+def _scene(name: str) -> GraspScene:
+    for kind, other in (("hands", "an object"), ("objects", "a hand")):
+        if name in library.names(kind) and name not in library.names("scenes"):
+            raise DescriptionError(
+                f"expected HAND OBJECT or a SCENE, found only the {kind[:-1]} '{name}'; "
+                f"name {other} too, as in: softgrasp grasp four_finger strawberry"
+            )
+    return load_scene(name)
+
+
+def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
+    given = {
+        "grasp": options.grasp,
+        "object_position": options.position,
+        "object_mount": options.mount,
+        "gravity": options.gravity,
+        "actuation": options.actuation,
+        "allow_softer_contact": options.allow_softer_contact,
+        "timestep": options.timestep,
+        "duration": options.duration,
+        "seed": options.seed,
+    }
+    changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    if options.euler_deg is not None:
+        changes["object_euler"] = tuple(math.radians(turn) for turn in options.euler_deg)
+    contact = {"stiffness": options.contact_stiffness, "damping": options.contact_damping}
+    contact = {key: value for key, value in contact.items() if value is not None}
+    if options.friction is not None:
+        contact |= {"static_friction": options.friction, "dynamic_friction": None}
+    if contact:
+        changes["contact"] = scene.asked_contact.replace(**contact)
+    if options.hold is not None:
+        changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
+    return scene.replace(**changes) if changes else scene
+
+
+def _with_settings(scene: GraspScene, settings: tuple[str, ...]) -> GraspScene:
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        if not equals:
+            raise DescriptionError(
+                f"--set: expected FIELD=VALUE such as contact.damping=500, found '{setting}'"
+            )
+        scene = with_field(scene, path.strip(), _value(text.strip()))
+    return scene
+
+
+def _value(text: str) -> Any:
+    """A JSON value (``500``, ``true``, ``null``, ``[1, 2]``), or the text itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def require_known(what: str, name: str, known: list[str]) -> None:
+    """Refuse a name that does not exist.
+
+    Raises:
+        DescriptionError: Says what does.
+    """
+    if name not in known:
+        raise DescriptionError(f"no {what} '{name}'; {did_you_mean(name, known)}")

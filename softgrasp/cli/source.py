@@ -1,0 +1,60 @@
+"""What a word of the command line names: a hand, an object, a scene or a mesh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from softgrasp import library
+from softgrasp.description.hand import Hand
+from softgrasp.description.objects import GraspObject
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.formats.load import YAML_SUFFIXES
+from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.yaml_file import YamlFile
+from softgrasp.formats.ycb import YCB_PREFIX
+
+Kind = Literal["hand", "object", "scene", "mesh"]
+
+FIELDS: dict[Kind, set[str]] = {
+    "scene": set(GraspScene.model_fields),
+    "hand": {*Hand.model_fields, "convention", "defaults"},
+    "object": set(GraspObject.model_fields),
+}
+COMMON = {"name", "units", "source", "notes"}
+
+
+def kind_of(word: str) -> Kind:
+    """What a name or a file holds.
+
+    Raises:
+        DescriptionError: Nothing that is known.
+    """
+    path = Path(word)
+    if path.suffix.lower() in MESH_SUFFIXES:
+        return "mesh"
+    if path.suffix in YAML_SUFFIXES:
+        return _kind_of_yaml(path)
+    if word.startswith(YCB_PREFIX):
+        return "object"
+    shipped = {kind: library.names(f"{kind}s") for kind in FIELDS}
+    for kind, names in shipped.items():
+        if word in names:
+            return kind
+    known = [name for names in shipped.values() for name in names]
+    raise DescriptionError(f"no hand, object or scene '{word}'; {did_you_mean(word, known)}")
+
+
+def _kind_of_yaml(path: Path) -> Kind:
+    """The kind that has most of a file's fields."""
+    found = set(YamlFile(path).data) - COMMON
+    matches = {kind: len(found & fields) for kind, fields in FIELDS.items()}
+    best = max(matches, key=lambda kind: matches[kind])
+    if matches[best] == 0:
+        raise DescriptionError(
+            "expected the fields of a hand (fingers, grasps), an object (shape, density) or a "
+            f"scene (hand, object), found {', '.join(sorted(found)) or 'none'}",
+            file=path,
+        )
+    return best

@@ -1,0 +1,56 @@
+"""What all verbs have in common: errors become sentences and exit codes."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import ParamSpec
+
+import typer
+
+from softgrasp.cli import terminal
+from softgrasp.errors import BackendUnavailable, SoftgraspError, SoftgraspWarning
+
+PROBLEMS, WRONG_INPUT, MISSING, DIVERGED, NOT_HELD, INTERRUPTED = 1, 2, 3, 4, 5, 130
+"""Exit codes; 0 where the job ran, whatever came out."""
+
+P = ParamSpec("P")
+
+
+def guarded(verb: Callable[P, None]) -> Callable[P, None]:
+    """A verb that tells the user's mistakes and softgrasp's warnings in one line each."""
+
+    @functools.wraps(verb)
+    def run(*args: P.args, **options: P.kwargs) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", SoftgraspWarning)
+            warnings.showwarning = _teller(warnings.showwarning)
+            try:
+                verb(*args, **options)
+            except SoftgraspError as error:
+                terminal.say("error", str(error))
+                raise typer.Exit(_exit_code(error)) from None
+            except KeyboardInterrupt:
+                terminal.note("interrupted")
+                raise typer.Exit(INTERRUPTED) from None
+
+    return run
+
+
+def _exit_code(error: SoftgraspError) -> int:
+    return MISSING if isinstance(error, BackendUnavailable) else WRONG_INPUT
+
+
+def _teller(other: Callable[..., None]) -> Callable[..., None]:
+    """Shows our warnings as one line, once each; leaves the rest to ``other``."""
+    told: set[str] = set()
+
+    def tell(message: Warning | str, category: type[Warning], *place: object) -> None:
+        if not issubclass(category, SoftgraspWarning):
+            other(message, category, *place)
+        elif str(message) not in told:
+            told.add(str(message))
+            terminal.say("warning", str(message))
+
+    return tell
