@@ -1,0 +1,89 @@
+"""Everything shown runs: README blocks, examples, and the names that the pages use."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.cli import main
+from softgrasp.formats.hand_file import read_hand
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SLOW_VERBS = ("demo", "bench", "grasp", "new")
+"""Verbs that other tests run for real; their lines here are only checked for their options."""
+
+
+def blocks(language: str) -> list[tuple[Path, str]]:
+    pattern = re.compile(rf"```{language}\n(.*?)```", re.DOTALL)
+    return [(page, text) for page in PAGES for text in pattern.findall(page.read_text("utf-8"))]
+
+
+def test_the_python_blocks_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for page, text in blocks("python"):
+        exec(compile(text, str(page), "exec"), {})
+    assert "held: True" in capsys.readouterr().out
+    assert (tmp_path / "out" / "readme" / "report.html").exists()
+
+
+def test_the_yaml_hand_is_a_hand_that_closes(tmp_path: Path) -> None:
+    for _, text in blocks("yaml"):
+        path = tmp_path / "hand.yaml"
+        path.write_text(text, encoding="utf-8")
+        bar = sg.load_object("cylinder")
+        scene = sg.GraspScene(hand=read_hand(path), object=bar, object_mount="planar")
+        assert sg.simulate(scene).status is sg.GraspStatus.CLOSED
+
+
+def commands() -> list[list[str]]:
+    lines = [line[2:] for _, text in blocks("console") for line in text.splitlines()]
+    parts = [part.split("#")[0].strip() for line in lines for part in line.split("&&")]
+    return [shlex.split(part)[1:] for part in parts if part.startswith("softgrasp ")]
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_every_command_line_is_understood(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if words[0] == "rerun":
+        assert main(["grasp", "four_finger", "sphere", "--no-video", "--no-report",
+                     "--out", "out/demo"]) == 0  # fmt: skip
+    if words[0] in SLOW_VERBS:
+        assert main([*words, "--help"]) == 0
+    else:
+        assert main(words) == 0
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+def test_every_example_is_short_and_runs(path: Path, tmp_path: Path) -> None:
+    assert len(path.read_text("utf-8").splitlines()) <= 40
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}
+    ran = subprocess.run(
+        [sys.executable, str(path)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+
+
+def test_the_links_of_the_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
