@@ -11,7 +11,8 @@ scene = sg.GraspScene(
 result = sg.simulate(scene)
 
 print(result.message)
-print(f"held: {result.held}, dropped {result.hold.drop_m * 1e6:.1f} µm under {result.hold.weight_N:.2f} N")
+drop, weight = result.hold.drop_m, result.hold.weight_N
+print(f"held: {result.held}, dropped {drop * 1e6:.1f} µm under {weight:.2f} N")
 for contact in result.contacts:
     if contact.in_contact:
         print(f"{contact.body}: {contact.normal_force_N:.1f} N at {contact.point_m}")

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.scene_file import load_scene, save_scene
     from softgrasp.mechanics.dh import forward_kinematics
+    from softgrasp.render.playback import render_video
+    from softgrasp.report.page import write_report
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
     from softgrasp.simulation.result import ContactEvent, GraspResult
@@ -60,6 +62,8 @@ _ROOMS = {
     "formats.load": ("load_hand", "load_object"),
     "formats.scene_file": ("load_scene", "save_scene"),
     "mechanics.dh": ("forward_kinematics",),
+    "render.playback": ("render_video",),
+    "report.page": ("write_report",),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
     "simulation.result": ("ContactEvent", "GraspResult"),
@@ -106,10 +110,12 @@ __all__ = [
     "load_object",
     "load_result",
     "load_scene",
+    "render_video",
     "save_result",
     "save_scene",
     "simulate",
     "to_mjcf",
+    "write_report",
 ]
 
 

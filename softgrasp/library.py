@@ -15,7 +15,8 @@ def root() -> Path:
     """The folder that holds ``hands/``, ``objects/`` and ``assets/``."""
     package = Path(__file__).resolve().parent
     checkout = package.parent
-    return checkout if (checkout / "hands").is_dir() else package / "data"
+    marks = (checkout / "hands", checkout / "pyproject.toml")
+    return checkout if all(mark.exists() for mark in marks) else package / "data"
 
 
 def folder(kind: str) -> Path:

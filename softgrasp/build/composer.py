@@ -143,8 +143,8 @@ def _state_options(root: Any, model: mujoco.MjModel) -> None:
 
 
 def _word(enum: Any, value: int, prefix: str) -> str:
-    word = enum(value).name.removeprefix(prefix)
-    return {"EULER": "Euler"}.get(word, word.lower())
+    word = str(enum(value).name.removeprefix(prefix))
+    return "Euler" if word == "EULER" else word.lower()
 
 
 def _add_pairs(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
@@ -152,7 +152,7 @@ def _add_pairs(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
         return hand.find("geom", name) or thing.find("geom", name)
 
     for pair in built.spec.pairs:
-        numbers = {field: np.array(getattr(pair, field)) for field in PAIR_FIELDS}
+        numbers: dict[str, Any] = {field: np.array(getattr(pair, field)) for field in PAIR_FIELDS}
         numbers["condim"] = int(pair.condim)
         root.contact.add(
             "pair", geom1=geom(pair.geomname1), geom2=geom(pair.geomname2), **numbers

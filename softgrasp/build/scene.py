@@ -171,7 +171,7 @@ def _clear_self_pairs(
 def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
     """Below the object and below the fingers on their way from start to upper limit [m]."""
     hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
-    height = object_pose(scene).position[2] - model.geom_rbound.max(initial=0.0)
+    height = object_pose(scene).position[2] - float(model.geom_rbound.max(initial=0.0))
     starts = iter(scene.start)
     for finger in scene.hand.fingers:
         begin = [next(starts) for _ in finger.phalanges]
@@ -180,4 +180,4 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
             posture = [a + share * (b - a) for a, b in zip(begin, end, strict=True)]
             frames = hand @ forward_kinematics(finger, posture)
             height = min(height, float(frames[:, 2, 3].min()))
-    return math.floor((height - FLOOR_GAP) * 100) / 100
+    return math.floor((height - FLOOR_GAP) * 100) / 100.0

@@ -16,10 +16,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         3 something optional is missing · 4 the simulation diverged · 5 not held, with
         ``--require-held`` · 130 interrupted.
     """
+    import typer
+
+    from softgrasp.cli import terminal
     from softgrasp.cli.app import app
 
+    words = None if argv is None else list(argv)
     try:
-        app(None if argv is None else list(argv), prog_name="softgrasp")
-    except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else 0
-    return 0
+        # a verb answers with its exit code, one that ends without any with None
+        return app(words, prog_name="softgrasp", standalone_mode=False) or 0
+    except typer.TyperException as error:
+        terminal.say("error", " ".join(error.format_message().split()))
+        return error.exit_code

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -16,45 +17,61 @@ from softgrasp.cli.grasp import grasp
 from softgrasp.cli.list import list_
 from softgrasp.cli.new import new
 from softgrasp.cli.rerun import rerun
-from softgrasp.cli.verb import guarded
+from softgrasp.cli.verb import WRONG_INPUT, guarded
 
-VERBS = (
-    ("demo", demo, "softgrasp demo"),
-    ("grasp", grasp, "softgrasp grasp four_finger strawberry --density 700 --hold"),
-    ("rerun", rerun, "softgrasp rerun out/demo"),
-    ("new", new, "softgrasp new hand my_hand"),
-    ("list", list_, "softgrasp list hands"),
-    ("check", check, "softgrasp check four_finger"),
-    ("convert", convert, "softgrasp convert four_finger four_finger.xml"),
-    ("bench", bench, "softgrasp bench closure"),
-    ("doctor", doctor, "softgrasp doctor"),
-)
-"""Name, function, and the example that ``--help`` shows."""
+
+class Verb(NamedTuple):
+    """A verb with one line about it, and an example that works."""
+
+    function: Callable[..., None]
+    line: str
+    example: str
+
+
+VERBS = {
+    "demo": Verb(demo, "Run the main job: a hand takes a strawberry.", "softgrasp demo"),
+    "grasp": Verb(
+        grasp,
+        "Simulate a grasp; write numbers, figures, film and page.",
+        "softgrasp grasp four_finger strawberry --density 700 --hold",
+    ),
+    "rerun": Verb(rerun, "Repeat a result and compare it bit for bit.", "softgrasp rerun out/demo"),
+    "new": Verb(new, "Write a commented template.", "softgrasp new hand my_hand"),
+    "list": Verb(list_, "List hands, objects, scenes, …", "softgrasp list hands"),
+    "check": Verb(
+        check, "Tell what a file holds and what is wrong.", "softgrasp check four_finger"
+    ),
+    "convert": Verb(
+        convert, "Write a hand or a scene as MJCF.", "softgrasp convert four_finger hand.xml"
+    ),
+    "bench": Verb(bench, "Measure the speed of the closed loop.", "softgrasp bench closure"),
+    "doctor": Verb(doctor, "Tell what is installed and what works.", "softgrasp doctor"),
+}
 
 app = typer.Typer(
     name="softgrasp",
     help="Grasp simulation on MuJoCo: from a hand and an object to contacts, forces and a film.",
     epilog="Example: softgrasp demo",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _name, _function, _example in VERBS:
-    app.command(_name, epilog=f"Example: {_example}")(guarded(_function))
-
-
-def _show_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"softgrasp {__version__}")
-        raise typer.Exit
+for _name, _verb in VERBS.items():
+    app.command(_name, short_help=_verb.line, epilog=f"Example: {_verb.example}")(
+        guarded(_verb.function)
+    )
 
 
 @app.callback()
 def _root(
-    version: Annotated[  # noqa: ARG001 - the callback answers
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
-    ] = False,
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    """Options that stand before the verb."""
+    if version:
+        typer.echo(f"softgrasp {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(WRONG_INPUT)

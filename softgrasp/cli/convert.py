@@ -29,7 +29,9 @@ def convert(
     from softgrasp.formats.scene_file import load_scene
 
     if target.suffix != ".xml":
-        raise DescriptionError(f"{target}: expected a file name ending in .xml, found '{target.name}'")
+        raise DescriptionError(
+            f"{target}: expected a file name ending in .xml, found '{target.name}'"
+        )
     kind = kind_of(source)
     if kind not in ("hand", "scene"):
         raise DescriptionError(f"{source}: expected a hand or a scene, found: {kind}")

@@ -28,7 +28,5 @@ def demo(
 
     require_known("demonstration", name, list(DEMOS))
     folder = out or Path("out") / DEMOS[name]
-    job = Job(
-        folder=folder, renderer=renderer, video=not no_video, page=not no_report, json=json
-    )
+    job = Job(folder=folder, renderer=renderer, video=not no_video, page=not no_report, json=json)
     run_job(load_scene(DEMOS[name]), job)

@@ -11,7 +11,6 @@ from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer, Render
 
 Number = float | None
 Triple = tuple[float, float, float] | None
-SCENE, CONTACT, RUN = "The scene", "Contact and time", "The run"
 
 
 class GraspName(StrEnum):
@@ -41,90 +40,80 @@ def grasp(
         str, typer.Argument(metavar="HAND|SCENE", help="Name or file of a hand, or of a scene.")
     ],
     second: Annotated[
-        str | None, typer.Argument(metavar="[OBJECT]", help="Name or file of an object.")
+        str | None, typer.Argument(metavar="OBJECT", help="Name or file of an object.")
     ] = None,
     density: Annotated[
-        Number, typer.Option(metavar="R", help="Of the object [kg/m³].", rich_help_panel=SCENE)
+        Number, typer.Option(metavar="R", help="Density of the object [kg/m³].")
     ] = None,
-    mass: Annotated[
-        Number, typer.Option(metavar="M", help="Of the object [kg].", rich_help_panel=SCENE)
-    ] = None,
+    mass: Annotated[Number, typer.Option(metavar="M", help="Mass of the object [kg].")] = None,
     grasp: Annotated[
-        GraspName | None,
-        typer.Option(help="Which of the hand's grasps.", rich_help_panel=SCENE),
+        GraspName | None, typer.Option(help="Which of the hand's two grasps; else power.")
     ] = None,
     position: Annotated[
         Triple,
         typer.Option(
-            metavar="X Y Z", help="Of the object in the world [m].", rich_help_panel=SCENE
+            metavar="X Y Z", help="Centre of the object in the world [m]; else the grasp's."
         ),
     ] = None,
     euler_deg: Annotated[
         Triple,
         typer.Option(
-            metavar="R P Y", help="Of the object, about x, y, z [deg].", rich_help_panel=SCENE
+            metavar="R P Y", help="Turns of the object about x, y, z [deg]; else the grasp's."
         ),
     ] = None,
-    mount: Annotated[
-        Mount | None, typer.Option(help="How the object can move.", rich_help_panel=SCENE)
-    ] = None,
+    mount: Annotated[Mount | None, typer.Option(help="How the object can move; else free.")] = None,
     gravity: Annotated[
         bool | None,
-        typer.Option("--gravity/--no-gravity", help="9.81 m/s² down.", rich_help_panel=SCENE),
+        typer.Option("--gravity/--no-gravity", help="9.81 m/s² down while closing; else none."),
     ] = None,
     actuation: Annotated[
-        Actuation | None, typer.Option(help="What drives the joints.", rich_help_panel=SCENE)
+        Actuation | None,
+        typer.Option(help="Servos with a force limit, or joints that obey whatever the load."),
     ] = None,
     closure: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="How the hand closes.", rich_help_panel=SCENE),
-    ] = None,
+        str, typer.Option(metavar="NAME", help="How the hand closes: softgrasp list closures.")
+    ] = "position-increment",
     hold: Annotated[
         bool | None,
-        typer.Option(
-            "--hold/--no-hold", help="Test whether it holds the object.", rich_help_panel=SCENE
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Kept with the scene.", rich_help_panel=SCENE)
+        typer.Option("--hold/--no-hold", help="After the closure let gravity grow: does it hold?"),
     ] = None,
     contact_stiffness: Annotated[
-        Number, typer.Option(metavar="K", help="[N/m]", rich_help_panel=CONTACT)
+        Number, typer.Option(metavar="K", help="Force over penetration [N/m]; else 1e5.")
     ] = None,
     contact_damping: Annotated[
-        Number, typer.Option(metavar="D", help="[N·s/m]", rich_help_panel=CONTACT)
+        Number, typer.Option(metavar="D", help="Of the contact [N·s/m]; else 300.")
     ] = None,
     friction: Annotated[
-        Number, typer.Option(metavar="MU", help="Static and dynamic.", rich_help_panel=CONTACT)
+        Number,
+        typer.Option(metavar="MU", help="Static and dynamic; else that of the object's material."),
     ] = None,
     allow_softer_contact: Annotated[
         bool | None,
         typer.Option(
-            "--allow-softer-contact",
-            help="Go on where the time step is too large for the contact.",
-            rich_help_panel=CONTACT,
+            "--allow-softer-contact", help="Go on where the time step is too large for K and D."
         ),
     ] = None,
     timestep: Annotated[
-        Number, typer.Option(metavar="S", help="Of the physics [s].", rich_help_panel=CONTACT)
+        Number, typer.Option(metavar="S", help="Of the physics [s]; else chosen for K and D.")
     ] = None,
     duration: Annotated[
-        Number, typer.Option(metavar="S", help="Of the closure [s].", rich_help_panel=CONTACT)
+        Number, typer.Option(metavar="S", help="Of the closure [s]; else until the hand rests.")
     ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Random seed.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="FIELD=VALUE", help="Any field of the scene.", rich_help_panel=SCENE
+            "--set",
+            metavar="FIELD=VALUE",
+            help="Any field of the scene, such as closure.samples=5 or "
+            "hand.fingers[0].phalanges[1].radius=0.01; can be repeated.",
         ),
     ] = None,
     backend: Annotated[
-        str, typer.Option(metavar="NAME", help="Engine.", rich_help_panel=RUN)
+        str, typer.Option(metavar="NAME", help="Engine: softgrasp list backends.")
     ] = "mujoco",
     require_held: Annotated[
-        bool,
-        typer.Option(
-            "--require-held", help="Exit with 5 where it was not held.", rich_help_panel=RUN
-        ),
+        bool, typer.Option("--require-held", help="Exit with 5 where it was not held.")
     ] = False,
     out: Out = None,
     renderer: Renderer = RendererChoice.AUTO,
@@ -134,8 +123,8 @@ def grasp(
 ) -> None:
     """Close a hand on an object and write what happened: numbers, figures, film and page.
 
-    Names are those of `softgrasp list`; files are hands and scenes in YAML, objects in YAML or as
-    a mesh (with --mass or --density).
+    Names are those of softgrasp list; files are hands and scenes in YAML, objects in YAML or as
+    a mesh (with --mass or --density). Without --out the files go to out/ and the scene's name.
     """
     from softgrasp.cli.closures import CLOSURES
     from softgrasp.cli.job import Job, run_job
@@ -144,7 +133,7 @@ def grasp(
     from softgrasp.simulation.run import BACKENDS
 
     require_known("backend", backend, list(BACKENDS))
-    require_known("closure", closure or "position-increment", list(CLOSURES))
+    require_known("closure", closure, list(CLOSURES))
     options = SceneOptions(
         density=density,
         mass=mass,
@@ -154,13 +143,13 @@ def grasp(
         mount=mount,
         gravity=gravity,
         actuation=actuation,
+        hold=hold,
         contact_stiffness=contact_stiffness,
         contact_damping=contact_damping,
         friction=friction,
         allow_softer_contact=allow_softer_contact,
         timestep=timestep,
         duration=duration,
-        hold=hold,
         seed=seed,
         settings=tuple(settings or ()),
     )

@@ -34,9 +34,7 @@ def new(
     from softgrasp.formats.templates import write_template
 
     place = out or Path()
-    file = write_template(
-        kind, name, place if place.suffix in SUFFIXES else place / f"{name}.yaml"
-    )
+    file = write_template(kind, name, place if place.suffix in SUFFIXES else place / f"{name}.yaml")
     if json:
         terminal.put_json({"file": str(file)})
         return

@@ -11,9 +11,7 @@ import typer
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
 ]
-Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Folder for the files.")
-]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the files.")]
 
 
 class RendererChoice(StrEnum):

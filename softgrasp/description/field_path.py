@@ -30,9 +30,7 @@ def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
         raise DescriptionError(
             f"expected a field such as contact.damping or hand.fingers[0].name, found '{path}'"
         )
-    parts: list[Part] = [
-        int(text) if text.isdigit() else text for text in re.findall(r"\w+", path)
-    ]
+    parts: list[Part] = [int(text) if text.isdigit() else text for text in re.findall(r"\w+", path)]
     tree = scene.model_dump()
     defaults = {"contact": scene.asked_contact, "success": SuccessCriterion()}
     if len(parts) > 1 and tree.get(str(parts[0]), "") is None and parts[0] in defaults:

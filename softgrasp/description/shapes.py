@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from softgrasp.description.base import Description, Positive, Vec3
+from softgrasp.description.base import Description, Positive
+
+LengthUnit = Literal["m", "dm", "cm", "mm", "in"]
 
 
 class Sphere(Description):
@@ -57,16 +59,17 @@ class Mesh(Description):
     """A triangle mesh from a file; the object's frame is put at its centre of mass.
 
     ``collision`` says what touches: ``hull`` the convex hull, ``decompose`` convex parts made
-    by CoACD, ``parts`` the convex parts in the file named by ``parts``, ``auto`` the hull of a
-    mesh that fills at least 95 % of it and ``decompose`` otherwise.
+    by CoACD, ``parts`` the convex parts in the file named by ``parts``, ``auto`` those parts
+    where a file is named, else the hull of a mesh that fills at least 95 % of it, else
+    ``decompose``.
     """
 
     type: Literal["mesh"] = "mesh"
     file: str
     """STL, OBJ, PLY, GLB or OFF file: absolute, or as the library names it."""
-    units: Literal["m", "dm", "cm", "mm", "in"] = "m"
+    units: LengthUnit = "m"
     """Unit of the numbers in the file."""
-    scale: Positive | Annotated[tuple[Positive, Positive, Positive], Field()] = 1.0
+    scale: Positive | tuple[Positive, Positive, Positive] = 1.0
     """Factor on all axes, or one an axis [–]."""
     collision: Literal["auto", "hull", "decompose", "parts"] = "auto"
     parts: str | None = None
@@ -88,4 +91,3 @@ Primitive = Sphere | Cylinder | Cuboid | Capsule | Ellipsoid
 Shape = Annotated[
     Sphere | Cylinder | Cuboid | Capsule | Ellipsoid | Mesh, Field(discriminator="type")
 ]
-Scale = float | Vec3

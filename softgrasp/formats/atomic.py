@@ -39,7 +39,7 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o644)
-        os.replace(temporary, target)
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from softgrasp import library
 from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject
-from softgrasp.description.shapes import Mesh
+from softgrasp.description.shapes import LengthUnit, Mesh
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.hand_file import read_hand
-from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.meshes import MESH_SUFFIXES, stamped
 from softgrasp.formats.object_file import read_object
 from softgrasp.formats.ycb import YCB_PREFIX, load_ycb
 
@@ -31,7 +31,11 @@ def load_hand(name: str | Path) -> Hand:
 
 
 def load_object(
-    name: str | Path, *, mass: float | None = None, density: float | None = None
+    name: str | Path,
+    *,
+    mass: float | None = None,
+    density: float | None = None,
+    units: LengthUnit = "m",
 ) -> GraspObject:
     """A shipped object by name, one from a YAML or mesh file, or ``ycb:`` and a YCB name.
 
@@ -39,6 +43,7 @@ def load_object(
         name: Name or file. A mesh file brings no mass: give ``mass`` or ``density``.
         mass: Replaces the object's own mass or density [kg].
         density: Replaces the object's own mass or density [kg/m³].
+        units: Unit of the numbers in a mesh file; other objects know their own.
 
     Raises:
         DescriptionError: There is no such object, its file is wrong, or its mass is not given
@@ -46,8 +51,10 @@ def load_object(
     """
     path = Path(name)
     if path.suffix.lower() in MESH_SUFFIXES:
-        shape = Mesh(file=library.portable_name(path))
+        shape = stamped(Mesh(file=library.portable_name(path), units=units))
         return GraspObject(name=path.stem, shape=shape, mass=mass, density=density)
+    if str(name).startswith(YCB_PREFIX):
+        return load_ycb(str(name), mass=mass, density=density)
     found = _described_object(str(name), path)
     if mass is None and density is None:
         return found
@@ -55,12 +62,13 @@ def load_object(
 
 
 def _described_object(name: str, path: Path) -> GraspObject:
-    if name.startswith(YCB_PREFIX):
-        return load_ycb(name)
-    if path.suffix in YAML_SUFFIXES:
-        return read_object(path)
-    _refuse_other_files(path, "an object", (*YAML_SUFFIXES, *MESH_SUFFIXES))
-    return read_object(library.find("objects", name))
+    if path.suffix not in YAML_SUFFIXES:
+        _refuse_other_files(path, "an object", (*YAML_SUFFIXES, *MESH_SUFFIXES))
+        return read_object(library.find("objects", name))
+    found = read_object(path)
+    if isinstance(found.shape, Mesh) and Path(found.shape.file).is_absolute():
+        return found.replace(shape=stamped(found.shape))
+    return found
 
 
 def _refuse_other_files(path: Path, what: str, suffixes: tuple[str, ...]) -> None:

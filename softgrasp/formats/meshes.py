@@ -92,6 +92,17 @@ def load_mesh(shape: Mesh, *, relative_to: Path | None = None) -> MeshBody:
     return body
 
 
+def stamped(shape: Mesh) -> Mesh:
+    """The shape with the hash of its files, so that a later run refuses files that have changed.
+
+    A file that cannot be read is left to ``load_mesh`` to tell.
+    """
+    files = [_resolved(name, None) for name in (shape.file, shape.parts) if name is not None]
+    if not all(file.is_file() for file in files):
+        return shape
+    return shape.replace(sha256=_sha256(*files))
+
+
 def _resolved(name: str, relative_to: Path | None) -> Path:
     shipped = library.shipped_file(name)
     if shipped is not None:

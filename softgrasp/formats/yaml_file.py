@@ -22,9 +22,12 @@ Tree = Any
 """Plain dicts, lists, strings and numbers."""
 
 LENGTHS = frozenset(
-    "a d radius height length size radii margin position center tip object_position".split()
+    [
+        *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
+        *("position", "center", "tip", "object_position"),
+    ]
 )
-ANGLES = frozenset("alpha theta euler object_euler".split())
+ANGLES = frozenset(["alpha", "theta", "euler", "object_euler"])
 """Fields with a length or an angle; a joint's own numbers depend on its kind (formats.hand)."""
 
 
@@ -62,7 +65,8 @@ class YamlFile:
 
     def line_of(self, location: tuple[int | str, ...]) -> int | None:
         """Line, from 1, of a field, or of the nearest thing around it that the file holds."""
-        node, line = self._tree, None
+        node: Any = self._tree
+        line = None
         for part in location:
             try:
                 if isinstance(node, CommentedMap):

@@ -19,12 +19,13 @@ def ball_points(radius: float, meridians: int = 12, parallels: int = 5) -> Array
 
 def plane_normal(points: ArrayLike) -> Array:
     """Unit normal (3,) of the plane nearest to points (n, 3); z where they do not span one."""
-    centred = np.asarray(points, dtype=float) - np.mean(points, axis=0)
+    points = np.asarray(points, dtype=float)
+    centred = points - points.mean(axis=0)
     _, spread, axes = np.linalg.svd(np.vstack([centred, np.zeros((3, 3))]))
     if spread[1] < 1e-9 * max(spread[0], 1e-12):
         return _normal_to(axes[0])
-    normal = axes[2]
-    return normal * (np.sign(normal[np.argmax(np.abs(normal))]) or 1.0)
+    normal = np.asarray(axes[2])
+    return -normal if normal[np.argmax(np.abs(normal))] < 0 else normal
 
 
 def _normal_to(direction: Array) -> Array:

@@ -23,7 +23,7 @@ Colors = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
 Ids = npt.NDArray[np.int32]
 
-PLAIN = 0.035
+PLAIN = 0.05
 """Colours from 0 to 1 that differ less than this are mixed without casting more rays."""
 MORE_RAYS = ((-0.35, 0.15), (0.15, 0.35), (0.25, -0.30))
 """Where else in a pixel at an edge rays go through, in pixels from its middle."""
@@ -40,15 +40,14 @@ class Frame:
     def __init__(self, stage: Stage, ground: Ground) -> None:
         self._stage, self._ground = stage, ground
         self._height, self._width = ground.geom.shape
-        self._coarse_rays = np.ascontiguousarray(ground.rays[::STEP, ::STEP]).reshape(-1, 3)
         self._surface = ground.geom[::STEP, ::STEP] * SIDES
         pixel, seen = self._coarse_bodies()
-        self._surface.flat[pixel] = stage.surfaces(seen)
+        self._surface.reshape(-1)[pixel] = stage.surfaces(seen)
         self._body = np.zeros(self._surface.shape, dtype=bool)
-        self._body.flat[pixel] = True
+        self._body.reshape(-1)[pixel] = True
         self._share = self._coarse_shares(pixel, seen)
         self._color = np.zeros((3, *self._surface.shape), dtype=np.float32)
-        self._color.reshape(3, -1)[:, pixel] = stage.colors(seen, self._share.flat[pixel])
+        self._color.reshape(3, -1)[:, pixel] = stage.colors(seen, self._share.reshape(-1)[pixel])
 
     def draw(self) -> Image:
         """The finished picture, shape (height, width, 3)."""
@@ -63,8 +62,10 @@ class Frame:
         flat[:, edge] /= 1 + len(MORE_RAYS)
         np.multiply(color, 255.0, out=color)
         color += 0.5
-        np.minimum(color, 255.0, out=color)
-        return np.ascontiguousarray(np.moveaxis(color.astype(np.uint8), 0, -1))
+        image = np.empty((self._height, self._width, 3), dtype=np.uint8)
+        for channel, values in enumerate(color):
+            image[..., channel] = np.minimum(values, 255.0, out=values)
+        return image
 
     def _coarse_bodies(self) -> tuple[Indices, Samples]:
         """Flat coarse pixels that show a body, and what they show of it."""
@@ -72,7 +73,7 @@ class Frame:
         pixels = self._stage.camera.project(boxes, self._width, self._height)[:, :2]
         cells = (pixels.reshape(-1, 8, 2) - 0.5) / STEP + 0.5
         pixel = np.flatnonzero(cover(cells, self._surface.shape))
-        solid, seen = self._stage.cast(self._coarse_rays.take(pixel, axis=0))
+        solid, seen = self._stage.cast(self._ground.coarse_rays.take(pixel, axis=0))
         return pixel[solid], seen
 
     def _coarse_shares(self, pixel: Indices, seen: Samples) -> Colors:
@@ -87,8 +88,8 @@ class Frame:
         facing = np.flatnonzero(seen.normal @ stage.lamp.toward > 0.0)
         below = np.flatnonzero(thrown & ~self._body)
         asked = np.concatenate([pixel[facing], below])
-        depth = np.concatenate([seen.depth[facing], ground.depth[::STEP, ::STEP].flat[below]])
-        points = stage.eye + depth[:, None] * self._coarse_rays.take(asked, axis=0)
+        depth = np.concatenate([seen.depth[facing], ground.coarse_depth[below]])
+        points = stage.eye + depth[:, None] * ground.coarse_rays.take(asked, axis=0)
         return visible_share(stage.caster, stage.lamp, self._surface, asked, points)
 
     def _spread(self) -> tuple[Colors, Bools]:
@@ -156,7 +157,7 @@ class Frame:
         """
         pixel = np.flatnonzero(grown(mixed))
         row, column = np.divmod(pixel, self._width)
-        here, differs = color[:, pixel], np.zeros(len(pixel), dtype=bool)
+        differs = np.zeros(len(pixel), dtype=bool)
         last_row, last_column = self._height - 1, self._width - 1
         for near in (
             pixel - self._width * (row > 0),
@@ -164,5 +165,6 @@ class Frame:
             pixel - (column > 0),
             pixel + (column < last_column),
         ):
-            differs |= (np.abs(color[:, near] - here) > PLAIN).any(axis=0)
+            for channel in color:
+                differs |= np.abs(channel.take(near) - channel.take(pixel)) > PLAIN
         return pixel[differs]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from softgrasp.render import lighting
 from softgrasp.render.camera import Camera
+from softgrasp.render.coarse import STEP
 from softgrasp.render.extents import geom_colors, plane_geoms
 from softgrasp.render.sky import Sky
 
@@ -28,19 +29,20 @@ class Ground:
     """Sky and planes as one camera sees them, in full key light.
 
     Args:
-        rays: World vectors of unit depth through the pixels' middles, shape (h, w, 3).
+        coarse_rays: World vectors of unit depth through the middles of every STEP-th pixel
+            down and across, shape (n, 3).
         color: From 0 to 1, shape (3, h, w).
         shade: Part of the colour that stays in full shadow, shape (h, w).
         geom: Plane ids, -1 for sky, shape (h, w).
-        depth: Depth of the plane [m], infinite for sky, shape (h, w).
+        coarse_depth: Depths of planes at these [m], infinite for sky, shape (n,).
         planes: Ids of the planes.
     """
 
-    rays: Floats
+    coarse_rays: Floats
     color: Colors
     shade: Colors
     geom: npt.NDArray[np.int32]
-    depth: Floats
+    coarse_depth: Floats
     planes: tuple[int, ...]
 
 
@@ -80,8 +82,10 @@ def draw_ground(
         fade = _fade(away / (lighting.HORIZON_DISTANCES * camera.distance))[:, None]
         color[seen] = (1.0 - fade) * lit + fade * sky.horizon
         shade[seen] = 1.0 - (1.0 - fade[:, 0]) * (key / (key + rest)).mean()
-    flat = np.ascontiguousarray(np.moveaxis(color, -1, 0))
-    return Ground(rays, flat, shade, geom, nearest, planes)
+    coarse_rays = rays[::STEP, ::STEP].reshape(-1, 3)
+    coarse_depth = nearest[::STEP, ::STEP].reshape(-1)
+    channels = np.ascontiguousarray(np.moveaxis(color, -1, 0))
+    return Ground(coarse_rays, channels, shade, geom, coarse_depth, planes)
 
 
 def _meet(

@@ -14,8 +14,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 FAR = 1e9
-_SIDES = 8
-_ANGLES = np.pi * np.arange(_SIDES) / _SIDES
+_ANGLES = np.radians([30.0, 60.0, 120.0, 150.0])  # 0 and 90 are the sides of the window itself
 _NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 
 
@@ -103,17 +102,18 @@ def cover(corners: Floats, shape: tuple[int, int]) -> Bools:
         mask[:] = True
         return mask
     along = corners @ _NORMALS
+    middle = 0.5 * (along.max(axis=1) + along.min(axis=1))
     # A cell reaches up to half its diagonal from its middle.
-    highest, lowest = along.max(axis=1) + 0.75, along.min(axis=1) - 0.75
+    half = 0.5 * np.ptp(along, axis=1) + 0.75
     low = np.floor(corners.min(axis=1) - 1).clip(0, shape[::-1]).astype(int)
     high = np.ceil(corners.max(axis=1) + 1).clip(0, shape[::-1]).astype(int)
     for hull in range(len(corners)):
         (left, top), (right, bottom) = low[hull], high[hull]
-        x, y = np.arange(left, right) + 0.5, np.arange(top, bottom)[:, None] + 0.5
+        x = np.outer(_NORMALS[0], np.arange(left, right) + 0.5) - middle[hull][:, None]
+        y = np.outer(_NORMALS[1], np.arange(top, bottom) + 0.5)
         inside = np.ones((bottom - top, right - left), dtype=bool)
-        for side in range(_SIDES):
-            value = x * _NORMALS[0, side] + y * _NORMALS[1, side]
-            inside &= (value <= highest[hull, side]) & (value >= lowest[hull, side])
+        for side, reach in enumerate(half[hull]):
+            inside &= np.abs(y[side][:, None] + x[side]) <= reach
         mask[top:bottom, left:right] |= inside
     return mask
 

@@ -164,7 +164,8 @@ class ClosureRun:
                 continue
             finger, phalanx = self._places.get(body, ("", ""))
             state = merged([point for point in points if point.body == body])
-            fields = {"time_s": self.now, "body": body, "finger": finger, "phalanx": phalanx}
+            fields: dict[str, Any] = {"time_s": self.now, "body": body}
+            fields |= {"finger": finger, "phalanx": phalanx}
             fields |= _event_numbers(state)
             # model_construct: these numbers come from the engine, not from a user
             self.events += [

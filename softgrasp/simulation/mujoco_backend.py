@@ -11,7 +11,6 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.build.scene import build, object_pose
-from softgrasp.build.sensors import contact_layout
 from softgrasp.description.scene import GraspScene
 from softgrasp.mechanics.transforms import (
     Array,
@@ -241,6 +240,6 @@ def _advice(run: ClosureRun) -> str:
     step = float(run.model.opt.timestep)
     return (
         f"it broke at {run.recording.time[run.recording.rows - 1]:.4f} s, first seen in joint "
-        f"'{joint}'; use a smaller timestep than {step:g} s (try {step / 5:g} s), a softer contact, "
-        f"or slower closing rates"
+        f"'{joint}'; use a smaller timestep than {step:g} s (try {step / 5:g} s), a softer "
+        f"contact, or slower closing rates"
     )

@@ -35,7 +35,7 @@ debounce = njit(cache=True)(laws.debounce)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def follow(previous, targets, substep, substeps, timestep, qpos, qvel, joints, dofs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def follow(previous, targets, substep, substeps, timestep, qpos, qvel, joints, dofs):  # type: ignore[no-untyped-def]
     """Put prescribed joints on the straight line from one target to the next."""
     for j in range(targets.size):
         way = targets[j] - previous[j]
@@ -44,7 +44,7 @@ def follow(previous, targets, substep, substeps, timestep, qpos, qvel, joints, d
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def run_stretch(addresses, plan, constants, engine, memory, log, first_row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def run_stretch(addresses, plan, constants, engine, memory, log, first_row):  # type: ignore[no-untyped-def]
     """Run the samples of a plan until contact changes; see ``Stepper._stretch``.
 
     Args:

@@ -106,7 +106,8 @@ def _plain(value: Any) -> Any:
 def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult:
     status = GraspStatus[found["status"]]
     names = ("joint_names", "actuator_names", "contact_bodies")
-    series = {key: arrays[key] for key in TRAJECTORY_KEYS if key not in names}
+    series: dict[str, Any] = {key: arrays[key] for key in TRAJECTORY_KEYS if key not in names}
+    series |= {name: tuple(arrays[name].tolist()) for name in names}
     return GraspResult(
         scene=GraspScene.model_validate(found["scene"]),
         backend=found["backend"],
@@ -122,6 +123,5 @@ def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult
         quality=found.get("quality"),
         warnings=tuple(found["warnings"]),
         advice=found["message"].removeprefix(status.value).removeprefix(": "),
-        **{name: tuple(arrays[name].tolist()) for name in names},
         **series,
     )

@@ -105,8 +105,9 @@ def test_bodies_that_overlap_at_the_start_are_told_and_do_not_touch() -> None:
     hand = sg.load_hand("four_finger")
     moved = hand.fingers[1].base.replace(position=(0.04, 0.02, 0.0))
     twins = (hand.fingers[0], hand.fingers[1].replace(base=moved), *hand.fingers[2:])
+    crowded = pinch(hand=hand.replace(fingers=twins), object_position=(0, 0, -0.3))
     with pytest.warns(sg.SoftgraspWarning) as told:
-        model = sg.compile_model(pinch(hand=hand.replace(fingers=twins), object_position=(0, 0, -0.3)))
+        model = sg.compile_model(crowded)
     assert "hand 'four_finger': " in str(told[0].message)
     assert "overlap in the start posture, most F1_P1 and F2_P1 by" in str(told[0].message)
     assert "F1_P1|F2_P1" not in {model.pair(index).name for index in range(model.npair)}

@@ -91,9 +91,15 @@ def test_damaged_results_are_refused_with_the_reason(
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "deep" / "file.txt"
-    with pytest.raises(RuntimeError), atomic_path(target) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
+
+
+    def break_off() -> None:
+        with atomic_path(target) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        break_off()
     assert list(target.parent.iterdir()) == []
     with atomic_path(target) as temporary:
         temporary.write_text("whole")

@@ -78,7 +78,8 @@ def test_a_shipped_object_with_another_density(tmp_path: Path) -> None:
             "{path}:2: object: expected only mass or density beside 'library', found ['colour']",
         ),
         (
-            "hand: four_finger\nobject:\n  name: b\n  shape: {type: sphere, radius: 0}\n  mass: 1\n",
+            "hand: four_finger\n"
+            "object:\n  name: b\n  shape: {type: sphere, radius: 0}\n  mass: 1\n",
             "{path}:4: object.shape.radius: expected a number above 0, found 0",
         ),
         (

@@ -9,8 +9,9 @@ the palm follow; the sphere moves towards +x, first down and then up; nothing mo
 turns about y only. From 160 to 19250 kg/m³ it ends with less motion in x and less rotation.
 
 Different from the paper: the fingertips of F2 and F4 come behind those of F1 and F3 and the palm
-(there they come before); the plateau of q4 and q10 in Fig 8 is a short loss of way; the depth of the first dip does not fall monotonically with density
-(-4.0 -5.1 -5.1 -3.9 -2.3 mm), although it does from 700 kg/m³ on and from end to end.
+(there they come before); the plateau of q4 and q10 in Fig 8 is a short loss of way; the depth of
+the first dip does not fall monotonically with density (-4.0 -5.1 -5.1 -3.9 -2.3 mm), although it
+does from 2300 kg/m³ on and from end to end.
 
 What decides the trends: they hold with the friction coupling of MuJoCo (``friction_damping: 1``,
 the scene's choice) at impratio 10 and 1e3. With softgrasp's defaults, whose sliding contacts push
@@ -97,7 +98,7 @@ def test_denser_spheres_end_with_less_motion_in_x_and_less_rotation() -> None:
     assert rotation[-1] < rotation[0] - np.radians(2)
     assert dip[-1] > dip[0] + 0.001
     assert np.all(np.diff(dx) < 0)
-    assert np.all(np.diff(dip[1:]) > 0)
+    assert np.all(np.diff(dip[2:]) > 0)
     for result in results:
         assert np.abs(result.object_position[:, 1]).max() < 1e-6
 

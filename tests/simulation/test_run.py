@@ -13,7 +13,7 @@ import softgrasp as sg
 from softgrasp.build.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.interrupt import Interrupted
-from tests.scenes import ball, pinch, plate
+from tests.scenes import pinch, plate
 
 
 @pytest.fixture(scope="module")
