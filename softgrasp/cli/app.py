@@ -39,7 +39,7 @@ VERBS = {
     "new": Verb(new, "Write a commented template.", "softgrasp new hand my_hand"),
     "list": Verb(list_, "List hands, objects, scenes, …", "softgrasp list hands"),
     "check": Verb(
-        check, "Tell what a file holds and what is wrong.", "softgrasp check four_finger"
+        check, "Tell what a file holds and what is wrong with it.", "softgrasp check four_finger"
     ),
     "convert": Verb(
         convert, "Write a hand or a scene as MJCF.", "softgrasp convert four_finger hand.xml"

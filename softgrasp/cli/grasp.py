@@ -13,6 +13,16 @@ Number = float | None
 Triple = tuple[float, float, float] | None
 
 
+class Unit(StrEnum):
+    """Units of length."""
+
+    M = "m"
+    DM = "dm"
+    CM = "cm"
+    MM = "mm"
+    IN = "in"
+
+
 class GraspName(StrEnum):
     """A hand's two grasps."""
 
@@ -41,6 +51,9 @@ def grasp(
     ],
     second: Annotated[
         str | None, typer.Argument(metavar="OBJECT", help="Name or file of an object.")
+    ] = None,
+    units: Annotated[
+        Unit | None, typer.Option(help="Unit of a mesh file's numbers; else m.")
     ] = None,
     density: Annotated[
         Number, typer.Option(metavar="R", help="Density of the object [kg/m³].")
@@ -135,6 +148,7 @@ def grasp(
     require_known("backend", backend, list(BACKENDS))
     require_known("closure", closure, list(CLOSURES))
     options = SceneOptions(
+        units=None if units is None else units.value,
         density=density,
         mass=mass,
         grasp=grasp,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from softgrasp import library
 from softgrasp.description.field_path import with_field
 from softgrasp.description.scene import GraspScene
+from softgrasp.description.shapes import LengthUnit
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.load import load_hand, load_object
+from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.scene_file import load_scene
 
 
@@ -20,6 +23,7 @@ from softgrasp.formats.scene_file import load_scene
 class SceneOptions:
     """What a command line says about a scene; None leaves a field as it is."""
 
+    units: LengthUnit | None = None
     density: float | None = None
     mass: float | None = None
     grasp: str | None = None
@@ -51,14 +55,20 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
     Raises:
         DescriptionError: Something does not exist or does not fit.
     """
-    weight = {"mass": options.mass, "density": options.density}
+    if options.units is not None and Path(second or first).suffix.lower() not in MESH_SUFFIXES:
+        raise DescriptionError(
+            f"--units: expected it with a mesh file ({', '.join(MESH_SUFFIXES)}), found "
+            f"'{second or first}', which knows its own"
+        )
     if second is not None:
-        hand = load_hand(first)
-        scene = GraspScene(hand=hand, object=load_object(second, **weight))
+        hand, units = load_hand(first), options.units or "m"
+        thing = load_object(second, mass=options.mass, density=options.density, units=units)
+        scene = GraspScene(hand=hand, object=thing)
     else:
         scene = _scene(first)
         if options.mass is not None or options.density is not None:
-            scene = scene.replace(object=scene.object.weighing(**weight))
+            thing = scene.object.weighing(mass=options.mass, density=options.density)
+            scene = scene.replace(object=thing)
     return _with_settings(_changed(scene, options), options.settings)
 
 

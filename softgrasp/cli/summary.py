@@ -9,17 +9,17 @@ from softgrasp.simulation.result import GraspResult
 
 def summary_lines(result: GraspResult) -> list[str]:
     """Grasp, contacts, forces, object and hold test, and cost of a run."""
-    scene = result.scene
+    scene, model = result.scene, result.contact_model
     grams = 1e3 * object_mass(scene.object)
-    stiffness = result.contact_model.measured_stiffness_N_m.values()
+    stiffness = model.measured_stiffness_N_m.values()
     measured = f", measured {min(stiffness):.4g} … {max(stiffness):.4g}" if stiffness else ""
+    who = f"{scene.hand.name} closes on {scene.object.name} ({scene.grasp} grasp, {grams:.3g} g)"
+    run = f"{result.simulated_time:.3f} s simulated in {result.wall_time:.2f} s"
+    contact = f"contact stiffness asked {model.asked.stiffness:.4g} N/m{measured}"
     return [
-        f"grasp     {scene.hand.name} closes on {scene.object.name} ({scene.grasp} grasp, "
-        f"{grams:.3g} g): {result.message}",
+        f"grasp     {who}: {result.message}",
         f"contacts  {words.contact_clause(result)}",
         f"forces    {words.force_clause(result)}",
         f"object    {words.motion_clause(result)}. {words.hold_clause(result)}",
-        f"cost      {result.simulated_time:.3f} s simulated in {result.wall_time:.2f} s; time step "
-        f"{1e3 * result.contact_model.timestep_s:g} ms; contact stiffness asked "
-        f"{result.contact_model.asked.stiffness:.4g} N/m{measured}",
+        f"cost      {run}; time step {1e3 * model.timestep_s:g} ms; {contact}",
     ]

@@ -113,7 +113,7 @@ def visible_share(
     row, column = np.divmod(pixel, surface.shape[1])
     skipped = (row + column) % 2 == 1
     # Next to nothing, so that a surface of skipped pixels only counts as lit.
-    weight.reshape(-1)[pixel[skipped]] = 1e-3
+    weight.reshape(-1)[pixel[skipped]] = 1e-6
     dealt = np.where(skipped, -1, (row % TILE) * TILE + column % TILE)
     for index, origin in enumerate(lamp.points().reshape(-1, 3)):
         chosen = np.flatnonzero(dealt == index)

@@ -20,7 +20,7 @@ TOUCHING, ESTABLISHED, LOST = 1, 2, 4
 
 
 def debounce(
-    forces: Sequence[float],
+    forces: Sequence[float] | Array,
     threshold: float,
     samples: int,
     counts: Counts,

@@ -15,7 +15,9 @@ import numpy as np
 from llvmlite import binding
 from numba import njit, types
 
+from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation import laws
+from softgrasp.simulation.state import Integers
 
 STEP_SYMBOL = "softgrasp_mj_step"
 
@@ -34,8 +36,18 @@ step = _bind_step()
 debounce = njit(cache=True)(laws.debounce)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def follow(previous, targets, substep, substeps, timestep, qpos, qvel, joints, dofs):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def follow(
+    previous: Array,
+    targets: Array,
+    substep: int,
+    substeps: int,
+    timestep: float,
+    qpos: Array,
+    qvel: Array,
+    joints: Integers,
+    dofs: Integers,
+) -> None:
     """Put prescribed joints on the straight line from one target to the next."""
     for j in range(targets.size):
         way = targets[j] - previous[j]
@@ -43,8 +55,16 @@ def follow(previous, targets, substep, substeps, timestep, qpos, qvel, joints, d
         qvel[dofs[j]] = way / (substeps * timestep)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def run_stretch(addresses, plan, constants, engine, memory, log, first_row):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def run_stretch(
+    addresses: tuple[int, int],
+    plan: Array,
+    constants: tuple[Any, ...],
+    engine: tuple[Array, Array, Array, Array],
+    memory: tuple[Array, Integers],
+    log: tuple[Array, Array],
+    first_row: int,
+) -> int:
     """Run the samples of a plan until contact changes; see ``Stepper._stretch``.
 
     Args:

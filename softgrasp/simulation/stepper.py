@@ -83,7 +83,9 @@ class Stepper(ABC):
     def _replan(self) -> None:
         """Plan the coming targets from the contacts as they are."""
         layout, state = self._layout, self._state
-        free = free_joints(layout.body_of_joint, layout.last_of_finger, state.in_contact)
+        free = free_joints(
+            layout.body_of_joint.tolist(), layout.last_of_finger.tolist(), state.in_contact
+        )
         limits = (layout.lower, layout.upper)
         plan = planned_targets(state.targets, layout.increments, free, limits, PLANNED)
         self._plan, self._used = plan[1:], 0
