@@ -6,10 +6,16 @@ costs nothing.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from softgrasp._version import __version__
+
+if os.environ.get("MUJOCO_GL"):
+    from softgrasp.gl_environment import drop_unusable_choice
+
+    drop_unusable_choice()
 
 if TYPE_CHECKING:
     from softgrasp.build.scene import build_spec, compile_model, to_mjcf

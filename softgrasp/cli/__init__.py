@@ -26,5 +26,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         # a verb answers with its exit code, one that ends without any with None
         return app(words, prog_name="softgrasp", standalone_mode=False) or 0
     except typer.TyperException as error:
-        terminal.say("error", " ".join(error.format_message().split()))
+        terminal.say("error", error.format_message())
         return error.exit_code

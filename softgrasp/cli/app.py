@@ -14,7 +14,7 @@ from softgrasp.cli.convert import convert
 from softgrasp.cli.demo import demo
 from softgrasp.cli.doctor import doctor
 from softgrasp.cli.grasp import grasp
-from softgrasp.cli.list import list_
+from softgrasp.cli.listing import list_
 from softgrasp.cli.new import new
 from softgrasp.cli.rerun import rerun
 from softgrasp.cli.verb import WRONG_INPUT, guarded

@@ -110,7 +110,8 @@ def _tell(document: dict[str, Any]) -> None:
             terminal.put(f"{name}: {_text(value)}")
     for problem in problems:
         terminal.put(f"problem: {problem}")
-    terminal.put(f"{len(problems)} problems found" if problems else "no problems found")
+    number = len(problems) or "no"
+    terminal.put(f"{number} problem{'' if number == 1 else 's'} found")
 
 
 def _finger_line(finger: dict[str, Any]) -> str:

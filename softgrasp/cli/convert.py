@@ -30,11 +30,12 @@ def convert(
 
     if target.suffix != ".xml":
         raise DescriptionError(
-            f"{target}: expected a file name ending in .xml, found '{target.name}'"
+            f"{target}: expected a file name ending in .xml, found '{target.suffix}'"
         )
     kind = kind_of(source)
     if kind not in ("hand", "scene"):
-        raise DescriptionError(f"{source}: expected a hand or a scene, found: {kind}")
+        article = "an" if kind == "object" else "a"
+        raise DescriptionError(f"{source}: expected a hand or a scene, found {article} {kind}")
     text = hand_to_mjcf(load_hand(source)) if kind == "hand" else to_mjcf(load_scene(source))
     file = write_text(target if out is None else out / target, text)
     if json:

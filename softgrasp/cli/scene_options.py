@@ -55,11 +55,7 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
     Raises:
         DescriptionError: Something does not exist or does not fit.
     """
-    if options.units is not None and Path(second or first).suffix.lower() not in MESH_SUFFIXES:
-        raise DescriptionError(
-            f"--units: expected it with a mesh file ({', '.join(MESH_SUFFIXES)}), found "
-            f"'{second or first}', which knows its own"
-        )
+    _refuse_odd_weight(second, options)
     if second is not None:
         hand, units = load_hand(first), options.units or "m"
         thing = load_object(second, mass=options.mass, density=options.density, units=units)
@@ -70,6 +66,18 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
             thing = scene.object.weighing(mass=options.mass, density=options.density)
             scene = scene.replace(object=thing)
     return _with_settings(_changed(scene, options), options.settings)
+
+
+def _refuse_odd_weight(thing: str | None, options: SceneOptions) -> None:
+    """Say in the words of the command line what a mesh file needs and others must not have."""
+    given = [option for option in (options.mass, options.density) if option is not None]
+    if len(given) == 2:
+        raise DescriptionError("--mass, --density: expected one of them, found both")
+    is_mesh = thing is not None and Path(thing).suffix.lower() in MESH_SUFFIXES
+    if is_mesh and not given:
+        raise DescriptionError(f"{thing}: a mesh file needs --mass or --density, found neither")
+    if options.units is not None and not is_mesh:
+        raise DescriptionError("--units: expected a mesh file as the object, found none")
 
 
 def _scene(name: str) -> GraspScene:
@@ -97,15 +105,17 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if options.euler_deg is not None:
         changes["object_euler"] = tuple(math.radians(turn) for turn in options.euler_deg)
-    contact = {"stiffness": options.contact_stiffness, "damping": options.contact_damping}
-    contact = {key: value for key, value in contact.items() if value is not None}
-    if options.friction is not None:
-        contact |= {"static_friction": options.friction, "dynamic_friction": None}
-    if contact:
-        changes["contact"] = scene.asked_contact.replace(**contact)
     if options.hold is not None:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
-    return scene.replace(**changes) if changes else scene
+    scene = scene.replace(**changes) if changes else scene
+    contact = {"stiffness": options.contact_stiffness, "damping": options.contact_damping}
+    for name, value in contact.items():
+        if value is not None:
+            scene = with_field(scene, f"contact.{name}", value)
+    if options.friction is not None:
+        scene = with_field(scene, "contact.dynamic_friction", None)
+        scene = with_field(scene, "contact.static_friction", options.friction)
+    return scene
 
 
 def _with_settings(scene: GraspScene, settings: tuple[str, ...]) -> GraspScene:

@@ -19,7 +19,7 @@ Tell = Callable[[str, float | None], None]
 
 def say(kind: str, message: str) -> None:
     """One line on standard error: ``softgrasp: error: …``."""
-    note(f"{kind}: {message}")
+    note(f"{kind}: {' '.join(message.split())}")
 
 
 def note(message: str) -> None:

@@ -10,6 +10,7 @@ from softgrasp.description.objects import GraspObject
 from softgrasp.description.shapes import LengthUnit, Mesh
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.hand_file import read_hand
+from softgrasp.formats.mesh_files import CAD_SUFFIXES, read_triangles
 from softgrasp.formats.meshes import MESH_SUFFIXES, stamped
 from softgrasp.formats.object_file import read_object
 from softgrasp.formats.ycb import YCB_PREFIX, load_ycb
@@ -50,6 +51,8 @@ def load_object(
             exactly once.
     """
     path = Path(name)
+    if path.suffix.lower() in CAD_SUFFIXES:
+        read_triangles(path)  # refuses it, and says how to convert it
     if path.suffix.lower() in MESH_SUFFIXES:
         shape = stamped(Mesh(file=library.portable_name(path), units=units))
         return GraspObject(name=path.stem, shape=shape, mass=mass, density=density)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import trimesh
 
 MESH_SUFFIXES = (".stl", ".obj", ".ply", ".glb", ".off")
-_CAD = (".step", ".stp", ".iges", ".igs", ".brep")
+CAD_SUFFIXES = (".step", ".stp", ".iges", ".igs", ".brep")
 
 Triangles: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 """Vertices (n, 3) and faces (m, 3) of a surface."""
@@ -94,7 +94,7 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
 def _check_file(file: Path) -> None:
     suffix = file.suffix.lower()
     accepted = ", ".join(name[1:].upper() for name in MESH_SUFFIXES)
-    if suffix in _CAD:
+    if suffix in CAD_SUFFIXES:
         raise DescriptionError(
             f"expected a triangle mesh ({accepted}), found a CAD file; convert it first: export "
             f"STL from FreeCAD, or run `gmsh {file.name} -2 -o {file.stem}.stl`, and give "

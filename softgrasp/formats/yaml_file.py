@@ -172,7 +172,7 @@ def _parse(path: Path) -> CommentedMap:
     except YAMLError as error:
         raise DescriptionError(f"expected YAML, found: {error}", file=path) from error
     if not isinstance(tree, CommentedMap):
-        found = "nothing" if tree is None else f"a {type(tree).__name__}"
+        found = {type(None): "nothing", CommentedSeq: "a list"}.get(type(tree), "a single value")
         raise DescriptionError(f"expected a mapping of fields, found {found}", file=path)
     return tree
 

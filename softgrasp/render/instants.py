@@ -83,7 +83,7 @@ def _listed(labels: Sequence[str]) -> str:
 
 
 def _ending(result: GraspResult) -> str:
-    if result.held is None or result.hold is None:
+    if result.status is not GraspStatus.CLOSED or result.hold is None:
         return _ENDINGS[result.status]
     verdict = "held" if result.held else "not held"
     return f"end: {verdict} at {result.hold.weight_N:.2g} N of weight"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.result import GraspResult
 
@@ -46,9 +47,9 @@ class Pacing:
         """How fast the closing is shown, in words."""
         if round(self.slowdown, 2) == 1.0:
             return "real time"
-        if self.slowdown > 1.0:
-            return f"{self.slowdown:.3g} times slower"
-        return f"{1.0 / self.slowdown:.3g} times faster"
+        factor = max(self.slowdown, 1.0 / self.slowdown)
+        number = f"{factor:.0f}" if factor >= 10.0 else f"{factor:.2g}"
+        return f"{number} times {'slower' if self.slowdown > 1.0 else 'faster'}"
 
 
 def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Pacing:
@@ -58,7 +59,14 @@ def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Pacing:
         result: The run.
         fps: Frames a second.
         seconds: Length of the film [s]; chosen where it is not given.
+
+    Raises:
+        DescriptionError: ``fps`` is below 1, or ``seconds`` is not positive.
     """
+    if fps < 1:
+        raise DescriptionError(f"expected at least 1 frame a second, found {fps}", field="fps")
+    if seconds is not None and not 0.0 < seconds < np.inf:
+        raise DescriptionError(f"expected a positive length, found {seconds:g}", field="seconds")
     start, end = float(result.time[0]), float(result.time[-1])
     closing_end = _closing_end(result)
     closing = closing_end - start

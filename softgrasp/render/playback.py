@@ -42,6 +42,7 @@ class VideoInfo:
         frames: Number of frames.
         fps: Frames a second.
         slowdown: Film time over simulated time while the hand closes.
+        speed: The same in words.
     """
 
     path: Path
@@ -49,6 +50,7 @@ class VideoInfo:
     frames: int
     fps: int
     slowdown: float
+    speed: str
 
 
 def framing(playbacks: Sequence[Playback], size: tuple[int, int] = SIZE) -> Camera:
@@ -92,15 +94,16 @@ def render_video(
 
     Raises:
         BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
+        DescriptionError: There is no such renderer, or no film of that length or size.
         ResultError: The film cannot be written.
     """
     playback, pacing = Playback(result), pace(result, fps, seconds)
-    camera = framing([playback], size)
     with open_renderer(playback.model, *size, renderer) as drawer:
+        camera = framing([playback], size)
         frames = _frames(playback, drawer, camera, pacing, progress)
         write_film(path, frames, fps)
         note = drawer.note
-    return VideoInfo(Path(path), note, len(pacing.times), fps, pacing.slowdown)
+    return VideoInfo(Path(path), note, len(pacing.times), fps, pacing.slowdown, pacing.speed)
 
 
 def render_instants(
@@ -127,8 +130,8 @@ def render_instants(
         BackendUnavailable: The renderer that was asked for is not there.
     """
     playback = Playback(result)
-    camera = camera or framing([playback], size)
     with open_renderer(playback.model, *size, renderer) as drawer:
+        camera = camera or framing([playback], size)
         views = (_View.of(playback, camera, time) for time in times)
         return [drawer.draw(playback.data, camera, view.marks, view.colors) for view in views]
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.render.instants import body_label
 from softgrasp.report import style
-from softgrasp.report.series import body_rows, peaks, spans
+from softgrasp.report.series import body_rows, merged, peaks, spans
+from softgrasp.report.words import newtons
 from softgrasp.simulation.result import BodyContact, GraspResult
 
 if TYPE_CHECKING:
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROW_HEIGHT, PALM_GAP = 1.15, 0.25
+MOST_EDGES = 20
+"""Contacts that are lost more often than this chatter; single lines would hide them."""
+FINEST = 1.5e-3
+"""Stretches nearer to one another than this part of the run are drawn as one."""
 TOP_PERCENTILE, HEADROOM = 99.0, 1.5
 """The force axis ends this far above what contacts rest on; impacts are named, not drawn."""
 
@@ -62,15 +68,12 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> No
     contact, force = result.contact_of(body), result.normal_force[:, column]
     if result.hold is not None:
         axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
-    for begin, end in spans(result.time, force > 0.0):
-        axes.axvspan(begin, end, color=style.TOUCHING, alpha=0.55, lw=0)
-    for begin, end in spans(result.time, result.in_contact[:, column]):
-        axes.axvspan(begin, end, color="white", lw=0)
-        axes.axvspan(begin, end, color=style.ESTABLISHED, alpha=0.45, lw=0)
-    for time in contact.established_s:
-        axes.axvline(time, color=style.ESTABLISHED, lw=1.1)
-    for time in contact.lost_s:
-        axes.axvline(time, color=style.LOST, lw=0.8, ls=(0, (3, 2)))
+    _shade(axes, result, force > 0.0, style.TOUCHING)
+    _shade(axes, result, result.in_contact[:, column], style.ESTABLISHED)
+    if len(contact.lost_s) <= MOST_EDGES:
+        place = axes.get_xaxis_transform()
+        axes.vlines(contact.established_s, 0, 1, style.EDGE, lw=1.1, transform=place)
+        axes.vlines(contact.lost_s, 0, 1, style.LOST, "dashed", lw=0.8, transform=place)
     axes.plot(*peaks(result.time, force), color=style.FORCE, lw=0.8)
     style.time_limits(axes, result.time)
     bodies = [body] if not contact.finger else [b.body for b in result.contacts if b.finger]
@@ -79,19 +82,30 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> No
     style.note(axes, _story(contact, brief))
     if force.max() > axes.get_ylim()[1]:
         axes.text(
-            result.time[force.argmax()], 0.97 * axes.get_ylim()[1], f" peak {force.max():.3g} N",
+            result.time[force.argmax()], 0.97 * axes.get_ylim()[1], f" peak {newtons(force.max())}",
             fontsize=6.5, color=style.MUTED, va="top",
         )  # fmt: skip
+
+
+def _shade(axes: Axes, result: GraspResult, on: NDArray[np.bool_], color: str) -> None:
+    apart = FINEST * (result.time[-1] - result.time[0])
+    bars = [(begin, end - begin) for begin, end in merged(spans(result.time, on), apart)]
+    place = axes.get_xaxis_transform()
+    axes.broken_barh(bars, (0, 1), color=color, lw=0, transform=place)
 
 
 def _story(contact: BodyContact, brief: bool) -> str:
     if contact.first_touch_s is None:
         return "" if brief else "no contact"
     if contact.in_contact:
-        since, force = f"{contact.established_s[-1]:.3f} s", f"{contact.normal_force_N:.3g} N"
+        since, force = f"{contact.established_s[-1]:.3f} s", newtons(contact.normal_force_N)
         return f"{since}, {force}" if brief else f"established {since}, {force} at the end"
-    ending = f"lost {contact.lost_s[-1]:.3f} s" if contact.lost_s else "never established"
-    return ending if brief else f"touched {contact.first_touch_s:.3f} s, {ending}"
+    if not contact.lost_s:
+        return "touched" if brief else f"touched {contact.first_touch_s:.3f} s, never established"
+    if brief:
+        return f"lost {contact.lost_s[-1]:.3f} s"
+    times = f"{len(contact.lost_s)} times, last " if len(contact.lost_s) > 1 else ""
+    return f"touched {contact.first_touch_s:.3f} s, lost {times}{contact.lost_s[-1]:.3f} s"
 
 
 def _top(result: GraspResult, bodies: list[str]) -> float:
@@ -110,8 +124,8 @@ def _keys(result: GraspResult) -> list[Artist]:
 
     keys: list[Artist] = [
         Line2D([], [], color=style.FORCE, lw=1.0, label="normal force"),
-        Patch(color=style.TOUCHING, alpha=0.55, label="touching"),
-        Patch(color=style.ESTABLISHED, alpha=0.45, label="contact established"),
+        Patch(color=style.TOUCHING, label="touching"),
+        Patch(color=style.ESTABLISHED, label="contact established"),
         Line2D([], [], color=style.LOST, lw=0.8, ls=(0, (3, 2)), label="contact lost"),
     ]
     if result.hold is not None:

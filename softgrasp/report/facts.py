@@ -19,7 +19,7 @@ def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
     scene = result.scene
     joints = count(len(scene.hand.joints), "joint")
     fingers = count(len(scene.hand.fingers), "finger")
-    return [
+    facts = [
         ("Hand", f"{scene.hand.name}, {fingers}, {joints}"),
         ("Object", f"{scene.object.name}, {shape_text(scene.object.shape)}, {_weight(result)}"),
         ("Mount", scene.object_mount),
@@ -32,6 +32,7 @@ def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
         ("Time step", _steps(result)),
         ("Solver", _solver(result)),
     ]
+    return [*facts, ("Source", scene.source)] if scene.source else facts
 
 
 def contact_text(contact: Contact) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,38 +79,28 @@ def write_report(
         )
         written.append(film.path)
     if page:
-        html = page_html(result, folder, film)
-        written.append(write_text(folder / PAGE, html))
+        written.append(write_text(folder / PAGE, page_html(result, written, film)))
         tell(PAGE, 1.0)
     return written
 
 
-def page_html(result: GraspResult, folder: Path, film: VideoInfo | None) -> str:
+def page_html(result: GraspResult, files: Sequence[Path], film: VideoInfo | None) -> str:
     """The page as HTML that needs no other file.
 
     Args:
         result: The run.
-        folder: Where its figures lie.
+        files: Its files, of which the pictures go into the page.
         film: The film, where there is one.
     """
-    strip = folder / STRIP
-    pictures = {
-        "contacts": _embedded(folder / CONTACTS, "image/png"),
-        "joints": _embedded(folder / JOINTS, "image/png"),
-        "object": _embedded(folder / OBJECT, "image/png"),
-        "strip": _embedded(strip, "image/png") if strip.exists() else "",
-        "film": _embedded(film.path, "video/mp4") if film else "",
-    }
-    return (
-        _templates()
-        .get_template("report.html.j2")
-        .render(
-            folder=shlex.quote(folder.resolve().name),
-            film_note=_film_note(film) if film else "",
-            strip_alt="; ".join(f"{time:.3f} s {text}" for time, text in key_instants(result)),
-            **pictures,
-            **_content(result, film),
-        )
+    pictures = {path.stem: _embedded(path, "image/png") for path in files if path.suffix == ".png"}
+    template = _templates().get_template("report.html.j2")
+    return template.render(
+        folder=shlex.quote(files[0].resolve().parent.name),
+        pictures=pictures,
+        film=_embedded(film.path, "video/mp4") if film else "",
+        film_note=_film_note(film) if film else "",
+        strip_alt="; ".join(f"{time:.3f} s {text}" for time, text in key_instants(result)),
+        **_content(result, film),
     )
 
 
@@ -121,7 +111,7 @@ def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
         "title": _title(result),
         "verdict": words.verdict(result),
         "summary": words.summary(result),
-        "advice": result.message if result.status is GraspStatus.DIVERGED else "",
+        "advice": _sentence(result.message) if result.status is GraspStatus.DIVERGED else "",
         "keys": facts.key_numbers(result),
         "force_clause": words.force_clause(result),
         "motion_clause": words.motion_clause(result),
@@ -133,7 +123,6 @@ def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
         "stiffness_verdict": tables.stiffness_verdict(result),
         "contact_asked": facts.contact_text(result.contact_model.asked),
         "contact_used": facts.contact_text(result.contact_model.used),
-        "source": result.scene.source,
         "facts": facts.scene_facts(result),
         "warnings": [*result.warnings, *result.scene.hand.notes],
         "events": tables.event_rows(result),
@@ -154,18 +143,18 @@ def _write_figures(result: GraspResult, folder: Path, renderer: str, tell: Progr
 
 def _title(result: GraspResult) -> str:
     scene = result.scene
-    return scene.name or f"{scene.hand.name} grasps {scene.object.name}"
+    name = f"{scene.name}: " if scene.name else ""
+    return f"{name}{scene.hand.name} grasps {scene.object.name}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _film_note(film: VideoInfo) -> str:
-    seconds = film.frames / film.fps
-    if film.slowdown >= 1.0:
-        speed = f"{film.slowdown:.3g}× slower than real time"
-    else:
-        speed = f"{1.0 / film.slowdown:.3g}× faster than real time"
     return (
-        f"{seconds:.1f} s, closing {speed}; {film.renderer_note}. Green: contact established. "
-        "Arrows: normal forces on the object."
+        f"{film.frames / film.fps:.1f} s; the closing is shown {film.speed}; {film.renderer_note}. "
+        "Green: contact established. Arrows: normal forces on the object."
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.build import names
+from softgrasp.description.hand import Phalanx
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
 from softgrasp.simulation.result import GraspResult
 
@@ -20,6 +22,16 @@ def spans(times: Array, on: NDArray[np.bool_]) -> list[tuple[float, float]]:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
     last = len(times) - 1
     return [(float(times[a]), float(times[min(b, last)])) for a, b in edges.reshape(-1, 2).tolist()]
+
+
+def merged(stretches: list[tuple[float, float]], apart: float) -> list[tuple[float, float]]:
+    """The same stretches, those with at most ``apart`` [s] between them as one."""
+    found: list[tuple[float, float]] = []
+    for begin, end in stretches:
+        if found and begin - found[-1][1] <= apart:
+            begin = found.pop()[0]
+        found.append((begin, end))
+    return found
 
 
 def thinned(times: Array, values: Array) -> tuple[Array, Array]:
@@ -46,17 +58,30 @@ def rotation_deg(result: GraspResult) -> Array:
     return np.asarray(np.degrees(np.unwrap(euler_from_quaternions(turned), axis=0)))
 
 
-def joint_rows(result: GraspResult) -> Iterator[list[tuple[str, str, str, float]]]:
-    """The joints, finger by finger: (joint, title, unit, factor from SI to the unit)."""
+class JointPanel(NamedTuple):
+    """How a joint is shown."""
+
+    name: str
+    title: str
+    unit: str
+    """What follows a number: ``°`` or `` mm``."""
+    factor: float
+    """From SI to the unit."""
+    limits: tuple[float, float]
+    """Lowest and highest joint variable in the unit."""
+
+
+def joint_rows(result: GraspResult) -> Iterator[list[JointPanel]]:
+    """The joints, finger by finger."""
     for finger in result.scene.hand.fingers:
-        yield [
-            (
-                names.joint(finger.name, row.joint_name),
-                f"{finger.name} {row.joint_name}",
-                *(("°", 180.0 / np.pi) if row.joint == "revolute" else ("mm", 1e3)),
-            )
-            for row in finger.phalanges
-        ]
+        yield [_joint_panel(finger.name, row) for row in finger.phalanges]
+
+
+def _joint_panel(finger: str, row: Phalanx) -> JointPanel:
+    unit, factor = ("°", 180.0 / np.pi) if row.joint == "revolute" else (" mm", 1e3)
+    low, high = (factor * limit for limit in row.limits)
+    name = names.joint(finger, row.joint_name)
+    return JointPanel(name, f"{finger} {row.joint_name}", unit, factor, (low, high))
 
 
 def body_rows(result: GraspResult) -> list[list[str]]:

@@ -117,7 +117,7 @@ def force_clause(result: GraspResult) -> str:
         f"contact was lost {count(losses, 'time')} on the way" if losses else "no contact was lost"
     )
     return (
-        f"Largest force {result.normal_force[row, column]:.3g} N on {label} at "
+        f"Largest force {newtons(result.normal_force[row, column])} on {label} at "
         f"{result.time[row]:.3f} s; {lost}"
     )
 
@@ -148,6 +148,11 @@ def millimetres(length: float) -> str:
     """A length [m] in millimetres, to a micrometre below one and to a tenth above."""
     value = 1e3 * length
     return f"{value:.3f} mm" if abs(value) < 1.0 else f"{value:.1f} mm"
+
+
+def newtons(force: float) -> str:
+    """A force [N] to three digits."""
+    return f"{grouped(force)} N" if force >= 1000.0 else f"{force:.3g} N"
 
 
 def count(number: int, noun: str) -> str:

@@ -18,6 +18,7 @@ from softgrasp.description.success import SuccessCriterion
 from softgrasp.simulation.contacts import BodyContactState, ContactReader, merged
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.friction import SlipFriction
+from softgrasp.simulation.interrupt import held_back
 from softgrasp.simulation.laws import ESTABLISHED, LOST, TOUCHING
 from softgrasp.simulation.native import NativeStepper, native_pays
 from softgrasp.simulation.result import ContactEvent
@@ -69,6 +70,7 @@ class ClosureRun:
         self.hold_from: int | None = None
         """Row at which the hold test began."""
         self._progress = progress
+        self._let_interrupt: Callable[[], None] = lambda: None
         self._contacts = ContactReader(built.model)
         self._places = {body: (f, p) for body, f, p, _ in names.phalanges(scene.hand)}
         self._stepper = self._new_stepper(stepper)
@@ -85,7 +87,7 @@ class ClosureRun:
 
     def run(self) -> None:
         """Close the hand and, where the scene asks for it, hold against gravity."""
-        with caught_warnings() as self.engine_warnings:
+        with caught_warnings() as self.engine_warnings, held_back() as self._let_interrupt:
             self.close()
             if self.scene.success is not None and not self.diverged:
                 self._hold(self.scene.success)
@@ -140,6 +142,7 @@ class ClosureRun:
                 self._log_events()
             if self._progress is not None:
                 self._progress(self.now)
+            self._let_interrupt()
             if self.state.idle >= limit:
                 return
 

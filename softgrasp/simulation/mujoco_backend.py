@@ -12,6 +12,7 @@ from softgrasp.build import names
 from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.build.scene import build, object_pose
 from softgrasp.description.scene import GraspScene
+from softgrasp.errors import SoftgraspError
 from softgrasp.mechanics.transforms import (
     Array,
     euler_from_quaternions,
@@ -51,10 +52,16 @@ def run_mujoco(scene: GraspScene, progress: Progress | None = None) -> GraspResu
         Interrupted: The user stopped the run; it holds the finished part.
     """
     begin = time.perf_counter()
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        run = ClosureRun(scene, build(scene), progress)
-        stopped = _ran_until_stopped(run)
+    told: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            run = ClosureRun(scene, build(scene), progress)
+            stopped = _ran_until_stopped(run)
+    except SoftgraspError:
+        for warning in told:  # there is no result to keep them, and they may say what is wrong
+            warnings.warn(warning.message, stacklevel=2)
+        raise
     notes = [str(warning.message) for warning in told]
     notes += sentences(run.engine_warnings)
     if stopped:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.simulation.laws import ESTABLISHED, LOST, TOUCHING, advance_targets, debounce
+from softgrasp.simulation.laws import (
+    ESTABLISHED,
+    LOST,
+    TOUCHING,
+    debounce,
+    free_joints,
+    planned_targets,
+)
 
 THRESHOLD, SAMPLES = 0.1, 10
 
@@ -88,19 +96,26 @@ def test_established_and_lost_take_turns(forces: list[float]) -> None:
     assert told == [(ESTABLISHED, LOST)[index % 2] for index in range(len(told))]
 
 
+BODY_OF_JOINT, LAST_OF_FINGER = [0, 1, 2, -1, 3, 4], [0, 0, 1, 0, 0, 1]
+"""Two fingers of three joints, the second finger's first row without a body."""
+
+
+def plan(
+    in_contact: list[int],
+    targets: list[float] | None = None,
+    increments: list[float] | None = None,
+    samples: int = 1,
+) -> np.ndarray:
+    """The coming targets of these two fingers, the present ones first."""
+    free = free_joints(BODY_OF_JOINT, LAST_OF_FINGER, in_contact)
+    limits = (np.full(6, -1.0), np.full(6, 1.0))
+    start, growth = np.array(targets or [0.0] * 6), np.array(increments or [0.1] * 6)
+    return planned_targets(start, growth, free, limits, samples)
+
+
 def closed(in_contact: list[int], targets: list[float] | None = None) -> list[float]:
-    """Two fingers of three joints, the second finger's first row without a body."""
-    moved = targets or [0.0] * 6
-    advance_targets(
-        moved,
-        [0.1] * 6,
-        [-1.0] * 6,
-        [1.0] * 6,
-        [0, 1, 2, -1, 3, 4],
-        [0, 0, 1, 0, 0, 1],
-        in_contact,
-    )
-    return moved
+    """Targets one sample later."""
+    return plan(in_contact, targets)[1].tolist()
 
 
 def test_without_contact_every_joint_grows() -> None:
@@ -132,8 +147,31 @@ def test_a_joint_moves_exactly_when_nothing_from_its_phalanx_on_touches(
     assert closed(contacts) == expected
 
 
-def test_nothing_moves_once_all_stand_still() -> None:
-    still = [0.5] * 3
-    moved = advance_targets(still, [0.0] * 3, [0.0] * 3, [1.0] * 3, [0, 1, 2], [0, 0, 1], [0] * 3)
-    assert not moved
-    assert still == [0.5] * 3
+def test_an_inactive_joint_stands_still() -> None:
+    targets = plan([0] * 5, increments=[0.1, 0.0, 0.1, 0.1, 0.1, 0.1], samples=3)
+    assert targets[:, 1].tolist() == [0.0] * 4
+
+
+ANGLES = st.lists(st.floats(-1, 1), min_size=6, max_size=6)
+GROWTHS = st.lists(st.floats(-0.3, 0.3), min_size=6, max_size=6)
+
+
+@given(ANGLES, GROWTHS, st.lists(st.integers(0, 1), min_size=5, max_size=5))
+def test_a_plan_is_the_same_bit_for_bit_made_at_once_or_sample_by_sample(
+    targets: list[float], growths: list[float], contacts: list[int]
+) -> None:
+    at_once = plan(contacts, targets, growths, samples=12)
+    now = targets
+    for row in at_once[1:].tolist():
+        now = plan(contacts, now, growths)[1].tolist()
+        assert row == now
+
+
+@given(ANGLES, GROWTHS)
+def test_targets_move_one_way_within_the_limits_and_then_rest(
+    targets: list[float], growths: list[float]
+) -> None:
+    steps = np.diff(plan([0] * 5, targets, growths, samples=30), axis=0)
+    assert (steps * np.sign(growths) >= 0).all()
+    moving = (steps != 0).any(axis=1)
+    assert not moving[np.argmin(moving) :].any() or moving.all()

@@ -1,0 +1,186 @@
+"""``softgrasp grasp``: options, files, exit codes and what stands on standard output."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.cli import job
+from tests.cli.conftest import QUICK, Run, files_in
+
+PINCH = ("grasp", "four_finger", "sphere", "--grasp", "precision", *QUICK)
+NUMBERS = ["result.json", "trajectory.npz"]
+
+
+def test_a_quick_grasp_writes_its_numbers_and_tells_them_in_five_lines(
+    run: Run, tmp_path: Path
+) -> None:
+    ran = run(*PINCH)
+    assert ran.code == 0
+    assert ran.err == ""
+    lines = ran.out.splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "grasp", "contacts", "forces", "object", "cost", "files", "out/four_finger_sphere/"
+        "trajectory.npz",
+    ]  # fmt: skip
+    assert lines[0] == (
+        "grasp     four_finger closes on sphere (precision grasp, 79.2 g): the hand has closed on "
+        "the object and stands still"
+    )
+    assert lines[1].startswith("contacts  4 of 12 phalanges in contact, first touch at 0.3")
+    folder = tmp_path / "out" / "four_finger_sphere"
+    assert files_in(folder) == NUMBERS
+    assert sg.load_result(folder).status is sg.GraspStatus.CLOSED
+
+
+def test_json_is_the_result_file_and_nothing_else(run: Run, tmp_path: Path) -> None:
+    ran = run(*PINCH, "--json", "--out", "here")
+    assert ran.code == 0
+    stored = json.loads((tmp_path / "here" / "result.json").read_text("utf-8"))
+    assert ran.json == stored | {"files": [f"here/{name}" for name in NUMBERS]}
+
+
+def test_every_option_arrives_in_the_scene(run: Run) -> None:
+    ran = run(
+        *PINCH, "--json", "--density", "500", "--position", "0", "0.002", "-0.085",
+        "--euler-deg", "0", "0", "90", "--mount", "planar", "--gravity", "--actuation",
+        "prescribed", "--contact-stiffness", "2e4", "--contact-damping", "200", "--friction",
+        "0.7", "--timestep", "5e-4", "--duration", "0.05", "--seed", "3", "--hold",
+        "--set", "closure.samples=5", "--set", "hand.fingers[0].phalanges[1].radius=0.009",
+        "--set", 'success={"max_drop": 0.001, "ramp_time": 0.01, "hold_time": 0.01}',
+    )  # fmt: skip
+    assert ran.code == 0
+    scene = sg.GraspScene(**ran.json["scene"])
+    assert scene.object.density == 500
+    assert scene.grasp == "precision"
+    assert scene.object_position == (0, 0.002, -0.085)
+    assert scene.object_euler == (0, 0, math.pi / 2)
+    assert (scene.object_mount, scene.actuation, scene.seed) == ("planar", "prescribed", 3)
+    assert scene.gravity == (0, 0, -9.81)
+    assert scene.contact == sg.Contact(stiffness=2e4, damping=200, static_friction=0.7)
+    assert (scene.timestep, scene.duration) == (5e-4, 0.05)
+    assert scene.closure.samples == 5
+    assert scene.hand.fingers[0].phalanges[1].radius == 0.009
+    assert scene.success == sg.SuccessCriterion(max_drop=0.001, ramp_time=0.01, hold_time=0.01)
+
+
+def test_options_change_a_scene_file(run: Run, tmp_path: Path) -> None:
+    scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"))
+    held = scene.replace(name="mine", success=sg.SuccessCriterion(), duration=0.05)
+    sg.save_scene(held, tmp_path / "s.yaml")
+    ran = run("grasp", "s.yaml", "--mass", "0.2", "--no-hold", "--json", *QUICK)
+    assert sg.GraspScene(**ran.json["scene"]) == held.replace(
+        success=None, object=scene.object.weighing(mass=0.2)
+    )
+    assert ran.json["files"][0] == "out/mine/result.json"
+    assert ran.json["held"] is None
+
+
+def test_a_grasp_that_fails_is_an_outcome(run: Run) -> None:
+    ran = run(*PINCH, "--position", "0", "0", "-0.3", "--set", "closure.rates=30")
+    assert ran.code == 0
+    assert "without establishing contact" in ran.out
+
+
+def test_require_held(run: Run) -> None:
+    words = (*PINCH, "--hold", "--require-held", "--set", "success.hold_time=0.1")
+    assert run(*words).code == 0
+    missed = run(*words, "--duration", "0.02")
+    assert missed.code == 5
+    assert missed.err == "softgrasp: error: --require-held: the object was not held\n"
+
+
+def test_a_run_that_diverges_ends_with_4_and_valid_files(run: Run, tmp_path: Path) -> None:
+    ran = run(
+        *PINCH, "--contact-stiffness", "1e6", "--contact-damping", "1000", "--timestep", "5e-4",
+        "--set", "solver.integrator=implicitfast", "--position", "0", "0.002", "-0.085",
+        "--out", "run",
+    )  # fmt: skip
+    assert ran.code == 4
+    last = ran.err.splitlines()[-1]
+    assert last.startswith("softgrasp: error: the simulation has diverged: it broke at 0.3")
+    assert "use a smaller timestep than 0.0005 s (try 0.0001 s)" in last
+    assert sg.load_result(tmp_path / "run").status is sg.GraspStatus.DIVERGED
+
+
+def test_a_softer_contact_is_allowed_with_a_warning(run: Run) -> None:
+    ran = run(*PINCH, "--timestep", "2e-3", "--set", "control_period=2e-3",
+              "--allow-softer-contact")  # fmt: skip
+    assert ran.code == 0
+    assert ran.err == (
+        "softgrasp: warning: timestep: 0.002 s cannot honour a contact of 100000 N/m with 300 "
+        "N·s/m; the stiffness is lowered to 75000 N/m\n"
+    )
+
+
+def test_a_new_run_leaves_no_files_of_an_earlier_one_beside_its_own(
+    run: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    run(*PINCH, "--out", "run")
+    (folder / "grasp.mp4").write_bytes(b"an older film")
+    (folder / "notes.txt").write_text("mine")
+    run(*PINCH, "--out", "run", "--density", "300")
+    assert files_in(folder) == ["notes.txt", *NUMBERS]
+
+
+def test_files_of_others_are_left_alone(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "report.html").write_text("not ours")
+    run(*PINCH, "--out", "run")
+    assert (folder / "report.html").read_text() == "not ours"
+
+
+@pytest.mark.parametrize("page", [True, False])
+def test_figures_page_and_film_are_asked_for_one_by_one(
+    run: Run, monkeypatch: pytest.MonkeyPatch, page: bool
+) -> None:
+    from softgrasp.report import page as pages
+
+    asked = {}
+
+    def write_report(result: sg.GraspResult, folder: Path, **options: object) -> list[Path]:
+        asked.update(options)
+        return []
+
+    monkeypatch.setattr(pages, "write_report", write_report)
+    words = () if page else ("--no-report",)
+    ran = run("grasp", "four_finger", "sphere", "--duration", "0.01", "--renderer", "raycast",
+              "--no-video", *words)  # fmt: skip
+    del asked["progress"]
+    assert asked == {"renderer": "raycast", "video": False, "page": page}
+    assert ("pictures  drawn by the built-in ray caster, as asked\n" in ran.out) is page
+
+
+def test_who_draws_is_found_out_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    from softgrasp.render import gl
+
+    monkeypatch.setattr(gl, "gl_available", lambda kind: False)
+    asked = job.Job(folder=Path("x"))
+    assert job._drawn(asked) == (
+        "drawn by the built-in ray caster: no OpenGL on this host; for the faster renderer: "
+        + gl.CURE
+    )
+
+
+@pytest.mark.slow
+def test_the_demo_makes_every_file(run: Run, tmp_path: Path) -> None:
+    ran = run("demo")
+    assert ran.code == 0
+    names = (*NUMBERS, "contacts.png", "joints.png", "object.png", "strip.png", "grasp.mp4",
+             "report.html")  # fmt: skip
+    assert sorted(names) == files_in(tmp_path / "out" / "demo")
+    assert all(f"out/demo/{name}" in ran.out for name in names)
+    assert "Held 0.35 N of weight" in ran.out
+    assert "pictures  drawn " in ran.out
+
+
+def test_the_demo_is_the_scene_of_that_name(run: Run) -> None:
+    ran = run("demo", "--json", "--out", "demo", *QUICK)
+    assert sg.GraspScene(**ran.json["scene"]) == sg.load_scene("demo")
+    assert ran.json["held"] is True

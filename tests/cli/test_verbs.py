@@ -1,0 +1,278 @@
+"""The small verbs: rerun, new, list, check, convert, bench, doctor, and everybody's help."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp import library
+from softgrasp.cli.app import VERBS
+from tests.cli.conftest import QUICK, Run, files_in
+from tests.scenes import pinch
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    """A short run on disk."""
+    sg.simulate(pinch(duration=0.05)).save(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def changed(folder: Path, **fields: object) -> None:
+    file = folder / "result.json"
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | fields), "utf-8")
+
+
+def test_rerun_finds_an_equal_run_equal(run: Run, stored: Path) -> None:
+    before = files_in(stored)
+    ran = run("rerun", stored)
+    assert ran.code == 0
+    assert ran.out == f"equal: trajectory {sg.load_result(stored).trajectory_sha256}\n"
+    assert files_in(stored) == before
+    assert run("rerun", stored / "result.json").code == 0
+
+
+def test_rerun_tells_what_differs_and_who_made_it(run: Run, stored: Path) -> None:
+    scene = json.loads((stored / "result.json").read_text("utf-8"))["scene"]
+    changed(
+        stored,
+        scene=scene | {"object": scene["object"] | {"density": 300.0}, "gravity": (0, 0, -1)},
+        softgrasp_version="0.0.1",
+        backend={"name": "mujoco", "version": "3.0"},
+    )
+    ran = run("rerun", stored, "--out", "again", "--json")
+    assert ran.code == 1
+    assert not ran.json["equal"]
+    assert "object_position" in [text.split(":")[0] for text in ran.json["differences"]]
+    assert ran.json["notes"] == [
+        f"made by softgrasp 0.0.1, repeated by {sg.__version__}",
+        f"made with mujoco 3.0, repeated with {mujoco.__version__}",
+    ]
+    assert sg.load_result("again").trajectory_sha256 == ran.json["repeated_sha256"]
+    told = run("rerun", stored)
+    assert told.code == 1
+    assert "different: trajectory" in told.out
+    assert "  object_position: by 0.0" in told.out
+
+
+def test_rerun_refuses_a_mesh_file_that_has_changed(run: Run, tmp_path: Path) -> None:
+    source = library.root() / "objects" / "meshes" / "strawberry.obj"
+    mesh = tmp_path / "berry.obj"
+    mesh.write_bytes(source.read_bytes())
+    thing = sg.load_object(mesh, density=700)
+    sg.simulate(pinch(object=thing, duration=0.02)).save(tmp_path / "run")
+    assert run("rerun", "run").code == 0
+    mesh.write_bytes(source.read_bytes() + b"# changed\n")
+    ran = run("rerun", "run")
+    assert ran.code == 2
+    assert ran.err.startswith(f"softgrasp: error: {mesh}: expected the file with SHA-256 ")
+    assert ran.err.endswith(": it has changed\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("hand", "grasp mine.yaml sphere"),
+        ("object", "grasp four_finger mine.yaml"),
+        ("scene", "grasp mine.yaml"),
+    ],
+)
+def test_new_writes_what_closes_as_it_stands_and_never_overwrites(
+    kind: str, words: str, run: Run, tmp_path: Path
+) -> None:
+    made = run("new", kind, "mine")
+    assert made.code == 0
+    assert made.out == f"wrote mine.yaml; try it: softgrasp {words}\n"
+    text = (tmp_path / "mine.yaml").read_text("utf-8")
+    assert "name: mine" in text
+    assert run("check", "mine.yaml").code == 0
+    ran = run(*words.split(), "--json", *QUICK)
+    assert ran.json["status"] == "CLOSED"
+    again = run("new", kind, "mine")
+    assert again.code == 2
+    assert again.err == (
+        "softgrasp: error: mine.yaml: expected no file, found one; it is not overwritten\n"
+    )
+    assert (tmp_path / "mine.yaml").read_text("utf-8") == text
+
+
+def test_new_takes_a_folder_or_a_file(run: Run, tmp_path: Path) -> None:
+    assert run("new", "hand", "h", "--out", "hands", "--json").json == {"file": "hands/h.yaml"}
+    assert run("new", "hand", "h", "--out", "hands/other.yaml").code == 0
+    assert files_in(tmp_path) == ["hands", "hands/h.yaml", "hands/other.yaml"]
+
+
+@pytest.mark.parametrize("kind", ["hands", "objects", "scenes"])
+def test_list_names_everything_that_is_shipped(kind: str, run: Run) -> None:
+    ran = run("list", kind)
+    assert ran.code == 0
+    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == library.names(kind)
+    rows = run("list", kind, "--json", "--out", "lists").json
+    assert [row["name"] for row in rows] == library.names(kind)
+    assert all(row["source"] for row in rows)
+    assert json.loads(Path("lists", f"{kind}.json").read_text("utf-8")) == rows
+
+
+def test_list_sizes_and_masses(run: Run) -> None:
+    sphere = next(row for row in run("list", "objects", "--json").json if row["name"] == "sphere")
+    assert sphere["size_m"] == [0.06, 0.06, 0.06]
+    assert sphere["mass_kg"] == pytest.approx(700 * 4 / 3 * np.pi * 0.03**3, rel=1e-3)
+
+
+def test_list_backends_and_closures(run: Run) -> None:
+    assert run("list", "backends", "--json").json == [
+        {"name": "mujoco", "version": mujoco.__version__}
+    ]
+    assert [row["name"] for row in run("list", "closures", "--json").json] == ["position-increment"]
+
+
+def test_check_a_hand(run: Run) -> None:
+    ran = run("check", "four_finger", "--json")
+    assert ran.code == 0
+    found = ran.json
+    assert (found["kind"], found["joints"], found["problems"]) == ("hand", 12, [])
+    assert found["fingers"][0]["phalanges"] == ["F1_P1", "F1_P2", "F1_P3"]
+    assert found["fingers"][0]["length_m"] == pytest.approx(0.113)
+    assert found["fingers"][0]["limits"][0] == pytest.approx(np.radians([-30, 90]))
+    text = run("check", "four_finger").out
+    assert "  F1: 3 joints, 3 phalanges, 113 mm, 78.72 g, standard convention" in text
+    assert text.endswith("no problems found\n")
+
+
+def test_check_an_object_and_a_mesh(run: Run) -> None:
+    found = run("check", "strawberry", "--json").json
+    assert (found["kind"], found["shape"], found["convex_parts"]) == ("object", "mesh", 1)
+    assert found["mass_kg"] == pytest.approx(found["volume_m3"] * 950)
+    mesh = run("check", library.root() / "objects/meshes/pear.obj", "--json").json
+    assert mesh["kind"] == "mesh"
+    assert mesh["file"] == "objects/meshes/pear.obj"
+    assert 0.05 < max(mesh["size_m"]) < 0.2
+
+
+def test_check_a_scene(run: Run) -> None:
+    found = run("check", "demo", "--json").json
+    assert (found["kind"], found["timestep_s"], found["hold_test"]) == ("scene", 1e-3, True)
+    assert found["degrees_of_freedom"] == 18
+
+
+def test_check_tells_problems_and_ends_with_1(run: Run, tmp_path: Path) -> None:
+    run("new", "scene", "s")
+    file = tmp_path / "s.yaml"
+    text = file.read_text("utf-8").replace("# object_position: [0, 0, -85]", "object_position: "
+                                           "[0, 0, -20]")  # fmt: skip
+    file.write_text(text, "utf-8")
+    ran = run("check", "s.yaml")
+    assert ran.code == 1
+    assert ran.out.splitlines()[-2:] == [
+        "problem: object_position: expected an object that starts clear of the hand, found "
+        "'sphere' 16.00 mm inside palm",
+        "1 problem found",
+    ]
+    assert run("check", "s.yaml", "--json", "--out", "o").json["problems"]
+    assert files_in(tmp_path / "o") == ["check.json"]
+
+
+def test_check_tells_what_a_mesh_of_odd_size_may_mean(run: Run, tmp_path: Path) -> None:
+    from tests.cli.test_bad_input import CUBE
+
+    (tmp_path / "cube.obj").write_text(CUBE, "utf-8")
+    ran = run("check", "cube.obj")
+    assert ran.code == 1
+    assert "problem: cube.obj: the largest extent is 40 m" in ran.out
+
+
+def test_check_something_unknown(run: Run) -> None:
+    ran = run("check", "strawbery")
+    assert ran.code == 2
+    assert "no hand, object or scene 'strawbery'; did you mean 'strawberry'?" in ran.err
+
+
+@pytest.mark.parametrize("source", ["four_finger", "demo"])
+def test_convert_writes_a_model_that_loads(source: str, run: Run, tmp_path: Path) -> None:
+    ran = run("convert", source, "model.xml", "--out", "models")
+    assert ran.code == 0
+    assert ran.out == "wrote models/model.xml\n"
+    model = mujoco.MjModel.from_xml_path("models/model.xml")
+    assert model.nkey == 1
+    assert model.joint("F1_J1").id >= 0
+    assert (model.npair > 0) is (source == "demo")
+    again = run("convert", source, "other.xml", "--json").json
+    assert again["file"] == "other.xml"
+
+
+def test_bench_compares_the_same_work(run: Run) -> None:
+    found = run("bench", "--rounds", "1", "--json", "--out", "b").json
+    assert found["bit_equal"] is True
+    assert (found["scene"], found["rounds"]) == ("demo", 1)
+    assert found["steps"] > 500
+    assert found["events"] >= 8
+    assert found["contacts_at_end"] >= 4
+    assert found["plain_ratio"] > 0
+    text = run("bench", "--rounds", "1").out
+    assert text.splitlines()[0].split() == ["loop", "steps/s", "over", "raw"]
+    assert "final joint angles equal bit for bit" in text
+
+
+def test_doctor_examines_and_cures(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from softgrasp.cli import doctor
+    from softgrasp.render import gl
+
+    there = {"mujoco": "4.0.0", "numpy": "2.4.6", "dm-control": "1.0.50"}
+    monkeypatch.setattr(doctor, "_version", there.get)
+    monkeypatch.setattr(gl, "gl_available", lambda kind: False)
+    found = {row["what"]: row for row in run("doctor", "--json").json}
+    assert found["dm-control"]["found"] == "1.0.50, fails on MuJoCo 4"
+    assert found["dm-control"]["cure"] == "pip install 'mujoco<4'"
+    assert found["numba"]["cure"] == "pip install 'softgrasp[fast]'"
+    assert found["OpenGL"] == {"what": "OpenGL", "found": "none works", "cure": gl.CURE}
+    assert found["library"]["found"] == str(library.root())
+    ran = run("doctor")
+    assert ran.code == 0
+    line = next(line for line in ran.out.splitlines() if line.startswith("dm-control"))
+    assert " ".join(line.split()) == "dm-control 1.0.50, fails on MuJoCo 4 pip install 'mujoco<4'"
+
+
+def test_doctor_sees_a_cache_that_cannot_be_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from softgrasp.render import gl
+
+    monkeypatch.setattr(gl, "gl_available", lambda kind: True)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SOFTGRASP_CACHE", str(tmp_path / "file" / "cache"))
+    found = {row["what"]: row for row in run("doctor", "--json").json}
+    assert found["cache"]["found"].endswith("file/cache, cannot be written")
+    assert found["cache"]["cure"] == "set SOFTGRASP_CACHE to a folder that can be written"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(verb: str, run: Run) -> None:
+    ran = run(verb, "--help")
+    assert ran.code == 0
+    assert f"Usage: softgrasp {verb} " in ran.out
+    assert f"Example: {VERBS[verb].example}" in " ".join(ran.out.split())
+    assert all(option in ran.out for option in ("--out", "--json"))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_example_in_the_help_runs(verb: str, run: Run, tmp_path: Path) -> None:
+    if verb == "rerun":
+        sg.simulate(pinch(duration=0.02)).save(tmp_path / "out" / "demo")
+    words = shlex.split(VERBS[verb].example)[1:]
+    extra = {"demo": QUICK, "grasp": QUICK, "bench": ("--rounds", "1")}.get(verb, ())
+    assert run(*words, *extra).code == 0
+
+
+def test_help_and_version(run: Run) -> None:
+    ran = run("--help")
+    assert ran.code == 0
+    assert [line.split()[0] for line in ran.out.split("Commands:\n")[1].splitlines()[:9]] == list(
+        VERBS
+    )
+    assert run("--version").out == f"softgrasp {sg.__version__}\n"

@@ -1,0 +1,215 @@
+"""The report's files: complete, self-contained, and the same as the result."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+
+import imageio.v3 as imageio
+import pytest
+
+import softgrasp as sg
+from softgrasp.render.playback import render_video
+from softgrasp.report import final_poses, overlay_objects, page, strip_figure, words
+from softgrasp.report.contact_figure import draw_contacts
+from softgrasp.report.joint_figure import draw_joints
+from softgrasp.report.object_figure import draw_object
+
+FILES = [
+    "result.json",
+    "trajectory.npz",
+    "contacts.png",
+    "joints.png",
+    "object.png",
+    "strip.png",
+    "grasp.mp4",
+    "report.html",
+]
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to and says; fails where tags do not match."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.references: list[str] = []
+        self.words = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        self.references += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", self.words)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_pictures() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "render_video", partial(render_video, size=(96, 72), fps=4))
+        patch.setattr(strip_figure, "SIZE", (146, 160))
+        yield
+
+
+@pytest.fixture(scope="module")
+def written(
+    held: sg.GraspResult, tmp_path_factory: pytest.TempPathFactory, _small_pictures: None
+) -> Path:
+    """The report of a held grasp."""
+    folder = tmp_path_factory.mktemp("report") / "a grasp"
+    told: list[tuple[str, float]] = []
+    paths = page.write_report(
+        held, folder, renderer="raycast", progress=lambda file, done: told.append((file, done))
+    )
+    assert [path.name for path in paths] == FILES
+    assert {file for file, done in told if done == 1.0} == set(FILES[2:])
+    return folder
+
+
+def test_all_files_are_there_and_no_other(written: Path):
+    assert sorted(path.name for path in written.iterdir()) == sorted(FILES)
+    assert all(path.stat().st_size > 0 for path in written.iterdir())
+    assert (written / "report.html").stat().st_size < 5e6
+
+
+def test_figures_are_fine_enough_for_print(written: Path):
+    for name in ("contacts.png", "joints.png", "object.png"):
+        assert imageio.imread(written / name).shape[1] == 3000  # 10 in at 300 to the inch
+
+
+def test_the_page_needs_no_other_file(written: Path):
+    html = (written / "report.html").read_text(encoding="utf-8")
+    found = Page(html)
+    assert len(found.references) == 5
+    assert all(reference.startswith("data:") for reference in found.references)
+    assert not re.search(r"https?:|file:|url\(|@import|<script|<link", html)
+
+
+def test_the_page_holds_the_files_themselves(written: Path):
+    references = Page((written / "report.html").read_text(encoding="utf-8")).references
+    contents = {base64.b64decode(reference.split(",", 1)[1]) for reference in references}
+    wanted = {(written / name).read_bytes() for name in FILES if name.endswith((".png", ".mp4"))}
+    assert contents == wanted
+
+
+def test_the_page_says_what_the_result_holds(written: Path, held: sg.GraspResult):
+    text = Page((written / "report.html").read_text(encoding="utf-8")).text
+    assert words.summary(held) in text
+    assert "four_finger grasps ball" in text
+    assert held.trajectory_sha256 in text
+    assert "softgrasp rerun 'a grasp'" in text
+    assert "drawn by the built-in ray caster" in text
+    for event in held.events:
+        assert f"{event.time_s:.4f}" in text
+
+
+def test_the_result_in_the_folder_is_the_result(written: Path, held: sg.GraspResult):
+    assert sg.load_result(written).trajectory_sha256 == held.trajectory_sha256
+    assert json.loads((written / "result.json").read_text())["held"] is True
+
+
+def test_without_pictures(held: sg.GraspResult, tmp_path: Path):
+    paths = page.write_report(held, tmp_path, renderer="none")
+    assert [path.name for path in paths] == [*FILES[:5], "report.html"]
+    found = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert len(found.references) == 3
+
+
+def test_without_the_page(held: sg.GraspResult, tmp_path: Path):
+    paths = page.write_report(held, tmp_path, renderer="raycast", page=False)
+    assert [path.name for path in paths] == [*FILES[:2], "grasp.mp4"]
+
+
+def test_a_picture_of_an_earlier_run_does_not_get_into_the_page(
+    held: sg.GraspResult, tmp_path: Path
+):
+    (tmp_path / "strip.png").write_bytes(b"another run")
+    page.write_report(held, tmp_path, renderer="none")
+    assert "Five instants" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["no_contact", "diverged"])
+def test_a_run_that_failed_has_a_report(kind: str, request: pytest.FixtureRequest, tmp_path: Path):
+    result: sg.GraspResult = request.getfixturevalue(kind)
+    page.write_report(result, tmp_path, renderer="raycast")
+    text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
+    assert words.summary(result) in text
+    assert "nan" not in text.lower().split()
+    advice = result.message[1:]
+    assert (advice in text) == (kind == "diverged")
+
+
+def test_names_cannot_break_the_page(held: sg.GraspResult, tmp_path: Path):
+    scene = held.scene.replace(name="<script>alert('x')</script>", source="a < b & c")
+    page.write_report(replace(held, scene=scene, warnings=("1 < 2",)), tmp_path, renderer="none")
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in html
+    text = Page(html).text
+    assert "<script>alert('x')</script>: four_finger grasps ball" in text
+    assert "a < b & c" in text
+    assert "1 < 2" in text
+
+
+@pytest.mark.parametrize("draw", [draw_contacts, draw_joints, draw_object])
+def test_a_hand_of_24_joints_is_drawn(draw: Callable[[sg.GraspResult, Path], Path], tmp_path: Path):
+    result = sg.simulate(
+        sg.GraspScene(
+            hand=sg.load_hand("human_24dof"),
+            object=sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.03), density=700),
+            duration=0.02,
+        )
+    )
+    assert imageio.imread(draw(result, tmp_path / "a.png")).shape[1] == 3000
+
+
+def test_runs_are_compared(held: sg.GraspResult, no_contact: sg.GraspResult, tmp_path: Path):
+    results, labels = [held, no_contact], ["held", "not touched"]
+    overlay = overlay_objects(results, labels, tmp_path / "overlay.png")
+    poses = final_poses(results, labels, tmp_path / "poses.png", renderer="raycast")
+    assert imageio.imread(overlay).shape[1] == 3000
+    assert imageio.imread(poses).shape[1] == 2 * (146 + 12) + 12
+
+
+def test_a_figure_that_fails_leaves_no_file(
+    held: sg.GraspResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    with pytest.raises(sg.ResultError, match="No space left on device"):
+        draw_object(held, tmp_path / "object.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_figures_leave_no_trace_in_matplotlib(held: sg.GraspResult, tmp_path: Path):
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    draw_object(held, tmp_path / "object.png")
+    assert dict(mpl.rcParams) == before
+
+
+def test_templates_travel_with_the_package():
+    folder = files("softgrasp.report") / "templates"
+    assert (folder / "report.html.j2").is_file()
+    assert (folder / "report.css").is_file()
