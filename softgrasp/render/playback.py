@@ -53,18 +53,24 @@ class VideoInfo:
     speed: str
 
 
-def framing(playbacks: Sequence[Playback], size: tuple[int, int] = SIZE) -> Camera:
+def framing(
+    playbacks: Sequence[Playback], size: tuple[int, int] = SIZE, *, only_ends: bool = False
+) -> Camera:
     """One camera that has all runs in its picture, chosen by the end of the first one.
 
     Args:
         playbacks: The runs.
         size: Width and height of the pictures in pixels.
+        only_ends: Whether to frame the ends of the runs only.
     """
-    cloud = np.concatenate([playback.cloud() for playback in playbacks])
+    ends = [float(playback.result.time[-1]) for playback in playbacks]
+    begins = ends if only_ends else [None] * len(ends)
+    clouds = [playback.cloud(begin) for playback, begin in zip(playbacks, begins, strict=True)]
     first = playbacks[0]
-    data = first.pose(float(first.result.time[-1]))
+    data = first.pose(ends[0])
     hand = [first.model.body(name).id for name in first.result.contact_bodies]
     target = first.model.body(names.OBJECT).id
+    cloud = np.concatenate(clouds)
     return best_camera(first.model, data, cloud, hand, target, size[0] / size[1])
 
 

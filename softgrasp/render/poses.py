@@ -101,19 +101,20 @@ class Playback:
             found.append(Arrow(state.point, _point(tip), SHAFT_SHARE * height, CONTACT_RGBA))
         return found
 
-    def cloud(self) -> Array:
-        """World points around the hand and the object over the whole run [m], shape (n, 3).
+    def cloud(self, begin: float | None = None) -> Array:
+        """World points around the hand and the object until the end [m], shape (n, 3).
 
         An object that leaves the hand is followed for the size of the hand, not longer.
+
+        Args:
+            begin: From when on [s]; the start of the run where it is not given.
         """
         start, end = self.result.time[[0, -1]]
-        clouds = [
-            geom_corner_points(self.model, self.pose(time))
-            for time in np.linspace(start, end, LOOKS)
-        ]
-        middle = clouds[0].mean(axis=0)
-        reach = np.linalg.norm(clouds[0] - middle, axis=1).max()
-        points = np.concatenate(clouds)
+        first = geom_corner_points(self.model, self.pose(start))
+        middle = first.mean(axis=0)
+        reach = np.linalg.norm(first - middle, axis=1).max()
+        times = np.unique(np.linspace(start if begin is None else begin, end, LOOKS))
+        points = np.concatenate([geom_corner_points(self.model, self.pose(t)) for t in times])
         return np.asarray(points[np.linalg.norm(points - middle, axis=1) <= STRAY * reach])
 
     def _row(self, time: float) -> tuple[int, float]:

@@ -61,7 +61,7 @@ def final_poses(
         BackendUnavailable: The renderer that was asked for is not there.
         ResultError: The place cannot be written.
     """
-    camera = framing([Playback(result) for result in results], SIZE)
+    camera = framing([Playback(result) for result in results], SIZE, only_ends=True)
     images = [
         render_instants(
             result, result.time[-1:].tolist(), renderer=renderer, size=SIZE, camera=camera

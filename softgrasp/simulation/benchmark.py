@@ -43,6 +43,10 @@ class ClosureSpeed:
     """Closed loop in plain Python, events recorded [1/s]."""
     native_steps_s: float | None
     """Closed loop compiled by numba [1/s]; None without the extra ``fast``."""
+    plain_ratio: float
+    """Plain speed over raw speed: median of the rounds' own ratios, in which load cancels."""
+    native_ratio: float | None
+    """Compiled speed over raw speed, likewise."""
     bit_equal: bool
     """Whether all ways end in the same positions, bit for bit."""
     events: int
@@ -50,18 +54,8 @@ class ClosureSpeed:
     contacts_at_end: int
     """Contacts in the engine after the last step."""
 
-    @property
-    def plain_ratio(self) -> float:
-        """Plain speed over raw speed."""
-        return self.plain_steps_s / self.raw_steps_s
 
-    @property
-    def native_ratio(self) -> float | None:
-        """Compiled speed over raw speed."""
-        return None if self.native_steps_s is None else self.native_steps_s / self.raw_steps_s
-
-
-def closure_speed(scene: GraspScene, rounds: int = 15) -> ClosureSpeed:
+def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
     """Measure the closure of a scene; building, compiling and the hold test are left out.
 
     Args:
@@ -84,12 +78,15 @@ def closure_speed(scene: GraspScene, rounds: int = 15) -> ClosureSpeed:
             ways["native"] = partial(_closed, scene, built, NativeStepper)
         times, ends = _take_turns(ways, rounds)
     speeds = {name: raw.steps / median(taken) for name, taken in times.items()}
+    ratios = {name: _ratio(times["raw"], taken) for name, taken in times.items()}
     return ClosureSpeed(
         steps=raw.steps,
         rounds=rounds,
         raw_steps_s=speeds["raw"],
         plain_steps_s=speeds["plain"],
         native_steps_s=speeds.get("native"),
+        plain_ratio=ratios["plain"],
+        native_ratio=ratios.get("native"),
         bit_equal=len(ends) == 1,
         events=len(reference.events),
         contacts_at_end=int(reference.data.ncon),
@@ -116,6 +113,10 @@ def _take_turns(ways: dict[str, Way], rounds: int) -> tuple[dict[str, list[float
             times[name].append(seconds)
             ends.add(end.tobytes())
     return times, ends
+
+
+def _ratio(raw: list[float], closed: list[float]) -> float:
+    return median(before / after for before, after in zip(raw, closed, strict=True))
 
 
 def _closed(scene: GraspScene, built: BuiltScene, kind: type[Stepper]) -> tuple[float, Array]:

@@ -25,8 +25,6 @@ from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
 from softgrasp.simulation.stepper import PlainStepper, Stepper
 
-CHUNK = 256
-"""Control samples between two looks at the engine's warnings."""
 LARGEST_SPEED = 300.0
 """Speed [rad/s or m/s] no part of a grasp reaches: the state has diverged before it is NaN."""
 EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost"))
@@ -35,7 +33,6 @@ GRACE = 0.5
 
 Progress = Callable[[float], None]
 """Called with the simulated time [s]."""
-
 
 
 class ClosureRun:
@@ -133,7 +130,8 @@ class ClosureRun:
         end = self.recording.rows + samples
         limit = samples + self.state.idle + 1 if idle_limit is None else idle_limit
         while self.recording.rows < end and not self.diverged:
-            changed = self._stepper.advance(min(CHUNK, end - self.recording.rows), limit)
+            samples = min(self._stepper.look_ahead, end - self.recording.rows)
+            changed = self._stepper.advance(samples, limit)
             if self._went_wrong():
                 self.diverged = True
                 self._forget_diverged_rows()
@@ -148,7 +146,7 @@ class ClosureRun:
 
     def _went_wrong(self) -> bool:
         # written so that a speed that is not a number counts as too fast
-        slow = np.abs(self.data.qvel).max() < LARGEST_SPEED
+        slow = math.hypot(*self.data.qvel.tolist()) < LARGEST_SPEED
         return not slow or has_diverged(self.data)
 
     def _forget_diverged_rows(self) -> None:
@@ -170,9 +168,8 @@ class ClosureRun:
             fields: dict[str, Any] = {"time_s": self.now, "body": body}
             fields |= {"finger": finger, "phalanx": phalanx}
             fields |= _event_numbers(state)
-            # model_construct: these numbers come from the engine, not from a user
             self.events += [
-                ContactEvent.model_construct(kind=kind, **fields)
+                ContactEvent.model_validate(fields | {"kind": kind})
                 for bit, kind in EVENT_KINDS
                 if change & bit
             ]

@@ -48,4 +48,5 @@ def caught_warnings() -> Iterator[Counter[str]]:
 
 def has_diverged(data: mujoco.MjData) -> bool:
     """Whether MuJoCo has met a position, velocity or acceleration that is not usable."""
-    return bool(data.warning.number[UNUSABLE].any())
+    numbers = data.warning.number.tolist()
+    return any(numbers[kind] > 0 for kind in UNUSABLE)

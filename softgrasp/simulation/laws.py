@@ -117,4 +117,4 @@ def planned_targets(
     plan[0], plan[1:] = targets, np.where(moving, increments, 0.0)
     np.add.accumulate(plan, out=plan)
     lowest, highest = (np.where(moving, limit, targets) for limit in limits)
-    return np.clip(plan, lowest, highest, out=plan)
+    return np.minimum(np.maximum(plan, lowest, out=plan), highest, out=plan)

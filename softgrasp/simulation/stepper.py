@@ -13,8 +13,9 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.laws import debounce, free_joints, planned_targets
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
 
-PLANNED = 256
-"""Control samples whose targets are computed at once."""
+LOOK_AHEAD = 512
+"""Physics steps whose targets are computed at once, and between two looks at the run: some 10 ms
+of work, so that little is lost where the user stops it or where it diverges."""
 
 StepHook = Callable[[], None]
 
@@ -46,6 +47,8 @@ class Stepper(ABC):
         """
         self._model, self._data = model, data
         self._layout, self._state, self.recording = layout, state, recording
+        self.look_ahead = max(LOOK_AHEAD // layout.substeps, 1)
+        """Control samples that are best asked for at once."""
         self._replan()
 
     @abstractmethod
@@ -87,7 +90,7 @@ class Stepper(ABC):
             layout.body_of_joint.tolist(), layout.last_of_finger.tolist(), state.in_contact
         )
         limits = (layout.lower, layout.upper)
-        plan = planned_targets(state.targets, layout.increments, free, limits, PLANNED)
+        plan = planned_targets(state.targets, layout.increments, free, limits, self.look_ahead)
         self._plan, self._used = plan[1:], 0
         self._moving = int((plan[1:] != plan[:-1]).any(axis=1).sum())
 

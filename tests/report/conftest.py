@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import softgrasp as sg
-from tests.scenes import ball, pinch
+from tests.scenes import pinch
 
 
 @pytest.fixture(scope="session")
@@ -16,9 +16,9 @@ def held() -> sg.GraspResult:
 
 @pytest.fixture(scope="session")
 def no_contact() -> sg.GraspResult:
-    """The hand closes far from the object."""
-    far = pinch(object=ball(0.01), object_position=(0, 0, -0.3), control_period=5e-3)
-    return sg.simulate(far)
+    """A hand that stands still beside an object."""
+    still = sg.PositionIncrementClosure(rates=0.0, settle_time=0.02)
+    return sg.simulate(pinch(closure=still))
 
 
 @pytest.fixture(scope="session")
@@ -33,4 +33,4 @@ def diverged() -> sg.GraspResult:
     )
     solver = sg.Solver(integrator="euler")
     scene = pinch(hand=hand.replace(fingers=fingers), solver=solver, allow_softer_contact=True)
-    return sg.simulate(scene.replace(timestep=1e-3))
+    return sg.simulate(scene.replace(timestep=1e-3, duration=0.02))

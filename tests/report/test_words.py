@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -171,7 +172,7 @@ def test_merged_spans_are_apart_and_cover_the_same(signal: list[bool], apart: fl
     on = np.array(signal)
     found = series.spans(np.arange(len(on), dtype=float), on)
     joined = series.merged(found, apart)
-    assert all(b[0] - a[1] > apart for a, b in zip(joined, joined[1:], strict=False))
+    assert all(b[0] - a[1] > apart for a, b in pairwise(joined))
     assert all(any(a <= begin and end <= b for a, b in joined) for begin, end in found)
 
 

@@ -18,7 +18,7 @@ def test_all_ways_end_in_the_same_place_bit_for_bit(timestep: float) -> None:
     assert speed.steps == round(closed.simulated_time / timestep)
     assert speed.events == len(closed.events)
     assert speed.contacts_at_end == 4
-    assert speed.plain_ratio == speed.plain_steps_s / speed.raw_steps_s
+    assert speed.plain_ratio == pytest.approx(speed.plain_steps_s / speed.raw_steps_s)
 
 
 def test_without_numba_there_is_no_native_figure(monkeypatch: pytest.MonkeyPatch) -> None:
