@@ -15,7 +15,7 @@ BENCHES = {"closure": "demo"}
 
 
 def bench(
-    name: Annotated[str, typer.Argument(metavar="[closure]", help="Which benchmark.")] = "closure",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which one: closure.")] = "closure",
     rounds: Annotated[int, typer.Option(min=1, help="How often each way is run.")] = 25,
     out: Out = None,
     json: Json = False,

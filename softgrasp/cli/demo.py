@@ -14,7 +14,7 @@ DEMOS = {"main": "demo"}
 
 
 def demo(
-    name: Annotated[str, typer.Argument(metavar="[main]", help="Which demonstration.")] = "main",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which one: main.")] = "main",
     out: Out = None,
     renderer: Renderer = RendererChoice.AUTO,
     no_video: NoVideo = False,

@@ -13,7 +13,7 @@ from softgrasp.render.camera import Camera, frame_points
 from softgrasp.render.lighting import key_direction
 from softgrasp.render.rays import Caster
 
-AZIMUTHS_DEG = tuple(quarter + turn for quarter in (0, 90, 180, 270) for turn in (30, 45, 60))
+AZIMUTHS_DEG = tuple(quarter + turn for quarter in (0, 90, 180, 270) for turn in (20, 35, 55, 70))
 """Three-quarter views: from straight ahead one finger of a pair hides the other."""
 ELEVATIONS_DEG = (-14.0, -22.0)
 """Slightly from above."""
@@ -36,8 +36,8 @@ def best_camera(
 ) -> Camera:
     """The camera from which as much as possible of all bodies is seen in one state.
 
-    A body counts with the square root of the part of the picture that it takes, so that a
-    little more of a hidden finger is worth more than much more of a big palm; the object counts
+    A body counts with the square root of its area that is seen, so that a little more of a
+    hidden finger is worth more than much more of a big palm; the object counts
     ``OBJECT_WEIGHT`` fold, and what lies in the shade counts less.
 
     Args:
@@ -72,4 +72,6 @@ def _score(
     light = np.where(caster.blocked(lamp, points, SHADOW_SLACK), SHADE, 1.0)
     bodies = model.geom_bodyid[hits.geom[met]]
     shown = np.bincount(bodies, weights=light, minlength=model.nbody)
-    return float(weights @ np.sqrt(shown / (width * height)))
+    # From afar everything is small: half of that counts, or narrow pictures would always be taken
+    # along the widest side of the hand, where one finger hides the next.
+    return float(weights @ np.sqrt(shown)) * camera.distance**0.5

@@ -17,7 +17,7 @@ from softgrasp.simulation.result import GraspResult
 
 Image = npt.NDArray[np.uint8]
 
-SIZE = (584, 640)
+SIZE = (584, 600)
 """Pixels of one picture."""
 GAP, ABOVE = 12, 84
 """Pixels between pictures, and above them."""
