@@ -18,6 +18,10 @@ from softgrasp.description.scene import Solver
 from softgrasp.mechanics.compliance import direct_solref, implicit_inertia
 from softgrasp.mechanics.transforms import Array
 
+HELD_IMPEDANCE = 1e-3
+"""Impedance of a pair whose two sides are held in place. The conversion takes the acceleration at
+rest for zero; a side that is put where it belongs step by step, instead of being balanced by a
+force, has one, and its share of the stiffness is d/(1 − d)."""
 RIGID = 1e-12
 """Inverse mass [1/kg] below which a pair cannot move and makes no contact."""
 
@@ -36,7 +40,7 @@ class Pair(NamedTuple):
 
 def object_pairs(model: mujoco.MjModel) -> list[Pair]:
     """Every geom of the hand against every geom of the object."""
-    geoms = _touchable(model)
+    geoms = list(_touchable(model))
     return [
         Pair(hand, thing)
         for body, hand in geoms
@@ -84,10 +88,22 @@ def add_pairs(
     pairs: list[Pair],
     contact: Contact,
     solver: Solver,
+    *,
+    held: bool,
 ) -> None:
-    """Add explicit contacts to a spec, converted with the masses of its compiled model."""
+    """Add explicit contacts to a spec, converted with the masses of its compiled model.
+
+    Args:
+        spec: The model to extend.
+        model: The same model, compiled.
+        pairs: What can touch.
+        contact: Stiffness, damping and friction.
+        solver: Contact dimension and impedance.
+        held: Whether both sides of these pairs are held in place (prescribed joints, fixed object).
+    """
     inverse = inverse_masses(model, pairs)
-    solref = direct_solref(contact.stiffness, contact.damping, inverse, solver.impedance)
+    impedance = HELD_IMPEDANCE if held else solver.impedance
+    solref = direct_solref(contact.stiffness, contact.damping, inverse, impedance)
     along = solref * [1.0, solver.friction_damping]
     for pair, normal, tangential, mobility in zip(
         pairs, solref.tolist(), along.tolist(), inverse, strict=True
@@ -102,7 +118,7 @@ def add_pairs(
             friction=friction_vector(contact),
             solref=normal,
             solreffriction=tangential,
-            solimp=[solver.impedance, solver.impedance, 0.001, 0.5, 2.0],
+            solimp=[impedance, impedance, 0.001, 0.5, 2.0],
         )
 
 
@@ -112,12 +128,8 @@ def friction_vector(contact: Contact) -> list[float]:
     return [sliding, sliding, contact.torsional_friction, rolling, rolling]
 
 
-def _touchable(model: mujoco.MjModel) -> list[tuple[str, str]]:
+def _touchable(model: mujoco.MjModel) -> Iterator[tuple[str, str]]:
     """(body, geom) of the hand's and the object's geoms, pictures left out."""
-    return list(_touchable_geoms(model))
-
-
-def _touchable_geoms(model: mujoco.MjModel) -> Iterator[tuple[str, str]]:
     for index in range(model.ngeom):
         geom = model.geom(index)
         body = model.body(int(geom.bodyid[0])).name

@@ -80,7 +80,11 @@ def build(scene: GraspScene) -> BuiltScene:
     add_contact_sensors(spec, bodies, contact_slots(len(geoms)))
     bare = _compiled(spec, scene)
     _add_start(spec, bare, scene)
-    add_pairs(spec, bare, _possible_pairs(spec, scene), contact, scene.solver)
+    touching, own = _possible_pairs(spec, scene)
+    held = scene.actuation == "prescribed"
+    fixed = scene.object_mount == "fixed"
+    add_pairs(spec, bare, touching, contact, scene.solver, held=held and fixed)
+    add_pairs(spec, bare, own, contact, scene.solver, held=held)
     add_visuals(spec, _floor_height(scene, bare))
     return BuiltScene(spec, _compiled(spec, scene), bodies, contact)
 
@@ -132,23 +136,23 @@ def _add_start(spec: mujoco.MjSpec, bare: mujoco.MjModel, scene: GraspScene) -> 
     spec.add_key(name=names.START, qpos=position.tolist(), ctrl=list(scene.start))
 
 
-def _possible_pairs(spec: mujoco.MjSpec, scene: GraspScene) -> list[Pair]:
-    """All pairs of geoms that can touch; refuses an object that starts inside the hand."""
+def _possible_pairs(
+    spec: mujoco.MjSpec, scene: GraspScene
+) -> tuple[list[Pair], list[Pair]]:
+    """Pairs that can touch, with the object and in the hand; refuses a start inside the hand."""
     model = _compiled(spec, scene)
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
-    wanted = object_pairs(model)
-    for pair in wanted:
+    touching = object_pairs(model)
+    for pair in touching:
         depth = penetration(model, data, pair)
         if depth > START_TOLERANCE:
             raise BuildError(
                 f"object_position: expected an object that starts clear of the hand, found "
                 f"'{scene.object.name}' {depth * 1e3:.2f} mm inside {pair.first}"
             )
-    if scene.self_contact:
-        wanted += _clear_self_pairs(model, data, scene)
-    return wanted
+    return touching, _clear_self_pairs(model, data, scene) if scene.self_contact else []
 
 
 def _clear_self_pairs(

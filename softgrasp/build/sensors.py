@@ -15,9 +15,14 @@ COMPONENTS = 3
 """Normal force and the two friction components of a contact [N]."""
 
 
+POINTS_OF_A_PAIR = 8
+"""Most contact points of two convex geoms: two boxes, face on face."""
+MOST_SLOTS = 64
+
+
 def contact_slots(object_geoms: int) -> int:
-    """Contacts that one body of the hand can report: a convex pair has at most four."""
-    return 4 if object_geoms == 1 else 8
+    """Contacts that one body of the hand can report; a run warns where they were all taken."""
+    return min(POINTS_OF_A_PAIR * object_geoms, MOST_SLOTS)
 
 
 def add_contact_sensors(spec: mujoco.MjSpec, bodies: list[str], slots: int) -> None:

@@ -9,11 +9,12 @@ from pydantic._internal._model_construction import ModelMetaclass
 
 from softgrasp.errors import DescriptionError, did_you_mean
 
-Vec3 = tuple[float, float, float]
-Vec4 = tuple[float, float, float, float]
-Positive = Annotated[float, Field(gt=0)]
-NonNegative = Annotated[float, Field(ge=0)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
+Number = Annotated[float, Field(strict=True)]
+"""A number, and nothing that only looks like one: no text, no true or false."""
+Vec3 = tuple[Number, Number, Number]
+Vec4 = tuple[Number, Number, Number, Number]
+Positive = Annotated[float, Field(gt=0, strict=True)]
+NonNegative = Annotated[float, Field(ge=0, strict=True)]
 
 
 class _DescriptionType(ModelMetaclass):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
-from softgrasp.description.base import Description, NonNegative
+from softgrasp.description.base import Description, NonNegative, Number
 
 
 class Rates(tuple[float, ...]):
@@ -40,7 +40,7 @@ class Rates(tuple[float, ...]):
     def __get_pydantic_core_schema__(
         cls, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        numbers = handler.generate_schema(Annotated[tuple[float, ...], Field(min_length=1)])
+        numbers = handler.generate_schema(Annotated[tuple[Number, ...], Field(min_length=1)])
         return core_schema.chain_schema(
             [
                 core_schema.no_info_plain_validator_function(_as_sequence),
@@ -66,7 +66,7 @@ class PositionIncrementClosure(Description):
 
     rates: Rates | None = None
     """Closing rates [rad/s or m/s]; those of the hand's grasp where they are not given."""
-    samples: Annotated[int, Field(ge=1)] = 10
+    samples: Annotated[int, Field(ge=1, strict=True)] = 10
     """Consecutive control samples above the threshold that establish contact."""
     threshold: NonNegative = 0.1
     """Normal force above which a sample counts [N]."""

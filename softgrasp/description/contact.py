@@ -12,7 +12,8 @@ from softgrasp.description.base import Description, NonNegative, Positive
 class Contact(Description):
     """A Kelvin–Voigt contact F = K·δ + D·δ̇ with Coulomb friction (paper 004, eq 1 and Table 2).
 
-    ``stiffness`` means normal force over penetration at rest. Where static and dynamic friction
+    ``stiffness`` means normal force over penetration at rest of one contact point; a face that lies
+    flat has several. Where static and dynamic friction
     differ, a contact that slips faster than ``critical_velocity`` has the dynamic coefficient.
     """
 

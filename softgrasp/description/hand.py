@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, Self
+import re
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from softgrasp.description.base import Description, NonNegative, Positive, Vec3, Vec4
+from softgrasp.description.base import Description, NonNegative, Number, Positive, Vec3, Vec4
 from softgrasp.description.closure import Rates
 from softgrasp.description.pose import Pose
 from softgrasp.description.shapes import Shape
@@ -29,20 +30,20 @@ class Phalanx(Description):
 
     name: str = ""
     """Unique in its finger; ``P1``, ``P2``, … by row where it is not given."""
-    a: float = 0.0
+    a: Number = 0.0
     """[m]"""
-    alpha: float = 0.0
+    alpha: Number = 0.0
     """[rad]"""
-    d: float = 0.0
+    d: Number = 0.0
     """[m]"""
-    theta: float = 0.0
+    theta: Number = 0.0
     """Offset of the joint angle [rad]."""
     joint: Literal["revolute", "prismatic"] = "revolute"
     joint_name: str = ""
     """``J1``, ``J2``, … by row where it is not given."""
-    limits: tuple[float, float] = (0.0, math.pi / 2)
+    limits: tuple[Number, Number] = (0.0, math.pi / 2)
     """Lowest and highest joint variable [rad or m]."""
-    start: float = 0.0
+    start: Number = 0.0
     """Joint variable from which the hand closes [rad or m]."""
     radius: Positive = 0.008
     """Radius of the capsule along the link [m]."""
@@ -177,7 +178,7 @@ class GraspPreset(Description):
     """Closing rates of the joints [rad/s or m/s]."""
     object_euler: Vec3 = (0.0, 0.0, 0.0)
     """Orientation of the object, turns about x, y, z of intrinsic z-y-x [rad]."""
-    start: tuple[float, ...] | None = None
+    start: tuple[Number, ...] | None = None
     """Joint variables from which to close, one a joint, instead of the rows' ``start``."""
 
 
@@ -191,7 +192,7 @@ class Grasps(Description):
 class Hand(Description):
     """A hand of rigid phalanges; its frame is the palm's."""
 
-    name: str
+    name: Annotated[str, Field(min_length=1)]
     fingers: tuple[Finger, ...]
     grasps: Grasps
     palm: Palm = Palm()
@@ -209,8 +210,21 @@ class Hand(Description):
         return value
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _usable_names(self) -> Self:
         _refuse_twins((finger.name for finger in self.fingers), "finger name")
+        for kind in ("name", "joint_name"):
+            made = [f"{f.name}_{getattr(row, kind)}" for f in self.fingers for row in f.phalanges]
+            _refuse_twins(made, f"finger and {kind.replace('_', ' ')} together")
+            for name in made:
+                if re.search(r"[\s/|]", name) or name.split("_")[0] in ("object", "palm", ""):
+                    raise ValueError(
+                        "expected names of fingers and phalanges without spaces, '/' and '|', and "
+                        f"no finger called 'object' or 'palm', found '{name}'"
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
         for name, preset in self.grasps:
             try:
                 preset.rates.for_fingers(self.rows)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from softgrasp.description.base import Description, NonNegative, Positive, Vec4
 from softgrasp.description.shapes import Shape
@@ -28,7 +28,7 @@ class GraspObject(Description):
     Exactly one of ``mass`` and ``density`` is given.
     """
 
-    name: str
+    name: Annotated[str, Field(min_length=1)]
     shape: Shape
     mass: Positive | None = None
     """[kg]"""

@@ -14,6 +14,8 @@ from softgrasp.description.objects import GraspObject, Mount
 from softgrasp.description.pose import Pose
 from softgrasp.description.success import SuccessCriterion
 
+LONGEST_CLOSURE = 600.0
+"""A closure without a given duration may take this long [s]."""
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.81)
 """What ``gravity=True`` means [m/s²]."""
 
@@ -25,14 +27,14 @@ class Solver(Description):
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
     impratio: Positive = 3e5
     """Stiffness of friction over that of the normal direction [–]; creep falls as 1/impratio."""
-    friction_damping: Annotated[float, Field(gt=0, le=1)] = 0.1
+    friction_damping: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.1
     """Damping along the surface over that of the normal direction [–]. MuJoCo lifts what slides
     in proportion to it; much less of it lets heavy objects creep (decision 0006)."""
     contact_dimension: Literal[1, 3, 4, 6] = 4
     """1 frictionless, 3 sliding, 4 with torsion, 6 with rolling friction."""
-    impedance: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    impedance: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.5
     """Constant constraint impedance d [–]."""
-    iterations: Annotated[int, Field(ge=1)] = 100
+    iterations: Annotated[int, Field(ge=1, strict=True)] = 100
 
 
 class GraspScene(Description):
@@ -95,6 +97,53 @@ class GraspScene(Description):
                 f"found {len(self.closure.active)}"
             )
         return self
+
+    @model_validator(mode="after")
+    def _can_be_judged(self) -> Self:
+        if self.success is None:
+            return self
+        if self.object_mount == "fixed":
+            raise ValueError(
+                "success: expected an object that can move for a hold test, found a fixed one"
+            )
+        if self.object_mount == "planar" and not any(self.success.gravity[::2]):
+            raise ValueError(
+                "success.gravity: expected a part in the x–z plane, in which a planar object "
+                f"moves, found {self.success.gravity}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_run(self) -> Self:
+        if self.duration is not None and self.duration < self.control_period:
+            raise ValueError(
+                f"duration: expected at least one control period of {self.control_period:g} s, "
+                f"found {self.duration:g} s"
+            )
+        slowest = self.longest_closure
+        if self.duration is None and slowest > LONGEST_CLOSURE:
+            raise ValueError(
+                f"duration: expected one, as the slowest joint needs {slowest:g} s to its limit "
+                f"(more than {LONGEST_CLOSURE:g} s), found none"
+            )
+        tangential = self.solver.cone == "elliptic" and self.solver.contact_dimension >= 3
+        if self.asked_contact.switches_friction and not tangential:
+            raise ValueError(
+                "solver: expected an elliptic cone and a contact_dimension of at least 3 where "
+                f"static and dynamic friction differ, found a {self.solver.cone} cone and "
+                f"{self.solver.contact_dimension}"
+            )
+        return self
+
+    @property
+    def longest_closure(self) -> float:
+        """Time that the slowest joint needs from its start to its limit [s]."""
+        travel = [
+            ((row.limits[1] if rate > 0 else row.limits[0]) - start) / rate
+            for row, start, rate in zip(self.hand.joints, self.start, self.rates, strict=True)
+            if rate != 0.0
+        ]
+        return max(travel, default=0.0)
 
     @property
     def preset(self) -> GraspPreset:

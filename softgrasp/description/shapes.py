@@ -74,7 +74,7 @@ class Mesh(Description):
     collision: Literal["auto", "hull", "decompose", "parts"] = "auto"
     parts: str | None = None
     """OBJ or GLB file whose groups are convex parts in the frame and unit of ``file``."""
-    decomposition_threshold: Annotated[float, Field(ge=0.01, le=1)] = 0.03
+    decomposition_threshold: Annotated[float, Field(ge=0.01, le=1, strict=True)] = 0.03
     """Concavity below which CoACD stops cutting [–]."""
     sha256: str | None = None
     """Hash of the file when it was read; a later run refuses a file that has changed."""

@@ -142,13 +142,21 @@ def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
     grasps = tree.get("grasps")
     for preset in grasps.values() if isinstance(grasps, dict) else ():
         for key in ("rates", "start") if isinstance(preset, dict) else ():
-            value = preset.get(key)
-            if isinstance(value, list):
-                # as many units as numbers: of the hand, or of its first finger
-                pairs = zip(value, units + [angle] * len(value), strict=False)
-                preset[key] = [scaled(number, unit) for number, unit in pairs]
-            elif value is not None:
-                preset[key] = scaled(value, units[0] if units else angle)
+            if key in preset:
+                preset[key] = rates_to_si(preset[key], units or [angle])
+
+
+def rates_to_si(value: Tree, units: list[float]) -> Tree:
+    """One number, or one a joint of a finger or of the hand, in SI.
+
+    Args:
+        value: What the file says.
+        units: SI units in a unit of each joint's variable, finger by finger.
+    """
+    if not isinstance(value, list):
+        return scaled(value, units[0])
+    pairs = zip(value, units + units[-1:] * len(value), strict=False)
+    return [scaled(number, unit) for number, unit in pairs]
 
 
 def _finger_poses(finger: dict[str, Tree], place: Place, length: float, angle: float) -> None:

@@ -11,7 +11,7 @@ from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.atomic import write_text
-from softgrasp.formats.hand_file import hand_from
+from softgrasp.formats.hand_file import hand_from, rates_to_si
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.object_file import object_from
 from softgrasp.formats.yaml_file import Tree, YamlFile, dump, take_units, to_si
@@ -60,7 +60,11 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     hand = _inner("hand", data.get("hand"), lambda given: _hand(given, folder))
     thing = _inner("object", data.get("object"), lambda given: _object(given, folder))
     rest = {key: value for key, value in data.items() if key not in ("hand", "object")}
-    return GraspScene(hand=hand, object=thing, **to_si(rest, length, angle))
+    rest = to_si(rest, length, angle)
+    if isinstance(closure := rest.get("closure"), dict) and "rates" in closure:
+        units = [length if row.joint == "prismatic" else angle for row in hand.joints]
+        closure["rates"] = rates_to_si(closure["rates"], units)
+    return GraspScene(hand=hand, object=thing, **rest)
 
 
 def _inner(key: str, given: Tree, make: Any) -> Any:

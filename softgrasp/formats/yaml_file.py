@@ -24,10 +24,11 @@ Tree = Any
 LENGTHS = frozenset(
     [
         *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
-        *("position", "center", "tip", "object_position"),
+        *("position", "center", "tip", "object_position", "max_drop"),
+        *("torsional_friction", "rolling_friction", "critical_velocity"),
     ]
 )
-ANGLES = frozenset(["alpha", "theta", "euler", "object_euler"])
+ANGLES = frozenset(["alpha", "theta", "euler", "object_euler", "max_rotation"])
 """Fields with a length or an angle; a joint's own numbers depend on its kind (formats.hand)."""
 
 
@@ -106,7 +107,7 @@ def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
                 field=f"units.{kind}",
                 location=("units", kind),
             )
-        if unit not in kinds[kind]:
+        if not isinstance(unit, str) or unit not in kinds[kind]:
             raise DescriptionError(
                 f"no unit of {kind} '{unit}'; {did_you_mean(str(unit), kinds[kind])}",
                 field=f"units.{kind}",

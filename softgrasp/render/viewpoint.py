@@ -74,4 +74,4 @@ def _score(
     shown = np.bincount(bodies, weights=light, minlength=model.nbody)
     # From afar everything is small: half of that counts, or narrow pictures would always be taken
     # along the widest side of the hand, where one finger hides the next.
-    return float(weights @ np.sqrt(shown)) * camera.distance**0.5
+    return float(weights @ np.sqrt(shown) * np.sqrt(camera.distance))

@@ -25,6 +25,8 @@ from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
 from softgrasp.simulation.stepper import PlainStepper, Stepper
 
+FIRST_ROWS = 4096
+"""Rows of the recording to begin with; it grows."""
 LARGEST_SPEED = 300.0
 """Speed [rad/s or m/s] no part of a grasp reaches: the state has diverged before it is NaN."""
 EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost"))
@@ -50,7 +52,7 @@ class ClosureRun:
 
         Args:
             scene: The scene.
-            built: The same scene, built; its model is changed only by the friction law.
+            built: The same scene, built; the friction law and the hold test change its model.
             progress: Called with the simulated time now and then.
             stepper: How to run the closed loop; the faster one where it is not given. A scene
                 whose friction switches runs in the plain one.
@@ -64,6 +66,8 @@ class ClosureRun:
         self.events: list[ContactEvent] = []
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = False
+        self.finished = False
+        """Whether the run came to its own end: neither diverged nor interrupted."""
         self.hold_from: int | None = None
         """Row at which the hold test began."""
         self._progress = progress
@@ -88,6 +92,7 @@ class ClosureRun:
             self.close()
             if self.scene.success is not None and not self.diverged:
                 self._hold(self.scene.success)
+            self.finished = not self.diverged
 
     def close(self) -> None:
         """Close the hand; ``run`` does this and the hold test, and keeps the engine's warnings."""
@@ -98,7 +103,7 @@ class ClosureRun:
         self._advance(total, idle_limit=total + 1 if given else max(settle, 1))
 
     def _new_stepper(self, kind: type[Stepper] | None) -> Stepper:
-        rows = math.ceil(1.0 / self.scene.control_period)
+        rows = min(self._planned_samples(), FIRST_ROWS)
         recording = Recording.empty(
             self.model, len(self.built.bodies), self.layout.force_sum.shape[1], rows
         )
@@ -112,7 +117,7 @@ class ClosureRun:
 
     def _planned_samples(self) -> int:
         """Most control samples that the closure takes."""
-        duration = self.scene.duration or longest_closure(self.scene) + GRACE
+        duration = self.scene.duration or self.scene.longest_closure + GRACE
         return round(duration / self.scene.control_period) + 1
 
     def _hold(self, criterion: SuccessCriterion) -> None:
@@ -190,13 +195,3 @@ def _event_numbers(state: BodyContactState | None) -> dict[str, Any]:
 
 def _has_pair(model: mujoco.MjModel, name: str) -> bool:
     return bool(mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_PAIR, name) >= 0)
-
-
-def longest_closure(scene: GraspScene) -> float:
-    """Time that the slowest joint of a scene needs from its start to its limit [s]."""
-    travel = [
-        ((row.limits[1] if rate > 0 else row.limits[0]) - start) / rate
-        for row, start, rate in zip(scene.hand.joints, scene.start, scene.rates, strict=True)
-        if rate != 0.0
-    ]
-    return max(travel, default=0.0)

@@ -11,6 +11,7 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.build.scene import build, object_pose
+from softgrasp.build.sensors import MOST_SLOTS
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspError
 from softgrasp.mechanics.transforms import (
@@ -36,6 +37,8 @@ from softgrasp.simulation.result import (
 )
 
 NAME = "mujoco"
+STIFFNESS_TOLERANCE = 0.05
+"""A measured stiffness that is farther from the asked one is told [–]."""
 CREEP_SHARE = 0.25
 """Creep is the mean speed over this last share of the time under full load."""
 
@@ -89,6 +92,9 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
     force = recording.force[rows].reshape(recording.rows, len(run.built.bodies), -1, 3)
     position, quaternion = _object_track(run, recording.qpos[rows])
     points = [] if run.diverged else contact_points(model, run.data)
+    measured = measured_stiffness(points)
+    notes += tuple(stiffness_warnings(measured, run.built.contact.stiffness))
+    notes += _slot_warnings(run, force)
     hold = _hold_test(run, position, quaternion)
     motion = _motion(scene, position, quaternion)
     return GraspResult(
@@ -104,7 +110,7 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
         contact_model=ContactModel(
             asked=scene.asked_contact,
             used=run.built.contact,
-            measured_stiffness_N_m=measured_stiffness(points),
+            measured_stiffness_N_m=measured,
             integrator=scene.solver.integrator,
             timestep_s=float(model.opt.timestep),
         ),
@@ -123,6 +129,31 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
         friction_force=np.hypot(force[..., 1], force[..., 2]).sum(-1),
         in_contact=recording.in_contact[rows].astype(bool),
     )
+
+
+def _slot_warnings(run: ClosureRun, force: Array) -> tuple[str, ...]:
+    """Whether a body may have had more contacts than its sensor reports."""
+    full = np.asarray((force[..., 0] > 0).all(axis=2).any(axis=0))
+    bodies = [body for body, taken in zip(run.built.bodies, full.tolist(), strict=True) if taken]
+    if not bodies or force.shape[2] < MOST_SLOTS:
+        return ()
+    return (
+        f"contact forces of {', '.join(bodies)}: at some time all {force.shape[2]} contacts that "
+        "are recorded a body were taken; the recorded sums may be too small",
+    )
+
+
+def stiffness_warnings(measured: dict[str, float], asked: float) -> list[str]:
+    """What to say of pairs whose stiffness at the end is not the one that was set."""
+    off = {pair: k for pair, k in measured.items() if abs(k / asked - 1) > STIFFNESS_TOLERANCE}
+    if not off:
+        return []
+    worst = max(off, key=lambda pair: abs(off[pair] / asked - 1))
+    return [
+        f"contact stiffness at the end: {len(off)} of {len(measured)} pairs are more than "
+        f"{STIFFNESS_TOLERANCE:.0%} from the asked {asked:g} N/m, most {worst} with "
+        f"{off[worst]:.3g} N/m (not at rest, a servo at its force limit, or a very light object)"
+    ]
 
 
 def measured_stiffness(points: list[ContactPoint]) -> dict[str, float]:
@@ -201,7 +232,7 @@ def _status(run: ClosureRun, motion: ObjectMotion) -> GraspStatus:
     return judge(
         touched=any(event.kind == "touching" for event in run.events),
         in_contact=any(run.state.in_contact),
-        moving=run.state.idle < run.scene.closure.samples,
+        moving=run.state.idle == 0,
         displacement=float(np.linalg.norm(motion.displacement_m)),
         object_radius=float(run.model.geom_rbound[geoms].max()),
     )
@@ -213,7 +244,7 @@ def _is_object(model: mujoco.MjModel, geom: int) -> bool:
 
 def _hold_test(run: ClosureRun, position: Array, quaternion: Array) -> HoldTest | None:
     criterion = run.scene.success
-    if criterion is None or run.hold_from is None or run.diverged:
+    if criterion is None or run.hold_from is None or not run.finished:
         return None
     begin = run.hold_from
     way = np.linalg.norm(position[begin:] - position[begin], axis=1)
@@ -232,7 +263,7 @@ def _hold_test(run: ClosureRun, position: Array, quaternion: Array) -> HoldTest 
 
 
 def _held(scene: GraspScene, hold: HoldTest | None, run: ClosureRun) -> bool | None:
-    if scene.success is None:
+    if scene.success is None or not (run.finished or run.diverged):
         return None
     if hold is None:
         return False
