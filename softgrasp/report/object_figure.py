@@ -82,13 +82,11 @@ def _draw_run(
     for axis, (name, color) in enumerate(zip(names, style.AXES_COLORS, strict=True)):
         label = f"{name}: {style.signed(values[-1, axis], 3)}{unit}"
         axes.plot(*thinned(result.time, values[:, axis]), color=color, label=label)
+    axes.margins(y=0.14)  # room for the words at the top
     axes.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.2),
-        ncols=3,
-        borderaxespad=0.0,
-        columnspacing=1.4,
-    )
+        loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, borderaxespad=0.0,
+        columnspacing=1.2, handlelength=1.4, fontsize=8,
+    )  # fmt: skip
     axes.set_xlabel("time [s]", labelpad=1)
     style.time_limits(axes, result.time)
     style.least_span(axes, LEAST_SPAN)

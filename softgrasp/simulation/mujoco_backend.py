@@ -93,7 +93,8 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
     position, quaternion = _object_track(run, recording.qpos[rows])
     points = [] if run.diverged else contact_points(model, run.data)
     measured = measured_stiffness(points)
-    notes += tuple(stiffness_warnings(measured, run.built.contact.stiffness))
+    if run.finished:
+        notes += tuple(stiffness_warnings(measured, run.built.contact.stiffness))
     notes += _slot_warnings(run, force)
     hold = _hold_test(run, position, quaternion)
     motion = _motion(scene, position, quaternion)

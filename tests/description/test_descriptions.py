@@ -110,6 +110,34 @@ REFUSALS = [
         lambda: finger(phalanges=(ROW | {"start": 9.0},)),
         "phalanges[0]: expected start inside the limits (0, 1.5708), found 9",
     ),
+    (lambda: pinch(duration=1e-4),
+     "duration: expected at least one control period of 0.001 s, found 0.0001 s"),
+    (
+        lambda: pinch(object_mount="fixed", success=sg.SuccessCriterion()),
+        "success: expected an object that can move for a hold test, found a fixed one",
+    ),
+    (
+        lambda: pinch(closure=sg.PositionIncrementClosure(rates=1e-6)),
+        "duration: expected one, as the slowest joint needs 1.8326e+06 s to its limit (more than "
+        "600 s), found none",
+    ),
+    (lambda: sg.Sphere(radius="1"), "radius: expected number, found '1'"),
+    (lambda: sg.Contact(stiffness=True), "stiffness: expected number, found True"),
+    (lambda: hand(fingers=(finger(name="a b"),)),
+     "expected names of fingers and phalanges without spaces, '/' and '|', and no finger called "
+     "'object' or 'palm', found 'a b_P1'"),
+    (lambda: hand(fingers=(finger(name="palm"),)),
+     "expected names of fingers and phalanges without spaces, '/' and '|', and no finger called "
+     "'object' or 'palm', found 'palm_P1'"),
+    (
+        lambda: hand(
+            fingers=(
+                finger(phalanges=(ROW | {"name": "P1_x"},)),
+                finger(name="F1_P1", phalanges=(ROW | {"name": "x"},)),
+            )
+        ),
+        "expected unique names, found finger and name together 'F1_P1_x' twice",
+    ),
     (lambda: hand(fingers=(finger(), finger())),
      "expected unique names, found finger name 'F1' twice"),
 ]  # fmt: skip

@@ -357,10 +357,7 @@ MISTAKES = {
     ),
     "a word for a number": (
         changed("{a: 40}", "{a: long}"),
-        (
-            ":17: fingers[1].phalanges[0].a: expected number, unable to parse string as a "
-            "number, found 'long'"
-        ),
+        ":17: fingers[1].phalanges[0].a: expected number, found 'long'",
     ),
     "tip with standard": (
         changed("  - name: right\n", "  - name: right\n    tip: [30, 0, 0]\n"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,20 @@ def test_a_shipped_hand_is_written_by_name_and_a_changed_one_in_full(tmp_path: P
     path = sg.save_scene(changed, tmp_path / "s.yaml")
     assert "fingers:" in path.read_text()
     assert sg.load_scene(path) == changed
+
+
+def test_the_units_of_a_scene_hold_for_all_its_fields(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "units: {length: mm, angle: deg}\nhand: four_finger\nobject: sphere\n"
+        "closure: {rates: [60, 6, 3]}\nobject_position: [0, 0, -85]\n"
+        "success: {max_drop: 0.5, max_rotation: 5}\ncontact: {torsional_friction: 3}\n"
+    )
+    scene = sg.load_scene(path)
+    assert scene.closure.rates == pytest.approx([math.radians(rate) for rate in (60, 6, 3)])
+    assert scene.object_position == (0, 0, -0.085)
+    assert scene.success == sg.SuccessCriterion(max_drop=5e-4, max_rotation=math.radians(5))
+    assert scene.contact == sg.Contact(torsional_friction=0.003)
 
 
 def test_a_shipped_object_with_another_density(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_lengths_are_converted(tmp_path: Path) -> None:
         ),
         ("shape: [1, 2\n", None),
         ("", "thing.yaml: expected a mapping of fields, found nothing"),
-        ("- 1\n- 2\n", "thing.yaml: expected a mapping of fields, found a CommentedSeq"),
+        ("- 1\n- 2\n", "thing.yaml: expected a mapping of fields, found a list"),
     ],
 )
 def test_mistakes_are_told_with_file_line_and_field(

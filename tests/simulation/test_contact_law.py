@@ -47,10 +47,20 @@ def test_stiffness_in_a_servo_grasp_is_as_asked(density: float) -> None:
         assert stiffness == pytest.approx(1e5, rel=0.03), pair
 
 
-def test_stiffness_in_a_prescribed_grasp_is_exact() -> None:
-    result = sg.simulate(pinch(actuation="prescribed"))
+@pytest.mark.parametrize("mount", ["free", "fixed"])
+def test_stiffness_in_a_prescribed_grasp_is_exact(mount: str) -> None:
+    result = sg.simulate(pinch(actuation="prescribed", object_mount=mount))
+    assert len(result.contact_model.measured_stiffness_N_m) == 4
     for stiffness in result.contact_model.measured_stiffness_N_m.values():
-        assert stiffness == pytest.approx(1e5, rel=1e-3)
+        assert stiffness == pytest.approx(1e5, rel=5e-3)
+
+
+def test_a_stiffness_that_is_off_is_told() -> None:
+    light = sg.simulate(pinch(object=ball().weighing(mass=1e-5)))
+    assert len(light.warnings) == 1
+    assert light.warnings[0].startswith(
+        "contact stiffness at the end: 4 of 4 pairs are more than 5% from the asked 100000 N/m"
+    )
 
 
 def box(density: float = 700.0) -> sg.GraspObject:
@@ -115,7 +125,7 @@ def slip_gravity(scene: sg.GraspScene, strongest: float) -> float:
 def test_an_object_at_95_percent_of_its_slip_limit_creeps_less_than_a_micrometre_a_second() -> None:
     scene = pinch(object=ball(density=7860))
     limit = slip_gravity(scene, 30.0)
-    assert 12.0 < limit < 25.0
+    assert 12.0 < limit < 29.0
     held, lost = (
         sg.simulate(scene.replace(success=sg.SuccessCriterion(gravity=(0, 0, -share * limit))))
         for share in (0.95, 1.05)
@@ -148,6 +158,27 @@ def test_a_softer_contact_is_what_the_timestep_honours_and_is_told() -> None:
     assert result.contact_model.used.stiffness == 5e5
     for stiffness in result.contact_model.measured_stiffness_N_m.values():
         assert stiffness == pytest.approx(5e5, rel=0.03)
+
+
+@pytest.mark.parametrize("changes", [{"cone": "pyramidal"}, {"contact_dimension": 1}])
+def test_two_coefficients_need_a_contact_that_knows_its_slip(changes: dict[str, object]) -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        pinch(contact=STICK_SLIP, solver=sg.Solver(**changes))
+    assert str(refused.value).startswith(
+        "solver: expected an elliptic cone and a contact_dimension of at least 3 where static and "
+        "dynamic friction differ, found a "
+    )
+
+
+def test_all_points_of_a_face_count() -> None:
+    """Eight points: a box turned by 45 degrees on a table as small as itself."""
+    scene = plate(box(density=4800), 0.015, duration=0.3, object_euler=(0, 0, math.pi / 4))
+    small = sg.Palm(kind="shape", shape=sg.Cuboid(size=(0.06, 0.06, 0.02)), pose=sg.Pose(
+        position=(0, 0, -0.01)))  # fmt: skip
+    result = sg.simulate(scene.replace(hand=scene.hand.replace(palm=small)))
+    weight = 4800 * 0.06 * 0.06 * 0.03 * G
+    assert result.normal_force[-1].sum() == pytest.approx(weight, rel=0.01)
+    assert sum(c.normal_force_N for c in result.contacts) == pytest.approx(weight, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.build.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.interrupt import Interrupted
 from tests.scenes import pinch, plate
 
@@ -189,8 +190,10 @@ def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
     run = ClosureRun(pinch(), build(pinch()))
     run._advance(300)
     run.data.qvel[0] = np.nan
-    run.run()
+    with caught_warnings() as told:
+        run._advance(2)
     assert run.diverged
+    assert any("Nan" in text or "NaN" in text for text in told)
     assert np.isfinite(run.recording.qpos[: run.recording.rows]).all()
     assert list(tmp_path.iterdir()) == []  # no MUJOCO_LOG.TXT either
 
@@ -206,6 +209,27 @@ def test_an_interrupt_keeps_what_was_finished() -> None:
     assert part.status is sg.GraspStatus.TIMED_OUT
     assert 0.1 < part.simulated_time < 0.5
     assert part.warnings == (f"interrupted by the user at {part.simulated_time:.3f} s",)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_an_interrupted_hold_test_gives_no_verdict(late: bool) -> None:
+    until = 0.9 if late else 0.02
+
+    def stop(now: float) -> None:
+        if now > until:
+            raise KeyboardInterrupt
+
+    scene = pinch(success=sg.SuccessCriterion(), duration=None if late else 0.01)
+    with pytest.raises(Interrupted) as stopped:
+        sg.simulate(scene, progress=stop)
+    part = stopped.value.result
+    assert part.held is None
+    assert part.hold is None
+
+
+def test_a_quick_settling_is_not_a_time_out() -> None:
+    hasty = pinch(closure=sg.PositionIncrementClosure(samples=30, settle_time=0.005))
+    assert sg.simulate(hasty).status is sg.GraspStatus.CLOSED
 
 
 def test_the_palm_senses_contact_and_stops_no_joint() -> None:
