@@ -154,6 +154,4 @@ def _add_pairs(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
     for pair in built.spec.pairs:
         numbers: dict[str, Any] = {field: np.array(getattr(pair, field)) for field in PAIR_FIELDS}
         numbers["condim"] = int(pair.condim)
-        root.contact.add(
-            "pair", geom1=geom(pair.geomname1), geom2=geom(pair.geomname2), **numbers
-        )
+        root.contact.add("pair", geom1=geom(pair.geomname1), geom2=geom(pair.geomname2), **numbers)

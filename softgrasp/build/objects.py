@@ -20,9 +20,7 @@ def object_mass(described: GraspObject) -> float:
     return mass_properties(described.shape).volume * (described.density or 0.0)
 
 
-def add_object(
-    spec: mujoco.MjSpec, described: GraspObject, pose: Pose, mount: Mount
-) -> list[str]:
+def add_object(spec: mujoco.MjSpec, described: GraspObject, pose: Pose, mount: Mount) -> list[str]:
     """Add an object and return the names of its geoms that can touch.
 
     Args:

@@ -136,9 +136,7 @@ def _add_start(spec: mujoco.MjSpec, bare: mujoco.MjModel, scene: GraspScene) -> 
     spec.add_key(name=names.START, qpos=position.tolist(), ctrl=list(scene.start))
 
 
-def _possible_pairs(
-    spec: mujoco.MjSpec, scene: GraspScene
-) -> tuple[list[Pair], list[Pair]]:
+def _possible_pairs(spec: mujoco.MjSpec, scene: GraspScene) -> tuple[list[Pair], list[Pair]]:
     """Pairs that can touch, with the object and in the hand; refuses a start inside the hand."""
     model = _compiled(spec, scene)
     data = mujoco.MjData(model)
@@ -155,9 +153,7 @@ def _possible_pairs(
     return touching, _clear_self_pairs(model, data, scene) if scene.self_contact else []
 
 
-def _clear_self_pairs(
-    model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene
-) -> list[Pair]:
+def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> list[Pair]:
     depths = {pair: penetration(model, data, pair) for pair in self_pairs(model)}
     overlapping = [pair for pair, depth in depths.items() if depth > START_TOLERANCE]
     if overlapping:

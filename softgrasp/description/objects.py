@@ -49,14 +49,10 @@ class GraspObject(Description):
             raise ValueError(f"expected exactly one of mass and density, found {found}")
         return self
 
-    def weighing(
-        self, *, mass: float | None = None, density: float | None = None
-    ) -> GraspObject:
+    def weighing(self, *, mass: float | None = None, density: float | None = None) -> GraspObject:
         """The same object with another mass [kg] or density [kg/m³].
 
         Raises:
             DescriptionError: Both or neither are given, or the number is not positive.
         """
         return self.replace(mass=mass, density=density)
-
-

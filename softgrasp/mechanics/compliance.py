@@ -29,9 +29,7 @@ def direct_solref(
     return -np.stack([stiffness * inverse_mass, damping * inverse_mass], -1) * (1.0 - impedance)
 
 
-def implicit_inertia(
-    timestep: float, stiffness: ArrayLike, damping: ArrayLike
-) -> Array:
+def implicit_inertia(timestep: float, stiffness: ArrayLike, damping: ArrayLike) -> Array:
     """Inertia that an implicit integrator adds to a joint: h·c + h²·k [kg·m² or kg].
 
     Args:

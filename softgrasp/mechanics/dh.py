@@ -25,9 +25,7 @@ class Link(NamedTuple):
     """End of the link in its own frame [m], (3,)."""
 
 
-def row_transform(
-    a: float, alpha: float, d: float, theta: float, convention: Convention
-) -> Array:
+def row_transform(a: float, alpha: float, d: float, theta: float, convention: Convention) -> Array:
     """Transform of one Denavit–Hartenberg row, (4, 4).
 
     ``standard``: Rz(theta)·Tz(d)·Tx(a)·Rx(alpha) (Siciliano et al. 2009, eq 2.52);

@@ -210,5 +210,3 @@ def digest(arrays: dict[str, NDArray[Any]]) -> str:
         sha.update(f"{name} {little.dtype.str} {little.shape}\n".encode())
         sha.update(little.tobytes())
     return sha.hexdigest()
-
-

@@ -92,7 +92,6 @@ def test_damaged_results_are_refused_with_the_reason(
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "deep" / "file.txt"
 
-
     def break_off() -> None:
         with atomic_path(target) as temporary:
             temporary.write_text("half")

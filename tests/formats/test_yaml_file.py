@@ -44,8 +44,7 @@ def test_lengths_are_converted(tmp_path: Path) -> None:
         ),
         (
             BALL.replace("radius", "raduis"),
-            "thing.yaml:2: shape.raduis: no such field; did you mean 'radius'? "
-            "known: radius, type",
+            "thing.yaml:2: shape.raduis: no such field; did you mean 'radius'? known: radius, type",
         ),
         (
             BALL.replace("density: 700", "density: -700"),

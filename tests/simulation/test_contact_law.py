@@ -26,9 +26,7 @@ def still(duration: float) -> dict[str, float]:
 
 @pytest.mark.parametrize("density", DENSITIES)
 @pytest.mark.parametrize("contact", CONTACTS, ids=lambda contact: f"{contact.stiffness:g}")
-def test_a_sphere_rests_its_weight_over_stiffness_deep(
-    contact: sg.Contact, density: float
-) -> None:
+def test_a_sphere_rests_its_weight_over_stiffness_deep(contact: sg.Contact, density: float) -> None:
     radius = 0.03
     scene = plate(ball(radius, density), radius, contact=contact, **still(1.0))
     result = sg.simulate(scene)

@@ -151,9 +151,7 @@ def test_a_quarter_turn_of_the_whole_scene_turns_the_result() -> None:
     half = np.sqrt(0.5)
     upright = sg.simulate(pinch(object_position=(0.0, 0.003, -0.085)))
     turned = sg.simulate(
-        pinch(
-            hand_pose=sg.Pose(quaternion=(half, 0, 0, half)), object_position=(-0.003, 0, -0.085)
-        )
+        pinch(hand_pose=sg.Pose(quaternion=(half, 0, 0, half)), object_position=(-0.003, 0, -0.085))
     )
     about_z = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
     expected = upright.object_position @ about_z.T
