@@ -80,7 +80,7 @@ def render_video(
     *,
     renderer: str = "auto",
     size: tuple[int, int] = SIZE,
-    fps: int = 30,
+    fps: int = 24,
     seconds: float | None = None,
     progress: Progress | None = None,
 ) -> VideoInfo:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import shlex
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,16 +68,25 @@ def write_report(
     """
     folder, tell = Path(folder), progress or _silent
     written = result.save(folder)
-    if page:
-        written += _write_figures(result, folder, renderer, tell)
     film = None
-    if video and renderer != NO_PICTURES:
-        film = render_video(
-            result,
-            folder / FILM,
-            renderer=renderer,
-            progress=lambda done: tell(FILM, done),
-        )
+    # the film is drawn by the engine, the figures by matplotlib: one core each
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        figures = beside.submit(_write_figures, result, folder, tell) if page else None
+        strip = folder / STRIP
+        if page and renderer != NO_PICTURES:
+            draw_strip(result, strip, renderer=renderer)
+            tell(STRIP, 1.0)
+        if video and renderer != NO_PICTURES:
+            film = render_video(
+                result,
+                folder / FILM,
+                renderer=renderer,
+                progress=lambda done: tell(FILM, done),
+            )
+    if figures is not None:
+        written += figures.result()
+        written += [strip] if renderer != NO_PICTURES else []
+    if film is not None:
         written.append(film.path)
     if page:
         written.append(write_text(folder / PAGE, page_html(result, written, film)))
@@ -130,14 +140,11 @@ def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
     }
 
 
-def _write_figures(result: GraspResult, folder: Path, renderer: str, tell: Progress) -> list[Path]:
+def _write_figures(result: GraspResult, folder: Path, tell: Progress) -> list[Path]:
     written = []
     for name, draw in ((CONTACTS, draw_contacts), (JOINTS, draw_joints), (OBJECT, draw_object)):
         written.append(draw(result, folder / name))
         tell(name, 1.0)
-    if renderer != NO_PICTURES:
-        written.append(draw_strip(result, folder / STRIP, renderer=renderer))
-        tell(STRIP, 1.0)
     return written
 
 
