@@ -84,7 +84,7 @@ def _inner(key: str, given: Tree, make: Any) -> Any:
 
 def _hand(given: Tree, folder: Path) -> Hand:
     if isinstance(given, dict):
-        return hand_from(given)
+        return hand_from(given, folder=folder)
     return load_hand(_beside(str(given), folder))
 
 
