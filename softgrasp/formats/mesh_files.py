@@ -83,6 +83,13 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
         }
     except OSError as error:
         raise DescriptionError(f"cannot be read: {error.strerror or error}", file=file) from error
+    except ModuleNotFoundError as error:
+        if error.name != "charset_normalizer":
+            raise
+        # trimesh looks for that library only where the text is not UTF-8
+        raise DescriptionError(
+            f"expected a mesh in {kind.upper()} format, found text that is not UTF-8", file=file
+        ) from error
     except _UNREADABLE as error:
         raise DescriptionError(
             f"expected a mesh in {kind.upper()} format, found something else ({_reason(error)})",
