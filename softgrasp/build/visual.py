@@ -13,9 +13,6 @@ PHALANX_RGBA: tuple[Rgba, Rgba] = ((0.62, 0.69, 0.77, 1.0), (0.42, 0.49, 0.58, 1
 IN_CONTACT_RGBA: Rgba = (0.20, 0.62, 0.60, 1.0)
 """A phalanx whose contact is established."""
 OBJECT_RGBA: Rgba = (0.86, 0.36, 0.24, 1.0)
-FURTHER_OBJECT_RGBA: Rgba = (0.90, 0.66, 0.28, 1.0)
-SURROUNDING_RGBA: Rgba = (0.74, 0.68, 0.60, 1.0)
-"""Tables and walls."""
 CONTACT_RGBA: Rgba = (0.98, 0.80, 0.12, 1.0)
 """Marks at contact points and of contact forces."""
 FLOOR_RGBA: tuple[Rgba, Rgba] = ((0.86, 0.88, 0.90, 1.0), (0.78, 0.81, 0.84, 1.0))
