@@ -20,7 +20,7 @@ Image = npt.NDArray[np.uint8]
 # Constant rate factor 18 passes for visually lossless (x264's default is 23). The colour matrix
 # is named because players guess BT.601 or BT.709 from the size of an untagged film.
 _ENCODING = (
-    *("-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "fast"),
+    *("-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "veryfast"),
     *("-vf", "scale=out_color_matrix=bt709:out_range=tv", "-colorspace", "bt709"),
     *("-color_primaries", "bt709", "-color_trc", "bt709", "-movflags", "+faststart"),
 )

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from softgrasp.build import names
-from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera
 from softgrasp.render.caption import stamp
 from softgrasp.render.film import write_film
-from softgrasp.render.marks import Ball, Mark, Rgba
 from softgrasp.render.pacing import Pacing, pace
 from softgrasp.render.poses import Playback
-from softgrasp.render.renderer import Renderer, open_renderer
+from softgrasp.render.reel import draw_frames
+from softgrasp.render.renderer import open_renderer
 from softgrasp.render.viewpoint import best_camera
 from softgrasp.simulation.result import GraspResult
 
@@ -28,8 +26,6 @@ Progress = Callable[[float], None]
 
 SIZE = (640, 480)
 """Width and height of a film in pixels."""
-UNSEEN = 2e-5
-"""A change of a joint or of the object [rad or m] that no picture shows."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +102,9 @@ def render_video(
     playback, pacing = Playback(result), pace(result, fps, seconds)
     with open_renderer(playback.model, *size, renderer) as drawer:
         camera = framing([playback], size)
-        frames = _frames(playback, drawer, camera, pacing, progress)
-        write_film(path, frames, fps)
+        windows = np.diff(pacing.times, prepend=pacing.times[:1])
+        frames = draw_frames(playback, drawer, camera, pacing.times, windows)
+        write_film(path, _stamped(frames, pacing, progress), fps)
         note = drawer.note
     return VideoInfo(Path(path), note, len(pacing.times), fps, pacing.slowdown, pacing.speed)
 
@@ -138,54 +135,14 @@ def render_instants(
     playback = Playback(result)
     with open_renderer(playback.model, *size, renderer) as drawer:
         camera = camera or framing([playback], size)
-        views = (_View.of(playback, camera, time) for time in times)
-        return [drawer.draw(playback.data, camera, view.marks, view.colors) for view in views]
+        at = np.array(times, dtype=float)
+        return list(draw_frames(playback, drawer, camera, at, np.zeros_like(at)))
 
 
-def _frames(
-    playback: Playback,
-    drawer: Renderer,
-    camera: Camera,
-    pacing: Pacing,
-    progress: Progress | None,
-) -> Iterator[Image]:
-    times = pacing.times
-    clean, drawn = np.empty((0, 0, 3), dtype=np.uint8), None
-    for index, time in enumerate(times.tolist()):
-        window = 0.0 if index == 0 else time - float(times[index - 1])
-        view = _View.of(playback, camera, time, window)
-        if drawn is None or not view.looks_like(drawn):
-            clean, drawn = drawer.draw(playback.data, camera, view.marks, view.colors), view
-        image = clean.copy()
+def _stamped(frames: Iterator[Image], pacing: Pacing, progress: Progress | None) -> Iterator[Image]:
+    for index, (time, frame) in enumerate(zip(pacing.times.tolist(), frames, strict=True)):
+        image = frame.copy()
         stamp(image, pacing.label(time))
         yield image
         if progress is not None:
-            progress((index + 1) / len(times))
-
-
-class _View(NamedTuple):
-    """All that a picture shows of a posed run."""
-
-    qpos: Array
-    marks: list[Mark]
-    colors: dict[int, Rgba]
-
-    @classmethod
-    def of(cls, playback: Playback, camera: Camera, time: float, window: float = 0.0) -> _View:
-        data = playback.pose(time)
-        marks = playback.marks(time, camera, window)
-        return cls(data.qpos.copy(), marks, playback.colors(time))
-
-    def looks_like(self, other: _View) -> bool:
-        """Whether no point of the two pictures differs by as much as a tenth of a pixel."""
-        if self.colors != other.colors or len(self.marks) != len(other.marks):
-            return False
-        here, there = (np.array([_end(mark) for mark in view.marks]) for view in (self, other))
-        return bool(
-            np.abs(self.qpos - other.qpos).max(initial=0.0) < UNSEEN
-            and np.abs(here - there).max(initial=0.0) < 5.0 * UNSEEN
-        )
-
-
-def _end(mark: Mark) -> tuple[float, float, float]:
-    return mark.center if isinstance(mark, Ball) else mark.vector_end
+            progress((index + 1) / len(pacing.times))

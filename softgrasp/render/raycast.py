@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
@@ -21,6 +23,9 @@ from softgrasp.render.stage import Stage
 
 Image = npt.NDArray[np.uint8]
 
+MOST_THREADS = 4
+"""MuJoCo casts rays without holding Python's lock, numpy shades with it: more bring nothing."""
+
 
 class RayRenderer:
     """Draws one model by casting rays; needs MuJoCo and numpy only.
@@ -39,6 +44,8 @@ class RayRenderer:
 
     def __init__(self, model: mujoco.MjModel, width: int, height: int, note: str) -> None:
         self.note = note
+        self.threads = min(os.cpu_count() or 1, MOST_THREADS)
+        self._sharing = threading.Lock()
         self._model, self._size = extents.drawing_copy(model), (width, height)
         self._sky = sky_of(model)
         self._planes = extents.plane_geoms(model)
@@ -72,7 +79,9 @@ class RayRenderer:
         for geom, rgba in (colors or {}).items():
             palette[geom] = rgba[:3]
         stage = Stage(self._model, data, camera, palette, self._meshes)
-        image = Frame(stage, self._ground_of(data, camera)).draw()
+        with self._sharing:
+            ground = self._ground_of(data, camera)
+        image = Frame(stage, ground).draw()
         draw_marks(image, camera, marks)
         return image
 

@@ -26,11 +26,13 @@ _RAY_CASTER = "drawn by the built-in ray caster"
 class Renderer(Protocol):
     """Draws one model; a context manager that frees what it holds.
 
-    The model's colours and shapes are those it had when the renderer was opened.
+    The model's colours and shapes are those it had when the renderer was opened. Up to
+    ``threads`` pictures may be drawn at once; where it is 1, in the thread that opened it.
     """
 
     name: str
     note: str
+    threads: int
 
     def draw(
         self,

@@ -7,6 +7,7 @@ from itertools import product
 
 import mujoco
 import numpy as np
+from scipy.spatial import ConvexHull, QhullError
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera, frame_points
@@ -48,14 +49,23 @@ def best_camera(
         target: Id of the object's body.
         aspect: Width over height of the picture.
     """
+    outline = _outline(cloud)
     weights = np.zeros(model.nbody)
     weights[list(hand)] = 1.0
     weights[target] = OBJECT_WEIGHT
     cameras = [
-        frame_points(cloud, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN)
+        frame_points(outline, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN)
         for e, a in product(ELEVATIONS_DEG, AZIMUTHS_DEG)
     ]
     return max(cameras, key=lambda camera: _score(model, data, camera, weights, aspect))
+
+
+def _outline(cloud: Array) -> Array:
+    """The corners of a cloud's convex hull, which need the same picture as the whole cloud."""
+    try:
+        return np.asarray(cloud[ConvexHull(cloud).vertices])
+    except QhullError:  # all in one plane
+        return cloud
 
 
 def _score(

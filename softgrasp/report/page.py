@@ -5,19 +5,20 @@ from __future__ import annotations
 import base64
 import shlex
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softgrasp._version import __version__
 from softgrasp.formats.atomic import write_text
+from softgrasp.render.film import Image
 from softgrasp.render.instants import key_instants
 from softgrasp.render.playback import VideoInfo, render_video
 from softgrasp.report import facts, tables, words
 from softgrasp.report.contact_figure import draw_contacts
 from softgrasp.report.joint_figure import draw_joints
 from softgrasp.report.object_figure import draw_object
-from softgrasp.report.strip_figure import draw_strip
+from softgrasp.report.strip_figure import draw_strip, strip_pictures
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import GraspResult
 
@@ -68,14 +69,15 @@ def write_report(
     """
     folder, tell = Path(folder), progress or _silent
     written = result.save(folder)
+    drawn: list[Future[list[Path]]] = []
     film = None
-    # the film is drawn by the engine, the figures by matplotlib: one core each
+    # the pictures are drawn by the engine, the figures by matplotlib: one core each
     with ThreadPoolExecutor(max_workers=1) as beside:
-        figures = beside.submit(_write_figures, result, folder, tell) if page else None
-        strip = folder / STRIP
+        if page:
+            drawn.append(beside.submit(_write_figures, result, folder, tell))
         if page and renderer != NO_PICTURES:
-            draw_strip(result, strip, renderer=renderer)
-            tell(STRIP, 1.0)
+            pictures = strip_pictures(result, renderer=renderer)
+            drawn.append(beside.submit(_write_strip, result, folder, pictures, tell))
         if video and renderer != NO_PICTURES:
             film = render_video(
                 result,
@@ -83,9 +85,7 @@ def write_report(
                 renderer=renderer,
                 progress=lambda done: tell(FILM, done),
             )
-    if figures is not None:
-        written += figures.result()
-        written += [strip] if renderer != NO_PICTURES else []
+    written += [path for paths in drawn for path in paths.result()]
     if film is not None:
         written.append(film.path)
     if page:
@@ -146,6 +146,14 @@ def _write_figures(result: GraspResult, folder: Path, tell: Progress) -> list[Pa
         written.append(draw(result, folder / name))
         tell(name, 1.0)
     return written
+
+
+def _write_strip(
+    result: GraspResult, folder: Path, pictures: Sequence[Image], tell: Progress
+) -> list[Path]:
+    written = draw_strip(result, folder / STRIP, pictures)
+    tell(STRIP, 1.0)
+    return [written]
 
 
 def _title(result: GraspResult) -> str:

@@ -25,21 +25,34 @@ CAPTION_WIDTH = 32
 """Letters in a line of a caption."""
 
 
-def draw_strip(result: GraspResult, path: str | Path, *, renderer: str = "auto") -> Path:
-    """Draw five named instants side by side, as paper 004's Fig 10A.
+def strip_pictures(result: GraspResult, *, renderer: str = "auto") -> list[Image]:
+    """The pictures of a run's five key instants, without words.
 
     Args:
         result: The run.
-        path: The ``.png`` to write.
         renderer: ``auto``, ``gl`` or ``raycast``.
 
     Raises:
         BackendUnavailable: The renderer that was asked for is not there.
+    """
+    times = [time for time, _ in key_instants(result)]
+    return render_instants(result, times, renderer=renderer, size=SIZE)
+
+
+def draw_strip(result: GraspResult, path: str | Path, pictures: Sequence[Image]) -> Path:
+    """Draw the five key instants side by side, as paper 004's Fig 10A.
+
+    Args:
+        result: The run.
+        path: The ``.png`` to write.
+        pictures: Its ``strip_pictures``.
+
+    Raises:
         ResultError: The place cannot be written.
     """
     instants = key_instants(result)
-    images = render_instants(result, [time for time, _ in instants], renderer=renderer, size=SIZE)
-    return _row(images, [f"{time:.3f} s" for time, _ in instants], [c for _, c in instants], path)
+    titles = [f"{time:.3f} s" for time, _ in instants]
+    return _row(pictures, titles, [caption for _, caption in instants], path)
 
 
 def final_poses(

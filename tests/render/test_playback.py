@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.build.visual import IN_CONTACT_RGBA
-from softgrasp.render import playback as film
 from softgrasp.render.instants import key_instants
 from softgrasp.render.marks import Arrow, Ball
 from softgrasp.render.pacing import CLOSING_SECONDS, STILL_END, pace
 from softgrasp.render.playback import framing, render_instants, render_video
 from softgrasp.render.poses import Playback
+from softgrasp.render.reel import draw_frames
+from softgrasp.render.renderer import open_renderer
 from tests.scenes import pinch
 
 SMALL = (96, 72)
@@ -170,17 +171,30 @@ def test_a_film_of_a_given_length(held: sg.GraspResult, tmp_path: Path):
 
 def test_pictures_that_look_the_same_are_drawn_once(held: sg.GraspResult):
     class Drawer:
-        drawn = 0
+        drawn, threads = 0, 1
 
         def draw(self, *_: object) -> np.ndarray:
             self.drawn += 1
             return np.zeros((72, 96, 3), dtype=np.uint8)
 
-    playback, pacing, drawer = Playback(held), pace(held, 30), Drawer()
-    frames = list(film._frames(playback, drawer, framing([playback], SMALL), pacing, None))
-    standing = (pacing.times == pacing.times[-1]).sum() + (pacing.times == 0.0).sum()
-    assert len(frames) == len(pacing.times)
+    playback, times, drawer = Playback(held), pace(held, 30).times, Drawer()
+    camera = framing([playback], SMALL)
+    frames = list(draw_frames(playback, drawer, camera, times, np.zeros_like(times)))
+    standing = (times == times[-1]).sum() + (times == 0.0).sum()
+    assert len(frames) == len(times)
     assert drawer.drawn <= len(frames) - standing + 2
+
+
+def test_frames_do_not_depend_on_how_many_are_drawn_at_once(held: sg.GraspResult):
+    playback, times = Playback(held), pace(held, 4).times
+    camera = framing([playback], SMALL)
+    films = []
+    for threads in (1, 3):
+        with open_renderer(playback.model, *SMALL, "raycast") as drawer:
+            drawer.threads = threads
+            films.append(list(draw_frames(playback, drawer, camera, times, np.zeros_like(times))))
+    for alone, together in zip(*films, strict=True):
+        np.testing.assert_array_equal(alone, together)
 
 
 def test_instants_are_pictures_from_one_place(held: sg.GraspResult):
