@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from softgrasp.build.scene import build_spec, compile_model, to_mjcf
     from softgrasp.description.closure import PositionIncrementClosure
     from softgrasp.description.contact import Contact
-    from softgrasp.description.hand import Finger, GraspPreset, Grasps, Hand, Palm, Phalanx
+    from softgrasp.description.finger import Finger, Phalanx
+    from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.objects import GraspObject, Material
     from softgrasp.description.pose import Pose
     from softgrasp.description.scene import GraspScene, Solver
@@ -50,7 +51,8 @@ _ROOMS = {
     "build.scene": ("build_spec", "compile_model", "to_mjcf"),
     "description.closure": ("PositionIncrementClosure",),
     "description.contact": ("Contact",),
-    "description.hand": ("Finger", "GraspPreset", "Grasps", "Hand", "Palm", "Phalanx"),
+    "description.finger": ("Finger", "Phalanx"),
+    "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.objects": ("GraspObject", "Material"),
     "description.pose": ("Pose",),
     "description.scene": ("GraspScene", "Solver"),

@@ -33,6 +33,7 @@ class DescriptionError(SoftgraspError):
         line: Line in that file, counted from 1.
         field: Path of the field, such as ``fingers[0].phalanges[1].radius``.
         location: The same path in parts, such as ``("fingers", 0, "phalanges", 1, "radius")``.
+        found: The value that the message says was found, where it is one value.
     """
 
     def __init__(
@@ -43,8 +44,10 @@ class DescriptionError(SoftgraspError):
         line: int | None = None,
         field: str | None = None,
         location: tuple[int | str, ...] = (),
+        found: object = None,
     ) -> None:
         self.message = message
+        self.found = found
         self.location = location
         self.file = Path(file) if file is not None else None
         self.line = line
@@ -58,15 +61,26 @@ class DescriptionError(SoftgraspError):
         return ": ".join(part for part in (where, self.field, self.message) if part)
 
     def located(
-        self, *, file: str | Path | None = None, line: int | None = None
+        self, *, file: str | Path | None = None, line: int | None = None, written: object = None
     ) -> DescriptionError:
-        """The same error with a file and line, where it did not have them yet."""
+        """The same error with a file and line, where it did not have them yet.
+
+        Args:
+            file: The file.
+            line: The line.
+            written: What stands in the file; a number that was converted to SI since is told
+                as it was written.
+        """
+        message, numbers = self.message, (self.found, written)
+        if all(type(number) in (int, float) for number in numbers) and written != self.found:
+            message = message.replace(f"found {self.found!r}", f"found {written!r}")
         return DescriptionError(
-            self.message,
+            message,
             file=self.file or file,
             line=self.line or line,
             field=self.field,
             location=self.location,
+            found=self.found,
         )
 
 

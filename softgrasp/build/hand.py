@@ -11,7 +11,8 @@ from softgrasp.build import names
 from softgrasp.build.palm import add_palm
 from softgrasp.build.shapes import add_shape, mass_properties, part_pose, set_inertia
 from softgrasp.build.visual import phalanx_rgba
-from softgrasp.description.hand import Finger, Hand, Phalanx
+from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.hand import Hand
 from softgrasp.description.pose import Pose
 from softgrasp.description.shapes import Capsule, Shape
 from softgrasp.mechanics.dh import Link, chain_links

@@ -5,14 +5,12 @@ from __future__ import annotations
 import mujoco
 
 from softgrasp.build import names
+from softgrasp.build.compiling import compiled
 from softgrasp.build.hand import add_hand
-from softgrasp.build.visual import add_visuals
+from softgrasp.build.visual import FLOOR_GAP, add_visuals
 from softgrasp.description.hand import Hand
 from softgrasp.description.pose import Pose
 from softgrasp.mechanics.dh import forward_kinematics
-
-FLOOR_GAP = 0.05
-"""The floor of the pictures lies this far below the straight fingers [m]."""
 
 
 def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
@@ -32,7 +30,11 @@ def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
 
 
 def hand_to_mjcf(hand: Hand) -> str:
-    """The hand alone as MJCF text."""
+    """The hand alone as MJCF text.
+
+    Raises:
+        BuildError: MuJoCo refuses the hand.
+    """
     spec = build_hand_spec(hand)
-    spec.compile()
+    compiled(spec, hand.name)
     return str(spec.to_xml())

@@ -10,18 +10,20 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.compiling import compiled
 from softgrasp.build.hand import add_hand
 from softgrasp.build.objects import add_object
 from softgrasp.build.pairs import Pair, add_pairs, object_pairs, penetration, self_pairs
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
-from softgrasp.build.visual import add_visuals
+from softgrasp.build.visual import FLOOR_GAP, add_visuals
 from softgrasp.description.contact import Contact
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.mechanics.dh import forward_kinematics
 from softgrasp.mechanics.transforms import (
+    Array,
     position_of,
     quaternion_of,
     rotation_from_euler,
@@ -30,8 +32,6 @@ from softgrasp.mechanics.transforms import (
 
 START_TOLERANCE = 1e-6
 """Overlap at the start that counts as touching, not as penetration [m]."""
-FLOOR_GAP = 0.02
-"""The floor of the pictures lies this far below everything [m]."""
 
 INTEGRATORS = {
     "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
@@ -78,15 +78,17 @@ def build(scene: GraspScene) -> BuiltScene:
     bodies = add_hand(spec, scene.hand, scene.hand_pose, scene.actuation)
     geoms = add_object(spec, scene.object, object_pose(scene), scene.object_mount)
     add_contact_sensors(spec, bodies, contact_slots(len(geoms)))
-    bare = _compiled(spec, scene)
-    _add_start(spec, bare, scene)
-    touching, own = _possible_pairs(spec, scene)
+    what = f"{scene.hand.name} with {scene.object.name}"
+    bare = compiled(spec, what)
+    start = _start_position(bare, scene)
+    spec.add_key(name=names.START, qpos=start.tolist(), ctrl=list(scene.start))
+    touching, own = _possible_pairs(bare, start, scene)
     held = scene.actuation == "prescribed"
     fixed = scene.object_mount == "fixed"
     add_pairs(spec, bare, touching, contact, scene.solver, held=held and fixed)
     add_pairs(spec, bare, own, contact, scene.solver, held=held)
     add_visuals(spec, _floor_height(scene, bare))
-    return BuiltScene(spec, _compiled(spec, scene), bodies, contact)
+    return BuiltScene(spec, compiled(spec, what), bodies, contact)
 
 
 def object_pose(scene: GraspScene) -> Pose:
@@ -122,25 +124,19 @@ def _new_spec(scene: GraspScene, timestep: float) -> mujoco.MjSpec:
     return spec
 
 
-def _compiled(spec: mujoco.MjSpec, scene: GraspScene) -> mujoco.MjModel:
-    try:
-        return spec.compile()
-    except ValueError as error:
-        raise BuildError(f"{scene.hand.name} with {scene.object.name}: {error}") from error
-
-
-def _add_start(spec: mujoco.MjSpec, bare: mujoco.MjModel, scene: GraspScene) -> None:
+def _start_position(bare: mujoco.MjModel, scene: GraspScene) -> Array:
     position = np.array(bare.qpos0)
     joints = names.joint_names(scene.hand)
     position[[bare.joint(name).qposadr[0] for name in joints]] = scene.start
-    spec.add_key(name=names.START, qpos=position.tolist(), ctrl=list(scene.start))
+    return position
 
 
-def _possible_pairs(spec: mujoco.MjSpec, scene: GraspScene) -> tuple[list[Pair], list[Pair]]:
+def _possible_pairs(
+    model: mujoco.MjModel, start: Array, scene: GraspScene
+) -> tuple[list[Pair], list[Pair]]:
     """Pairs that can touch, with the object and in the hand; refuses a start inside the hand."""
-    model = _compiled(spec, scene)
     data = mujoco.MjData(model)
-    mujoco.mj_resetDataKeyframe(model, data, 0)
+    data.qpos[:] = start
     mujoco.mj_forward(model, data)
     touching = object_pairs(model)
     for pair in touching:
@@ -169,13 +165,16 @@ def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspSc
 
 
 def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
-    """Below the object and below the fingers on their way from start to upper limit [m]."""
+    """Below the object and below the fingers on their way from start to limit [m]."""
     hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
     height = object_pose(scene).position[2] - float(model.geom_rbound.max(initial=0.0))
-    starts = iter(scene.start)
+    ways = zip(scene.start, scene.rates, strict=True)
     for finger in scene.hand.fingers:
-        begin = [next(starts) for _ in finger.phalanges]
-        end = [row.limits[1] for row in finger.phalanges]
+        begin, rates = zip(*(next(ways) for _ in finger.phalanges), strict=True)
+        end = [
+            row.limits[0 if rate < 0 else 1]
+            for row, rate in zip(finger.phalanges, rates, strict=True)
+        ]
         for share in np.linspace(0.0, 1.0, 7):
             posture = [a + share * (b - a) for a, b in zip(begin, end, strict=True)]
             frames = hand @ forward_kinematics(finger, posture)

@@ -26,6 +26,8 @@ FLOOR_NAME = "floor"
 FLOOR_SQUARE = 0.02
 """Side of a floor square [m]: the floor is also a ruler."""
 FLOOR_GROUP = 1
+FLOOR_GAP = 0.02
+"""The floor lies this far below everything else [m]."""
 LIGHT_DIRECTION = (0.0, 0.75, -1.0)
 """Where the key light shines to. It has no x part because MuJoCo's OpenGL shadow map, whose sides
 lie along x and across, speckles planes that slope along both of its sides."""

@@ -8,11 +8,13 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.compiling import compiled
 from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.build.objects import object_mass
 from softgrasp.build.scene import BuiltScene
 from softgrasp.build.shapes import mass_properties
-from softgrasp.description.hand import Finger, Hand
+from softgrasp.description.finger import Finger
+from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import (
@@ -49,7 +51,7 @@ def extent(shape: Shape) -> tuple[float, float, float]:
 
 def hand_facts(hand: Hand) -> Facts:
     """Fingers with joints, lengths, masses and limits; palm and grasps."""
-    model = build_hand_spec(hand).compile()
+    model = compiled(build_hand_spec(hand), hand.name)
     fingers = [_finger_facts(model, finger) for finger in hand.fingers]
     return {
         "name": hand.name,

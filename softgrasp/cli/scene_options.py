@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.scene_file import load_scene
+
+_LOADERS: dict[str, Callable[[str], Any]] = {"hand": load_hand, "object": load_object}
+"""Fields that ``--set`` takes by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +129,11 @@ def _with_settings(scene: GraspScene, settings: tuple[str, ...]) -> GraspScene:
             raise DescriptionError(
                 f"--set: expected FIELD=VALUE such as contact.damping=500, found '{setting}'"
             )
-        scene = with_field(scene, path.strip(), _value(text.strip()))
+        name, value = path.strip(), _value(text.strip())
+        if name in _LOADERS and isinstance(value, str):
+            scene = scene.replace(**{name: _LOADERS[name](value)})
+        else:
+            scene = with_field(scene, name, value)
     return scene
 
 

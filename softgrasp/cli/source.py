@@ -34,7 +34,7 @@ def kind_of(word: str) -> Kind:
     path = Path(word)
     if path.suffix.lower() in MESH_SUFFIXES:
         return "mesh"
-    if path.suffix in YAML_SUFFIXES:
+    if path.suffix.lower() in YAML_SUFFIXES:
         return _kind_of_yaml(path)
     if word.startswith(YCB_PREFIX):
         return "object"

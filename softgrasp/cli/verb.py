@@ -31,6 +31,9 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             except SoftgraspError as error:
                 terminal.say("error", str(error))
                 raise typer.Exit(_exit_code(error)) from None
+            except MemoryError as error:
+                terminal.say("error", f"expected enough memory, found too little: {error}")
+                raise typer.Exit(WRONG_INPUT) from None
             except KeyboardInterrupt:
                 terminal.note("interrupted")
                 raise typer.Exit(INTERRUPTED) from None

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
-from softgrasp.description.base import Description, NonNegative, Number
+from softgrasp.description.base import Count, Description, NonNegative, Number
 
 
 class Rates(tuple[float, ...]):
@@ -66,7 +66,7 @@ class PositionIncrementClosure(Description):
 
     rates: Rates | None = None
     """Closing rates [rad/s or m/s]; those of the hand's grasp where they are not given."""
-    samples: Annotated[int, Field(ge=1, strict=True)] = 10
+    samples: Count = 10
     """Consecutive control samples above the threshold that establish contact."""
     threshold: NonNegative = 0.1
     """Normal force above which a sample counts [N]."""

@@ -7,6 +7,7 @@ from typing import Self
 from pydantic import model_validator
 
 from softgrasp.description.base import Description, NonNegative, Positive
+from softgrasp.description.problems import FieldError
 
 
 class Contact(Description):
@@ -19,7 +20,7 @@ class Contact(Description):
 
     stiffness: Positive = 1e5
     """K [N/m]."""
-    damping: NonNegative = 300.0
+    damping: Positive = 300.0
     """D [N·s/m]."""
     static_friction: NonNegative = 0.5
     """µs [–]."""
@@ -35,9 +36,10 @@ class Contact(Description):
     @model_validator(mode="after")
     def _dynamic_not_above_static(self) -> Self:
         if self.dynamic_friction is not None and self.dynamic_friction > self.static_friction:
-            raise ValueError(
-                f"expected dynamic_friction at most static_friction {self.static_friction:g}, "
-                f"found {self.dynamic_friction:g}"
+            raise FieldError(
+                f"expected at most static_friction {self.static_friction:g}, "
+                f"found {self.dynamic_friction:g}",
+                "dynamic_friction",
             )
         return self
 

@@ -1,151 +1,19 @@
-"""A hand: a palm and fingers, each finger a chain of Denavit–Hartenberg rows."""
+"""A hand: a palm and fingers, with its two named grasps."""
 
 from __future__ import annotations
 
-import math
 import re
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from softgrasp.description.base import Description, NonNegative, Number, Positive, Vec3, Vec4
+from softgrasp.description.base import Description, Number, Positive, Vec3, Vec4
 from softgrasp.description.closure import Rates
+from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.pose import Pose
+from softgrasp.description.problems import FieldError, Place, refuse_twins
 from softgrasp.description.shapes import Shape
-
-ZERO_LENGTH = 1e-9
-"""A row shorter than this [m] puts two joints in one place and carries no body."""
-
-Convention = Literal["standard", "modified"]
-
-
-class Phalanx(Description):
-    """One Denavit–Hartenberg row: a joint and the rigid link behind it.
-
-    ``standard``: T = Rz(theta)·Tz(d)·Tx(a)·Rx(alpha), the joint turns about z of the frame
-    before (Siciliano et al. 2009). ``modified``: T = Rx(alpha)·Tx(a)·Rz(theta)·Tz(d), the joint
-    turns about z of the frame behind (Craig 2005). The joint variable is added to ``theta``
-    (revolute) or to ``d`` (prismatic).
-    """
-
-    name: str = ""
-    """Unique in its finger; ``P1``, ``P2``, … by row where it is not given."""
-    a: Number = 0.0
-    """[m]"""
-    alpha: Number = 0.0
-    """[rad]"""
-    d: Number = 0.0
-    """[m]"""
-    theta: Number = 0.0
-    """Offset of the joint angle [rad]."""
-    joint: Literal["revolute", "prismatic"] = "revolute"
-    joint_name: str = ""
-    """``J1``, ``J2``, … by row where it is not given."""
-    limits: tuple[Number, Number] = (0.0, math.pi / 2)
-    """Lowest and highest joint variable [rad or m]."""
-    start: Number = 0.0
-    """Joint variable from which the hand closes [rad or m]."""
-    radius: Positive = 0.008
-    """Radius of the capsule along the link [m]."""
-    shape: Shape | None = None
-    """A shape instead of the capsule."""
-    shape_pose: Pose = Pose()
-    """Pose of ``shape`` in the link's frame (the joint's frame at zero, turned by ``theta``); of a
-    mesh, the pose of its file's frame."""
-    mass: Positive | None = None
-    """[kg]; exactly one of mass and density."""
-    density: Positive | None = None
-    """[kg/m³]"""
-    servo_stiffness: Positive = 6.0
-    """Position gain kp of the joint's servo [N·m/rad or N/m]."""
-    servo_damping_ratio: NonNegative = 1.0
-    """Damping ratio of the servo with the inertia that it moves [–]."""
-    force_limit: Positive = 1.2
-    """Largest torque or force of the servo [N·m or N]."""
-    damping: NonNegative = 0.01
-    """Viscous friction in the joint [N·m·s/rad or N·s/m]."""
-    armature: NonNegative = 3e-3
-    """Reflected inertia of the drive [kg·m² or kg]."""
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.mass is not None and self.density is not None:
-            raise ValueError("expected exactly one of mass and density, found both")
-        low, high = self.limits
-        if low > high:
-            raise ValueError(f"expected limits (lowest, highest), found ({low:g}, {high:g})")
-        if not low <= self.start <= high:
-            raise ValueError(
-                f"expected start inside the limits ({low:g}, {high:g}), found {self.start:g}"
-            )
-        return self
-
-
-class Finger(Description):
-    """A chain of phalanges from the palm outwards."""
-
-    name: str
-    base: Pose = Pose()
-    """Frame of the first row in the hand's frame."""
-    convention: Convention
-    """Which Denavit–Hartenberg convention the rows follow; there is no default."""
-    phalanges: tuple[Phalanx, ...]
-    tip: Vec3 = (0.0, 0.0, 0.0)
-    """End of the last link in the last frame [m]; ``modified`` rows need it to have a length."""
-
-    @field_validator("phalanges", mode="before")
-    @classmethod
-    def _name_rows(cls, value: Any) -> Any:
-        rows = value if isinstance(value, list | tuple) else ()
-        if not rows:
-            raise ValueError("expected at least one phalanx, found none")
-        return [_named(row, index) for index, row in enumerate(rows, start=1)]
-
-    @model_validator(mode="after")
-    def _unique_names(self) -> Self:
-        for kind in ("name", "joint_name"):
-            _refuse_twins((getattr(row, kind) for row in self.phalanges), f"phalanx {kind}")
-        return self
-
-    @model_validator(mode="after")
-    def _bodies_have_mass(self) -> Self:
-        if self.convention == "standard" and self.tip != (0.0, 0.0, 0.0):
-            raise ValueError(
-                "tip: expected none with convention 'standard', whose last row already ends at "
-                f"the fingertip; found {self.tip}"
-            )
-        if not any(self.has_body):
-            raise ValueError(
-                "expected at least one phalanx, found only rows of zero length without a body"
-            )
-        for index, (row, body) in enumerate(zip(self.phalanges, self.has_body, strict=True)):
-            if body and row.mass is None and row.density is None:
-                raise ValueError(
-                    f"phalanges[{index}]: expected exactly one of mass and density, found neither"
-                )
-        return self
-
-    @property
-    def link_ends(self) -> tuple[Vec3, ...]:
-        """End of each link in its own frame [m]: the origin of the next joint, or the tip.
-
-        A link's frame stands at its joint, z along the joint axis, and moves with the joint.
-        """
-        rows = self.phalanges
-        if self.convention == "standard":
-            return tuple((row.a, 0.0, row.d) for row in rows)
-        inner = (
-            (row.a, -math.sin(row.alpha) * row.d, math.cos(row.alpha) * row.d) for row in rows[1:]
-        )
-        return (*inner, self.tip)
-
-    @property
-    def has_body(self) -> tuple[bool, ...]:
-        """Which rows carry a link; one without length and without a shape does not."""
-        return tuple(
-            row.shape is not None or math.hypot(*end) > ZERO_LENGTH
-            for row, end in zip(self.phalanges, self.link_ends, strict=True)
-        )
 
 
 class Palm(Description):
@@ -211,17 +79,25 @@ class Hand(Description):
 
     @model_validator(mode="after")
     def _usable_names(self) -> Self:
-        _refuse_twins((finger.name for finger in self.fingers), "finger name")
+        fingers = ((f.name, ("fingers", index)) for index, f in enumerate(self.fingers))
+        refuse_twins(fingers, "finger name")
         for kind in ("name", "joint_name"):
-            made = [f"{f.name}_{getattr(row, kind)}" for f in self.fingers for row in f.phalanges]
-            _refuse_twins(made, f"finger and {kind.replace('_', ' ')} together")
-            for name in made:
+            made = list(self._full_names(kind))
+            refuse_twins(made, f"finger and {kind.replace('_', ' ')} together")
+            for name, path in made:
                 if re.search(r"[\s/|]", name) or name.split("_")[0] in ("object", "palm", ""):
-                    raise ValueError(
+                    raise FieldError(
                         "expected names of fingers and phalanges without spaces, '/' and '|', and "
-                        f"no finger called 'object' or 'palm', found '{name}'"
+                        f"no finger called 'object' or 'palm', found '{name}'",
+                        *path,
                     )
         return self
+
+    def _full_names(self, kind: str) -> Iterator[tuple[str, Place]]:
+        for place, finger in enumerate(self.fingers):
+            for index, row in enumerate(finger.phalanges):
+                name = f"{finger.name}_{getattr(row, kind)}"
+                yield name, ("fingers", place, "phalanges", index)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -229,23 +105,25 @@ class Hand(Description):
             try:
                 preset.rates.for_fingers(self.rows)
             except ValueError as error:
-                raise ValueError(f"grasps.{name}.rates: {error}") from None
+                raise FieldError(str(error), "grasps", name, "rates") from None
             if preset.start is not None:
-                self._check_start(preset.start, f"grasps.{name}.start")
+                self._check_start(preset.start, ("grasps", name, "start"))
         return self
 
-    def _check_start(self, start: tuple[float, ...], field: str) -> None:
+    def _check_start(self, start: tuple[float, ...], path: Place) -> None:
         if len(start) != sum(self.rows):
-            raise ValueError(
-                f"{field}: expected {sum(self.rows)} numbers, one a joint, found {len(start)}"
+            raise FieldError(
+                f"expected {sum(self.rows)} numbers, one a joint, found {len(start)}", *path
             )
         owners = [finger.name for finger in self.fingers for _ in finger.phalanges]
-        for value, owner, row in zip(start, owners, self.joints, strict=True):
+        for index, (value, row) in enumerate(zip(start, self.joints, strict=True)):
             low, high = row.limits
             if not low <= value <= high:
-                raise ValueError(
-                    f"{field}: expected joint '{owner}_{row.joint_name}' inside its limits "
-                    f"({low:g}, {high:g}), found {value:g}"
+                raise FieldError(
+                    f"expected joint '{owners[index]}_{row.joint_name}' inside its limits "
+                    f"({low:g}, {high:g}) {row.joint_unit}, found {value:g} {row.joint_unit}",
+                    *path,
+                    index,
                 )
 
     @property
@@ -257,20 +135,3 @@ class Hand(Description):
     def joints(self) -> tuple[Phalanx, ...]:
         """All rows, finger by finger."""
         return tuple(row for finger in self.fingers for row in finger.phalanges)
-
-
-def _named(row: Any, index: int) -> Any:
-    names = {"name": f"P{index}", "joint_name": f"J{index}"}
-    if isinstance(row, Phalanx):
-        return row.replace(**{key: getattr(row, key) or name for key, name in names.items()})
-    if isinstance(row, dict):
-        return row | {key: row.get(key) or name for key, name in names.items()}
-    return row
-
-
-def _refuse_twins(names: Any, what: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(f"expected unique names, found {what} '{name}' twice")
-        seen.add(name)

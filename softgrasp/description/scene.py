@@ -6,16 +6,20 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from softgrasp.description.base import Description, Positive, Vec3
+from softgrasp.description.base import LARGEST, Count, Description, Positive, Vec3
 from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.objects import GraspObject, Mount
 from softgrasp.description.pose import Pose
+from softgrasp.description.problems import FieldError
 from softgrasp.description.success import SuccessCriterion
 
 LONGEST_CLOSURE = 600.0
 """A closure without a given duration may take this long [s]."""
+MOST_SAMPLES = 2_000_000
+"""Control samples of one closure: each is a row in memory and in ``trajectory.npz``."""
+StepTime = Annotated[float, Field(strict=True, ge=1e-7, le=LARGEST)]
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.81)
 """What ``gravity=True`` means [m/s²]."""
 
@@ -34,7 +38,7 @@ class Solver(Description):
     """1 frictionless, 3 sliding, 4 with torsion, 6 with rolling friction."""
     impedance: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.5
     """Constant constraint impedance d [–]."""
-    iterations: Annotated[int, Field(ge=1, strict=True)] = 100
+    iterations: Count = 100
 
 
 class GraspScene(Description):
@@ -62,9 +66,9 @@ class GraspScene(Description):
     actuation: Literal["servo", "prescribed"] = "servo"
     """``servo``: position servos with a force limit. ``prescribed``: joints follow their targets
     whatever the load, as the Simscape joints of paper 004 do."""
-    timestep: Positive | None = None
+    timestep: StepTime | None = None
     """Physics step [s]; chosen for the contact where it is not given."""
-    control_period: Positive = 1e-3
+    control_period: StepTime = 1e-3
     """Time between two samples of the controller [s]; a whole number of time steps."""
     duration: Positive | None = None
     """Simulated time of the closure [s]; until the hand has settled where it is not given."""
@@ -72,7 +76,7 @@ class GraspScene(Description):
     """Go on, with a warning, where the time step cannot honour the contact."""
     solver: Solver = Solver()
     success: SuccessCriterion | None = None
-    seed: int = 0
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     source: str = ""
     """What the scene shows or reproduces."""
 
@@ -90,11 +94,12 @@ class GraspScene(Description):
             try:
                 self.closure.rates.for_fingers(self.hand.rows)
             except ValueError as error:
-                raise ValueError(f"closure.rates: {error}") from None
+                raise FieldError(str(error), "closure", "rates") from None
         if self.closure.active is not None and len(self.closure.active) != joints:
-            raise ValueError(
-                f"closure.active: expected {joints} values, one a joint, "
-                f"found {len(self.closure.active)}"
+            raise FieldError(
+                f"expected {joints} values, one a joint, found {len(self.closure.active)}",
+                "closure",
+                "active",
             )
         return self
 
@@ -103,35 +108,47 @@ class GraspScene(Description):
         if self.success is None:
             return self
         if self.object_mount == "fixed":
-            raise ValueError(
-                "success: expected an object that can move for a hold test, found a fixed one"
+            raise FieldError(
+                "expected an object that can move for a hold test, found a fixed one", "success"
             )
         if self.object_mount == "planar" and not any(self.success.gravity[::2]):
-            raise ValueError(
-                "success.gravity: expected a part in the x–z plane, in which a planar object "
-                f"moves, found {self.success.gravity}"
+            raise FieldError(
+                "expected a part in the x–z plane, in which a planar object moves, "
+                f"found {self.success.gravity}",
+                "success",
+                "gravity",
             )
         return self
 
     @model_validator(mode="after")
     def _can_be_run(self) -> Self:
         if self.duration is not None and self.duration < self.control_period:
-            raise ValueError(
-                f"duration: expected at least one control period of {self.control_period:g} s, "
-                f"found {self.duration:g} s"
+            raise FieldError(
+                f"expected at least one control period of {self.control_period:g} s, "
+                f"found {self.duration:g} s",
+                "duration",
             )
         slowest = self.longest_closure
         if self.duration is None and slowest > LONGEST_CLOSURE:
-            raise ValueError(
-                f"duration: expected one, as the slowest joint needs {slowest:g} s to its limit "
-                f"(more than {LONGEST_CLOSURE:g} s), found none"
+            raise FieldError(
+                f"expected one, as the slowest joint needs {slowest:g} s to its limit "
+                f"(more than {LONGEST_CLOSURE:g} s), found none",
+                "duration",
+            )
+        closing = slowest if self.duration is None else self.duration
+        if closing > MOST_SAMPLES * self.control_period:
+            raise FieldError(
+                f"expected at least {closing / MOST_SAMPLES:g} s, so that {closing:g} s of closing "
+                f"have at most {MOST_SAMPLES} control samples, found {self.control_period:g} s",
+                "control_period",
             )
         tangential = self.solver.cone == "elliptic" and self.solver.contact_dimension >= 3
         if self.asked_contact.switches_friction and not tangential:
-            raise ValueError(
-                "solver: expected an elliptic cone and a contact_dimension of at least 3 where "
+            raise FieldError(
+                "expected an elliptic cone and a contact_dimension of at least 3 where "
                 f"static and dynamic friction differ, found a {self.solver.cone} cone and "
-                f"{self.solver.contact_dimension}"
+                f"{self.solver.contact_dimension}",
+                "solver",
             )
         return self
 

@@ -190,4 +190,4 @@ def _where_given(error: DescriptionError, data: dict[str, Tree]) -> DescriptionE
 
 def _moved(error: DescriptionError, inner: str, outer: str, place: Place) -> DescriptionError:
     field = (error.field or inner).replace(inner, outer, 1)
-    return DescriptionError(error.message, field=field, location=place)
+    return DescriptionError(error.message, field=field, location=place, found=error.found)

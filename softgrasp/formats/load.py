@@ -25,7 +25,7 @@ def load_hand(name: str | Path) -> Hand:
         DescriptionError: There is no such hand, or its file is wrong.
     """
     path = Path(name)
-    if path.suffix in YAML_SUFFIXES:
+    if path.suffix.lower() in YAML_SUFFIXES:
         return read_hand(path)
     _refuse_other_files(path, "a hand", YAML_SUFFIXES)
     return read_hand(library.find("hands", str(name)))
@@ -65,7 +65,7 @@ def load_object(
 
 
 def _described_object(name: str, path: Path) -> GraspObject:
-    if path.suffix not in YAML_SUFFIXES:
+    if path.suffix.lower() not in YAML_SUFFIXES:
         _refuse_other_files(path, "an object", (*YAML_SUFFIXES, *MESH_SUFFIXES))
         return read_object(library.find("objects", name))
     found = read_object(path)

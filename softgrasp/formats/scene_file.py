@@ -12,8 +12,9 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.atomic import write_text
 from softgrasp.formats.hand_file import hand_from, rates_to_si
-from softgrasp.formats.load import load_hand, load_object
+from softgrasp.formats.load import YAML_SUFFIXES, load_hand, load_object
 from softgrasp.formats.object_file import object_from
+from softgrasp.formats.pose_tree import pose_tree
 from softgrasp.formats.yaml_file import Tree, YamlFile, dump, take_units, to_si
 
 
@@ -24,7 +25,7 @@ def load_scene(name: str | Path) -> GraspScene:
         DescriptionError: There is no such scene, or its file is wrong.
     """
     path = Path(name)
-    if path.suffix not in (".yaml", ".yml"):
+    if path.suffix.lower() not in YAML_SUFFIXES:
         path = library.find("scenes", str(name))
     scene = YamlFile(path).read(lambda data: scene_from(data, folder=path.parent))
     return scene if scene.name else scene.replace(name=path.stem)
@@ -60,7 +61,10 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     hand = _inner("hand", data.get("hand"), lambda given: _hand(given, folder))
     thing = _inner("object", data.get("object"), lambda given: _object(given, folder))
     rest = {key: value for key, value in data.items() if key not in ("hand", "object")}
+    pose = rest.pop("hand_pose", None)
     rest = to_si(rest, length, angle)
+    if pose is not None:
+        rest["hand_pose"] = pose_tree(pose, length, angle, ("hand_pose",), "the hand")
     if isinstance(closure := rest.get("closure"), dict) and "rates" in closure:
         units = [length if row.joint == "prismatic" else angle for row in hand.joints]
         closure["rates"] = rates_to_si(closure["rates"], units)
@@ -69,8 +73,13 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
 
 def _inner(key: str, given: Tree, make: Any) -> Any:
     """Make a part of a scene; its mistakes get the part's place in the scene."""
+    wanted = "a library name, a file, or a mapping with its fields"
     if given is None:
-        raise DescriptionError("this field is missing", field=key, location=(key,))
+        raise DescriptionError(
+            f"this field is missing; expected {wanted}", field=key, location=(key,)
+        )
+    if not isinstance(given, str | dict):
+        raise DescriptionError(f"expected {wanted}, found {given!r}", field=key, location=(key,))
     try:
         return make(given)
     except DescriptionError as error:
@@ -78,19 +87,19 @@ def _inner(key: str, given: Tree, make: Any) -> Any:
             raise
         field = f"{key}.{error.field}" if error.field else key
         raise DescriptionError(
-            error.message, field=field, location=(key, *error.location)
+            error.message, field=field, location=(key, *error.location), found=error.found
         ) from None
 
 
 def _hand(given: Tree, folder: Path) -> Hand:
     if isinstance(given, dict):
         return hand_from(given, folder=folder)
-    return load_hand(_beside(str(given), folder))
+    return load_hand(_beside(given, folder))
 
 
 def _object(given: Tree, folder: Path) -> GraspObject:
     if not isinstance(given, dict):
-        return load_object(_beside(str(given), folder))
+        return load_object(_beside(given, folder))
     if "library" not in given:
         return object_from(given, folder=folder)
     changes = {key: value for key, value in given.items() if key != "library"}

@@ -21,6 +21,9 @@ T = TypeVar("T")
 Tree = Any
 """Plain dicts, lists, strings and numbers."""
 
+MOST_INTEGER = 2**63 - 1
+"""Larger whole numbers are read as floating-point numbers."""
+
 LENGTHS = frozenset(
     [
         *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
@@ -62,7 +65,8 @@ class YamlFile:
         except DescriptionError as error:
             if error.file is not None:
                 raise
-            raise error.located(file=self.path, line=self.line_of(error.location)) from None
+            line, written = self.line_of(error.location), self._value_at(error.location)
+            raise error.located(file=self.path, line=line, written=written) from None
 
     def line_of(self, location: tuple[int | str, ...]) -> int | None:
         """Line, from 1, of a field, or of the nearest thing around it that the file holds."""
@@ -80,6 +84,15 @@ class YamlFile:
             except (KeyError, IndexError, TypeError):
                 break
         return line
+
+    def _value_at(self, location: tuple[int | str, ...]) -> Tree:
+        node: Tree = self._tree
+        try:
+            for part in location:
+                node = node[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+        return _plain(node)
 
 
 def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
@@ -188,6 +201,8 @@ def _plain(node: Tree) -> Tree:
         return {str(key): _plain(value) for key, value in node.items()}
     if isinstance(node, list):
         return [_plain(value) for value in node]
+    if isinstance(node, int) and not isinstance(node, bool) and abs(node) > MOST_INTEGER:
+        return float(str(node))  # may be infinite, which is refused where it is used
     for kind in (bool, int, float, str):
         if isinstance(node, kind):
             return kind(node)

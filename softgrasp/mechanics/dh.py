@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.description.hand import Convention, Finger, Phalanx
+from softgrasp.description.finger import Convention, Finger, Phalanx
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array, rotate_about, transform, translate
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.build import names
-from softgrasp.description.hand import Phalanx
+from softgrasp.description.finger import Phalanx
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
 from softgrasp.simulation.result import GraspResult
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from softgrasp._version import __version__
-from softgrasp.description.base import description_error
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import ResultError
+from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.formats.results import read_result, write_result
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import (
@@ -24,6 +23,8 @@ from softgrasp.simulation.result import (
 )
 
 SCHEMA_VERSION = 1
+
+T = TypeVar("T", bound=BaseModel)
 
 
 def save_result(result: GraspResult, folder: str | Path) -> list[Path]:
@@ -55,10 +56,8 @@ def load_result(folder: str | Path) -> GraspResult:
         result = _from_document(found, arrays)
     except KeyError as error:
         raise ResultError(f"{folder}: result.json: expected a field {error}, found none") from None
-    except ValidationError as error:
-        raise ResultError(
-            f"{folder}: result.json: {description_error(error, GraspScene)}"
-        ) from error
+    except (DescriptionError, ValueError, TypeError, AttributeError) as error:
+        raise ResultError(f"{folder}: result.json: damaged: {error}") from error
     if result.trajectory_sha256 != found["trajectory_sha256"]:
         raise ResultError(
             f"{folder}: expected a trajectory with hash {found['trajectory_sha256'][:12]}…, found "
@@ -104,24 +103,37 @@ def _plain(value: Any) -> Any:
 
 
 def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult:
-    status = GraspStatus[found["status"]]
+    status = _status(found["status"])
     names = ("joint_names", "actuator_names", "contact_bodies")
     series: dict[str, Any] = {key: arrays[key] for key in TRAJECTORY_KEYS if key not in names}
     series |= {name: tuple(arrays[name].tolist()) for name in names}
     return GraspResult(
-        scene=GraspScene.model_validate(found["scene"]),
+        scene=_made(GraspScene, found["scene"]),
         backend=found["backend"],
         status=status,
         held=found["held"],
         simulated_time=found["simulated_time_s"],
         wall_time=found["wall_time_s"],
-        contacts=tuple(BodyContact.model_validate(part) for part in found["contacts"]),
-        events=tuple(ContactEvent.model_validate(part) for part in found["events"]),
-        objects=tuple(ObjectMotion.model_validate(part) for part in found["objects"]),
-        contact_model=ContactModel.model_validate(found["contact_model"]),
-        hold=HoldTest.model_validate(found["hold"]) if "hold" in found else None,
+        contacts=tuple(_made(BodyContact, part) for part in found["contacts"]),
+        events=tuple(_made(ContactEvent, part) for part in found["events"]),
+        objects=tuple(_made(ObjectMotion, part) for part in found["objects"]),
+        contact_model=_made(ContactModel, found["contact_model"]),
+        hold=_made(HoldTest, found["hold"]) if "hold" in found else None,
         quality=found.get("quality"),
         warnings=tuple(found["warnings"]),
         advice=found["message"].removeprefix(status.value).removeprefix(": "),
         **series,
     )
+
+
+def _status(name: Any) -> GraspStatus:
+    if name not in GraspStatus.__members__:
+        hint = did_you_mean(str(name), GraspStatus.__members__)
+        raise DescriptionError(f"no such status, found {name!r}; {hint}", field="status")
+    return GraspStatus[name]
+
+
+def _made(model: type[T], value: Any) -> T:
+    if not isinstance(value, dict):
+        raise DescriptionError(f"expected the fields of a {model.__name__}, found {value!r}")
+    return model(**value)

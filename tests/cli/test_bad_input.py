@@ -95,6 +95,24 @@ def refused(run: Run, folder: Path, *words: str, code: int = 2) -> str:
             "torsional_friction",
         ),
         (
+            "four_finger sphere --set hand=four_fingr",
+            f"no hand 'four_fingr'; did you mean 'four_finger'? known: {HANDS}",
+        ),
+        (
+            "four_finger sphere --contact-damping 0",
+            "contact.damping: expected a number above 0, found 0.0",
+        ),
+        (
+            "four_finger sphere --density 1e300",
+            "density: expected a number at most 1e+15, found 1e+300",
+        ),
+        (
+            "four_finger sphere --density 1e-30",
+            "four_finger with sphere: 'object': expected a body that MuJoCo can move (mass and "
+            "moments of inertia above 1e-15 kg and kg·m²), found a smaller one; give it more "
+            "mass, or a larger size",
+        ),
+        (
             "four_finger sphere --set contact.damping",
             "--set: expected FIELD=VALUE such as contact.damping=500, found 'contact.damping'",
         ),
@@ -151,14 +169,26 @@ def test_words(words: str, sentence: str, run: Run, tmp_path: Path) -> None:
          "finite number, found inf"),
         (
             "phalanges: *finger",
+            "phalanges: none",
+            "hand.yaml:44: fingers[2].phalanges: expected a list of rows, found 'none'",
+        ),
+        (
+            "a: 30",
+            f"a: {'9' * 400}",
+            "hand.yaml:30: fingers[0].phalanges[1].a: expected a finite number, found inf",
+        ),
+        (
+            "phalanges: *finger",
             "phalanges: []",
             "hand.yaml:44: fingers[2].phalanges: expected at least one phalanx, found none",
         ),
-        ("name: F2", "name: F1", "hand.yaml: expected unique names, found finger name 'F1' twice"),
+        ("name: F2", "name: F1", "hand.yaml:31: fingers[1]: expected unique names, found "
+         "finger name 'F1' twice"),
         (
             "convention: standard\n",
             "",
-            "hand.yaml:20: fingers[0].convention: this field is missing",
+            "hand.yaml:20: fingers[0].convention: this field is missing; "
+            "expected standard or modified",
         ),
         (
             "      - [0, -1, 0, 40]",
@@ -179,7 +209,7 @@ def test_hand_files(old: str, new: str, sentence: str, run: Run, tmp_path: Path)
     ("old", "new", "sentence"),
     [
         ("radius: 25", "radius: -25", "thing.yaml:7: shape.radius: expected a number above 0, "
-         "found -0.025"),
+         "found -25"),
         ("density: 700", "mass: 0", "thing.yaml:10: mass: expected a number above 0, found 0"),
         ("density: 700", "", "thing.yaml: expected exactly one of mass and density, found neither"),
         ("density: 700", "density: 700\nmass: 1", "thing.yaml: expected exactly one of mass and "

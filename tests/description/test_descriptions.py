@@ -66,8 +66,8 @@ REFUSALS = [
     ),
     (
         lambda: sg.GraspObject(name="o", shape={"type": "sphare", "radius": 1}, mass=1),
-        "shape: expected one of 'sphere', 'cylinder', 'cuboid', 'capsule', 'ellipsoid', 'mesh', "
-        "found 'sphare'",
+        "shape: expected sphere, cylinder, cuboid, capsule, ellipsoid or mesh, "
+        "found 'sphare'; did you mean 'sphere'?",
     ),
     (
         lambda: sg.Contact(stifness=1),
@@ -76,13 +76,13 @@ REFUSALS = [
     ),
     (
         lambda: sg.Contact(static_friction=0.3, dynamic_friction=0.5),
-        "expected dynamic_friction at most static_friction 0.3, found 0.5",
+        "dynamic_friction: expected at most static_friction 0.3, found 0.5",
     ),
     (lambda: sg.Pose(quaternion=(0, 0, 0, 0)), None),
     (lambda: pinch(duration=-1), "duration: expected a number above 0, found -1"),
-    (lambda: pinch(timestep=0), "timestep: expected a number above 0, found 0"),
+    (lambda: pinch(timestep=0), "timestep: expected a number at least 1e-07, found 0"),
     (lambda: pinch(actuation="spring"),
-     "actuation: expected 'servo' or 'prescribed', found 'spring'"),
+     "actuation: expected servo or prescribed, found 'spring'"),
     (
         lambda: pinch(closure=sg.PositionIncrementClosure(rates=(1, 2))),
         "closure.rates: expected 1 rate, 12 rates (one a joint) or, where all fingers have as many "
@@ -97,18 +97,18 @@ REFUSALS = [
         lambda: finger(phalanges=({"alpha": 1.0},)),
         "expected at least one phalanx, found only rows of zero length without a body",
     ),
-    (lambda: finger(convention="dh"), "convention: expected 'standard' or 'modified', found 'dh'"),
+    (lambda: finger(convention="dh"), "convention: expected standard or modified, found 'dh'"),
     (
         lambda: finger(phalanges=(ROW | {"name": "P"}, ROW | {"name": "P"})),
-        "expected unique names, found phalanx name 'P' twice",
+        "phalanges[1]: expected unique names, found phalanx name 'P' twice",
     ),
     (
         lambda: finger(phalanges=(ROW | {"limits": (1.0, 0.5), "start": 0.7},)),
-        "phalanges[0]: expected limits (lowest, highest), found (1, 0.5)",
+        "phalanges[0].limits: expected limits (lowest, highest), found (1, 0.5) rad",
     ),
     (
         lambda: finger(phalanges=(ROW | {"start": 9.0},)),
-        "phalanges[0]: expected start inside the limits (0, 1.5708), found 9",
+        "phalanges[0].start: expected start inside the limits (0, 1.5708) rad, found 9 rad",
     ),
     (lambda: pinch(duration=1e-4),
      "duration: expected at least one control period of 0.001 s, found 0.0001 s"),
@@ -121,13 +121,15 @@ REFUSALS = [
         "duration: expected one, as the slowest joint needs 1.8326e+06 s to its limit (more than "
         "600 s), found none",
     ),
-    (lambda: sg.Sphere(radius="1"), "radius: expected number, found '1'"),
-    (lambda: sg.Contact(stiffness=True), "stiffness: expected number, found True"),
+    (lambda: sg.Sphere(radius="1"), "radius: expected a number, found '1'"),
+    (lambda: sg.Contact(stiffness=True), "stiffness: expected a number, found True"),
     (lambda: hand(fingers=(finger(name="a b"),)),
-     "expected names of fingers and phalanges without spaces, '/' and '|', and no finger called "
+     "fingers[0].phalanges[0]: expected names of fingers and "
+     "phalanges without spaces, '/' and '|', and no finger called "
      "'object' or 'palm', found 'a b_P1'"),
     (lambda: hand(fingers=(finger(name="palm"),)),
-     "expected names of fingers and phalanges without spaces, '/' and '|', and no finger called "
+     "fingers[0].phalanges[0]: expected names of fingers and "
+     "phalanges without spaces, '/' and '|', and no finger called "
      "'object' or 'palm', found 'palm_P1'"),
     (
         lambda: hand(
@@ -136,10 +138,11 @@ REFUSALS = [
                 finger(name="F1_P1", phalanges=(ROW | {"name": "x"},)),
             )
         ),
-        "expected unique names, found finger and name together 'F1_P1_x' twice",
+        "fingers[1].phalanges[0]: expected unique names, found "
+        "finger and name together 'F1_P1_x' twice",
     ),
     (lambda: hand(fingers=(finger(), finger())),
-     "expected unique names, found finger name 'F1' twice"),
+     "fingers[1]: expected unique names, found finger name 'F1' twice"),
 ]  # fmt: skip
 
 

@@ -183,34 +183,37 @@ MISTAKES = {
     ),
     "limits": (
         changed("limits: [-10, 90]", "limits: [0, -30]"),
-        (":9: fingers[0].phalanges[0]: expected limits (lowest, highest), found (0, -0.523599)"),
+        (
+            ":9: fingers[0].phalanges[0].limits: expected limits "
+            "(lowest, highest), found (0, -0.523599) rad"
+        ),
     ),
     "start": (
         changed("start: 5}", "start: 95}"),
         (
-            ":9: fingers[0].phalanges[0]: expected start inside the limits "
-            "(-0.174533, 1.5708), found 1.65806"
+            ":9: fingers[0].phalanges[0].start: expected start inside the limits "
+            "(-0.174533, 1.5708) rad, found 1.65806 rad"
         ),
     ),
     "finger twice": (
         changed("name: right", "name: left"),
-        ": expected unique names, found finger name 'left' twice",
+        ":11: fingers[1]: expected unique names, found finger name 'left' twice",
     ),
     "phalanx twice": (
         changed("{a: 40}\n      - {a: 30}", "{a: 40, name: P2}\n      - {a: 30}"),
-        ":11: fingers[1]: expected unique names, found phalanx name 'P2' twice",
+        ":18: fingers[1].phalanges[1]: expected unique names, found phalanx name 'P2' twice",
     ),
     "joint twice": (
         changed("{a: 40}\n      - {a: 30}", "{a: 40, joint_name: J2}\n      - {a: 30}"),
-        ":11: fingers[1]: expected unique names, found phalanx joint_name 'J2' twice",
+        ":18: fingers[1].phalanges[1]: expected unique names, found phalanx joint_name 'J2' twice",
     ),
     "no convention": (
         changed("convention: standard\n", ""),
-        ":5: fingers[0].convention: this field is missing",
+        ":5: fingers[0].convention: this field is missing; expected standard or modified",
     ),
     "unknown convention": (
         changed("convention: standard", "convention: craig"),
-        ":2: convention: expected 'standard' or 'modified', found 'craig'",
+        ":2: convention: expected standard or modified, found 'craig'",
     ),
     "no phalanx": (
         changed("      - {a: 40}\n      - {a: 30}\n", "      []\n"),
@@ -229,7 +232,7 @@ MISTAKES = {
     ),
     "negative radius": (
         changed("{a: 40}", "{a: 40, radius: -8}"),
-        ":17: fingers[1].phalanges[0].radius: expected a number above 0, found -0.008",
+        ":17: fingers[1].phalanges[0].radius: expected a number above 0, found -8",
     ),
     "radius zero in the defaults": (
         changed("radius: 8", "radius: 0"),
@@ -253,7 +256,7 @@ MISTAKES = {
     ),
     "no density": (
         changed(", density: 1200", ""),
-        (":6: fingers[0]: phalanges[0]: expected exactly one of mass and density, found neither"),
+        (":9: fingers[0].phalanges[0]: expected exactly one of mass and density, found neither"),
     ),
     "misspelt key of a phalanx": (
         changed("theta: 20", "thetta: 20"),
@@ -324,24 +327,24 @@ MISTAKES = {
     "number of rates": (
         changed("rates: [90, 9]", "rates: [90, 9, 9]"),
         (
-            ": grasps.precision.rates: expected 1 rate, 4 rates (one a joint) or, where all "
+            ":21: grasps.precision.rates: expected 1 rate, 4 rates (one a joint) or, where all "
             "fingers have as many joints, one a joint of a finger (2, 2), found 3"
         ),
     ),
     "number of starts": (
         changed("start: [5, 0, 5, 0]", "start: [5, 0]"),
-        ": grasps.precision.start: expected 4 numbers, one a joint, found 2",
+        ":21: grasps.precision.start: expected 4 numbers, one a joint, found 2",
     ),
     "start posture beyond a limit": (
         changed("start: [5, 0, 5, 0]", "start: [5, 0, 5, 95]"),
         (
-            ": grasps.precision.start: expected joint 'right_J2' inside its limits "
-            "(0, 1.5708), found 1.65806"
+            ":21: grasps.precision.start[3]: expected joint 'right_J2' inside its limits "
+            "(0, 1.5708) rad, found 1.65806 rad"
         ),
     ),
     "one grasp": (
         changed("  power: {center: [0, 0, -50], rates: 90}\n", ""),
-        ":19: grasps.power: this field is missing",
+        ":19: grasps.power: this field is missing; expected a mapping of fields",
     ),
     "palm": (
         HAND + "palm: {kind: shape}\n",
@@ -349,20 +352,20 @@ MISTAKES = {
     ),
     "kind of palm": (
         HAND + "palm: {kind: round}\n",
-        ":22: palm.kind: expected 'auto', 'none' or 'shape', found 'round'",
+        ":22: palm.kind: expected auto, none or shape, found 'round'",
     ),
     "joint": (
         changed("{a: 40}", "{a: 40, joint: hinge}"),
-        (":17: fingers[1].phalanges[0].joint: expected 'revolute' or 'prismatic', found 'hinge'"),
+        (":17: fingers[1].phalanges[0].joint: expected revolute or prismatic, found 'hinge'"),
     ),
     "a word for a number": (
         changed("{a: 40}", "{a: long}"),
-        ":17: fingers[1].phalanges[0].a: expected number, found 'long'",
+        ":17: fingers[1].phalanges[0].a: expected a number, found 'long'",
     ),
     "tip with standard": (
         changed("  - name: right\n", "  - name: right\n    tip: [30, 0, 0]\n"),
         (
-            ":11: fingers[1]: tip: expected none with convention 'standard', whose last row "
+            ":12: fingers[1].tip: expected none with convention 'standard', whose last row "
             "already ends at the fingertip; found (0.03, 0.0, 0.0)"
         ),
     ),

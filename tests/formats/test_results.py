@@ -82,6 +82,19 @@ def test_damaged_results_are_refused_with_the_reason(
     assert refusal(tmp_path) == "R: expected schema_version 1, found 99"
     path.write_text(text.replace('"status"', '"state"'))
     assert refusal(tmp_path) == "R: result.json: expected a field 'status', found none"
+    path.write_text(text.replace(f'"{result.status.name}"', '"CLOSD"'))
+    assert "damaged: status: no such status, found 'CLOSD'; did you mean 'CLOSED'?" in refusal(
+        tmp_path
+    )
+    document = json.loads(text)
+    for key, value, told in (
+        ("contacts", None, "damaged: "),
+        ("contacts", [None], "damaged: expected the fields of a BodyContact, found None"),
+        ("message", None, "damaged: "),
+        ("scene", {}, "damaged: hand: this field is missing; expected a mapping of fields"),
+    ):
+        path.write_text(json.dumps(document | {key: value}))
+        assert told in refusal(tmp_path)
     path.write_text(text.replace(result.trajectory_sha256, "0" * 64))
     assert "the two files are not of one run" in refusal(tmp_path)
     path.write_text(text)

@@ -62,8 +62,12 @@ def test_the_units_of_a_scene_hold_for_all_its_fields(tmp_path: Path) -> None:
         "units: {length: mm, angle: deg}\nhand: four_finger\nobject: sphere\n"
         "closure: {rates: [60, 6, 3]}\nobject_position: [0, 0, -85]\n"
         "success: {max_drop: 0.5, max_rotation: 5}\ncontact: {torsional_friction: 3}\n"
+        f"hand_pose: {{position: [0, 0, 100], euler: [{math.degrees(0.5)}, 0, 0]}}\n"
     )
     scene = sg.load_scene(path)
+    turned = sg.Pose(position=(0, 0, 0.1), quaternion=(math.cos(0.25), math.sin(0.25), 0, 0))
+    assert scene.hand_pose.position == turned.position
+    assert scene.hand_pose.quaternion == pytest.approx(turned.quaternion)
     assert scene.closure.rates == pytest.approx([math.radians(rate) for rate in (60, 6, 3)])
     assert scene.object_position == (0, 0, -0.085)
     assert scene.success == sg.SuccessCriterion(max_drop=5e-4, max_rotation=math.radians(5))
@@ -87,7 +91,29 @@ def test_a_shipped_object_with_another_density(tmp_path: Path) -> None:
             "hand: four_finger\nobject: sphare\n",
             "{path}:2: object: no object 'sphare'; did you mean 'sphere'? known: ",
         ),
-        ("object: sphere\n", "{path}: hand: this field is missing"),
+        (
+            "object: sphere\n",
+            "{path}: hand: this field is missing; expected a library name, a file, or a mapping "
+            "with its fields",
+        ),
+        (
+            "hand: four_finger\nobject: [sphere]\n",
+            "{path}:2: object: expected a library name, a file, or a mapping with its fields, "
+            "found ['sphere']",
+        ),
+        (
+            "hand: four_finger\nobject: sphere\nhand_pose: {eulr: [1, 0, 0]}\n",
+            "{path}:3: the hand: hand_pose.eulr: no such field; did you mean 'euler'?",
+        ),
+        (
+            "hand: four_finger\nobject: sphere\nobject_position: [0, 0]\n",
+            "{path}:3: object_position: expected more values, found only 2",
+        ),
+        (
+            "hand: four_finger\nobject: sphere\ncontrol_period: 1e-6\nduration: 10\n",
+            "{path}:3: control_period: expected at least 5e-06 s, so that 10 s of closing have at "
+            "most 2000000 control samples, found 1e-06 s",
+        ),
         (
             "hand: four_finger\nobject: {library: sphere, colour: red}\n",
             "{path}:2: object: expected only mass or density beside 'library', found ['colour']",

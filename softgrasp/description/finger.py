@@ -1,0 +1,168 @@
+"""A finger: a chain of phalanges, each one a Denavit–Hartenberg row."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, Self
+
+from pydantic import field_validator, model_validator
+
+from softgrasp.description.base import Description, NonNegative, Number, Positive, Vec3
+from softgrasp.description.pose import Pose
+from softgrasp.description.problems import FieldError, refuse_twins, short
+from softgrasp.description.shapes import Shape
+
+ZERO_LENGTH = 1e-9
+"""A row shorter than this [m] puts two joints in one place and carries no body."""
+
+Convention = Literal["standard", "modified"]
+
+
+class Phalanx(Description):
+    """One Denavit–Hartenberg row: a joint and the rigid link behind it.
+
+    ``standard``: T = Rz(theta)·Tz(d)·Tx(a)·Rx(alpha), the joint turns about z of the frame
+    before (Siciliano et al. 2009). ``modified``: T = Rx(alpha)·Tx(a)·Rz(theta)·Tz(d), the joint
+    turns about z of the frame behind (Craig 2005). The joint variable is added to ``theta``
+    (revolute) or to ``d`` (prismatic).
+    """
+
+    name: str = ""
+    """Unique in its finger; ``P1``, ``P2``, … by row where it is not given."""
+    a: Number = 0.0
+    """[m]"""
+    alpha: Number = 0.0
+    """[rad]"""
+    d: Number = 0.0
+    """[m]"""
+    theta: Number = 0.0
+    """Offset of the joint angle [rad]."""
+    joint: Literal["revolute", "prismatic"] = "revolute"
+    joint_name: str = ""
+    """``J1``, ``J2``, … by row where it is not given."""
+    limits: tuple[Number, Number] = (0.0, math.pi / 2)
+    """Lowest and highest joint variable [rad or m]."""
+    start: Number = 0.0
+    """Joint variable from which the hand closes [rad or m]."""
+    radius: Positive = 0.008
+    """Radius of the capsule along the link [m]."""
+    shape: Shape | None = None
+    """A shape instead of the capsule."""
+    shape_pose: Pose = Pose()
+    """Pose of ``shape`` in the link's frame (the joint's frame at zero, turned by ``theta``); of a
+    mesh, the pose of its file's frame."""
+    mass: Positive | None = None
+    """[kg]; exactly one of mass and density."""
+    density: Positive | None = None
+    """[kg/m³]"""
+    servo_stiffness: Positive = 6.0
+    """Position gain kp of the joint's servo [N·m/rad or N/m]."""
+    servo_damping_ratio: NonNegative = 1.0
+    """Damping ratio of the servo with the inertia that it moves [–]."""
+    force_limit: Positive = 1.2
+    """Largest torque or force of the servo [N·m or N]."""
+    damping: NonNegative = 0.01
+    """Viscous friction in the joint [N·m·s/rad or N·s/m]."""
+    armature: NonNegative = 3e-3
+    """Reflected inertia of the drive [kg·m² or kg]."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.mass is not None and self.density is not None:
+            raise ValueError("expected exactly one of mass and density, found both")
+        (low, high), unit = self.limits, self.joint_unit
+        if low > high:
+            raise FieldError(
+                f"expected limits (lowest, highest), found ({low:g}, {high:g}) {unit}", "limits"
+            )
+        if not low <= self.start <= high:
+            raise FieldError(
+                f"expected start inside the limits ({low:g}, {high:g}) {unit}, "
+                f"found {self.start:g} {unit}",
+                "start",
+            )
+        return self
+
+    @property
+    def joint_unit(self) -> str:
+        """Unit of the joint variable."""
+        return "rad" if self.joint == "revolute" else "m"
+
+
+class Finger(Description):
+    """A chain of phalanges from the palm outwards."""
+
+    name: str
+    base: Pose = Pose()
+    """Frame of the first row in the hand's frame."""
+    convention: Convention
+    """Which Denavit–Hartenberg convention the rows follow; there is no default."""
+    phalanges: tuple[Phalanx, ...]
+    tip: Vec3 = (0.0, 0.0, 0.0)
+    """End of the last link in the last frame [m]; ``modified`` rows need it to have a length."""
+
+    @field_validator("phalanges", mode="before")
+    @classmethod
+    def _name_rows(cls, value: Any) -> Any:
+        if value is not None and not isinstance(value, list | tuple):
+            raise ValueError(f"expected a list of rows, found {short(value)}")
+        if not value:
+            raise ValueError("expected at least one phalanx, found none")
+        return [_named(row, index) for index, row in enumerate(value, start=1)]
+
+    @model_validator(mode="after")
+    def _unique_names(self) -> Self:
+        for kind in ("name", "joint_name"):
+            names = ((getattr(r, kind), ("phalanges", k)) for k, r in enumerate(self.phalanges))
+            refuse_twins(names, f"phalanx {kind}")
+        return self
+
+    @model_validator(mode="after")
+    def _bodies_have_mass(self) -> Self:
+        if self.convention == "standard" and self.tip != (0.0, 0.0, 0.0):
+            raise FieldError(
+                "expected none with convention 'standard', whose last row already ends at "
+                f"the fingertip; found {self.tip}",
+                "tip",
+            )
+        if not any(self.has_body):
+            raise ValueError(
+                "expected at least one phalanx, found only rows of zero length without a body"
+            )
+        for index, (row, body) in enumerate(zip(self.phalanges, self.has_body, strict=True)):
+            if body and row.mass is None and row.density is None:
+                raise FieldError(
+                    "expected exactly one of mass and density, found neither", "phalanges", index
+                )
+        return self
+
+    @property
+    def link_ends(self) -> tuple[Vec3, ...]:
+        """End of each link in its own frame [m]: the origin of the next joint, or the tip.
+
+        A link's frame stands at its joint, z along the joint axis, and moves with the joint.
+        """
+        rows = self.phalanges
+        if self.convention == "standard":
+            return tuple((row.a, 0.0, row.d) for row in rows)
+        inner = (
+            (row.a, -math.sin(row.alpha) * row.d, math.cos(row.alpha) * row.d) for row in rows[1:]
+        )
+        return (*inner, self.tip)
+
+    @property
+    def has_body(self) -> tuple[bool, ...]:
+        """Which rows carry a link; one without length and without a shape does not."""
+        return tuple(
+            row.shape is not None or math.hypot(*end) > ZERO_LENGTH
+            for row, end in zip(self.phalanges, self.link_ends, strict=True)
+        )
+
+
+def _named(row: Any, index: int) -> Any:
+    names = {"name": f"P{index}", "joint_name": f"J{index}"}
+    if isinstance(row, Phalanx):
+        return row.replace(**{key: getattr(row, key) or name for key, name in names.items()})
+    if isinstance(row, dict):
+        return row | {key: row.get(key) or name for key, name in names.items()}
+    return row

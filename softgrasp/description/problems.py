@@ -1,0 +1,203 @@
+"""What is wrong with a description, from pydantic's words to one sentence of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from softgrasp.errors import DescriptionError, did_you_mean
+
+Place = tuple[int | str, ...]
+
+MOST_LETTERS = 60
+"""A value longer than this is cut in a sentence."""
+
+_LIMITS = {
+    "greater_than": "above {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than": "below {lt:g}",
+    "less_than_equal": "at most {le:g}",
+}
+_KINDS = {
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping of fields",
+    "model_type": "a mapping of fields",
+    "model_attributes_type": "a mapping of fields",
+    "string_type": "text",
+    "string_too_short": "some text",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number of reasonable size",
+}
+
+
+class FieldError(ValueError):
+    """A validator's complaint about one of the fields below its model.
+
+    Args:
+        message: What was expected and what was found.
+        path: The field, counted from the model.
+    """
+
+    def __init__(self, message: str, *path: int | str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def refuse_twins(names: Iterable[tuple[str, Place]], what: str) -> None:
+    """Refuse a name that stands twice.
+
+    Args:
+        names: Names and the fields that hold them.
+        what: What they name.
+
+    Raises:
+        FieldError: At the second one.
+    """
+    seen: set[str] = set()
+    for name, path in names:
+        if name in seen:
+            raise FieldError(f"expected unique names, found {what} '{name}' twice", *path)
+        seen.add(name)
+
+
+def description_error(error: ValidationError, model: Any) -> DescriptionError:
+    """The first problem of a pydantic error as one sentence with the field's path.
+
+    A misspelt field comes first: the missing field beside it is only its consequence.
+    """
+    problems = error.errors(include_url=False)
+    problem: dict[str, Any] = dict(
+        min(problems, key=lambda found: found["type"] != "extra_forbidden")
+    )
+    path, owner = _walk(problem["loc"], model)
+    complaint = problem.get("ctx", {}).get("error")
+    if isinstance(complaint, FieldError):
+        path += complaint.path
+    fields = {} if owner is None else owner.model_fields
+    if problem["type"] == "extra_forbidden":
+        message = f"no such field; {did_you_mean(str(path[-1]), fields)}"
+    elif problem["type"] == "missing" and isinstance(path[-1], int):
+        message = f"expected more values, found only {path[-1]}"
+        path = path[:-1]
+    elif problem["type"] == "missing":
+        message = "this field is missing" + _wanted(fields.get(str(path[-1])))
+    elif problem["type"] == "union_tag_not_found":
+        message = "expected a field 'type' that names the kind, found none"
+    else:
+        message = _sentence(problem)
+    return DescriptionError(
+        message, field=path_text(path) or None, location=path, found=problem["input"]
+    )
+
+
+def path_text(path: Place) -> str:
+    """``("fingers", 0, "radius")`` as ``fingers[0].radius``."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def _walk(location: Place, model: Any) -> tuple[Place, type[BaseModel] | None]:
+    """The location without the tags of unions, and the model that owns its last field."""
+    path: list[int | str] = []
+    candidates: list[type[BaseModel]] = [model]
+    owner: type[BaseModel] | None = model
+    for depth, part in enumerate(location):
+        fields = {} if owner is None else owner.model_fields
+        if isinstance(part, int):
+            path.append(part)
+        elif part in fields and depth < len(location) - 1:
+            path.append(part)
+            candidates = _models_in(fields[part].annotation)
+            owner = candidates[0] if candidates else None
+        elif depth == len(location) - 1 and part.isidentifier():
+            path.append(part)
+        else:
+            named = [c for c in candidates if part in (c.__name__, _tag_of(c))]
+            owner = named[0] if named else owner
+    return tuple(path), owner
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    found: list[type[BaseModel]] = []
+    for argument in getattr(annotation, "__args__", ()):
+        found += _models_in(argument)
+    return found
+
+
+def _tag_of(model: type[BaseModel]) -> str | None:
+    field = model.model_fields.get("type")
+    return None if field is None else str(field.default)
+
+
+def _wanted(field: FieldInfo | None) -> str:
+    """What a missing field should have held."""
+    if field is None:
+        return ""
+    if get_origin(field.annotation) is Literal:
+        return f"; expected {either(get_args(field.annotation))}"
+    kind = _kind(field.annotation)
+    about = (field.description or "").split("\n")[0].rstrip(".")
+    return "; expected " + ": ".join(part for part in (kind, about) if part)
+
+
+def _kind(annotation: Any) -> str:
+    if get_origin(annotation) is tuple:
+        inner = get_args(annotation)
+        return "a list" if ... in inner else f"a list of {len(inner)} numbers"
+    if _models_in(annotation):
+        return "a mapping of fields"
+    return {str: "text", float: "a number", int: "a whole number"}.get(annotation, "a value")
+
+
+def _sentence(problem: dict[str, Any]) -> str:
+    kind, found, context = problem["type"], problem["input"], problem.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in ("literal_error", "enum", "union_tag_invalid"):
+        return _choice(context.get("tag", found), context)
+    if kind in ("too_short", "too_long"):
+        bound = "at least {min_length}" if kind == "too_short" else "{max_length}"
+        return f"expected {bound.format(**context)} values, found {context['actual_length']}"
+    if kind in _LIMITS:
+        wanted = f"a number {_LIMITS[kind].format(**context)}"
+    elif kind in _KINDS:
+        wanted = _KINDS[kind]
+    else:
+        message = str(problem["msg"]).removeprefix("Input should be ").removeprefix("a valid ")
+        wanted = f"{message[0].lower()}{message[1:]}"
+    return f"expected {wanted}, found {short(found)}"
+
+
+def _choice(found: Any, context: dict[str, Any]) -> str:
+    known = re.findall(r"'([^']*)'", str(context.get("expected") or context["expected_tags"]))
+    near = get_close_matches(str(found), known, n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return f"expected {either(known)}, found {short(found)}{hint}"
+
+
+def either(words: Sequence[str]) -> str:
+    """``a, b or c``."""
+    return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+
+
+def short(value: Any) -> str:
+    """A value as a sentence shows it, cut where it is long."""
+    if isinstance(value, BaseModel):
+        return f"a {type(value).__name__}"
+    text = repr(value)
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
