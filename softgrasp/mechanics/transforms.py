@@ -50,9 +50,9 @@ def relative_quaternions(quaternions: ArrayLike, reference: ArrayLike) -> Array:
     return np.asarray(turned.as_quat(canonical=True, scalar_first=True))
 
 
-def rotation_angle(quaternion: ArrayLike) -> float:
-    """Angle of a rotation [rad], 0…π."""
-    return float(Rotation.from_quat(np.asarray(quaternion), scalar_first=True).magnitude())
+def rotation_angles(quaternions: ArrayLike) -> Array:
+    """Angles of rotations [rad], 0…π, shape (...) for quaternions of shape (..., 4)."""
+    return np.asarray(Rotation.from_quat(np.asarray(quaternions), scalar_first=True).magnitude())
 
 
 def rotate_about(axis: str, angle: float) -> Array:

@@ -64,7 +64,7 @@ def framing(
     clouds = [playback.cloud(begin) for playback, begin in zip(playbacks, begins, strict=True)]
     first = playbacks[0]
     data = first.pose(ends[0])
-    hand = [first.model.body(name).id for name in first.result.contact_bodies]
+    hand = [first.model.body(name).id for name in first.result.contact_bodies.tolist()]
     target = first.model.body(names.OBJECT).id
     cloud = np.concatenate(clouds)
     return best_camera(first.model, data, cloud, hand, target, size[0] / size[1])

@@ -46,11 +46,11 @@ class Playback:
             self.model = compile_model(result.scene)
         self.data = mujoco.MjData(self.model)
         mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
-        self._joints = [self.model.joint(name).qposadr[0] for name in result.joint_names]
+        self._joints = [self.model.joint(name).qposadr[0] for name in result.joint_names.tolist()]
         self._start = object_pose(result.scene)
         self._geoms = {
             body: np.flatnonzero(self.model.geom_bodyid == self.model.body(body).id).tolist()
-            for body in result.contact_bodies
+            for body in result.contact_bodies.tolist()
         }
         self._large_force = _large_force(result)
 
@@ -75,7 +75,7 @@ class Playback:
     def colors(self, time: float) -> dict[int, Rgba]:
         """Colours of the geoms of the bodies whose contact is established at a time [s]."""
         established = self.result.in_contact[self._row(time)[0]]
-        bodies = [b for b, on in zip(self.result.contact_bodies, established, strict=True) if on]
+        bodies = self.result.contact_bodies[established].tolist()
         return {geom: IN_CONTACT_RGBA for body in bodies for geom in self._geoms[body]}
 
     def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:
@@ -92,7 +92,7 @@ class Playback:
         found: list[Mark] = [
             Ball(_point(contact.point), BALL_SHARE * height, CONTACT_RGBA) for contact in points
         ]
-        for body, force in zip(self.result.contact_bodies, forces, strict=True):
+        for body, force in zip(self.result.contact_bodies.tolist(), forces, strict=True):
             state = merged([contact for contact in points if contact.body == body])
             if state is None or force <= 0.0:
                 continue

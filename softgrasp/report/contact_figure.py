@@ -13,7 +13,7 @@ from softgrasp.render.instants import body_label
 from softgrasp.report import style
 from softgrasp.report.series import body_rows, merged, peaks, spans
 from softgrasp.report.words import newtons
-from softgrasp.simulation.result import BodyContact, GraspResult
+from softgrasp.simulation.result import BodyContact, GraspResult, column
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -38,8 +38,8 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    fingers, known = body_rows(result), set(result.contact_bodies)
-    palm = [body for body in result.contact_bodies if not result.contact_of(body).finger]
+    fingers, known = body_rows(result), set(result.contact_bodies.tolist())
+    palm = [body for body in result.contact_bodies.tolist() if not result.contact_of(body).finger]
     columns, below = max(map(len, fingers)), len(palm) * (ROW_HEIGHT + PALM_GAP)
     with style.figure(path, ROW_HEIGHT * len(fingers) + below + 0.75) as figure:
         upper = (0.6, 0.1, 0.5 + below, 0.55)
@@ -64,12 +64,12 @@ def _places(fingers: list[list[str]], known: set[str]) -> Iterator[tuple[tuple[i
 
 
 def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> None:
-    column = result.contact_bodies.index(body)
-    contact, force = result.contact_of(body), result.normal_force[:, column]
+    which = column(result.contact_bodies, body)
+    contact, force = result.contact_of(body), result.normal_force[:, which]
     if result.hold is not None:
         axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
     _shade(axes, result, force > 0.0, style.TOUCHING)
-    _shade(axes, result, result.in_contact[:, column], style.ESTABLISHED)
+    _shade(axes, result, result.in_contact[:, which], style.ESTABLISHED)
     if len(contact.lost_s) <= MOST_EDGES:
         place = axes.get_xaxis_transform()
         axes.vlines(contact.established_s, 0, 1, style.EDGE, lw=1.1, transform=place)
@@ -110,7 +110,7 @@ def _story(contact: BodyContact, brief: bool) -> str:
 
 def _top(result: GraspResult, bodies: list[str]) -> float:
     """Upper end of the force axis of some bodies [N]."""
-    columns = [result.contact_bodies.index(body) for body in bodies]
+    columns = [column(result.contact_bodies, body) for body in bodies]
     forces = result.normal_force[:, columns]
     steady = forces[result.in_contact[:, columns]]
     forces = steady if steady.size else forces[forces > 0.0]

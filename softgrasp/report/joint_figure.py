@@ -9,7 +9,7 @@ import numpy as np
 
 from softgrasp.report import style
 from softgrasp.report.series import JointPanel, behind, joint_rows, spans, thinned, touching
-from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.result import GraspResult, column
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -59,10 +59,9 @@ def _draw_joint(axes: Axes, result: GraspResult, joint: JointPanel, *, brief: bo
     for bodies, color in ((later, style.LATER), (own, style.ESTABLISHED)):
         bars = [(begin, end - begin) for begin, end in spans(result.time, touching(result, bodies))]
         axes.broken_barh(bars, (0, 1), color=color, lw=0, transform=place)
-    position = joint.factor * result.joint_position[:, result.joint_names.index(joint.name)]
+    position = joint.factor * result.joint_position[:, column(result.joint_names, joint.name)]
     if joint.name in result.actuator_names:
-        column = result.actuator_names.index(joint.name)
-        target = joint.factor * result.joint_target[:, column]
+        target = joint.factor * result.joint_target[:, column(result.actuator_names, joint.name)]
         axes.plot(*thinned(result.time, target), color=style.TARGET, ls=(0, (4, 2)), lw=1.2)
     low, high = joint.limits
     # a joint that broke away in a diverged run would leave nothing else to be seen

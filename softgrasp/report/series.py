@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from softgrasp.build import names
 from softgrasp.description.finger import Phalanx
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
-from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.result import GraspResult, column
 
 MOST_POINTS = 2000
 """A curve of a figure has no more points than can be told apart in print."""
@@ -99,7 +99,7 @@ def behind(result: GraspResult, joint: str) -> tuple[list[str], list[str]]:
         if joint in joints:
             bodies = [names.phalanx_body(finger.name, row.name) for row in finger.phalanges]
             first = joints.index(joint)
-            known = set(result.contact_bodies)
+            known = set(result.contact_bodies.tolist())
             own, later = bodies[first : first + 1], bodies[first + 1 :]
             return [b for b in own if b in known], [b for b in later if b in known]
     return [], []
@@ -107,5 +107,5 @@ def behind(result: GraspResult, joint: str) -> tuple[list[str], list[str]]:
 
 def touching(result: GraspResult, bodies: list[str]) -> NDArray[np.bool_]:
     """Whether contact is established with any of some bodies, (T,)."""
-    columns = [result.contact_bodies.index(body) for body in bodies]
+    columns = [column(result.contact_bodies, body) for body in bodies]
     return np.asarray(result.in_contact[:, columns].any(axis=1))

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.mechanics.transforms import relative_quaternions, rotation_angle
+from softgrasp.mechanics.transforms import relative_quaternions, rotation_angles
 from softgrasp.render.instants import body_label
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import BodyContact, GraspResult
@@ -77,7 +77,7 @@ def motion_clause(result: GraspResult) -> str:
     if result.scene.object_mount == "fixed":
         return "The object was fixed"
     moved = math.hypot(*result.object.displacement_m)
-    turned = rotation_angle(
+    turned = rotation_angles(
         relative_quaternions(result.object.final_quat_wxyz, result.object.initial_quat_wxyz)
     )
     return f"The object moved {millimetres(moved)} and turned {math.degrees(turned):.1f}°"
@@ -111,7 +111,7 @@ def force_clause(result: GraspResult) -> str:
     if not (result.normal_force > 0.0).any():
         return "No contact force in the whole run"
     row, column = np.unravel_index(result.normal_force.argmax(), result.normal_force.shape)
-    label = label_of(result, result.contact_bodies[column])
+    label = label_of(result, str(result.contact_bodies[column]))
     losses = sum(event.kind == "lost" for event in result.events)
     lost = (
         f"contact was lost {count(losses, 'time')} on the way" if losses else "no contact was lost"
@@ -126,7 +126,8 @@ def joint_clause(result: GraspResult) -> str:
     """How far the joints are from their targets at the end."""
     rows = dict(zip(names.joint_names(result.scene.hand), result.scene.hand.joints, strict=True))
     worst: dict[str, tuple[float, str]] = {}
-    for name, target in zip(result.actuator_names, result.joint_target[-1].tolist(), strict=True):
+    targets = zip(result.actuator_names.tolist(), result.joint_target[-1].tolist(), strict=True)
+    for name, target in targets:
         gap = abs(target - result.joints[name])
         kind = rows[name].joint
         worst[kind] = max(worst.get(kind, (-1.0, "")), (gap, name.replace("_", " ")))

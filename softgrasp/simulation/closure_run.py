@@ -29,6 +29,9 @@ FIRST_ROWS = 4096
 """Rows of the recording to begin with; it grows."""
 LARGEST_SPEED = 300.0
 """Speed [rad/s or m/s] no part of a grasp reaches: the state has diverged before it is NaN."""
+FARTHEST, LARGEST_FORCE = 1e3, 1e9
+"""Angles, places and forces [rad or m, N] that no grasp reaches either; rows that have them are
+not kept."""
 EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost"))
 GRACE = 0.5
 """Without a given duration a closure may take this much longer than its longest joint [s]."""
@@ -157,8 +160,9 @@ class ClosureRun:
     def _forget_diverged_rows(self) -> None:
         recording = self.recording
         with np.errstate(invalid="ignore"):
-            sane = np.isfinite(recording.qpos[: recording.rows]).all(axis=1)
-            sane &= np.isfinite(recording.force[: recording.rows]).all(axis=1)
+            # a number that is not one is not below a limit
+            sane = (np.abs(recording.qpos[: recording.rows]) < FARTHEST).all(axis=1)
+            sane &= (np.abs(recording.force[: recording.rows]) < LARGEST_FORCE).all(axis=1)
         bad = np.flatnonzero(~sane)
         # the row before the first bad one was already on its way there
         recording.cut(max(int(bad[0]) - 1, 1) if bad.size else recording.rows)

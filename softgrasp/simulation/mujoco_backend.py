@@ -9,38 +9,22 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.objects import PLANAR_JOINTS
-from softgrasp.build.scene import build, object_pose
+from softgrasp.build.scene import build
 from softgrasp.build.sensors import MOST_SLOTS
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspError
-from softgrasp.mechanics.transforms import (
-    Array,
-    euler_from_quaternions,
-    quaternion_of,
-    relative_quaternions,
-    rotate_about,
-    rotation_angle,
-    transform,
-)
+from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import ClosureRun, Progress
 from softgrasp.simulation.contacts import ContactPoint, contact_points, merged
 from softgrasp.simulation.engine_warnings import sentences
+from softgrasp.simulation.hold import hold_test, is_held
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.outcome import GraspStatus, judge
-from softgrasp.simulation.result import (
-    BodyContact,
-    ContactModel,
-    GraspResult,
-    HoldTest,
-    ObjectMotion,
-)
+from softgrasp.simulation.result import BodyContact, ContactModel, GraspResult, ObjectMotion
+from softgrasp.simulation.stiffness import measured_stiffness, stiffness_warnings
+from softgrasp.simulation.track import object_motion, object_track
 
 NAME = "mujoco"
-STIFFNESS_TOLERANCE = 0.05
-"""A measured stiffness that is farther from the asked one is told [–]."""
-CREEP_SHARE = 0.25
-"""Creep is the mean speed over this last share of the time under full load."""
 
 
 def run_mujoco(scene: GraspScene, progress: Progress | None = None) -> GraspResult:
@@ -90,19 +74,19 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
     recording, model, scene = run.recording, run.model, run.scene
     rows = slice(0, recording.rows)
     force = recording.force[rows].reshape(recording.rows, len(run.built.bodies), -1, 3)
-    position, quaternion = _object_track(run, recording.qpos[rows])
+    position, quaternion = object_track(run, recording.qpos[rows])
     points = [] if run.diverged else contact_points(model, run.data)
     measured = measured_stiffness(points)
     if run.finished:
         notes += tuple(stiffness_warnings(measured, run.built.contact.stiffness))
     notes += _slot_warnings(run, force)
-    hold = _hold_test(run, position, quaternion)
-    motion = _motion(scene, position, quaternion)
+    hold = hold_test(run, position, quaternion)
+    motion = object_motion(scene, position, quaternion)
     return GraspResult(
         scene=scene,
         backend={"name": NAME, "version": mujoco.__version__},
         status=_status(run, motion),
-        held=_held(scene, hold, run),
+        held=is_held(run, hold),
         simulated_time=float(recording.time[recording.rows - 1]),
         wall_time=time.perf_counter() - begin,
         contacts=_contacts(run, points),
@@ -118,14 +102,14 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
         hold=hold,
         warnings=notes,
         advice=_advice(run) if run.diverged else "",
-        time=recording.time[rows].copy(),
-        joint_names=tuple(names.joint_names(scene.hand)),
+        time=recording.time[rows],
+        joint_names=np.array(names.joint_names(scene.hand)),
         joint_position=recording.qpos[rows, run.layout.qpos_of_joint],
-        actuator_names=tuple(model.actuator(i).name for i in range(model.nu)),
-        joint_target=recording.control[rows].copy(),
+        actuator_names=np.array([model.actuator(i).name for i in range(model.nu)]),
+        joint_target=recording.control[rows],
         object_position=position,
         object_quat_wxyz=quaternion,
-        contact_bodies=tuple(run.built.bodies),
+        contact_bodies=np.array(run.built.bodies),
         normal_force=force[..., 0].sum(-1),
         friction_force=np.hypot(force[..., 1], force[..., 2]).sum(-1),
         in_contact=recording.in_contact[rows].astype(bool),
@@ -141,60 +125,6 @@ def _slot_warnings(run: ClosureRun, force: Array) -> tuple[str, ...]:
     return (
         f"contact forces of {', '.join(bodies)}: at some time all {force.shape[2]} contacts that "
         "are recorded a body were taken; the recorded sums may be too small",
-    )
-
-
-def stiffness_warnings(measured: dict[str, float], asked: float) -> list[str]:
-    """What to say of pairs whose stiffness at the end is not the one that was set."""
-    off = {pair: k for pair, k in measured.items() if abs(k / asked - 1) > STIFFNESS_TOLERANCE}
-    if not off:
-        return []
-    worst = max(off, key=lambda pair: abs(off[pair] / asked - 1))
-    return [
-        f"contact stiffness at the end: {len(off)} of {len(measured)} pairs are more than "
-        f"{STIFFNESS_TOLERANCE:.0%} from the asked {asked:g} N/m, most {worst} with "
-        f"{off[worst]:.3g} N/m (not at rest, a servo at its force limit, or a very light object)"
-    ]
-
-
-def measured_stiffness(points: list[ContactPoint]) -> dict[str, float]:
-    """Normal force over penetration of each pair [N/m]; a pair's contacts count by force."""
-    stiffness = {}
-    for pair in sorted({point.pair for point in points}):
-        own = [p for p in points if p.pair == pair and p.separation < 0 < p.normal_force]
-        if own:
-            depth = -sum(point.separation for point in own)
-            stiffness[pair] = sum(point.normal_force for point in own) / depth
-    return stiffness
-
-
-def _object_track(run: ClosureRun, qpos: Array) -> tuple[Array, Array]:
-    """Position (T, 3) and quaternion (T, 4) of the object in the world at every row."""
-    start = object_pose(run.scene)
-    if run.scene.object_mount == "free":
-        first = run.model.joint(names.OBJECT).qposadr[0]
-        return qpos[:, first : first + 3].copy(), qpos[:, first + 3 : first + 7].copy()
-    position = np.tile(start.position, (len(qpos), 1))
-    quaternion = np.tile(start.quaternion, (len(qpos), 1))
-    if run.scene.object_mount == "planar":
-        x, z, turn = (qpos[:, run.model.joint(name).qposadr[0]] for name in PLANAR_JOINTS)
-        position[:, 0] += x
-        position[:, 2] += z
-        upright = transform(quaternion=start.quaternion)
-        quaternion = np.array([quaternion_of(rotate_about("y", a) @ upright) for a in turn])
-    return position, quaternion
-
-
-def _motion(scene: GraspScene, position: Array, quaternion: Array) -> ObjectMotion:
-    turned = relative_quaternions(quaternion[-1], quaternion[0])
-    return ObjectMotion(
-        name=scene.object.name,
-        initial_position_m=tuple(position[0].tolist()),
-        final_position_m=tuple(position[-1].tolist()),
-        initial_quat_wxyz=tuple(quaternion[0].tolist()),
-        final_quat_wxyz=tuple(quaternion[-1].tolist()),
-        displacement_m=tuple((position[-1] - position[0]).tolist()),
-        rotation_rad=tuple(euler_from_quaternions(turned).tolist()),
     )
 
 
@@ -241,36 +171,6 @@ def _status(run: ClosureRun, motion: ObjectMotion) -> GraspStatus:
 
 def _is_object(model: mujoco.MjModel, geom: int) -> bool:
     return bool(model.body(int(model.geom_bodyid[geom])).name == names.OBJECT)
-
-
-def _hold_test(run: ClosureRun, position: Array, quaternion: Array) -> HoldTest | None:
-    criterion = run.scene.success
-    if criterion is None or run.hold_from is None or not run.finished:
-        return None
-    begin = run.hold_from
-    way = np.linalg.norm(position[begin:] - position[begin], axis=1)
-    turns = relative_quaternions(quaternion[begin:], quaternion[begin])
-    period = run.scene.control_period
-    late = max(round(CREEP_SHARE * criterion.hold_time / period), 1)
-    crept = float(np.linalg.norm(position[-1] - position[-1 - late]))
-    mass = float(run.model.body(names.OBJECT).mass[0])
-    return HoldTest(
-        drop_m=float(way.max()),
-        rotation_rad=max(rotation_angle(turn) for turn in turns),
-        weight_N=mass * float(np.linalg.norm(criterion.gravity)),
-        start_s=float(run.recording.time[begin]),
-        creep_m_s=crept / (late * period),
-    )
-
-
-def _held(scene: GraspScene, hold: HoldTest | None, run: ClosureRun) -> bool | None:
-    if scene.success is None or not (run.finished or run.diverged):
-        return None
-    if hold is None:
-        return False
-    within = hold.drop_m <= scene.success.max_drop
-    steady = hold.rotation_rad <= scene.success.max_rotation
-    return within and steady and any(run.state.in_contact)
 
 
 def _advice(run: ClosureRun) -> str:

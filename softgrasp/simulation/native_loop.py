@@ -103,6 +103,8 @@ def run_stretch(
         log_force[row] = sensordata[first : first + bodies * slots * 3]
         if debounce(forces, threshold, needed, flags[0], flags[1], flags[2], flags[3]):
             return index
+        if not np.isfinite(forces.sum()):
+            return index
         ctrl[:] = plan[index]
         log_qpos[row] = qpos
     return len(plan)

@@ -104,9 +104,6 @@ def _plain(value: Any) -> Any:
 
 def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult:
     status = _status(found["status"])
-    names = ("joint_names", "actuator_names", "contact_bodies")
-    series: dict[str, Any] = {key: arrays[key] for key in TRAJECTORY_KEYS if key not in names}
-    series |= {name: tuple(arrays[name].tolist()) for name in names}
     return GraspResult(
         scene=_made(GraspScene, found["scene"]),
         backend=found["backend"],
@@ -122,7 +119,7 @@ def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult
         quality=found.get("quality"),
         warnings=tuple(found["warnings"]),
         advice=found["message"].removeprefix(status.value).removeprefix(": "),
-        **series,
+        **{key: arrays[key] for key in TRAJECTORY_KEYS},
     )
 
 

@@ -17,6 +17,8 @@ from softgrasp.description.success import SuccessCriterion
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.outcome import GraspStatus
 
+Names = NDArray[np.str_]
+
 
 class ContactEvent(Description):
     """A change of contact between a body of the hand and the object, at a control sample."""
@@ -139,17 +141,20 @@ class GraspResult:
 
     time: Array
     """(T,) [s]"""
-    joint_names: tuple[str, ...]
+    joint_names: Names
+    """(nj,)"""
     joint_position: Array
     """(T, nj) [rad or m]"""
-    actuator_names: tuple[str, ...]
+    actuator_names: Names
+    """(nu,)"""
     joint_target: Array
     """(T, nu) [rad or m]"""
     object_position: Array
     """Centre of mass in the world, (T, 3) [m]."""
     object_quat_wxyz: Array
     """(T, 4)"""
-    contact_bodies: tuple[str, ...]
+    contact_bodies: Names
+    """(nb,)"""
     normal_force: Array
     """Sum over the contacts of a body, (T, nb) [N]; of the physics step before each sample."""
     friction_force: Array
@@ -164,14 +169,16 @@ class GraspResult:
     def __post_init__(self) -> None:
         sentence = self.status.value + (f": {self.advice}" if self.advice else "")
         object.__setattr__(self, "message", sentence)
-        for array in self.trajectory().values():
-            array.flags.writeable = False
+        for name in TRAJECTORY_KEYS:
+            own = np.array(getattr(self, name))  # a copy: the caller's arrays stay as they are
+            own.flags.writeable = False
+            object.__setattr__(self, name, own)
         object.__setattr__(self, "trajectory_sha256", digest(self.trajectory()))
 
     @property
     def joints(self) -> dict[str, float]:
         """Final joint variables [rad or m]."""
-        return dict(zip(self.joint_names, self.joint_position[-1].tolist(), strict=True))
+        return dict(zip(self.joint_names.tolist(), self.joint_position[-1].tolist(), strict=True))
 
     @property
     def object(self) -> ObjectMotion:
@@ -185,7 +192,7 @@ class GraspResult:
 
     def trajectory(self) -> dict[str, NDArray[Any]]:
         """The arrays of ``trajectory.npz`` by name."""
-        return {name: np.asarray(getattr(self, name)) for name in TRAJECTORY_KEYS}
+        return {name: getattr(self, name) for name in TRAJECTORY_KEYS}
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write ``result.json`` and ``trajectory.npz`` into a folder; see ``save_result``."""
@@ -200,6 +207,12 @@ class GraspResult:
             KeyError: No body of that name can touch.
         """
         return {contact.body: contact for contact in self.contacts}[body]
+
+
+def column(names: Names, name: str) -> int:
+    """Which column of a trajectory belongs to a joint, an actuator or a body."""
+    known: list[str] = names.tolist()
+    return known.index(name)
 
 
 def digest(arrays: dict[str, NDArray[Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -56,8 +57,9 @@ class Stepper(ABC):
         """Run the samples of a plan, one row of targets each, until contact changes.
 
         Returns:
-            How many were finished. Where contact has changed the next one is begun: its physics
-            is done and its forces are judged, but the joints wait for new targets.
+            How many were finished. Where contact has changed, or a force is not a number, the
+            next one is begun: its physics is done and its forces are judged, but the joints wait
+            for new targets.
         """
 
     def advance(self, samples: int, idle_limit: int) -> bool:
@@ -178,8 +180,9 @@ class PlainStepper(Stepper):
         state, layout = self._state, self._layout
         self.recording.force[row] = self._raw_forces
         np.dot(layout.force_sum, self._raw_forces, out=self._forces)
-        return debounce(
-            self._forces.tolist(),
+        forces = self._forces.tolist()
+        changed = debounce(
+            forces,
             layout.threshold,
             layout.samples,
             state.counts,
@@ -187,6 +190,8 @@ class PlainStepper(Stepper):
             state.in_contact,
             state.changes,
         )
+        # every further step of a state that is not a number would take a tenth of a second
+        return changed or not math.isfinite(sum(forces))
 
     def _step_one_by_one(self) -> None:
         for substep in range(self._layout.substeps):

@@ -45,7 +45,7 @@ def test_the_relative_rotation_leads_from_the_reference(
 
 
 def test_the_angle_of_a_turn_is_its_angle() -> None:
-    assert tf.rotation_angle(tf.quaternion_of(tf.rotate_about("y", 0.7))) == pytest.approx(0.7)
+    assert tf.rotation_angles(tf.quaternion_of(tf.rotate_about("y", 0.7))) == pytest.approx(0.7)
 
 
 @given(ANGLES, st.floats(0, 1e-3))

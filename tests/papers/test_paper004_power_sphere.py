@@ -80,7 +80,7 @@ def test_the_first_joints_of_fingers_2_and_4_stop_only_while_they_touch(
     knocked away: in the first 3 ms from the touch the joints lose some of their way, no plateau."""
     touched = next(event.time_s for event in fir.events if event.body == "F2_P1")
     for joint in ("F2_J1", "F4_J1"):
-        target = fir.joint_target[:, fir.joint_names.index(joint)]
+        target = fir.joint_target[:, fir.joint_names.tolist().index(joint)]
         free, held = (
             float(np.diff(np.interp([start, start + 0.003], fir.time, target))[0])
             for start in (touched - 0.01, touched)

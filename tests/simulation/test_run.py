@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from softgrasp.build.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.interrupt import Interrupted
+from softgrasp.simulation.native import NativeStepper, native_available
+from softgrasp.simulation.stepper import PlainStepper, Stepper
 from tests.scenes import pinch, plate
 
 
@@ -72,7 +75,7 @@ def test_arrays_are_locked_and_have_one_row_a_control_period(result: sg.GraspRes
 
 def test_the_summed_normal_forces_are_those_of_the_contacts(result: sg.GraspResult) -> None:
     for contact in result.contacts:
-        column = result.contact_bodies.index(contact.body)
+        column = result.contact_bodies.tolist().index(contact.body)
         assert contact.normal_force_N == pytest.approx(result.normal_force[-1, column], abs=1e-9)
         assert contact.friction_force_N == pytest.approx(
             result.friction_force[-1, column], abs=1e-9
@@ -194,6 +197,35 @@ def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
     assert any("Nan" in text or "NaN" in text for text in told)
     assert np.isfinite(run.recording.qpos[: run.recording.rows]).all()
     assert list(tmp_path.iterdir()) == []  # no MUJOCO_LOG.TXT either
+
+
+@pytest.mark.parametrize("stepper", [PlainStepper, NativeStepper])
+@pytest.mark.parametrize("samples", [300, 700])
+def test_no_work_is_lost_on_a_state_that_is_not_a_number(
+    stepper: type[Stepper], samples: int
+) -> None:
+    if stepper is NativeStepper and not native_available():
+        pytest.skip("numba is not installed")
+    run = ClosureRun(pinch(), build(pinch()), stepper=stepper)
+    run._advance(samples)
+    before = run.data.time
+    run.data.qvel[0] = np.nan
+    with caught_warnings():
+        run._advance(200)
+    assert run.diverged
+    assert run.data.time - before < 2.5 * run.model.opt.timestep
+
+
+def test_the_arrays_of_a_result_are_its_own_and_cannot_be_written() -> None:
+    result = sg.simulate(pinch(duration=0.02))
+    for key, array in result.trajectory().items():
+        assert getattr(result, key) is array
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[-1]
+    mine = np.array(result.time)
+    again = replace(result, time=mine)
+    mine[0] = 1.0
+    assert again.time[0] == 0.0
 
 
 def test_an_interrupt_keeps_what_was_finished() -> None:
