@@ -41,12 +41,12 @@ def test_it_holds_every_shipped_object(name: str, density: float) -> None:
 
 
 @pytest.mark.parametrize("name", library.names("objects"))
-def test_gold_is_held_up_to_12_newtons_and_falls_only_where_friction_is_exceeded(name: str) -> None:
+def test_gold_is_held_up_to_12_newtons_and_falls_only_near_the_limit_of_friction(name: str) -> None:
     result = held(name, GOLD)
     assert result.hold is not None
     squeeze = result.normal_force[round(result.hold.start_s / 1e-3)].sum()
     if result.hold.weight_N <= HELD_WEIGHT:
         assert result.held
     elif not result.held:
-        # it falls only where friction cannot carry it
+        # tilted contacts carry up to a fifth less than friction times squeeze
         assert result.hold.weight_N > 0.8 * FRICTION * squeeze

@@ -108,8 +108,9 @@ def test_a_box_at_95_percent_of_the_friction_limit_neither_creeps_nor_rocks(
     assert np.ptp(late[:, 2]) < 1e-9
 
 
-def slip_gravity(scene: sg.GraspScene, strongest: float) -> float:
-    """Gravity at which the contacts of a grasped object reach the friction cone [m/s²]."""
+def slip_gravity(scene: sg.GraspScene, strongest: float) -> tuple[float, float]:
+    """Gravity at which the contacts of a grasped object reach the friction cone [m/s²], and their
+    normal force then [N]."""
     ramp = sg.SuccessCriterion(gravity=(0, 0, -strongest), ramp_time=1.0, hold_time=0.05)
     result = sg.simulate(scene.replace(success=ramp))
     assert result.hold is not None
@@ -117,13 +118,12 @@ def slip_gravity(scene: sg.GraspScene, strongest: float) -> float:
     friction, normal = result.friction_force[begin:].sum(1), result.normal_force[begin:].sum(1)
     at_cone = int(np.argmax(friction > 0.999 * scene.asked_contact.static_friction * normal))
     assert at_cone > 0, "the object never slipped"
-    return strongest * at_cone * scene.control_period
+    return strongest * at_cone * scene.control_period, float(normal[at_cone])
 
 
 def test_an_object_at_95_percent_of_its_slip_limit_creeps_less_than_a_micrometre_a_second() -> None:
     scene = pinch(object=ball(density=7860))
-    limit = slip_gravity(scene, 30.0)
-    assert 12.0 < limit < 29.0
+    limit, squeeze = slip_gravity(scene, 30.0)
     held, lost = (
         sg.simulate(scene.replace(success=sg.SuccessCriterion(gravity=(0, 0, -share * limit))))
         for share in (0.95, 1.05)
@@ -132,6 +132,10 @@ def test_an_object_at_95_percent_of_its_slip_limit_creeps_less_than_a_micrometre
     assert not lost.held
     assert held.hold is not None
     assert held.hold.creep_m_s < 1e-6
+    # what four equal contacts can carry: their normals rise this much, friction does the rest
+    rise = np.mean([contact.normal[2] for contact in held.contacts if contact.normal])
+    weight = 7860 * 4 / 3 * np.pi * 0.03**3 * limit
+    assert weight == pytest.approx(squeeze * (rise + 0.5 * np.sqrt(1 - rise**2)), rel=0.02)
 
 
 def test_a_timestep_that_cannot_honour_the_contact_is_refused_with_the_one_that_could() -> None:
@@ -190,9 +194,11 @@ def test_the_timestep_is_chosen_for_the_contact(
 
 
 def test_density_and_shape_change_the_conversion_but_not_the_stiffness() -> None:
-    references = {
-        sg.compile_model(pinch(object=ball(radius, density))).pair("F1_P3|object").solref[0]
-        for radius in (0.025, 0.03)
-        for density in (160.0, 7860.0)
-    }
+    references = set()
+    for thing in (ball(radius, density) for radius in (0.025, 0.03) for density in (160.0, 7860.0)):
+        scene = pinch(object=thing)
+        references.add(float(sg.compile_model(scene).pair("F1_P3|object").solref[0]))
+        measured = sg.simulate(scene).contact_model.measured_stiffness_N_m
+        assert len(measured) == 4
+        assert list(measured.values()) == pytest.approx([1e5] * 4, rel=0.03)
     assert len(references) == 4

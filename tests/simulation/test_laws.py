@@ -171,7 +171,9 @@ def test_a_plan_is_the_same_bit_for_bit_made_at_once_or_sample_by_sample(
 def test_targets_move_one_way_within_the_limits_and_then_rest(
     targets: list[float], growths: list[float]
 ) -> None:
-    steps = np.diff(plan([0] * 5, targets, growths, samples=30), axis=0)
+    planned = plan([0] * 5, targets, growths, samples=30)
+    assert np.abs(planned).max() <= 1.0
+    steps = np.diff(planned, axis=0)
     assert (steps * np.sign(growths) >= 0).all()
     moving = (steps != 0).any(axis=1)
     assert not moving[np.argmin(moving) :].any() or moving.all()

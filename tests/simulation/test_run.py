@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -17,6 +18,7 @@ from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.native import NativeStepper, native_available
 from softgrasp.simulation.stepper import PlainStepper, Stepper
+from softgrasp.simulation.track import object_track
 from tests.scenes import pinch, plate
 
 
@@ -136,7 +138,33 @@ def test_prescribed_joints_follow_their_targets_whatever_the_load() -> None:
     assert np.abs(error).max() < 1e-7
 
 
-def test_servo_forces_keep_to_their_limits_and_gravity_moves_nothing_that_is_compensated() -> None:
+def test_servo_forces_keep_to_their_limits() -> None:
+    """A fixed ball cannot give way, and joints that never stop push on it until they cannot."""
+    closure = sg.PositionIncrementClosure(samples=1000)  # never established, so nothing stops
+    run = ClosureRun(scene := pinch(object_mount="fixed", closure=closure), build(scene))
+    run.run()
+    limits = np.array([row.force_limit for row in scene.hand.joints])
+    force = np.abs(run.data.actuator_force)
+    assert np.all(force <= limits)
+    assert np.any(force == limits)
+
+
+@pytest.mark.parametrize("mount", ["free", "planar", "fixed"])
+def test_the_track_of_the_object_is_where_the_engine_has_it(mount: str) -> None:
+    scene = pinch(object_mount=mount, object_position=(-0.004, 0, -0.085))
+    run = ClosureRun(scene, build(scene))
+    run.run()
+    position, quaternion = object_track(run, run.recording.qpos[: run.recording.rows])
+    run.data.qpos[:] = run.recording.qpos[run.recording.rows - 1]
+    mujoco.mj_kinematics(run.model, run.data)
+    body = run.data.body("object")
+    assert position[-1] == pytest.approx(body.xpos, abs=1e-12)
+    assert abs(quaternion[-1] @ body.xquat) == pytest.approx(1.0, abs=1e-12)
+    moved = np.linalg.norm(position[-1] - position[0])
+    assert (moved == 0.0) == (mount == "fixed")
+
+
+def test_gravity_moves_no_joint_of_a_hand_that_compensates_it() -> None:
     still = sg.PositionIncrementClosure(rates=0.0)
     calm = sg.simulate(pinch(closure=still, object_position=(0.3, 0, 0), gravity=True))
     assert np.ptp(calm.joint_position, axis=0).max() < 1e-6
