@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,11 +48,14 @@ def run_job(scene: GraspScene, job: Job) -> None:
             "--require-held: expected a scene with a hold test, found none; add --hold"
         )
     require_writable(job.folder)
-    drawn = _drawn(job)
-    with terminal.progress_bar() as tell:
+    # whether OpenGL works is asked of another process, which takes as long as a small run
+    with ThreadPoolExecutor(max_workers=1) as beside, terminal.progress_bar() as tell:
+        drawn = beside.submit(_drawn, job)
+        if job.renderer == "gl":
+            drawn.result()
         result = _simulated(scene, job, tell)
         files = _written(result, job, tell)
-    _tell(result, files, drawn, job)
+    _tell(result, files, drawn.result(), job)
     _leave(result, job)
 
 
@@ -59,12 +63,9 @@ def _drawn(job: Job) -> str:
     """One line that says who draws; refuses a renderer that is not there."""
     if job.renderer == "none" or not (job.video or job.page):
         return ""
-    import mujoco
+    from softgrasp.render.renderer import renderer_note
 
-    from softgrasp.render.renderer import open_renderer
-
-    with open_renderer(mujoco.MjSpec().compile(), 2, 2, job.renderer) as renderer:
-        return renderer.note
+    return renderer_note(job.renderer)
 
 
 def _simulated(scene: GraspScene, job: Job, tell: terminal.Tell) -> GraspResult:

@@ -65,6 +65,11 @@ def gl_available(kind: Kind) -> bool:
     return answer.returncode == 0
 
 
+def note(kind: Kind) -> str:
+    """One line for the user about how pictures are drawn."""
+    return f"drawn with OpenGL ({NAMES[kind]})"
+
+
 class GlRenderer:
     """Draws one model with OpenGL; the model itself is not changed.
 
@@ -79,8 +84,7 @@ class GlRenderer:
     """
 
     def __init__(self, model: mujoco.MjModel, width: int, height: int, kind: Kind) -> None:
-        self.name = NAMES[kind]
-        self.note = f"drawn with OpenGL ({self.name})"
+        self.name, self.note = NAMES[kind], note(kind)
         self.threads = 1
         # Without a skybox the background is put in afterwards, pixel by pixel: edges are then
         # smoothed by drawing at twice the size instead of by multisampling.

@@ -87,9 +87,7 @@ def open_renderer(
         BackendUnavailable: ``gl`` was asked for and does not work.
         DescriptionError: No such renderer, or a picture of less than 2 x 2 pixels.
     """
-    if renderer not in CHOICES:
-        hint = did_you_mean(renderer, CHOICES)
-        raise DescriptionError(f"expected a renderer, found '{renderer}'; {hint}", field="renderer")
+    _refuse_unknown(renderer)
     if width < 2 or height < 2:
         raise DescriptionError(
             f"expected 2 x 2 pixels or more, found {width} x {height}", field="size"
@@ -106,6 +104,30 @@ def open_renderer(
     if renderer == "gl":
         raise BackendUnavailable(reason or f"renderer: expected OpenGL, {_no_gl()}")
     return RayRenderer(model, width, height, f"{_RAY_CASTER}: {reason or _no_gl()}")
+
+
+def renderer_note(renderer: str) -> str:
+    """One line that says who will draw, found out without opening a renderer.
+
+    Raises:
+        BackendUnavailable: ``gl`` was asked for and does not work.
+        DescriptionError: No such renderer.
+    """
+    _refuse_unknown(renderer)
+    if renderer == "raycast":
+        return f"{_RAY_CASTER}, as asked"
+    for kind in get_args(gl.Kind):
+        if gl.gl_available(kind):
+            return gl.note(kind)
+    if renderer == "gl":
+        raise BackendUnavailable(f"renderer: expected OpenGL, {_no_gl()}")
+    return f"{_RAY_CASTER}: {_no_gl()}"
+
+
+def _refuse_unknown(renderer: str) -> None:
+    if renderer not in CHOICES:
+        hint = did_you_mean(renderer, CHOICES)
+        raise DescriptionError(f"expected a renderer, found '{renderer}'; {hint}", field="renderer")
 
 
 def _no_gl() -> str:

@@ -73,11 +73,11 @@ def write_report(
     film = None
     # the pictures are drawn by the engine, the figures by matplotlib: one core each
     with ThreadPoolExecutor(max_workers=1) as beside:
-        if page:
-            drawn.append(beside.submit(_write_figures, result, folder, tell))
         if page and renderer != NO_PICTURES:
             pictures = strip_pictures(result, renderer=renderer)
             drawn.append(beside.submit(_write_strip, result, folder, pictures, tell))
+        if page:
+            drawn.append(beside.submit(_write_figures, result, folder, tell))
         if video and renderer != NO_PICTURES:
             film = render_video(
                 result,
