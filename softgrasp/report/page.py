@@ -73,12 +73,13 @@ def write_report(
     film = None
     # the pictures are drawn by the engine, the figures by matplotlib: one core each
     with ThreadPoolExecutor(max_workers=1) as beside:
-        if page and renderer != NO_PICTURES:
-            pictures = strip_pictures(result, renderer=renderer)
-            drawn.append(beside.submit(_write_strip, result, folder, pictures, tell))
+        drawing = renderer != NO_PICTURES
+        pictures = strip_pictures(result, renderer=renderer) if page and drawing else []
         if page:
             drawn.append(beside.submit(_write_figures, result, folder, tell))
-        if video and renderer != NO_PICTURES:
+        if pictures:
+            drawn.append(beside.submit(_write_strip, result, folder, pictures, tell))
+        if video and drawing:
             film = render_video(
                 result,
                 folder / FILM,
