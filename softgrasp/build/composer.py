@@ -34,6 +34,8 @@ class ComposerScene(NamedTuple):
     """``composer.Entity`` of the hand, named ``hand``."""
     object: Any
     """``composer.Entity`` of the object, named ``object``."""
+    scene: GraspScene
+    """What was composed, with the object where it starts clear of the hand."""
 
 
 def composer_scene(scene: GraspScene) -> ComposerScene:
@@ -47,6 +49,7 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
     if scene.object_mount == "planar":
         raise BuildError("object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'")
     built = build(scene)
+    scene = built.scene
     hand = _entity(composer, mjcf, _hand_xml(scene), "hand")
     thing = _entity(composer, mjcf, _object_xml(scene), OBJECT)
     arena = composer.Arena("scene")
@@ -54,13 +57,14 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
     _place_object(arena, thing, scene)
     _state_options(arena.mjcf_model, built.model)
     _add_pairs(arena.mjcf_model, hand.mjcf_model, thing.mjcf_model, built)
-    return ComposerScene(arena, hand, thing)
+    return ComposerScene(arena, hand, thing, scene)
 
 
-def compile_physics(composed: ComposerScene, scene: GraspScene) -> Any:
+def compile_physics(composed: ComposerScene) -> Any:
     """``mjcf.Physics`` of a composed scene in its start state."""
     _, mjcf = _dm_control()
     physics = mjcf.Physics.from_mjcf_model(composed.arena.mjcf_model)
+    scene = composed.scene
     pose = object_pose(scene)
     with physics.reset_context():
         joints = composed.hand.mjcf_model.find_all("joint")

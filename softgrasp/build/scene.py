@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.clearance import clearing_way
 from softgrasp.build.compiling import compiled
 from softgrasp.build.hand import add_hand
 from softgrasp.build.objects import add_object
@@ -43,6 +44,8 @@ INTEGRATORS = {
 class BuiltScene(NamedTuple):
     """A scene's spec, compiled model and what a run needs to know of them."""
 
+    scene: GraspScene
+    """The scene with the object where it starts clear of the hand."""
     spec: mujoco.MjSpec
     model: mujoco.MjModel
     bodies: list[str]
@@ -71,9 +74,12 @@ def to_mjcf(scene: GraspScene) -> str:
 
 
 def build(scene: GraspScene) -> BuiltScene:
-    """Assemble, check and compile a scene; raises as compile_model."""
+    """Assemble, check and compile a scene; raises as compile_model.
+
+    An object without a position of its own that would start inside the hand at the grasp's centre
+    is moved away from the palm, with a warning.
+    """
     timestep = resolved_timestep(scene)
-    contact = resolved_contact(scene, timestep)
     spec = _new_spec(scene, timestep)
     bodies = add_hand(spec, scene.hand, scene.hand_pose, scene.actuation)
     geoms = add_object(spec, scene.object, object_pose(scene), scene.object_mount)
@@ -82,13 +88,19 @@ def build(scene: GraspScene) -> BuiltScene:
     bare = compiled(spec, what)
     start = _start_position(bare, scene)
     spec.add_key(name=names.START, qpos=start.tolist(), ctrl=list(scene.start))
-    touching, own = _possible_pairs(bare, start, scene)
+    data = _state_at(bare, start)
+    touching = object_pairs(bare)
+    if (way := _way_to_clear(bare, data, touching, scene)) is not None:
+        place = np.array(object_pose(scene).position) + way
+        return build(scene.replace(object_position=tuple(place.tolist())))
+    own = _clear_self_pairs(bare, data, scene) if scene.self_contact else []
+    contact = resolved_contact(scene, timestep)
     held = scene.actuation == "prescribed"
     fixed = scene.object_mount == "fixed"
     add_pairs(spec, bare, touching, contact, scene.solver, held=held and fixed)
     add_pairs(spec, bare, own, contact, scene.solver, held=held)
     add_visuals(spec, _floor_height(scene, bare))
-    return BuiltScene(spec, compiled(spec, what), bodies, contact)
+    return BuiltScene(scene, spec, compiled(spec, what), bodies, contact)
 
 
 def object_pose(scene: GraspScene) -> Pose:
@@ -131,22 +143,35 @@ def _start_position(bare: mujoco.MjModel, scene: GraspScene) -> Array:
     return position
 
 
-def _possible_pairs(
-    model: mujoco.MjModel, start: Array, scene: GraspScene
-) -> tuple[list[Pair], list[Pair]]:
-    """Pairs that can touch, with the object and in the hand; refuses a start inside the hand."""
+def _state_at(model: mujoco.MjModel, position: Array) -> mujoco.MjData:
     data = mujoco.MjData(model)
-    data.qpos[:] = start
+    data.qpos[:] = position
     mujoco.mj_forward(model, data)
-    touching = object_pairs(model)
-    for pair in touching:
-        depth = penetration(model, data, pair)
-        if depth > START_TOLERANCE:
-            raise BuildError(
-                f"object_position: expected an object that starts clear of the hand, found "
-                f"'{scene.object.name}' {depth * 1e3:.2f} mm inside {pair.first}"
-            )
-    return touching, _clear_self_pairs(model, data, scene) if scene.self_contact else []
+    return data
+
+
+def _way_to_clear(
+    model: mujoco.MjModel, data: mujoco.MjData, pairs: list[Pair], scene: GraspScene
+) -> Array | None:
+    """Where an object has to be moved to start clear of the hand [m]; None where it does."""
+    deepest = max(pairs, key=lambda pair: penetration(model, data, pair))
+    depth = penetration(model, data, deepest)
+    if depth <= START_TOLERANCE:
+        return None
+    way = None if scene.object_position else clearing_way(model, data, pairs, scene)
+    if way is None:
+        raise BuildError(
+            f"object_position: expected an object that starts clear of the hand, found "
+            f"'{scene.object.name}' {depth * 1e3:.2f} mm inside {deepest.first}"
+        )
+    warnings.warn(
+        f"object_position: at the grasp's centre '{scene.object.name}' would start "
+        f"{depth * 1e3:.2f} mm inside {deepest.first}; it starts "
+        f"{np.linalg.norm(way) * 1e3:.0f} mm farther from the palm",
+        SoftgraspWarning,
+        stacklevel=2,
+    )
+    return way
 
 
 def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> list[Pair]:

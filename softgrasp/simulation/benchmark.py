@@ -68,14 +68,14 @@ def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
         BuildError: The scene makes no model that can be simulated.
     """
     built = build(scene)
-    _refuse_other_scenes(scene, built)
+    _refuse_other_scenes(built)
     with caught_warnings():
-        reference = ClosureRun(scene, built, stepper=PlainStepper)
+        reference = ClosureRun(built, stepper=PlainStepper)
         reference.close()
         raw = _OpenLoop(reference)
-        ways: dict[str, Way] = {"raw": raw, "plain": partial(_closed, scene, built, PlainStepper)}
+        ways: dict[str, Way] = {"raw": raw, "plain": partial(_closed, built, PlainStepper)}
         if native_available():
-            ways["native"] = partial(_closed, scene, built, NativeStepper)
+            ways["native"] = partial(_closed, built, NativeStepper)
         times, ends = _take_turns(ways, rounds)
     speeds = {name: raw.steps / median(taken) for name, taken in times.items()}
     ratios = {name: _ratio(times["raw"], taken) for name, taken in times.items()}
@@ -93,7 +93,8 @@ def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
     )
 
 
-def _refuse_other_scenes(scene: GraspScene, built: BuiltScene) -> None:
+def _refuse_other_scenes(built: BuiltScene) -> None:
+    scene = built.scene
     if scene.actuation != "servo":
         raise SimulationError(f"actuation: expected 'servo', found '{scene.actuation}'")
     if built.contact.switches_friction:
@@ -119,8 +120,8 @@ def _ratio(raw: list[float], closed: list[float]) -> float:
     return median(before / after for before, after in zip(raw, closed, strict=True))
 
 
-def _closed(scene: GraspScene, built: BuiltScene, kind: type[Stepper]) -> tuple[float, Array]:
-    run = ClosureRun(scene, built, stepper=kind)
+def _closed(built: BuiltScene, kind: type[Stepper]) -> tuple[float, Array]:
+    run = ClosureRun(built, stepper=kind)
     begin = time.perf_counter()
     run.close()
     return time.perf_counter() - begin, run.data.qpos.copy()

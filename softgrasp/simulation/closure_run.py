@@ -13,7 +13,6 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.pairs import object_pairs
 from softgrasp.build.scene import BuiltScene
-from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.simulation.contacts import BodyContactState, ContactReader, merged
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
@@ -45,7 +44,6 @@ class ClosureRun:
 
     def __init__(
         self,
-        scene: GraspScene,
         built: BuiltScene,
         progress: Progress | None = None,
         *,
@@ -54,18 +52,17 @@ class ClosureRun:
         """Put the scene into its start state.
 
         Args:
-            scene: The scene.
-            built: The same scene, built; the friction law and the hold test change its model.
+            built: The scene; the friction law and the hold test change its model.
             progress: Called with the simulated time now and then.
             stepper: How to run the closed loop; the faster one where it is not given. A scene
                 whose friction switches runs in the plain one.
         """
-        self.scene, self.built = scene, built
+        self.built, self.scene = built, built.scene
         self.model = built.model
         self.data = mujoco.MjData(self.model)
         mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
-        self.layout = closure_layout(scene, built)
-        self.state = ClosureState.at_start(scene.start, len(built.bodies))
+        self.layout = closure_layout(built)
+        self.state = ClosureState.at_start(self.scene.start, len(built.bodies))
         self.events: list[ContactEvent] = []
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = False
@@ -76,7 +73,7 @@ class ClosureRun:
         self._progress = progress
         self._let_interrupt: Callable[[], None] = lambda: None
         self._contacts = ContactReader(built.model)
-        self._places = {body: (f, p) for body, f, p, _ in names.phalanges(scene.hand)}
+        self._places = {body: (f, p) for body, f, p, _ in names.phalanges(self.scene.hand)}
         self._stepper = self._new_stepper(stepper)
 
     @property

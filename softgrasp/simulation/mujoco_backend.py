@@ -43,13 +43,13 @@ def run_mujoco(scene: GraspScene, progress: Progress | None = None) -> GraspResu
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            run = ClosureRun(scene, build(scene), progress)
+            run = ClosureRun(build(scene), progress)
             stopped = _ran_until_stopped(run)
     except SoftgraspError:
         for warning in told:  # there is no result to keep them, and they may say what is wrong
             warnings.warn(warning.message, stacklevel=2)
         raise
-    notes = [str(warning.message) for warning in told]
+    notes = list(dict.fromkeys(str(warning.message) for warning in told))
     notes += sentences(run.engine_warnings)
     if stopped:
         notes.append(f"interrupted by the user at {run.now:.3f} s")

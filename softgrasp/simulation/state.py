@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from softgrasp.build import names
 from softgrasp.build.scene import BuiltScene
 from softgrasp.build.sensors import contact_layout
-from softgrasp.description.scene import GraspScene
 from softgrasp.mechanics.transforms import Array
 
 Integers = NDArray[np.int64]
@@ -38,9 +37,9 @@ class ClosureLayout:
     prescribed: bool
 
 
-def closure_layout(scene: GraspScene, built: BuiltScene) -> ClosureLayout:
+def closure_layout(built: BuiltScene) -> ClosureLayout:
     """Everything the loop needs to know of a compiled scene."""
-    model, hand = built.model, scene.hand
+    scene, model, hand = built.scene, built.model, built.scene.hand
     joints = [model.joint(name) for name in names.joint_names(hand)]
     body_of_joint = np.full(len(joints), -1)
     for body, _, _, joint in names.phalanges(hand):

@@ -17,7 +17,7 @@ def test_a_composed_scene_moves_as_ours_does(mount: str) -> None:
     scene = pinch(object_mount=mount, duration=0.45)
     ours = sg.simulate(scene)
     composed = composer.composer_scene(scene)
-    physics = composer.compile_physics(composed, scene)
+    physics = composer.compile_physics(composed)
     joints = physics.bind(composed.hand.mjcf_model.find_all("joint"))
     actuators = physics.bind(composed.hand.mjcf_model.find_all("actuator"))
     track = [np.array(joints.qpos)]
@@ -34,7 +34,7 @@ def test_a_composed_scene_moves_as_ours_does(mount: str) -> None:
 def test_the_arena_has_our_solver_and_not_its_own() -> None:
     scene = pinch()
     ours = sg.compile_model(scene)
-    theirs = composer.compile_physics(composer.composer_scene(scene), scene).model
+    theirs = composer.compile_physics(composer.composer_scene(scene)).model
     for option in ("timestep", "integrator", "cone", "impratio", "noslip_iterations", "jacobian"):
         assert getattr(theirs.opt, option) == getattr(ours.opt, option), option
     assert theirs.npair == ours.npair

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.pairs import inverse_masses, object_pairs, self_pairs
+from softgrasp.build.pairs import inverse_masses, object_pairs, penetration, self_pairs
+from softgrasp.build.scene import build, object_pose
 from tests.scenes import ball, pinch, plate
 
 
@@ -93,6 +94,30 @@ def test_an_object_that_starts_inside_the_palm_is_refused_with_pair_and_depth() 
 def test_an_object_that_starts_inside_a_phalanx_is_refused() -> None:
     with pytest.raises(sg.BuildError, match=r"found 'ball' .* mm inside F1_P"):
         sg.compile_model(pinch(object_position=(0.06, 0.02, -0.06)))
+
+
+@pytest.mark.parametrize("mount", ["free", "planar", "fixed"])
+def test_an_object_that_does_not_fit_at_the_grasp_centre_starts_farther_away(mount: str) -> None:
+    scene = sg.GraspScene(
+        hand=sg.load_hand("four_finger"), object=sg.load_object("mug"), object_mount=mount
+    )
+    with pytest.warns(sg.SoftgraspWarning) as told:
+        built = build(scene)
+    assert [str(warning.message) for warning in told] == [
+        "object_position: at the grasp's centre 'mug' would start 7.57 mm inside palm; it starts "
+        "9 mm farther from the palm"
+    ]
+    assert built.scene.object_position is not None
+    way = np.subtract(built.scene.object_position, object_pose(scene).position)
+    assert way == pytest.approx([0, 0, -0.009], abs=1e-12)
+    data = mujoco.MjData(built.model)
+    mujoco.mj_resetDataKeyframe(built.model, data, 0)
+    mujoco.mj_forward(built.model, data)
+    gap = -max(penetration(built.model, data, pair) for pair in object_pairs(built.model))
+    assert gap >= 1e-3 - 1e-9
+    # a place that the user gave is refused instead
+    with pytest.raises(sg.BuildError, match=r"expected an object that starts clear of the hand"):
+        build(scene.replace(object_position=object_pose(scene).position))
 
 
 def test_neighbours_never_touch_and_distant_phalanges_do(model: mujoco.MjModel) -> None:

@@ -141,7 +141,7 @@ def test_prescribed_joints_follow_their_targets_whatever_the_load() -> None:
 def test_servo_forces_keep_to_their_limits() -> None:
     """A fixed ball cannot give way, and joints that never stop push on it until they cannot."""
     closure = sg.PositionIncrementClosure(samples=1000)  # never established, so nothing stops
-    run = ClosureRun(scene := pinch(object_mount="fixed", closure=closure), build(scene))
+    run = ClosureRun(build(scene := pinch(object_mount="fixed", closure=closure)))
     run.run()
     limits = np.array([row.force_limit for row in scene.hand.joints])
     force = np.abs(run.data.actuator_force)
@@ -152,7 +152,7 @@ def test_servo_forces_keep_to_their_limits() -> None:
 @pytest.mark.parametrize("mount", ["free", "planar", "fixed"])
 def test_the_track_of_the_object_is_where_the_engine_has_it(mount: str) -> None:
     scene = pinch(object_mount=mount, object_position=(-0.004, 0, -0.085))
-    run = ClosureRun(scene, build(scene))
+    run = ClosureRun(build(scene))
     run.run()
     position, quaternion = object_track(run, run.recording.qpos[: run.recording.rows])
     run.data.qpos[:] = run.recording.qpos[run.recording.rows - 1]
@@ -216,7 +216,7 @@ def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run = ClosureRun(pinch(), build(pinch()))
+    run = ClosureRun(build(pinch()))
     run._advance(300)
     run.data.qvel[0] = np.nan
     with caught_warnings() as told:
@@ -234,7 +234,7 @@ def test_no_work_is_lost_on_a_state_that_is_not_a_number(
 ) -> None:
     if stepper is NativeStepper and not native_available():
         pytest.skip("numba is not installed")
-    run = ClosureRun(pinch(), build(pinch()), stepper=stepper)
+    run = ClosureRun(build(pinch()), stepper=stepper)
     run._advance(samples)
     before = run.data.time
     run.data.qvel[0] = np.nan
