@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.scene_file import load_scene, save_scene
+    from softgrasp.mechanics import pcc
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.render.playback import render_video
     from softgrasp.report.page import write_report
@@ -69,6 +70,7 @@ _ROOMS = {
     ),
     "formats.load": ("load_hand", "load_object"),
     "formats.scene_file": ("load_scene", "save_scene"),
+    "mechanics": ("pcc",),
     "mechanics.dh": ("forward_kinematics",),
     "render.playback": ("render_video",),
     "report.page": ("write_report",),
@@ -118,6 +120,7 @@ __all__ = [
     "load_object",
     "load_result",
     "load_scene",
+    "pcc",
     "render_video",
     "save_result",
     "save_scene",
@@ -130,7 +133,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _ROOM_OF:
         raise AttributeError(f"module 'softgrasp' has no attribute '{name}'")
-    value = getattr(import_module(f"softgrasp.{_ROOM_OF[name]}"), name)
+    room = import_module(f"softgrasp.{_ROOM_OF[name]}")
+    # a room's own rooms, such as pcc, are not loaded with it
+    value = getattr(room, name, None) or import_module(f"{room.__name__}.{name}")
     globals()[name] = value
     return value
 
