@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from softgrasp.description.pose import Pose
     from softgrasp.description.scene import GraspScene, Solver
     from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Mesh, Sphere
+    from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
     from softgrasp.description.success import SuccessCriterion
     from softgrasp.errors import (
         BackendUnavailable,
@@ -37,12 +38,14 @@ if TYPE_CHECKING:
         SoftgraspError,
         SoftgraspWarning,
     )
+    from softgrasp.formats.finger_file import load_finger
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.scene_file import load_scene, save_scene
-    from softgrasp.mechanics import pcc
+    from softgrasp.mechanics import pcc, rld
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.render.playback import render_video
     from softgrasp.report.page import write_report
+    from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
     from softgrasp.simulation.result import ContactEvent, GraspResult
@@ -58,6 +61,7 @@ _ROOMS = {
     "description.pose": ("Pose",),
     "description.scene": ("GraspScene", "Solver"),
     "description.shapes": ("Capsule", "Cuboid", "Cylinder", "Ellipsoid", "Mesh", "Sphere"),
+    "description.soft_finger": ("SoftFinger", "SoftJoint", "SoftLink"),
     "description.success": ("SuccessCriterion",),
     "errors": (
         "BackendUnavailable",
@@ -68,12 +72,14 @@ _ROOMS = {
         "SoftgraspError",
         "SoftgraspWarning",
     ),
+    "formats.finger_file": ("load_finger",),
     "formats.load": ("load_hand", "load_object"),
     "formats.scene_file": ("load_scene", "save_scene"),
-    "mechanics": ("pcc",),
+    "mechanics": ("pcc", "rld"),
     "mechanics.dh": ("forward_kinematics",),
     "render.playback": ("render_video",),
     "report.page": ("write_report",),
+    "simulation.equilibrium": ("Equilibrium", "equilibrium"),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
     "simulation.result": ("ContactEvent", "GraspResult"),
@@ -91,6 +97,7 @@ __all__ = [
     "Cylinder",
     "DescriptionError",
     "Ellipsoid",
+    "Equilibrium",
     "Finger",
     "GraspObject",
     "GraspPreset",
@@ -107,6 +114,9 @@ __all__ = [
     "PositionIncrementClosure",
     "ResultError",
     "SimulationError",
+    "SoftFinger",
+    "SoftJoint",
+    "SoftLink",
     "SoftgraspError",
     "SoftgraspWarning",
     "Solver",
@@ -115,13 +125,16 @@ __all__ = [
     "__version__",
     "build_spec",
     "compile_model",
+    "equilibrium",
     "forward_kinematics",
+    "load_finger",
     "load_hand",
     "load_object",
     "load_result",
     "load_scene",
     "pcc",
     "render_video",
+    "rld",
     "save_result",
     "save_scene",
     "simulate",

@@ -8,6 +8,8 @@ from pathlib import Path
 from softgrasp.errors import DescriptionError, did_you_mean
 
 SUFFIX = ".yaml"
+IN_ASSETS = ("fingers", "scenes")
+"""Kinds that have their folder below ``assets/``."""
 
 
 @cache
@@ -20,17 +22,17 @@ def root() -> Path:
 
 
 def folder(kind: str) -> Path:
-    """The folder of one kind: ``hands``, ``objects`` or ``scenes``."""
-    return root() / "assets" / "scenes" if kind == "scenes" else root() / kind
+    """The folder of one kind: ``hands``, ``objects``, ``fingers`` or ``scenes``."""
+    return (root() / "assets" if kind in IN_ASSETS else root()) / kind
 
 
 def names(kind: str) -> list[str]:
-    """Names of all shipped hands, objects or scenes, sorted."""
+    """Names of all that is shipped of one kind, sorted."""
     return sorted(path.stem for path in folder(kind).glob(f"*{SUFFIX}"))
 
 
 def find(kind: str, name: str) -> Path:
-    """The file of a shipped hand, object or scene.
+    """The file of a shipped hand, object, finger or scene.
 
     Raises:
         DescriptionError: There is none of that name; names what exists.

@@ -5,8 +5,6 @@ Fingertips are those that the tables' source lists at all joints 0 and at all jo
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ import softgrasp as sg
 from softgrasp import library
 from softgrasp.build.scene import build
 from softgrasp.mechanics.dh import fingertip
+from tests.outside import outside_file
 from tests.scenes import ball
 
 PUBLISHED = (
@@ -48,11 +47,7 @@ def thumb_of(hand: sg.Hand) -> str | None:
 
 
 def published_hands() -> list[dict[str, Any]]:
-    folder = os.environ.get("SOFTGRASP_TESTDATA")
-    if not folder:
-        pytest.skip("SOFTGRASP_TESTDATA does not name a folder with hands_dh.yaml")
-    with (Path(folder) / "hands_dh.yaml").open(encoding="utf-8") as file:
-        hands: list[dict[str, Any]] = YAML(typ="safe").load(file)["hands"]
+    hands: list[dict[str, Any]] = YAML(typ="safe").load(outside_file("hands_dh.yaml"))["hands"]
     return hands
 
 

@@ -25,9 +25,11 @@ def resolved_timestep(scene: GraspScene) -> float:
     if scene.timestep > limit and not scene.allow_softer_contact:
         raise BuildError(_too_large(scene, scene.timestep))
     if not _divides(scene.timestep, scene.control_period):
+        fitting = [step for step in STEPS if step <= limit and _divides(step, scene.control_period)]
+        cure = f"use {fitting[0]:g} s, or another" if fitting else "use another"
         raise BuildError(
             f"timestep: expected a whole number of time steps in the control period of "
-            f"{scene.control_period:g} s, found {scene.timestep:g} s"
+            f"{scene.control_period:g} s, found {scene.timestep:g} s; {cure} control_period"
         )
     return scene.timestep
 

@@ -23,7 +23,8 @@ def bench(
     """Measure the closed loop against the same physics without a controller.
 
     Raw is the same compiled model, the same recorded controls and the same number of steps, all
-    in one run.
+    in one run; plain is the loop in Python, native the one that numba compiles. The closure is
+    measured, without the hold test behind it.
     """
     from softgrasp.cli.scene_options import require_known
     from softgrasp.formats.scene_file import load_scene
@@ -46,8 +47,9 @@ def bench(
     terminal.put_table(["loop", "steps/s", "over raw"], rows)
     equal = "equal bit for bit" if speed.bit_equal else "NOT equal"
     terminal.put(
-        f"{BENCHES[name]}: {speed.steps} steps, {speed.events} events, {speed.contacts_at_end} "
-        f"contacts at the end, median of {speed.rounds} rounds; final joint angles {equal}"
+        f"{BENCHES[name]}, closure only: {speed.steps} steps, {speed.events} events, "
+        f"{speed.contacts_at_end} contact points at the end, median of {speed.rounds} rounds; "
+        f"final joint angles {equal}"
     )
     if speed.native_steps_s is None:
         terminal.put("for the native loop: pip install 'softgrasp[fast]'")

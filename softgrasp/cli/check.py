@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.cli.options import Json, Out
+from softgrasp.cli.options import Json, Out, Units
 from softgrasp.cli.verb import PROBLEMS
-from softgrasp.errors import BuildError, SoftgraspWarning
+from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
 
 if TYPE_CHECKING:
     from softgrasp.cli.source import Kind
     from softgrasp.description.hand import Hand
     from softgrasp.description.scene import GraspScene
+    from softgrasp.description.shapes import LengthUnit
 
+USUAL_SIZE, USUAL_MASS = (2e-3, 2.0), (1e-5, 100.0)
+"""From and to [m] and [kg]; beyond them a unit is probably wrong."""
 PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
 """A small ball at its grasp centre builds a hand without an object of its own."""
 
@@ -27,6 +30,7 @@ def check(
         str,
         typer.Argument(metavar="FILE_OR_NAME", help="Hand, object, scene or mesh file."),
     ],
+    units: Units = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -38,9 +42,11 @@ def check(
     from softgrasp.cli.source import kind_of
 
     kind = kind_of(what)
+    if units is not None and kind != "mesh":
+        raise DescriptionError(f"--units: expected a mesh file, found: {kind}")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", SoftgraspWarning)
-        facts, problems = _checked(kind, what)
+        facts, problems = _checked(kind, what, "m" if units is None else units.value)
     problems += [str(w.message) for w in told if issubclass(w.category, SoftgraspWarning)]
     problems = list(dict.fromkeys(problems))
     document = {"kind": kind, **facts, "problems": problems}
@@ -54,7 +60,7 @@ def check(
         raise typer.Exit(PROBLEMS)
 
 
-def _checked(kind: Kind, what: str) -> tuple[dict[str, Any], list[str]]:
+def _checked(kind: Kind, what: str, units: LengthUnit) -> tuple[dict[str, Any], list[str]]:
     """Facts and problems; warnings are raised besides."""
     from softgrasp import library
     from softgrasp.cli import facts
@@ -65,15 +71,29 @@ def _checked(kind: Kind, what: str) -> tuple[dict[str, Any], list[str]]:
     match kind:
         case "hand":
             hand = load_hand(what)
-            return facts.hand_facts(hand), _hand_problems(hand)
+            found = facts.hand_facts(hand)
+            longest = max(finger["length_m"] for finger in found["fingers"])
+            doubts = _doubts("the longest finger", longest, found["mass_kg"])
+            return found, [*doubts, *_hand_problems(hand)]
         case "object":
-            return facts.object_facts(load_object(what)), []
+            found = facts.object_facts(load_object(what))
+            return found, _doubts("the object", max(found["size_m"]), found["mass_kg"])
         case "mesh":
-            return facts.mesh_facts(Mesh(file=library.portable_name(Path(what)))), []
+            return facts.mesh_facts(Mesh(file=library.portable_name(Path(what)), units=units)), []
         case "scene":
             scene = load_scene(what)
             found, problems = _build(scene)
             return facts.scene_facts(scene) | found, problems
+
+
+def _doubts(what: str, size: float, mass: float) -> list[str]:
+    """Sizes [m] and masses [kg] that no hand and nothing graspable has."""
+    found = []
+    if not USUAL_SIZE[0] <= size <= USUAL_SIZE[1]:
+        found.append(f"{what} measures {size:.4g} m; are the units right (units: {{length: mm}})?")
+    if not USUAL_MASS[0] <= mass <= USUAL_MASS[1]:
+        found.append(f"the mass is {mass:.4g} kg; mass is in kg, density in kg/m³")
+    return found
 
 
 def _hand_problems(hand: Hand) -> list[str]:

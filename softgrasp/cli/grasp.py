@@ -7,20 +7,10 @@ from typing import Annotated
 
 import typer
 
-from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer, RendererChoice
+from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer, RendererChoice, Units
 
 Number = float | None
 Triple = tuple[float, float, float] | None
-
-
-class Unit(StrEnum):
-    """Units of length."""
-
-    M = "m"
-    DM = "dm"
-    CM = "cm"
-    MM = "mm"
-    IN = "in"
 
 
 class GraspName(StrEnum):
@@ -52,9 +42,7 @@ def grasp(
     second: Annotated[
         str | None, typer.Argument(metavar="OBJECT", help="Name or file of an object.")
     ] = None,
-    units: Annotated[
-        Unit | None, typer.Option(help="Unit of a mesh file's numbers; else m.")
-    ] = None,
+    units: Units = None,
     density: Annotated[
         Number, typer.Option(metavar="R", help="Density of the object [kg/m³].")
     ] = None,

@@ -92,7 +92,8 @@ def _simulated(scene: GraspScene, job: Job, tell: terminal.Tell) -> GraspResult:
 def _written(result: GraspResult, job: Job, tell: terminal.Tell) -> list[Path]:
     from softgrasp.report.page import write_report
 
-    clear_earlier_run(job.folder)
+    if clear_earlier_run(job.folder):
+        terminal.note(f"replacing the earlier run in {job.folder}; --out keeps both")
     try:
         return write_report(
             result,

@@ -14,6 +14,19 @@ Json = Annotated[
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the files.")]
 
 
+class Unit(StrEnum):
+    """Units of length."""
+
+    M = "m"
+    DM = "dm"
+    CM = "cm"
+    MM = "mm"
+    IN = "in"
+
+
+Units = Annotated[Unit | None, typer.Option(help="Unit of a mesh file's numbers; else m.")]
+
+
 class RendererChoice(StrEnum):
     """Who draws the pictures."""
 

@@ -40,17 +40,21 @@ def require_writable(folder: Path) -> None:
                 path.rmdir()
 
 
-def clear_earlier_run(folder: Path) -> None:
+def clear_earlier_run(folder: Path) -> bool:
     """Remove the files of an earlier run, so that no film stands beside another run's numbers.
 
     Only in a folder whose ``result.json`` is softgrasp's own; other files stay.
+
+    Returns:
+        Whether there was an earlier run.
     """
     try:
         read_document(folder / RESULT_FILE)
     except SoftgraspError:
-        return
+        return False
     for name in RUN_FILES:
         (folder / name).unlink(missing_ok=True)
+    return True
 
 
 def written(folder: Path) -> list[Path]:

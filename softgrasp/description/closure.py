@@ -31,10 +31,7 @@ class Rates(tuple[float, ...]):
             return tuple(self)
         if all(len(self) == count for count in rows):
             return tuple(self) * len(rows)
-        raise ValueError(
-            f"expected 1 rate, {sum(rows)} rates (one a joint) or, where all fingers have as many "
-            f"joints, one a joint of a finger ({', '.join(map(str, rows))}), found {len(self)}"
-        )
+        raise ValueError(f"expected {_numbers(rows)}, found {len(self)}")
 
     @classmethod
     def __get_pydantic_core_schema__(
@@ -49,6 +46,14 @@ class Rates(tuple[float, ...]):
             ],
             serialization=core_schema.plain_serializer_function_ser_schema(list),
         )
+
+
+def _numbers(rows: Sequence[int]) -> str:
+    """How many rates a hand takes."""
+    whole = f"1 rate or {sum(rows)} (one a joint)"
+    if len(set(rows)) == 1:
+        return f"1 rate, {rows[0]} (one a joint of a finger) or {sum(rows)} (one a joint)"
+    return f"{whole}, as its fingers have different numbers of joints ({', '.join(map(str, rows))})"
 
 
 def _as_sequence(value: Any) -> Any:

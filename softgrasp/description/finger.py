@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, Literal, Self
 
 from pydantic import field_validator, model_validator
@@ -70,23 +71,24 @@ class Phalanx(Description):
     def _consistent(self) -> Self:
         if self.mass is not None and self.density is not None:
             raise ValueError("expected exactly one of mass and density, found both")
-        (low, high), unit = self.limits, self.joint_unit
+        low, high = self.limits
         if low > high:
             raise FieldError(
-                f"expected limits (lowest, highest), found ({low:g}, {high:g}) {unit}", "limits"
+                f"expected limits (lowest, highest), found {self.told(low, high)}", "limits"
             )
         if not low <= self.start <= high:
             raise FieldError(
-                f"expected start inside the limits ({low:g}, {high:g}) {unit}, "
-                f"found {self.start:g} {unit}",
+                f"expected start inside the limits {self.told(low, high)}, "
+                f"found {self.told(self.start)}",
                 "start",
             )
         return self
 
-    @property
-    def joint_unit(self) -> str:
-        """Unit of the joint variable."""
-        return "rad" if self.joint == "revolute" else "m"
+    def told(self, *values: float) -> str:
+        """Joint variables as a sentence shows them: with their unit, angles in degrees besides."""
+        unit = "rad" if self.joint == "revolute" else "m"
+        text = f"{_listed(values)} {unit}"
+        return text if unit == "m" else f"{text} ({_listed(map(math.degrees, values))}°)"
 
 
 class Finger(Description):
@@ -157,6 +159,11 @@ class Finger(Description):
             row.shape is not None or math.hypot(*end) > ZERO_LENGTH
             for row, end in zip(self.phalanges, self.link_ends, strict=True)
         )
+
+
+def _listed(values: Iterable[float]) -> str:
+    numbers = [f"{value:g}" for value in values]
+    return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
 
 
 def _named(row: Any, index: int) -> Any:

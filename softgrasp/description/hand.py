@@ -121,7 +121,7 @@ class Hand(Description):
             if not low <= value <= high:
                 raise FieldError(
                     f"expected joint '{owners[index]}_{row.joint_name}' inside its limits "
-                    f"({low:g}, {high:g}) {row.joint_unit}, found {value:g} {row.joint_unit}",
+                    f"{row.told(low, high)}, found {row.told(value)}",
                     *path,
                     index,
                 )

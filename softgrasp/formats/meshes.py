@@ -173,7 +173,8 @@ def _size_note(extent: float, shape: Mesh) -> str:
     for unit, factor in sorted(LENGTH_UNITS.items(), key=lambda item: item[1] not in (1e-3, 1.0)):
         would_be = extent * factor / LENGTH_UNITS[shape.units]
         if unit != shape.units and USUAL[0] <= would_be <= USUAL[1]:
-            return f"{said}; is the file in {unit}? With `units: {unit}` it is {_length(would_be)}"
+            cure = f"`units: {unit}` (--units {unit})"
+            return f"{said}; is the file in {unit}? With {cure} it is {_length(would_be)}"
     if USUAL[0] <= extent * 1e3 <= USUAL[1]:
         return (
             f"{said}; was it converted from millimetres twice? With `scale: 1000` it is "

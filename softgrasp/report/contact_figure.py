@@ -70,6 +70,9 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> No
         axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
     _shade(axes, result, force > 0.0, style.TOUCHING)
     _shade(axes, result, result.in_contact[:, which], style.ESTABLISHED)
+    if result.hold is not None:
+        # the shade of a contact hides that of the hold test
+        axes.axvline(result.hold.start_s, color=style.MUTED, lw=0.9, ls=":")
     if len(contact.lost_s) <= MOST_EDGES:
         place = axes.get_xaxis_transform()
         axes.vlines(contact.established_s, 0, 1, style.EDGE, lw=1.1, transform=place)

@@ -112,10 +112,11 @@ def force_clause(result: GraspResult) -> str:
         return "No contact force in the whole run"
     row, column = np.unravel_index(result.normal_force.argmax(), result.normal_force.shape)
     label = label_of(result, str(result.contact_bodies[column]))
-    losses = sum(event.kind == "lost" for event in result.events)
-    lost = (
-        f"contact was lost {count(losses, 'time')} on the way" if losses else "no contact was lost"
-    )
+    kinds = [event.kind for event in result.events]
+    losses = kinds.count("lost")
+    lost = f"contact was lost {count(losses, 'time')} on the way"
+    if not losses:
+        lost = "no contact was lost" if "established" in kinds else "no contact was established"
     return (
         f"Largest force {newtons(result.normal_force[row, column])} on {label} at "
         f"{result.time[row]:.3f} s; {lost}"

@@ -21,7 +21,7 @@ from softgrasp.simulation.hold import hold_test, is_held
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.outcome import GraspStatus, judge
 from softgrasp.simulation.result import BodyContact, ContactModel, GraspResult, ObjectMotion
-from softgrasp.simulation.stiffness import measured_stiffness, stiffness_warnings
+from softgrasp.simulation.stiffness import chatter_warnings, measured_stiffness, stiffness_warnings
 from softgrasp.simulation.track import object_motion, object_track
 
 NAME = "mujoco"
@@ -79,6 +79,9 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
     measured = measured_stiffness(points)
     if run.finished:
         notes += tuple(stiffness_warnings(measured, run.built.contact.stiffness))
+    normal = force[..., 0].sum(-1)
+    if run.finished:
+        notes += tuple(chatter_warnings(normal, run.built.bodies))
     notes += _slot_warnings(run, force)
     hold = hold_test(run, position, quaternion)
     motion = object_motion(scene, position, quaternion)
@@ -110,7 +113,7 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
         object_position=position,
         object_quat_wxyz=quaternion,
         contact_bodies=np.array(run.built.bodies),
-        normal_force=force[..., 0].sum(-1),
+        normal_force=normal,
         friction_force=np.hypot(force[..., 1], force[..., 2]).sum(-1),
         in_contact=recording.in_contact[rows].astype(bool),
     )

@@ -116,7 +116,7 @@ TRAJECTORY_KEYS = (
 """Arrays of ``trajectory.npz``, one row a control period where they have a time axis."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GraspResult:
     """A finished run. Arrays are write-locked; T control samples, nj joints, nb bodies."""
 
@@ -174,6 +174,13 @@ class GraspResult:
             own.flags.writeable = False
             object.__setattr__(self, name, own)
         object.__setattr__(self, "trajectory_sha256", digest(self.trajectory()))
+
+    def __repr__(self) -> str:
+        scene, held = self.scene, {None: "", True: ", held", False: ", not held"}[self.held]
+        return (
+            f"<GraspResult {scene.hand.name} on {scene.object.name}: {self.status.name}{held}, "
+            f"{self.simulated_time:g} s, {len(self.events)} events>"
+        )
 
     @property
     def joints(self) -> dict[str, float]:

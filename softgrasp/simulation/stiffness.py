@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import ContactPoint
 
+CHATTER, CHATTER_SAMPLES = 0.1, 20
+"""Mean jump of a force between two control samples, over the force, that is told [–], and over how
+many of the last samples it is taken."""
 STIFFNESS_TOLERANCE = 0.05
 """A measured stiffness that is farther from the asked one is told [–]."""
 
@@ -29,4 +35,24 @@ def stiffness_warnings(measured: dict[str, float], asked: float) -> list[str]:
         f"contact stiffness at the end: {len(off)} of {len(measured)} pairs are more than "
         f"{STIFFNESS_TOLERANCE:.0%} from the asked {asked:g} N/m, most {worst} with "
         f"{off[worst]:.3g} N/m (not at rest, a servo at its force limit, or a very light object)"
+    ]
+
+
+def chatter_warnings(forces: Array, bodies: list[str]) -> list[str]:
+    """What to say of contact forces that jump from sample to sample at the end.
+
+    Args:
+        forces: Normal force of each body at every control sample [N], shape (T, nb).
+        bodies: Names of the bodies.
+    """
+    late = forces[-CHATTER_SAMPLES:]
+    mean = late.mean(axis=0)
+    jumps = np.abs(np.diff(late, axis=0)).mean(axis=0) / np.where(mean > 0.0, mean, np.inf)
+    if len(late) < CHATTER_SAMPLES or jumps.max(initial=0.0) < CHATTER:
+        return []
+    worst = int(jumps.argmax())
+    return [
+        f"contact forces at the end jump from sample to sample, most on {bodies[worst]} by "
+        f"{jumps[worst]:.0%} on average: contact points change places, as on the edges of a "
+        "faceted mesh; try a smoother mesh, a primitive, or a smaller timestep"
     ]

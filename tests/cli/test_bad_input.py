@@ -294,7 +294,7 @@ def test_a_mesh_a_thousand_times_too_large_is_told_with_a_guess(run: Run, tmp_pa
     assert ran.code == 2
     assert ran.err.splitlines()[0] == (
         "softgrasp: warning: cube.obj: the largest extent is 40 m, more than 2 m; is the file in "
-        "mm? With `units: mm` it is 40 mm"
+        "mm? With `units: mm` (--units mm) it is 40 mm"
     )
     cured = run(
         "grasp", "four_finger", "cube.obj", "--density", "700", "--units", "mm", *QUICK,

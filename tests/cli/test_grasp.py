@@ -91,7 +91,10 @@ def test_require_held(run: Run) -> None:
     assert run(*words).code == 0
     missed = run(*words, "--duration", "0.02")
     assert missed.code == 5
-    assert missed.err == "softgrasp: error: --require-held: the object was not held\n"
+    assert missed.err == (
+        "softgrasp: replacing the earlier run in out/four_finger_sphere; --out keeps both\n"
+        "softgrasp: error: --require-held: the object was not held\n"
+    )
 
 
 def test_a_run_that_diverges_ends_with_4_and_valid_files(run: Run, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 import softgrasp as sg
 from softgrasp import library
 from softgrasp.cli.app import VERBS
+from softgrasp.formats.templates import template
 from tests.cli.conftest import QUICK, Run, files_in
 from tests.scenes import pinch
 
@@ -185,6 +186,29 @@ def test_check_tells_what_a_mesh_of_odd_size_may_mean(run: Run, tmp_path: Path) 
     ran = run("check", "cube.obj")
     assert ran.code == 1
     assert "problem: cube.obj: the largest extent is 40 m" in ran.out
+
+
+def test_check_reads_a_mesh_in_its_unit(run: Run) -> None:
+    pear = library.root() / "objects/meshes/pear.obj"
+    size = run("check", pear, "--json").json["size_m"]
+    ran = run("check", pear, "--units", "cm", "--json")
+    assert ran.json["size_m"] == pytest.approx([0.01 * side for side in size])
+    ran = run("check", "sphere", "--units", "mm")
+    assert ran.code == 2
+    assert ran.err == "softgrasp: error: --units: expected a mesh file, found: object\n"
+
+
+def test_check_doubts_sizes_and_masses_that_nobody_grasps(run: Run, tmp_path: Path) -> None:
+    for kind, told in (
+        ("hand", "the longest finger measures 75 m; are the units right (units: {length: mm})?"),
+        ("object", "the object measures 80 m; are the units right (units: {length: mm})?"),
+    ):
+        text = template(kind, kind).replace("length: mm", "length: m")
+        (tmp_path / f"{kind}.yaml").write_text(text, encoding="utf-8")
+        ran = run("check", f"{kind}.yaml")
+        assert ran.code == 1
+        assert f"problem: {told}\n" in ran.out
+        assert "kg; mass is in kg, density in kg/m³" in ran.out
 
 
 def test_check_something_unknown(run: Run) -> None:

@@ -85,8 +85,7 @@ REFUSALS = [
      "actuation: expected servo or prescribed, found 'spring'"),
     (
         lambda: pinch(closure=sg.PositionIncrementClosure(rates=(1, 2))),
-        "closure.rates: expected 1 rate, 12 rates (one a joint) or, where all fingers have as many "
-        "joints, one a joint of a finger (3, 3, 3, 3), found 2",
+        "closure.rates: expected 1 rate, 3 (one a joint of a finger) or 12 (one a joint), found 2",
     ),
     (
         lambda: pinch(closure=sg.PositionIncrementClosure(active=(True,))),
@@ -104,11 +103,13 @@ REFUSALS = [
     ),
     (
         lambda: finger(phalanges=(ROW | {"limits": (1.0, 0.5), "start": 0.7},)),
-        "phalanges[0].limits: expected limits (lowest, highest), found (1, 0.5) rad",
+        "phalanges[0].limits: expected limits (lowest, highest), found [1, "
+        "0.5] rad ([57.2958, 28.6479]°)",
     ),
     (
         lambda: finger(phalanges=(ROW | {"start": 9.0},)),
-        "phalanges[0].start: expected start inside the limits (0, 1.5708) rad, found 9 rad",
+        "phalanges[0].start: expected start inside the limits [0, 1.5708] rad "
+        "([0, 90]°), found 9 rad (515.662°)",
     ),
     (lambda: pinch(duration=1e-4),
      "duration: expected at least one control period of 0.001 s, found 0.0001 s"),

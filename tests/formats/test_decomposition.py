@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import io
-import os
 import subprocess
 import warnings
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from softgrasp.formats import decomposition
 from softgrasp.formats.decomposition import cache_folder, decompose
 from softgrasp.formats.mesh_solid import hull_of
 from softgrasp.formats.meshes import load_mesh
+from tests.outside import outside_file
 
 needs_coacd = pytest.mark.skipif(
     importlib.util.find_spec("coacd") is None, reason="coacd is not installed (extra 'mesh')"
@@ -165,10 +165,8 @@ def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_the_ycb_mug_fills_up_and_says_so() -> None:
-    folder = os.environ.get("SOFTGRASP_TESTDATA")
-    if not folder:
-        pytest.skip("the YCB meshes are found through SOFTGRASP_TESTDATA, which is not set")
-    mug = Mesh(file=f"{folder}/ycb/025_mug/decimated_2k.obj", collision="hull")
+    file = outside_file("ycb/025_mug/decimated_2k.obj")
+    mug = Mesh(file=str(file), collision="hull")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         body = load_mesh(mug)

@@ -185,14 +185,14 @@ MISTAKES = {
         changed("limits: [-10, 90]", "limits: [0, -30]"),
         (
             ":9: fingers[0].phalanges[0].limits: expected limits "
-            "(lowest, highest), found (0, -0.523599) rad"
+            "(lowest, highest), found [0, -0.523599] rad ([0, -30]°)"
         ),
     ),
     "start": (
         changed("start: 5}", "start: 95}"),
         (
             ":9: fingers[0].phalanges[0].start: expected start inside the limits "
-            "(-0.174533, 1.5708) rad, found 1.65806 rad"
+            "[-0.174533, 1.5708] rad ([-10, 90]°), found 1.65806 rad (95°)"
         ),
     ),
     "finger twice": (
@@ -327,8 +327,8 @@ MISTAKES = {
     "number of rates": (
         changed("rates: [90, 9]", "rates: [90, 9, 9]"),
         (
-            ":21: grasps.precision.rates: expected 1 rate, 4 rates (one a joint) or, where all "
-            "fingers have as many joints, one a joint of a finger (2, 2), found 3"
+            ":21: grasps.precision.rates: expected 1 rate, 2 (one a joint of a finger) or "
+            "4 (one a joint), found 3"
         ),
     ),
     "number of starts": (
@@ -339,7 +339,7 @@ MISTAKES = {
         changed("start: [5, 0, 5, 0]", "start: [5, 0, 5, 95]"),
         (
             ":21: grasps.precision.start[3]: expected joint 'right_J2' inside its limits "
-            "(0, 1.5708) rad, found 1.65806 rad"
+            "[0, 1.5708] rad ([0, 90]°), found 1.65806 rad (95°)"
         ),
     ),
     "one grasp": (

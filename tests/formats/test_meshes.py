@@ -186,7 +186,7 @@ TWICE = "was it converted from millimetres twice? With `scale: 1000` it is 60 mm
 @pytest.mark.parametrize(
     ("factor", "said"),
     [
-        (1e3, "60 m, more than 2 m; is the file in mm? With `units: mm` it is 60 mm"),
+        (1e3, "60 m, more than 2 m; is the file in mm? With `units: mm` (--units mm) it is 60 mm"),
         (1e-3, f"0.06 mm, less than 2 mm; {TWICE}"),
         (1e6, "6e+04 m, more than 2 m; look at `units` and `scale`"),
     ],
@@ -203,7 +203,7 @@ def test_metres_taken_for_millimetres_are_guessed(tmp_path: Path) -> None:
     assert found == [
         (
             "thing.stl: the largest extent is 0.06 mm, less than 2 mm; is the file in m? With "
-            "`units: m` it is 60 mm"
+            "`units: m` (--units m) it is 60 mm"
         )
     ]
 

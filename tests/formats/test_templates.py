@@ -19,6 +19,12 @@ def test_a_template_loads_under_its_new_name(kind: str, tmp_path: Path) -> None:
     assert "NAME" not in file.read_text("utf-8")
 
 
+def test_the_scene_template_is_a_grasp_that_holds(tmp_path: Path) -> None:
+    scene = sg.load_scene(write_template("scene", "mine", tmp_path / "mine.yaml"))
+    assert scene.success == sg.SuccessCriterion()
+    assert sg.simulate(scene).held
+
+
 @pytest.mark.parametrize("name", ["", "2x", "a b", "a/b", "a: b", "ä.b"])
 def test_a_name_must_do_as_a_file_name(name: str) -> None:
     with pytest.raises(sg.DescriptionError, match="expected a name of letters, digits, _ and -"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import trimesh
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.meshes import load_mesh
 from softgrasp.formats.ycb import load_ycb
+from tests.outside import outside_file
 
 
 @pytest.fixture
@@ -115,10 +115,7 @@ def test_an_object_without_a_published_mass_needs_one(folder: Path) -> None:
 def test_the_real_meshes_stand_at_their_centre_of_mass(
     name: str, volume: float, center: tuple[float, float, float]
 ) -> None:
-    data = os.environ.get("SOFTGRASP_TESTDATA")
-    if not data:
-        pytest.skip("the YCB meshes are found through SOFTGRASP_TESTDATA, which is not set")
-    shape = load_ycb(name, root=Path(data) / "ycb").shape
+    shape = load_ycb(name, root=outside_file("ycb")).shape
     assert shape.type == "mesh"
     body = load_mesh(shape.replace(collision="hull"))
     assert body.volume == pytest.approx(volume, rel=1e-3)

@@ -18,6 +18,7 @@ from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.native import NativeStepper, native_available
 from softgrasp.simulation.stepper import PlainStepper, Stepper
+from softgrasp.simulation.stiffness import chatter_warnings
 from softgrasp.simulation.track import object_track
 from tests.scenes import pinch, plate
 
@@ -242,6 +243,23 @@ def test_no_work_is_lost_on_a_state_that_is_not_a_number(
         run._advance(200)
     assert run.diverged
     assert run.data.time - before < 2.5 * run.model.opt.timestep
+
+
+def test_forces_that_jump_from_sample_to_sample_are_told() -> None:
+    steady, jumping = np.full((30, 2), 10.0), np.full((30, 2), 10.0)
+    jumping[::2, 1] = 5.0
+    assert chatter_warnings(steady, ["a", "b"]) == []
+    assert chatter_warnings(jumping[:5], ["a", "b"]) == []
+    assert chatter_warnings(jumping, ["a", "b"]) == [
+        "contact forces at the end jump from sample to sample, most on b by 67% on average: "
+        "contact points change places, as on the edges of a faceted mesh; try a smoother mesh, a "
+        "primitive, or a smaller timestep"
+    ]
+
+
+def test_a_result_is_one_line_in_a_terminal() -> None:
+    result = sg.simulate(pinch(duration=0.02))
+    assert repr(result) == "<GraspResult four_finger on ball: TIMED_OUT, 0.02 s, 0 events>"
 
 
 def test_the_arrays_of_a_result_are_its_own_and_cannot_be_written() -> None:

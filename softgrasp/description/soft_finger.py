@@ -1,0 +1,80 @@
+"""A soft finger as rigid links with springs: what a continuum becomes after discretisation."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from softgrasp.description.base import Description, NonNegative, Number, Positive, Vec3
+from softgrasp.description.problems import FieldError
+
+Tiny = Annotated[float, Field(strict=True, gt=0)]
+
+
+class SoftJoint(Description):
+    """A point at which the finger bends.
+
+    Positions are those of the straight, unloaded finger: base at the origin, the finger along +x,
+    z up. A positive angle bends towards −z.
+    """
+
+    position: Vec3
+    """[m]"""
+    stiffness: Positive
+    """[N·m/rad]"""
+    damping: NonNegative = 0.0
+    """[N·m·s/rad]"""
+    pressure_gain: Number = 0.0
+    """Bending moment over pressure [N·m/Pa]; ``alpha`` of paper 000 (eq 2)."""
+
+
+class SoftLink(Description):
+    """A rigid piece of the finger; ``links[0]`` is fixed to the base."""
+
+    center: Vec3
+    """Centre of mass in the straight finger [m]."""
+    mass: Tiny
+    """[kg]; any mass above zero."""
+    size: tuple[Positive, Positive, Positive]
+    """Edges of the box that shows and touches [m]."""
+
+
+class SoftFinger(Description):
+    """A chain of ``n`` joints and ``n + 1`` links from the base outwards."""
+
+    name: Annotated[str, Field(min_length=1)] = "finger"
+    joints: Annotated[tuple[SoftJoint, ...], Field(min_length=1)]
+    links: tuple[SoftLink, ...]
+    tip: Vec3
+    """End of the straight finger [m]."""
+    planar: bool = True
+    """Whether it bends in the x–z plane only; else about y and z at every joint."""
+    source: str = ""
+    """Where the numbers come from."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if len(self.links) != len(self.joints) + 1:
+            raise FieldError(
+                f"expected {len(self.joints) + 1} links for {len(self.joints)} joints, "
+                f"found {len(self.links)}",
+                "links",
+            )
+        along = [joint.position[0] for joint in self.joints]
+        for index, (before, after) in enumerate(pairwise(along), start=1):
+            if after <= before:
+                raise FieldError(
+                    f"expected joints in order from the base, found x = {after:g} m after "
+                    f"{before:g} m",
+                    "joints",
+                    index,
+                    "position",
+                )
+        return self
+
+    @property
+    def compliance(self) -> float:
+        """Sum of 1/k over all joints [rad/(N·m)]; L/EI of the beam that it stands for."""
+        return sum(1.0 / joint.stiffness for joint in self.joints)

@@ -1,0 +1,106 @@
+"""Rigid-link discretisation: a beam becomes rigid links with springs between them.
+
+Where the joints go matters more than how many there are: joints in the middle of their cells
+converge with the square of the cell length, joints at the ends of cells only with the length.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.mechanics.transforms import Array
+
+Layout = Literal["midpoint", "interfaces", "interfaces_corrected"]
+
+SLENDERNESS = 0.1
+"""Width and height over length of a finger whose section is not given."""
+
+
+class _Cells(NamedTuple):
+    """Where joints are, and how much of the beam's length bends at each, over the length."""
+
+    places: Array
+    shares: Array
+
+
+def discretise(
+    length: float,
+    bending_stiffness: float,
+    mass: float,
+    joints: int = 8,
+    layout: Layout = "midpoint",
+    planar: bool = True,
+    *,
+    bending_damping: float = 0.0,
+    section: tuple[float, float] | None = None,
+    pressure_moment: float = 0.0,
+    name: str = "finger",
+) -> SoftFinger:
+    """A uniform beam, clamped at the origin and straight along +x, as rigid links.
+
+    Args:
+        length: [m]
+        bending_stiffness: EI [N·m²].
+        mass: Of the whole beam [kg]; any mass above zero.
+        joints: Number of joints.
+        layout: ``midpoint``: each joint in the middle of one of n equal cells, k = EI/cell; the
+            tip of a bent finger is exact to second order, its angle under a moment exactly.
+            ``interfaces``: between n + 1 equal links with k = EI/link, as paper 000; first order.
+            ``interfaces_corrected``: the same links, where the end joints bend for one and a half
+            of them.
+        planar: Whether it bends in the x–z plane only.
+        bending_damping: Moment over rate of curvature [N·m²·s].
+        section: Width (y) and height (z) of the links [m]; a tenth of the length where not given.
+        pressure_moment: Bending moment over pressure, the same along the finger [N·m/Pa].
+        name: Of the finger.
+
+    Raises:
+        DescriptionError: A number is out of range, or there is no such layout.
+    """
+    numbers = {"length": length, "bending_stiffness": bending_stiffness, "mass": mass}
+    for field, value in numbers.items():
+        if not 0.0 < value < np.inf:
+            raise DescriptionError(f"expected a number above 0, found {value!r}", field=field)
+    if joints < 1:
+        raise DescriptionError(f"expected at least 1, found {joints}", field="joints")
+    cells = _cells(joints, layout)
+    width, height = section or (SLENDERNESS * length,) * 2
+    bounds = np.concatenate([[0.0], cells.places, [1.0]]) * length
+    links = [
+        SoftLink(
+            center=(0.5 * (begin + end), 0.0, 0.0),
+            mass=mass * (end - begin) / length,
+            size=(end - begin, width, height),
+        )
+        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    ]
+    bends = [
+        SoftJoint(
+            position=(place * length, 0.0, 0.0),
+            stiffness=bending_stiffness / (share * length),
+            damping=bending_damping / (share * length),
+            pressure_gain=pressure_moment,
+        )
+        for place, share in zip(cells.places.tolist(), cells.shares.tolist(), strict=True)
+    ]
+    return SoftFinger(
+        name=name, joints=tuple(bends), links=tuple(links), tip=(length, 0.0, 0.0), planar=planar
+    )
+
+
+def _cells(joints: int, layout: str) -> _Cells:
+    if layout == "midpoint":
+        return _Cells((np.arange(joints) + 0.5) / joints, np.full(joints, 1.0 / joints))
+    if layout not in get_args(Layout):
+        hint = did_you_mean(layout, get_args(Layout))
+        raise DescriptionError(f"expected a layout, found '{layout}'; {hint}", field="layout")
+    links = joints + 1
+    shares = np.full(joints, 1.0 / links)
+    if layout == "interfaces_corrected":
+        shares[0] += 0.5 / links
+        shares[-1] += 0.5 / links
+    return _Cells(np.arange(1, links) / links, shares)

@@ -1,0 +1,171 @@
+"""Where a soft finger comes to rest under loads, without stepping through time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.build.soft_finger import TIP, finger_model
+from softgrasp.description.scene import STANDARD_GRAVITY
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+
+NEWTON_STEPS = 60
+"""Newton steps at one load before it is approached in smaller ones."""
+LEAST_LOAD_STEP = 1e-3
+"""Part of the load; where a smaller one would be needed there is no solution nearby."""
+DIFFERENCE = 1e-6
+"""Joint angle for central differences [rad]."""
+TOLERANCE = 1e-13
+"""Largest joint moment that is left, over the largest stiffness [rad]."""
+LONGEST_STEP = 0.5
+"""A Newton step turns no joint by more [rad]."""
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """A finger at rest, in its base frame: straight along +x, z up.
+
+    Args:
+        joint_angles: Positive towards −z [rad], shape (n,); of a spatial finger (2n,), about y and
+            z in turn.
+        tip_position: [m], shape (3,).
+        tip_angle: Turn of the tip [rad]; about y for a planar finger, positive towards −z.
+        residual: Largest joint moment that is left [N·m].
+        converged: Whether that is nothing but rounding.
+    """
+
+    joint_angles: Array
+    tip_position: Array
+    tip_angle: float
+    residual: float
+    converged: bool
+
+
+def equilibrium(
+    finger: SoftFinger,
+    *,
+    tip_force: ArrayLike = (0.0, 0.0, 0.0),
+    tip_moment: ArrayLike = (0.0, 0.0, 0.0),
+    tip_mass: float = 0.0,
+    pressure: float = 0.0,
+    gravity: bool = True,
+) -> Equilibrium:
+    """The rest shape of a finger that is clamped at its base.
+
+    Newton's method on MuJoCo's own joint forces; a large load is approached in steps, so the shape
+    is the one that grows out of the straight finger.
+
+    Args:
+        finger: The finger.
+        tip_force: Force at the tip that keeps its direction [N], base frame.
+        tip_moment: Moment at the tip [N·m], base frame.
+        tip_mass: Mass that hangs at the tip [kg]; weighs only with gravity.
+        pressure: [Pa]; bends each joint by its ``pressure_gain``.
+        gravity: Whether the links weigh, towards −z.
+
+    Raises:
+        DescriptionError: A load is no finite number or vector, or the mass is negative.
+        BuildError: MuJoCo refuses the finger.
+    """
+    loads = {"tip_force": tip_force, "tip_moment": tip_moment}
+    vectors = {name: np.asarray(value, dtype=float) for name, value in loads.items()}
+    for name, vector in vectors.items():
+        if vector.shape != (3,) or not np.isfinite(vector).all():
+            raise DescriptionError(f"expected three finite numbers, found {vector}", field=name)
+    if not (np.isfinite(tip_mass) and tip_mass >= 0.0):
+        raise DescriptionError(f"expected a number at least 0, found {tip_mass}", field="tip_mass")
+    if not np.isfinite(pressure):
+        raise DescriptionError(f"expected a finite number, found {pressure}", field="pressure")
+    down = np.array(STANDARD_GRAVITY) if gravity else np.zeros(3)
+    force = vectors["tip_force"] + tip_mass * down
+    balance = _Balance(finger, force, vectors["tip_moment"], pressure, down)
+    return balance.at_rest()
+
+
+class _Balance:
+    """The moments in a finger's joints under a part of its loads."""
+
+    def __init__(
+        self, finger: SoftFinger, force: Array, moment: Array, pressure: float, gravity: Array
+    ) -> None:
+        self._finger, self._model = finger, finger_model(finger)
+        self._data = mujoco.MjData(self._model)
+        self._force, self._moment, self._gravity = force, moment, gravity
+        stride = 1 if finger.planar else 2
+        self._inner = np.zeros(self._model.nv)
+        self._inner[::stride] = [pressure * joint.pressure_gain for joint in finger.joints]
+        self._tolerance = TOLERANCE * max(joint.stiffness for joint in finger.joints)
+        self._tip = self._model.site(TIP).id
+
+    def at_rest(self) -> Equilibrium:
+        """Follow the rest shape from no load to the whole one."""
+        angles, done, step = np.zeros(self._model.nv), 0.0, 1.0
+        while done < 1.0:
+            share = min(done + step, 1.0)
+            found = self._newton(angles, share)
+            if found is not None:
+                angles, done, step = found, share, 2.0 * step
+            elif step > LEAST_LOAD_STEP:
+                step *= 0.5
+            else:
+                break
+        return self._told(angles, done)
+
+    def _told(self, angles: Array, done: float) -> Equilibrium:
+        left = float(np.abs(self._moments(angles, 1.0)).max())
+        turn = self._data.site_xmat[self._tip].reshape(3, 3)
+        along = turn[:, 0]
+        angle = float(angles.sum()) if self._finger.planar else float(np.arccos(along[0]))
+        return Equilibrium(
+            joint_angles=angles,
+            tip_position=self._data.site_xpos[self._tip].copy(),
+            tip_angle=angle,
+            residual=left,
+            converged=done == 1.0,
+        )
+
+    def _newton(self, angles: Array, share: float) -> Array | None:
+        """The rest shape near some angles; None where the steps do not lead there."""
+        moments = self._moments(angles, share)
+        least = float(np.abs(moments).max())
+        for _ in range(NEWTON_STEPS):
+            if least <= self._tolerance:
+                return angles
+            step = np.linalg.solve(self._slopes(angles, share), -moments)
+            step *= min(1.0, LONGEST_STEP / float(np.abs(step).max()))
+            for _halved in range(12):
+                ahead = self._moments(angles + step, share)
+                if float(np.linalg.norm(ahead)) < float(np.linalg.norm(moments)):
+                    break
+                step *= 0.5
+            else:
+                # rounding is all that is left, or the way is blocked
+                return angles if least <= 1e3 * self._tolerance else None
+            angles, moments = angles + step, ahead
+            least = float(np.abs(moments).max())
+        return None
+
+    def _moments(self, angles: Array, share: float) -> Array:
+        """Springs, weight and loads about every joint [N·m]; zero at rest."""
+        model, data = self._model, self._data
+        model.opt.gravity[:] = share * self._gravity
+        data.qpos[:], data.qvel[:] = angles, 0.0
+        mujoco.mj_forward(model, data)
+        linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+        mujoco.mj_jacSite(model, data, linear, angular, self._tip)
+        loads = linear.T @ self._force + angular.T @ self._moment + self._inner
+        return np.asarray(data.qfrc_passive - data.qfrc_bias + share * loads)
+
+    def _slopes(self, angles: Array, share: float) -> Array:
+        columns = []
+        for index in range(len(angles)):
+            change = np.zeros(len(angles))
+            change[index] = DIFFERENCE
+            ahead, behind = (self._moments(angles + sign * change, share) for sign in (1, -1))
+            columns.append((ahead - behind) / (2.0 * DIFFERENCE))
+        return np.stack(columns, axis=1)

@@ -1,0 +1,19 @@
+"""Data that does not travel with the project: ``$SOFTGRASP_TESTDATA`` names its folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def outside_file(name: str) -> Path:
+    """A file or folder of the outside data; skips the test where it is not there."""
+    folder = os.environ.get("SOFTGRASP_TESTDATA")
+    if not folder:
+        pytest.skip(f"{name} is found through SOFTGRASP_TESTDATA, which is not set")
+    path = Path(folder) / name
+    if not path.exists():
+        pytest.skip(f"SOFTGRASP_TESTDATA does not name a folder with {name}")
+    return path
