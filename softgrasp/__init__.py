@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from softgrasp.simulation.record import load_result, save_result
     from softgrasp.simulation.result import ContactEvent, GraspResult
     from softgrasp.simulation.run import simulate
+    from softgrasp.simulation.stability import stable_timestep
 
 _ROOMS = {
     "build.scene": ("build_spec", "compile_model", "to_mjcf"),
@@ -84,6 +85,7 @@ _ROOMS = {
     "simulation.record": ("load_result", "save_result"),
     "simulation.result": ("ContactEvent", "GraspResult"),
     "simulation.run": ("simulate",),
+    "simulation.stability": ("stable_timestep",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -138,6 +140,7 @@ __all__ = [
     "save_result",
     "save_scene",
     "simulate",
+    "stable_timestep",
     "to_mjcf",
     "write_report",
 ]

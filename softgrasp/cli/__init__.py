@@ -26,5 +26,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # a verb answers with its exit code, one that ends without any with None
         return app(words, prog_name="softgrasp", standalone_mode=False) or 0
     except typer.TyperException as error:
-        terminal.say("error", error.format_message())
+        # what a validation library puts in front of its own sentence
+        terminal.say("error", error.format_message().replace("Value error, ", ""))
         return error.exit_code

@@ -1,0 +1,64 @@
+"""Stable time steps: the closed form of one oscillator, and a run on both sides of the limit."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.build.soft_finger import finger_model
+from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
+
+OSCILLATOR = """
+<mujoco><option gravity="0 0 0"/><worldbody><body><joint type="slide" stiffness="{stiffness}"/>
+<geom size="0.1" mass="1"/></body></worldbody></mujoco>
+"""
+
+
+@pytest.fixture(scope="module")
+def steps() -> dict[str, float]:
+    return sg.stable_timestep(sg.load_finger("paper000"))
+
+
+@pytest.mark.parametrize("frequency", [1e3, 2e4])
+def test_one_oscillator_has_the_limits_of_the_textbook(frequency: float) -> None:
+    """Semi-implicit Euler: h < 2/ω. Runge–Kutta of fourth order: h < 2√2/ω."""
+    model = mujoco.MjModel.from_xml_string(OSCILLATOR.format(stiffness=frequency**2))
+    steps = sg.stable_timestep(model)
+    for name in ("euler", "implicitfast"):
+        assert steps[name] == pytest.approx(2 / frequency, rel=1e-3)
+    assert steps["rk4"] == pytest.approx(2 * np.sqrt(2) / frequency, rel=1e-3)
+    assert steps["discrete"] == 1e-2
+
+
+def released(step: float, integrator: mujoco.mjtIntegrator) -> mujoco.MjData:
+    """The finger of paper 000 half a second after it was let go."""
+    model = finger_model(sg.load_finger("paper000"))
+    model.opt.timestep, model.opt.integrator = step, integrator
+    data = mujoco.MjData(model)
+    data.qpos[:] = 0.05
+    with caught_warnings():
+        for _ in range(round(0.5 / step)):
+            mujoco.mj_step(model, data)
+            if has_diverged(data):
+                break
+    return data
+
+
+def test_the_finger_rings_down_below_the_limit_and_blows_up_above(steps: dict[str, float]) -> None:
+    """The reference measured 1.2 ms stable and 1.5 ms unstable for a finger much like it."""
+    implicitfast = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    assert 1.2e-3 < steps["implicitfast"] < 1.5e-3
+    below = released(0.95 * steps["implicitfast"], implicitfast)
+    assert not has_diverged(below)
+    assert np.abs(below.qpos).max() < 0.2
+    above = released(1.1 * steps["implicitfast"], implicitfast)
+    assert has_diverged(above) or np.abs(above.qpos).max() > 10
+
+
+def test_runge_kutta_cannot_take_the_dampers_and_discrete_takes_all(
+    steps: dict[str, float],
+) -> None:
+    assert steps["rk4"] < 2e-4
+    assert steps["discrete"] == 1e-2
