@@ -167,7 +167,7 @@ WITHOUT_THUMB = {("dlr_hit_ii", "power"): ("ball 25", "ball 35")}
 
 def check_grasp(
     name: str, grasp: str, thing: sg.GraspObject, *, thumb: bool = True, **changes: Any
-) -> None:
+) -> sg.GraspResult:
     """The hand closes on the object with thumb and fingers, and holds it against gravity."""
     hand = sg.load_hand(name)
     scene = sg.GraspScene(
@@ -181,6 +181,7 @@ def check_grasp(
     assert result.held, result.hold
     centre = np.array(result.object.final_position_m)
     assert np.linalg.norm(centre - scene.preset.center) < 0.05
+    return result
 
 
 @pytest.mark.parametrize("grasp", ["power", "precision"])
@@ -208,18 +209,17 @@ def test_other_objects_are_taken_and_held(name: str, grasp: str, thing: str) -> 
 
 
 TOO_LONG = {("human_24dof", "precision"), ("modular", "power")}
-"""Grasps near the palm in which a long object would stand on end inside it."""
+"""Grasps near the palm, from which a long object starts a little farther away."""
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::softgrasp.errors.SoftgraspWarning")
 @pytest.mark.parametrize("grasp", ["power", "precision"])
 @pytest.mark.parametrize("name", OURS)
-def test_a_long_cylinder_is_taken_and_held_or_does_not_fit(name: str, grasp: str) -> None:
-    if (name, grasp) in TOO_LONG:
-        with pytest.raises(sg.BuildError, match=r"'cylinder' .* mm inside palm"):
-            check_grasp(name, grasp, cylinder(0.1))
-    else:
-        check_grasp(name, grasp, cylinder(0.1))
+def test_a_long_cylinder_is_taken_and_held(name: str, grasp: str) -> None:
+    result = check_grasp(name, grasp, cylinder(0.1))
+    moved = any("farther from the palm" in warning for warning in result.warnings)
+    assert moved is ((name, grasp) in TOO_LONG)
 
 
 @pytest.mark.parametrize("grasp", ["power", "precision"])
