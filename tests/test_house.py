@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
 
@@ -138,3 +139,10 @@ def test_the_wheel_finds_its_hands_without_a_checkout(wheel: Path, tmp_path: Pat
         str(site / "softgrasp" / "data"),
         "four_finger",
     ]
+
+
+def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config):
+    left_out = pytestconfig.getini("norecursedirs")
+    folders = {path.parent.name for path in (ROOT / "tests").rglob("test_*.py")}
+    assert "build" in folders
+    assert not [name for name in folders for mark in left_out if fnmatch(name, mark)]

@@ -184,7 +184,7 @@ def test_a_control_period_must_be_a_whole_number_of_steps() -> None:
         sg.compile_model(pinch(timestep=3e-4))
     assert str(refused.value) == (
         "timestep: expected a whole number of time steps in the control period of 0.001 s, "
-        "found 0.0003 s"
+        "found 0.0003 s; use 0.001 s, or another control_period"
     )
 
 
