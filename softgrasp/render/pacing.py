@@ -10,7 +10,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.result import GraspResult
 
-CLOSING_SECONDS = 2.3
+CLOSING_SECONDS = 1.9
 """The closing lasts at least this long on film [s]."""
 REST_SECONDS = 1.0
 """What follows the closing, a hold test say, lasts at most this long on film [s]."""
