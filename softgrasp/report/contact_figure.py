@@ -29,7 +29,9 @@ TOP_PERCENTILE, HEADROOM = 99.0, 1.5
 
 
 def draw_contacts(result: GraspResult, path: str | Path) -> Path:
-    """Draw when each body touched and how hard: a row a finger, a column a phalanx, the palm.
+    """Draw when each body touched and how hard: a row a finger, a column a phalanx.
+
+    The palm has a row of its own where it touched.
 
     Args:
         result: The run.
@@ -39,7 +41,12 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
         ResultError: The place cannot be written.
     """
     fingers, known = body_rows(result), set(result.contact_bodies.tolist())
-    palm = [body for body in result.contact_bodies.tolist() if not result.contact_of(body).finger]
+    # a palm that never touched has nothing to show; the phalanges keep their places in the grid
+    palm = [
+        contact.body
+        for contact in result.contacts
+        if not contact.finger and contact.first_touch_s is not None
+    ]
     columns, below = max(map(len, fingers)), len(palm) * (ROW_HEIGHT + PALM_GAP)
     with style.figure(path, ROW_HEIGHT * len(fingers) + below + 0.75) as figure:
         upper = (0.6, 0.1, 0.5 + below, 0.55)
@@ -72,7 +79,7 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> No
     _shade(axes, result, result.in_contact[:, which], style.ESTABLISHED)
     if result.hold is not None:
         # the shade of a contact hides that of the hold test
-        axes.axvline(result.hold.start_s, color=style.MUTED, lw=0.9, ls=":")
+        axes.axvline(result.hold.start_s, 0.0, 0.8, color=style.MUTED, lw=0.9, ls=":")
     if len(contact.lost_s) <= MOST_EDGES:
         place = axes.get_xaxis_transform()
         axes.vlines(contact.established_s, 0, 1, style.EDGE, lw=1.1, transform=place)
