@@ -100,7 +100,8 @@ def run_stretch(
             for slot in range(slots):
                 total += sensordata[first + (body * slots + slot) * 3]
             forces[body] = total
-        log_force[row] = sensordata[first : first + bodies * slots * 3]
+        if forces.any():  # rows are zero, and memory that is not touched costs nothing
+            log_force[row] = sensordata[first : first + bodies * slots * 3]
         if debounce(forces, threshold, needed, flags[0], flags[1], flags[2], flags[3]):
             return index
         if not np.isfinite(forces.sum()):
