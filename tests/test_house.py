@@ -48,7 +48,7 @@ def python(code: str, path: Path, cwd: Path) -> str:
 
 
 def test_imports_go_down_and_heavy_libraries_stay_in_their_rooms():
-    pytest.importorskip("importlinter")
+    pytest.importorskip("importlinter", reason="import-linter comes with ./dev only")
     tool = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run(
         [tool, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -103,7 +103,7 @@ def test_every_dependency_is_pinned_within_its_range():
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout."""
-    pytest.importorskip("hatchling")
+    pytest.importorskip("hatchling", reason="the build tool comes with ./dev only")
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory"]
     subprocess.run([*build, str(folder)], cwd=ROOT, check=True, capture_output=True)

@@ -33,10 +33,14 @@ def clearing_way(
         A displacement in the world [m], shape (3,); None where no way is short enough.
     """
     away = _away_from_palm(scene)
+    model, data = copy.copy(model), copy.copy(data)
+    place = _place(model, data)
+    start = place.copy()
     for step in range(1, round(LONGEST_WAY / STEP) + 1):
         way = step * STEP * away
-        moved, state = _moved(model, data, way)
-        if all(penetration(moved, state, pair) <= 1e-9 - CLEARANCE for pair in pairs):
+        place[:] = start + way
+        mujoco.mj_kinematics(model, data)
+        if all(penetration(model, data, pair) <= 1e-9 - CLEARANCE for pair in pairs):
             return way
     return None
 
@@ -51,17 +55,11 @@ def _away_from_palm(scene: GraspScene) -> Array:
     return np.asarray(rotation @ toward)
 
 
-def _moved(
-    model: mujoco.MjModel, data: mujoco.MjData, way: Array
-) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    """The same state with the object somewhere else."""
-    moved, state = copy.copy(model), copy.copy(data)
+def _place(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """The numbers that say where the object is, to be changed in place, (3,)."""
     body = model.body(OBJECT)
     joint = int(body.jntadr[0])
     if joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
-        first = model.jnt_qposadr[joint]
-        state.qpos[first : first + 3] += way
-    else:
-        moved.body_pos[body.id] += way
-    mujoco.mj_kinematics(moved, state)
-    return moved, state
+        first = int(model.jnt_qposadr[joint])
+        return np.asarray(data.qpos[first : first + 3])
+    return np.asarray(model.body_pos[body.id])

@@ -158,7 +158,8 @@ def _way_to_clear(
     depth = penetration(model, data, deepest)
     if depth <= START_TOLERANCE:
         return None
-    way = None if scene.object_position else clearing_way(model, data, pairs, scene)
+    given = scene.object_position is not None
+    way = None if given else clearing_way(model, data, pairs, scene)
     if way is None:
         raise BuildError(
             f"object_position: expected an object that starts clear of the hand, found "

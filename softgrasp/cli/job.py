@@ -50,12 +50,12 @@ def run_job(scene: GraspScene, job: Job) -> None:
     require_writable(job.folder)
     # whether OpenGL works is asked of another process, which takes as long as a small run
     with ThreadPoolExecutor(max_workers=1) as beside, terminal.progress_bar() as tell:
-        drawn = beside.submit(_drawn, job)
+        asked = beside.submit(_drawn, job)
         if job.renderer == "gl":
-            drawn.result()
+            asked.result()
         result = _simulated(scene, job, tell)
         files = _written(result, job, tell)
-    _tell(result, files, drawn.result(), job)
+    _tell(result, files, _drawn(job), job)
     _leave(result, job)
 
 

@@ -55,10 +55,13 @@ def rotation_angles(quaternions: ArrayLike) -> Array:
     return np.asarray(Rotation.from_quat(np.asarray(quaternions), scalar_first=True).magnitude())
 
 
-def rotate_about(axis: str, angle: float) -> Array:
-    """(4, 4) matrix of a turn about x, y or z [rad]."""
-    matrix = np.eye(4)
-    matrix[:3, :3] = Rotation.from_euler(axis, angle).as_matrix()
+def rotate_about(axis: str, angle: ArrayLike) -> Array:
+    """Turns about x, y or z [rad], shape (..., 4, 4) for angles of shape (...)."""
+    angle = np.asarray(angle, dtype=float)
+    matrix = np.zeros((*angle.shape, 4, 4))
+    turns = Rotation.from_euler(axis, angle.reshape(-1, 1)).as_matrix()
+    matrix[..., :3, :3] = turns.reshape(*angle.shape, 3, 3)
+    matrix[..., 3, 3] = 1.0
     return matrix
 
 

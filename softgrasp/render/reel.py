@@ -33,7 +33,7 @@ class View(NamedTuple):
     colors: dict[int, Rgba]
 
     @classmethod
-    def of(cls, playback: Playback, camera: Camera, time: float, window: float = 0.0) -> View:
+    def of(cls, playback: Playback, camera: Camera, time: float, window: float) -> View:
         """Pose the run at a time [s]; forces are averaged over a window [s] around it."""
         data = playback.pose(time)
         marks = playback.marks(time, camera, window)

@@ -21,6 +21,8 @@ CHOICES = ("auto", "gl", "raycast")
 Image = npt.NDArray[np.uint8]
 
 _RAY_CASTER = "drawn by the built-in ray caster"
+_failures: dict[gl.Kind, str] = {}
+"""Kinds that work on this host but did not open for the last renderer asked for, and why."""
 
 
 class Renderer(Protocol):
@@ -94,20 +96,20 @@ def open_renderer(
         )
     if renderer == "raycast":
         return RayRenderer(model, width, height, f"{_RAY_CASTER}, as asked")
-    reason = ""
+    _failures.clear()
     for kind in get_args(gl.Kind):
         if gl.gl_available(kind):
             try:
                 return gl.GlRenderer(model, width, height, kind)
             except BackendUnavailable as error:
-                reason = str(error)
-    if renderer == "gl":
-        raise BackendUnavailable(reason or f"renderer: expected OpenGL, {_no_gl()}")
-    return RayRenderer(model, width, height, f"{_RAY_CASTER}: {reason or _no_gl()}")
+                _failures[kind] = str(error)
+    return RayRenderer(model, width, height, _without_gl(renderer))
 
 
 def renderer_note(renderer: str) -> str:
-    """One line that says who will draw, found out without opening a renderer.
+    """One line that says who draws; true of what was drawn where it is asked afterwards.
+
+    It opens no renderer, so that beforehand it can only say what works on this host.
 
     Raises:
         BackendUnavailable: ``gl`` was asked for and does not work.
@@ -117,11 +119,17 @@ def renderer_note(renderer: str) -> str:
     if renderer == "raycast":
         return f"{_RAY_CASTER}, as asked"
     for kind in get_args(gl.Kind):
-        if gl.gl_available(kind):
+        if gl.gl_available(kind) and kind not in _failures:
             return gl.note(kind)
+    return _without_gl(renderer)
+
+
+def _without_gl(renderer: str) -> str:
+    """The note of the ray caster in OpenGL's place; refuses it where OpenGL was asked for."""
+    reason = next(iter(_failures.values()), "")
     if renderer == "gl":
-        raise BackendUnavailable(f"renderer: expected OpenGL, {_no_gl()}")
-    return f"{_RAY_CASTER}: {_no_gl()}"
+        raise BackendUnavailable(reason or f"renderer: expected OpenGL, {_no_gl()}")
+    return f"{_RAY_CASTER}: {reason or _no_gl()}"
 
 
 def _refuse_unknown(renderer: str) -> None:

@@ -36,7 +36,8 @@ class Equilibrium:
         tip_position: [m], shape (3,).
         tip_angle: Turn of the tip [rad]; about y for a planar finger, positive towards −z.
         residual: Largest joint moment that is left [N·m].
-        converged: Whether that is nothing but rounding.
+        converged: Whether that is nothing but rounding; where it is not, the shape is that under
+            the largest part of the loads for which there was one.
     """
 
     joint_angles: Array
@@ -118,13 +119,12 @@ class _Balance:
 
     def _told(self, angles: Array, done: float) -> Equilibrium:
         left = float(np.abs(self._moments(angles, 1.0)).max())
-        turn = self._data.site_xmat[self._tip].reshape(3, 3)
-        along = turn[:, 0]
-        angle = float(angles.sum()) if self._finger.planar else float(np.arccos(along[0]))
+        x, y, z = self._data.site_xmat[self._tip].reshape(3, 3)[:, 0]
+        angle = angles.sum() if self._finger.planar else np.arctan2(np.hypot(y, z), x)
         return Equilibrium(
             joint_angles=angles,
             tip_position=self._data.site_xpos[self._tip].copy(),
-            tip_angle=angle,
+            tip_angle=float(angle),
             residual=left,
             converged=done == 1.0,
         )

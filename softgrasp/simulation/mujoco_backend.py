@@ -77,10 +77,9 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
     position, quaternion = object_track(run, recording.qpos[rows])
     points = [] if run.diverged else contact_points(model, run.data)
     measured = measured_stiffness(points)
-    if run.finished:
-        notes += tuple(stiffness_warnings(measured, run.built.contact.stiffness))
     normal = force[..., 0].sum(-1)
     if run.finished:
+        notes += tuple(stiffness_warnings(measured, run.built.contact.stiffness))
         notes += tuple(chatter_warnings(normal, run.built.bodies))
     notes += _slot_warnings(run, force)
     hold = hold_test(run, position, quaternion)

@@ -13,8 +13,8 @@ from scipy.linalg import expm
 
 import softgrasp as sg
 from softgrasp.mechanics import pcc
-from softgrasp.mechanics.pcc.segment import turn_about_z
 from softgrasp.mechanics.pcc.series import SMALL, arc_functions
+from softgrasp.mechanics.transforms import rotate_about
 
 FINGER = np.array([14.0, 14.0, 12.32, 15.39]) * 1e-3
 """Pieces of paper 001's finger from the base [m]."""
@@ -96,14 +96,14 @@ def test_the_two_frames_say_the_same(segments: list[tuple[float, float, float]])
     theta, phis, lengths = np.array(segments).T
     webster = pcc.chain_transform(theta / lengths, phis, lengths, "webster")
     bishop = pcc.chain_transform(theta / lengths, pcc.to_bishop(phis), lengths, "bishop")
-    assert webster == pytest.approx(bishop @ turn_about_z(phis.sum()), abs=1e-12)
+    assert webster == pytest.approx(bishop @ rotate_about("z", phis.sum()), abs=1e-12)
     assert pcc.to_webster(pcc.to_bishop(phis)) == pytest.approx(phis, abs=1e-12)
 
 
 @pytest.mark.parametrize("frame", ["bishop", "webster"])
 def test_a_straight_segment(frame: pcc.Frame) -> None:
     end = pcc.segment_transform(0.0, 0.7, 0.2, frame)
-    straight = np.eye(4) if frame == "bishop" else turn_about_z(0.7).copy()
+    straight = np.eye(4) if frame == "bishop" else rotate_about("z", 0.7).copy()
     straight[2, 3] = 0.2
     assert end == pytest.approx(straight, abs=0)
 
@@ -252,7 +252,7 @@ def test_the_strain_form_is_bending_then_twist(
     length = (1 + elongation) * rest
     bent = pcc.segment_transform(np.hypot(kx, ky), np.arctan2(-kx, ky), length)
     assert pcc.strain_transform([kx, ky, kz, elongation], rest) == pytest.approx(
-        bent @ turn_about_z(length * kz), abs=1e-12
+        bent @ rotate_about("z", length * kz), abs=1e-12
     )
 
 

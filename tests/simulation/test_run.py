@@ -16,11 +16,13 @@ from softgrasp.build.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.interrupt import Interrupted
-from softgrasp.simulation.native import NativeStepper, native_available
+from softgrasp.simulation.native import NativeStepper
 from softgrasp.simulation.stepper import PlainStepper, Stepper
 from softgrasp.simulation.stiffness import chatter_warnings
 from softgrasp.simulation.track import object_track
 from tests.scenes import pinch, plate
+
+NEEDS_NUMBA = "the compiled loop needs the extra 'fast'"
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,7 @@ def test_a_run_is_bit_for_bit_repeatable(result: sg.GraspResult) -> None:
 
 
 def test_the_compiled_loop_takes_the_same_decisions_bit_for_bit(result: sg.GraspResult) -> None:
-    pytest.importorskip("numba", reason="the compiled loop needs the extra 'fast'")
+    pytest.importorskip("numba", reason=NEEDS_NUMBA)
     from softgrasp.simulation import native_loop  # noqa: F401  (loading it makes runs use it)
 
     assert sg.simulate(result.scene).trajectory_sha256 == result.trajectory_sha256
@@ -233,8 +235,8 @@ def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
 def test_no_work_is_lost_on_a_state_that_is_not_a_number(
     stepper: type[Stepper], samples: int
 ) -> None:
-    if stepper is NativeStepper and not native_available():
-        pytest.skip("numba is not installed")
+    if stepper is NativeStepper:
+        pytest.importorskip("numba", reason=NEEDS_NUMBA)
     run = ClosureRun(build(pinch()), stepper=stepper)
     run._advance(samples)
     before = run.data.time

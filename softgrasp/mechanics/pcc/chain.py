@@ -33,7 +33,7 @@ def chain_frames(
     """The base and the end frame of every segment, (n + 1, 4, 4); as ``chain_transform``."""
     kappas, phis, lengths = _of_one_length(kappas=kappas, phis=phis, lengths=lengths)
     steps = segment_transform(kappas, phis, lengths, frame)
-    return _products(steps)
+    return frames_along(steps)
 
 
 def chain_jacobian(u: ArrayLike, v: ArrayLike, lengths: ArrayLike) -> Array:
@@ -50,7 +50,7 @@ def chain_jacobian(u: ArrayLike, v: ArrayLike, lengths: ArrayLike) -> Array:
         DescriptionError: Different numbers of values.
     """
     u, v, lengths = _of_one_length(u=u, v=v, lengths=lengths)
-    frames = _products(bend_transform(u, v, lengths))
+    frames = frames_along(bend_transform(u, v, lengths))
     own = bend_jacobian(u, v, lengths)
     base = frames[:-1, :3, :3]
     linear, angular = base @ own[:, :3], base @ own[:, 3:]
@@ -76,7 +76,8 @@ def to_webster(phis: ArrayLike) -> Array:
     return np.diff(np.asarray(phis, dtype=float), axis=-1, prepend=0.0)
 
 
-def _products(steps: Array) -> Array:
+def frames_along(steps: Array) -> Array:
+    """The base and every frame after it, (n + 1, 4, 4), of steps from one to the next."""
     frames = [np.eye(4)]
     for step in steps:
         frames.append(frames[-1] @ step)

@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult, least_squares
 from scipy.spatial.transform import Rotation
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.pcc.chain import chain_jacobian
+from softgrasp.mechanics.pcc.chain import chain_jacobian, frames_along
 from softgrasp.mechanics.pcc.segment import bend_transform
 from softgrasp.mechanics.transforms import Array
 
@@ -150,10 +150,8 @@ class _Task:
         return np.asarray(bends * share[:, None])
 
     def _end(self, bends: Array) -> Array:
-        end = np.eye(4)
-        for step in bend_transform(bends[:, 0], bends[:, 1], self._lengths):
-            end = end @ step
-        return end
+        steps = bend_transform(bends[:, 0], bends[:, 1], self._lengths)
+        return np.asarray(frames_along(steps)[-1])
 
     def _turn(self, end: Array) -> Array:
         """Rotation vector from the target to the end frame, in the base frame [rad]."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.pcc.series import arc_functions
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, rotate_about
 
 Frame = Literal["bishop", "webster"]
 
@@ -33,7 +33,7 @@ def segment_transform(
     kappa, phi, length = _checked(kappa, phi, length, frame)
     theta = kappa * length
     end = bend_transform(theta * np.cos(phi), theta * np.sin(phi), length)
-    return end if frame == "bishop" else end @ turn_about_z(phi)
+    return end if frame == "bishop" else end @ rotate_about("z", phi)
 
 
 def bend_transform(u: ArrayLike, v: ArrayLike, length: ArrayLike) -> Array:
@@ -70,7 +70,7 @@ def strain_transform(strains: ArrayLike, rest_length: ArrayLike) -> Array:
     """
     kx, ky, kz, elongation = np.moveaxis(np.asarray(strains, dtype=float), -1, 0)
     length = (1.0 + elongation) * np.asarray(rest_length, dtype=float)
-    return bend_transform(length * ky, -length * kx, length) @ turn_about_z(length * kz)
+    return bend_transform(length * ky, -length * kx, length) @ rotate_about("z", length * kz)
 
 
 def jacobian(kappa: ArrayLike, phi: ArrayLike, length: ArrayLike, frame: Frame = "bishop") -> Array:
@@ -114,17 +114,6 @@ def bend_jacobian(u: ArrayLike, v: ArrayLike, length: ArrayLike) -> Array:
         [-f.b * v, f.b * u, zero],
     ]
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-
-
-def turn_about_z(angle: ArrayLike) -> Array:
-    """(..., 4, 4) turn about z [rad]."""
-    angle = np.asarray(angle, dtype=float)
-    turn = np.zeros((*angle.shape, 4, 4))
-    turn[..., 0, 0] = turn[..., 1, 1] = np.cos(angle)
-    turn[..., 1, 0] = np.sin(angle)
-    turn[..., 0, 1] = -turn[..., 1, 0]
-    turn[..., 2, 2] = turn[..., 3, 3] = 1.0
-    return turn
 
 
 def _checked(
