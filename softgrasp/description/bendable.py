@@ -1,0 +1,211 @@
+"""A bendable segment: the element that makes URDF a description of continuum robots (paper 002)."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from softgrasp.description.base import Count, Description, NonNegative, Number, Positive, Vec3
+from softgrasp.description.problems import FieldError
+
+Name = Annotated[str, Field(min_length=1)]
+
+DEFAULT_LINKS = 8
+"""Rigid links that stand for a bendable that does not say how many."""
+AGREEMENT = 1e-6
+"""Limits that are both given may differ by this much, relative [–]."""
+SAME_ANGLE = 1e-6
+"""Chambers or tendons nearer than this stand in one place [rad]."""
+
+
+class Origin(Description):
+    """Where a frame stands in its parent, as URDF writes it: R = Rz(yaw)·Ry(pitch)·Rx(roll)."""
+
+    xyz: Vec3 = (0.0, 0.0, 0.0)
+    """[m]"""
+    rpy: Vec3 = (0.0, 0.0, 0.0)
+    """Roll, pitch, yaw about the fixed axes x, y, z of the parent [rad]."""
+
+
+class Inertial(Description):
+    """Mass, centre of mass and inertia about it."""
+
+    mass: Positive
+    """[kg]"""
+    origin: Origin = Origin()
+    inertia: tuple[Number, Number, Number, Number, Number, Number] | None = None
+    """(ixx, iyy, izz, ixy, ixz, iyz) [kg·m²]; of a bendable that does not say: of a uniform
+    cylinder."""
+
+
+class CurvatureLimits(Description):
+    """How far and how fast a segment bends; ``kappa_max`` or ``theta_max`` is given."""
+
+    kappa_max: Positive | None = None
+    """Largest curvature [1/m]."""
+    theta_max: Positive | None = None
+    """Largest bending angle κ·length [rad]."""
+    phi_min: Number | None = None
+    phi_max: Number | None = None
+    """Range of the bending plane's angle [rad]; equal ones make the segment planar."""
+    kappa_dot_max: Positive | None = None
+    """[1/(m·s)]"""
+    phi_dot_max: Positive | None = None
+    """[rad/s]"""
+    eps_min: Number | None = None
+    eps_max: Number | None = None
+    """Range of the elongation (l − length)/length [–]."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.kappa_max is None and self.theta_max is None:
+            raise FieldError("expected kappa_max or theta_max, found neither", "kappa_max")
+        for low, high in (("phi_min", "phi_max"), ("eps_min", "eps_max")):
+            lowest, highest = getattr(self, low), getattr(self, high)
+            if (lowest is None) != (highest is None):
+                raise FieldError(f"expected {low} and {high}, found one of them", low)
+            if lowest is not None and lowest > highest:
+                raise FieldError(f"expected at most {high} ({highest:g}), found {lowest:g}", low)
+        return self
+
+
+class Backbone(Description):
+    """What bends: a beam of one section."""
+
+    length: Positive
+    """Arc length at rest [m]."""
+    radius: Positive
+    """Outer radius of the segment [m]."""
+    bending_stiffness: NonNegative | None = None
+    """EI [N·m²]."""
+    axial_stiffness: NonNegative | None = None
+    """EA [N]; without it the segment keeps its length."""
+    torsion_stiffness: NonNegative | None = None
+    """GJ [N·m²]; without it the segment does not twist."""
+    damping: NonNegative = 0.0
+    """Bending moment over rate of curvature [N·m²·s]."""
+    links: Count = DEFAULT_LINKS
+    """Rigid links that stand for it in a simulation."""
+    discs: Annotated[int, Field(strict=True, ge=0, le=10_000)] = 0
+    """Spacer discs to draw."""
+
+    @model_validator(mode="after")
+    def _slender(self) -> Self:
+        if self.radius > self.length:
+            raise FieldError(
+                f"expected at most the length ({self.length:g} m), found {self.radius:g} m",
+                "radius",
+            )
+        return self
+
+
+class Tendon(Description):
+    """A tendon that runs along the segment and shortens its side."""
+
+    type: Literal["tendon"] = "tendon"
+    angle: Number
+    """Where it runs, about the base z axis from x [rad]."""
+    radius: Positive
+    """Distance from the backbone [m]."""
+
+
+class Chamber(Description):
+    """A pressure chamber that lengthens its side."""
+
+    type: Literal["chamber"] = "chamber"
+    angle: Number
+    """Where it lies, about the base z axis from x [rad]."""
+    radius: Positive
+    """Distance of its axis from the backbone [m]."""
+    area: Positive
+    """Effective area [m²]."""
+    pressure_min: Number = 0.0
+    """[Pa]"""
+    pressure_max: Number | None = None
+    """[Pa]"""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.pressure_max is not None and self.pressure_min > self.pressure_max:
+            raise FieldError(
+                f"expected at most pressure_max ({self.pressure_max:g} Pa), "
+                f"found {self.pressure_min:g} Pa",
+                "pressure_min",
+            )
+        return self
+
+
+Actuator = Annotated[Tendon | Chamber, Field(discriminator="type")]
+
+
+class Bendable(Description):
+    """A segment between two links that bends; its frame's z axis is the straight backbone."""
+
+    name: Name
+    parent: Name
+    child: Name
+    origin: Origin = Origin()
+    """Base of the segment in the parent link's frame; the child link's frame is its end."""
+    model: Literal["pcc", "ppc"] = "pcc"
+    """``pcc``: constant curvature; ``ppc``: curvature that is a polynomial of the arc length."""
+    degree: Annotated[int, Field(strict=True, ge=0, le=9)] = 0
+    """Degree of the polynomial of ``ppc``; 0 for ``pcc``."""
+    frame: Literal["bishop", "webster"] = "bishop"
+    limits: CurvatureLimits
+    backbone: Backbone
+    actuation: tuple[Actuator, ...] = ()
+    inertial: Inertial | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.model == "pcc" and self.degree != 0:
+            raise FieldError(f"expected 0 for model pcc, found {self.degree}", "degree")
+        limits, length = self.limits, self.backbone.length
+        if limits.kappa_max is not None and limits.theta_max is not None:
+            bends = limits.kappa_max * length
+            if abs(bends - limits.theta_max) > AGREEMENT * limits.theta_max:
+                raise FieldError(
+                    f"expected theta_max = kappa_max · length = {bends:.9g} rad, "
+                    f"found {limits.theta_max:.9g} rad",
+                    "limits",
+                    "theta_max",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _drives_apart(self) -> Self:
+        kinds = {part.type for part in self.actuation}
+        if len(kinds) > 1:
+            raise FieldError("expected tendons or chambers, found both", "actuation")
+        for (_, one), (index, other) in combinations(enumerate(self.actuation), 2):
+            apart = math.remainder(other.angle - one.angle, math.tau)
+            if abs(apart) < SAME_ANGLE:
+                raise FieldError(
+                    f"expected {other.type}s at different angles, found two at {other.angle:g} rad",
+                    "actuation",
+                    index,
+                    "angle",
+                )
+        return self
+
+    @property
+    def kappa_max(self) -> float:
+        """Largest curvature [1/m]."""
+        if self.limits.kappa_max is not None:
+            return self.limits.kappa_max
+        assert self.limits.theta_max is not None  # one of the two is given
+        return self.limits.theta_max / self.backbone.length
+
+    @property
+    def theta_max(self) -> float:
+        """Largest bending angle [rad]."""
+        return self.limits.theta_max or self.kappa_max * self.backbone.length
+
+    @property
+    def planar(self) -> bool:
+        """Whether the bending plane cannot turn."""
+        low, high = self.limits.phi_min, self.limits.phi_max
+        return low is not None and low == high

@@ -1,0 +1,124 @@
+"""A robot of rigid links, rigid joints and bendable segments, as U(C)RDF describes it.
+
+U(C)RDF (paper 002) is URDF with one more element: a ``<bendable>`` is a joint and a link at once, a
+segment that bends with constant or polynomial curvature between its parent link and its child link.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from softgrasp.description.base import Description, NonNegative, Number, Positive, Vec3, Vec4
+from softgrasp.description.bendable import Bendable, Inertial, Origin
+from softgrasp.description.control_system import ControlSystem
+from softgrasp.description.problems import FieldError, refuse_twins
+from softgrasp.description.robot_tree import check_tree, root_link
+from softgrasp.description.shapes import Shape
+
+Name = Annotated[str, Field(min_length=1)]
+
+
+class LinkShape(Description):
+    """A shape on a rigid link: what shows or what touches."""
+
+    shape: Shape
+    origin: Origin = Origin()
+    name: str = ""
+    rgba: Vec4 | None = None
+
+
+class Link(Description):
+    """A rigid link."""
+
+    name: Name
+    inertial: Inertial | None = None
+    visuals: tuple[LinkShape, ...] = ()
+    collisions: tuple[LinkShape, ...] = ()
+
+
+class Mimic(Description):
+    """A joint that follows another: own = multiplier · other + offset."""
+
+    joint: Name
+    multiplier: Number = 1.0
+    offset: Number = 0.0
+
+
+class RigidJoint(Description):
+    """A URDF joint between two rigid links."""
+
+    name: Name
+    type: Literal["fixed", "revolute", "continuous", "prismatic"]
+    parent: Name
+    child: Name
+    origin: Origin = Origin()
+    axis: Vec3 = (1.0, 0.0, 0.0)
+    lower: Number | None = None
+    """Lowest joint variable [rad or m]; revolute and prismatic joints need both limits."""
+    upper: Number | None = None
+    effort: NonNegative | None = None
+    """Largest torque or force [N·m or N]."""
+    velocity: NonNegative | None = None
+    """Largest speed [rad/s or m/s]."""
+    damping: NonNegative = 0.0
+    friction: NonNegative = 0.0
+    mimic: Mimic | None = None
+
+    @model_validator(mode="after")
+    def _limits_in_order(self) -> Self:
+        if self.type in ("revolute", "prismatic") and (self.lower is None or self.upper is None):
+            raise FieldError(f"expected limits of a {self.type} joint, found none", "lower")
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise FieldError(
+                f"expected at most upper ({self.upper:g}), found {self.lower:g}", "lower"
+            )
+        if self.type != "fixed" and not any(self.axis):
+            raise FieldError("expected an axis that is not zero, found (0, 0, 0)", "axis")
+        return self
+
+
+class Robot(Description):
+    """Links joined by rigid joints and by bendable segments into one tree."""
+
+    name: Name
+    links: Annotated[tuple[Link, ...], Field(min_length=1)]
+    joints: tuple[RigidJoint, ...] = ()
+    bendables: tuple[Bendable, ...] = ()
+    control: tuple[ControlSystem, ...] = ()
+    """What ``ros2_control`` elements say: hardware and its interfaces."""
+    source: str = ""
+
+    @model_validator(mode="after")
+    def _one_tree(self) -> Self:
+        refuse_twins(((k.name, ("links", i, "name")) for i, k in enumerate(self.links)), "link")
+        named = [
+            *((joint.name, ("joints", i, "name")) for i, joint in enumerate(self.joints)),
+            *((part.name, ("bendables", i, "name")) for i, part in enumerate(self.bendables)),
+        ]
+        refuse_twins(named, "joint or bendable")
+        check_tree([link.name for link in self.links], self.joints, self.bendables)
+        return self
+
+    @model_validator(mode="after")
+    def _control_fits(self) -> Self:
+        rigid = {joint.name for joint in self.joints}
+        soft = {part.name: part for part in self.bendables}
+        for place, system in enumerate(self.control):
+            for index, found in enumerate(system.joints):
+                found.check(rigid, soft, ("control", place, "joints", index))
+        return self
+
+    @property
+    def root(self) -> str:
+        """Name of the link that has no parent."""
+        return root_link([link.name for link in self.links], self.joints, self.bendables)
+
+    def link(self, name: str) -> Link:
+        """The link of a name that exists."""
+        return next(link for link in self.links if link.name == name)
+
+    def bendable(self, name: str) -> Bendable:
+        """The bendable of a name that exists."""
+        return next(part for part in self.bendables if part.name == name)
