@@ -60,7 +60,7 @@ class ControlledJoint(Description):
         if self.name not in rigid and self.name not in bendables:
             hint = did_you_mean(self.name, bendables)
             raise FieldError(f"no bendable or joint '{self.name}'; {hint}", *place, "name")
-        known = RIGID_INTERFACES
+        known: tuple[str, ...] = RIGID_INTERFACES
         if self.name in bendables:
             known = curvature_interfaces(bendables[self.name])
         for kind in ("commands", "states"):

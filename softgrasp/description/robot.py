@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from softgrasp.description.base import Description, NonNegative, Number, Positive, Vec3, Vec4
+from softgrasp.description.base import Description, NonNegative, Number, Vec3, Vec4
 from softgrasp.description.bendable import Bendable, Inertial, Origin
 from softgrasp.description.control_system import ControlSystem
 from softgrasp.description.problems import FieldError, refuse_twins
