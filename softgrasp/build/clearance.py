@@ -3,51 +3,92 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import mujoco
 import numpy as np
 
-from softgrasp.build.names import OBJECT
-from softgrasp.build.pairs import Pair, penetration
+from softgrasp.build import names
+from softgrasp.build.pairs import Pair, object_pairs, penetration, table_pairs
 from softgrasp.description.scene import GraspScene
+from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.mechanics.transforms import Array, transform
 
+START_TOLERANCE = 1e-6
+"""Overlap at the start that counts as touching, not as penetration [m]."""
 CLEARANCE = 1e-3
 """Gap between hand and object after such a move [m]."""
 LONGEST_WAY, STEP = 0.08, 1e-3
 """How far an object is moved at most, and in which steps [m]."""
 
 
-def clearing_way(
-    model: mujoco.MjModel, data: mujoco.MjData, pairs: list[Pair], scene: GraspScene
-) -> Array | None:
-    """The shortest way away from the palm that takes the object clear of the hand.
+def way_to_clear(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> Array | None:
+    """Where an object has to be moved to start clear of the hand; None where it does.
+
+    A table without a height of its own, which stands right under the object, goes with it.
 
     Args:
         model: The compiled scene.
         data: Its start state; not changed.
-        pairs: Geoms of the hand and of the object.
-        scene: The scene.
+        scene: The scene as it was asked for.
 
     Returns:
-        A displacement in the world [m], shape (3,); None where no way is short enough.
+        A displacement in the world [m], shape (3,).
+
+    Raises:
+        BuildError: The object's place was given, or there is no short way out.
     """
+    hand_and_table = [
+        pair for pair in table_pairs(model) if _body_of(model, pair.first) != names.OBJECT
+    ]
+    pairs = [*object_pairs(model), *hand_and_table]
+    deepest = max(pairs, key=lambda pair: penetration(model, data, pair))
+    depth = penetration(model, data, deepest)
+    if depth <= START_TOLERANCE:
+        return None
+    who, where = f"'{scene.object.name}'", deepest.first
+    if deepest in hand_and_table:
+        who, where = deepest.first, "the table"
+    given = scene.object_position is not None
+    given |= scene.table is not None and scene.table.height is not None
+    way = None if given else _shortest_way(model, data, pairs, scene)
+    if way is None:
+        raise BuildError(
+            f"object_position: expected an object that starts clear of the hand, found "
+            f"{who} {depth * 1e3:.2f} mm inside {where}"
+        )
+    warnings.warn(
+        f"object_position: at the grasp's centre {who} would start "
+        f"{depth * 1e3:.2f} mm inside {where}; it starts "
+        f"{np.linalg.norm(way) * 1e3:.0f} mm farther from the palm",
+        SoftgraspWarning,
+        stacklevel=3,
+    )
+    return way
+
+
+def _shortest_way(
+    model: mujoco.MjModel, data: mujoco.MjData, pairs: list[Pair], scene: GraspScene
+) -> Array | None:
+    """The shortest way away from the palm that takes the object clear; None where it is long."""
     away = _away_from_palm(scene)
     model, data = copy.copy(model), copy.copy(data)
-    place = _place(model, data)
-    start = place.copy()
+    places = _places(model, data)
+    starts = [place.copy() for place in places]
     for step in range(1, round(LONGEST_WAY / STEP) + 1):
         way = step * STEP * away
-        place[:] = start + way
+        for place, start in zip(places, starts, strict=True):
+            place[:] = start + way
         mujoco.mj_kinematics(model, data)
         if all(penetration(model, data, pair) <= 1e-9 - CLEARANCE for pair in pairs):
-            return way
+            return np.asarray(way)
     return None
 
 
 def _away_from_palm(scene: GraspScene) -> Array:
     """Unit vector in the world from the middle of the finger bases to the grasp's centre."""
-    bases = np.mean([finger.base.position for finger in scene.hand.fingers], axis=0)
+    rigid = [finger.base.position for finger in scene.hand.fingers]
+    bases = np.mean([*rigid, *(digit.base.position for digit in scene.hand.soft_fingers)], axis=0)
     way = np.array(scene.preset.center) - bases
     length = float(np.linalg.norm(way))
     toward = way / length if length > 0.0 else np.array([0.0, 0.0, -1.0])
@@ -55,11 +96,17 @@ def _away_from_palm(scene: GraspScene) -> Array:
     return np.asarray(rotation @ toward)
 
 
-def _place(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """The numbers that say where the object is, to be changed in place, (3,)."""
-    body = model.body(OBJECT)
+def _places(model: mujoco.MjModel, data: mujoco.MjData) -> list[Array]:
+    """The numbers that say where the object, and its table, are; to be changed in place."""
+    tables = [i for i in range(model.nbody) if model.body(i).name == names.TABLE]
+    places = [np.asarray(model.body_pos[index]) for index in tables]
+    body = model.body(names.OBJECT)
     joint = int(body.jntadr[0])
     if joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
         first = int(model.jnt_qposadr[joint])
-        return np.asarray(data.qpos[first : first + 3])
-    return np.asarray(model.body_pos[body.id])
+        return [*places, np.asarray(data.qpos[first : first + 3])]
+    return [*places, np.asarray(model.body_pos[body.id])]
+
+
+def _body_of(model: mujoco.MjModel, geom: str) -> str:
+    return str(model.body(int(model.geom(geom).bodyid[0])).name)

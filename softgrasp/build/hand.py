@@ -10,6 +10,7 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.palm import add_palm
 from softgrasp.build.shapes import add_shape, mass_properties, part_pose, set_inertia
+from softgrasp.build.soft_digit import add_soft_digit
 from softgrasp.build.visual import phalanx_rgba
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand import Hand
@@ -44,6 +45,8 @@ def add_hand(spec: mujoco.MjSpec, hand: Hand, pose: Pose, actuation: Actuation) 
     touching = [names.PALM] if add_palm(spec, base, hand) else []
     for finger in hand.fingers:
         touching += _add_finger(spec, base, finger, actuation)
+    for digit in hand.soft_fingers:
+        touching += add_soft_digit(spec, base, digit)
     return touching
 
 

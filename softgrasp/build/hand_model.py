@@ -19,13 +19,16 @@ def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
     spec.modelname = hand.name
     spec.compiler.degree = False
     add_hand(spec, hand, Pose(), "servo")
-    start = [row.start for row in hand.joints]
-    spec.add_key(name=names.START, qpos=start, ctrl=start)
-    lowest = min(
+    rigid = [row.start for row in hand.joints]
+    bent = [0.0] * (len(names.joint_names(hand)) - len(rigid))
+    start = [drive.start for drive in hand.drives]
+    spec.add_key(name=names.START, qpos=rigid + bent, ctrl=start)
+    lowest = [
         float(forward_kinematics(finger, [0.0] * len(finger.phalanges))[:, 2, 3].min())
         for finger in hand.fingers
-    )
-    add_visuals(spec, lowest - FLOOR_GAP)
+    ]
+    lowest += [digit.base.position[2] - digit.length for digit in hand.soft_fingers]
+    add_visuals(spec, min(lowest) - FLOOR_GAP)
     return spec
 
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from softgrasp.description.hand import Hand
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.soft_finger import SoftFinger
 
 OBJECT = "object"
 PALM = "palm"
+TABLE = "table"
+WRIST = "wrist"
+"""Joint, and its actuator, that lifts the hand."""
 START = "start"
 """Keyframe 0: the state from which the hand closes."""
 
@@ -22,6 +28,16 @@ def joint(finger: str, joint_name: str) -> str:
     return f"{finger}_{joint_name}"
 
 
+def soft_link(finger: str, index: int) -> str:
+    """Body, and geom, of a soft finger's link, ``L0`` at the palm: ``F1_L0``."""
+    return f"{finger}_L{index}"
+
+
+def pressure(finger: str) -> str:
+    """Tendon and actuator that put a soft finger under pressure: ``F1_pressure``."""
+    return f"{finger}_pressure"
+
+
 def tip_site(finger: str) -> str:
     """Site at the fingertip: ``F1_tip``."""
     return f"{finger}_tip"
@@ -33,15 +49,52 @@ def contact_sensor(body: str) -> str:
 
 
 def joint_names(hand: Hand) -> list[str]:
-    """All joints, finger by finger."""
-    return [joint(f.name, row.joint_name) for f in hand.fingers for row in f.phalanges]
+    """All joints, finger by finger, those of the soft fingers last."""
+    rigid = [joint(f.name, row.joint_name) for f in hand.fingers for row in f.phalanges]
+    return rigid + [name for digit in hand.soft_fingers for name in soft_joint_names(digit)]
+
+
+def soft_joint_names(digit: SoftDigit) -> list[str]:
+    """The joints of a soft finger: ``F1_J1``, or ``F1_J1y``, ``F1_J1z`` of a spatial one."""
+    return [joint(digit.name, own) for own in bending_joint_names(digit.finger)]
+
+
+def bending_joint_names(finger: SoftFinger) -> list[str]:
+    """The joints of a soft finger that belongs to no hand: ``J1``, or ``J1y``, ``J1z``."""
+    axes = ("",) if finger.planar else ("y", "z")
+    return [f"J{place}{axis}" for place in range(1, len(finger.joints) + 1) for axis in axes]
+
+
+def drive_names(hand: Hand) -> list[str]:
+    """The actuators of a hand in the order of its drives."""
+    rigid = [joint(f.name, row.joint_name) for f in hand.fingers for row in f.phalanges]
+    return rigid + [pressure(digit.name) for digit in hand.soft_fingers]
+
+
+def scene_joints(scene: GraspScene) -> list[str]:
+    """All joints that a run records: the hand's, then the wrist where it lifts."""
+    return joint_names(scene.hand) + ([WRIST] if scene.lift is not None else [])
+
+
+def scene_drives(scene: GraspScene) -> list[str]:
+    """All actuators of a scene in their order: the hand's, then the wrist where it lifts."""
+    return drive_names(scene.hand) + ([WRIST] if scene.lift is not None else [])
 
 
 def phalanges(hand: Hand) -> Iterator[tuple[str, str, str, int]]:
-    """(body, finger, phalanx, joint index) of every phalanx that has a body."""
+    """(body, finger, phalanx, drive index) of every phalanx that has a body."""
     index = 0
     for finger in hand.fingers:
         for row, body in zip(finger.phalanges, finger.has_body, strict=True):
             if body:
                 yield phalanx_body(finger.name, row.name), finger.name, row.name, index
             index += 1
+
+
+def parts(hand: Hand) -> dict[str, tuple[str, str]]:
+    """(finger, phalanx or soft link) of every body that can touch, the palm left out."""
+    found = {body: (finger, phalanx) for body, finger, phalanx, _ in phalanges(hand)}
+    for digit in hand.soft_fingers:
+        for index in range(len(digit.finger.links)):
+            found[soft_link(digit.name, index)] = (digit.name, f"L{index}")
+    return found

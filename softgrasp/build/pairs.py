@@ -6,16 +6,16 @@ that normal force over penetration at rest is what was asked (decision 0004).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import mujoco
-import numpy as np
 
-from softgrasp.build.names import OBJECT, PALM
+from softgrasp.build.effective_mass import inverse_masses
+from softgrasp.build.names import OBJECT, PALM, TABLE
 from softgrasp.description.contact import Contact
 from softgrasp.description.scene import Solver
-from softgrasp.mechanics.compliance import direct_solref, implicit_inertia
+from softgrasp.mechanics.compliance import direct_solref
 from softgrasp.mechanics.transforms import Array
 
 HELD_IMPEDANCE = 1e-3
@@ -40,24 +40,34 @@ class Pair(NamedTuple):
 
 def object_pairs(model: mujoco.MjModel) -> list[Pair]:
     """Every geom of the hand against every geom of the object."""
-    geoms = list(_touchable(model))
-    return [
-        Pair(hand, thing)
-        for body, hand in geoms
-        if body != OBJECT
-        for owner, thing in geoms
-        if owner == OBJECT
-    ]
+    things = _geoms_of(model, OBJECT)
+    return [Pair(hand, thing) for _, hand in _hand_geoms(model) for thing in things]
 
 
-def self_pairs(model: mujoco.MjModel) -> list[Pair]:
-    """Geoms of the hand that can touch one another: neighbours along a chain cannot."""
-    geoms = [(body, geom) for body, geom in _touchable(model) if body != OBJECT]
+def table_pairs(model: mujoco.MjModel) -> list[Pair]:
+    """Every geom of the object and of the hand against the table, where there is one."""
+    movers = _geoms_of(model, OBJECT) + [geom for _, geom in _hand_geoms(model)]
+    return [Pair(geom, table) for table in _geoms_of(model, TABLE) for geom in movers]
+
+
+def self_pairs(model: mujoco.MjModel, chains: Mapping[str, str]) -> list[Pair]:
+    """Geoms of the hand that can touch one another.
+
+    Neighbours along a chain cannot; nor can two links of one soft finger, whose resistance to
+    bending is in its springs already.
+
+    Args:
+        model: The compiled scene.
+        chains: The soft finger of each of its bodies.
+    """
+    geoms = _hand_geoms(model)
     return [
         Pair(first, second)
         for index, (body, first) in enumerate(geoms)
         for other, second in geoms[index + 1 :]
-        if body != other and not _neighbours(model, body, other)
+        if body != other
+        and not (body in chains and chains[body] == chains.get(other))
+        and not _neighbours(model, body, other)
     ]
 
 
@@ -67,25 +77,11 @@ def penetration(model: mujoco.MjModel, data: mujoco.MjData, pair: Pair) -> float
     return -float(mujoco.mj_geomDistance(model, data, first, second, 1e-3, None))
 
 
-def inverse_masses(model: mujoco.MjModel, pairs: list[Pair]) -> Array:
-    """Inverse effective mass of each pair [1/kg], the integrator's implicit terms included.
-
-    A servo's gains act like extra inertia under an implicit step, so the masses are those of a
-    copy whose joints carry h·(kv + c) + h²·kp more (reference measurement: without it a heavy
-    object feels a contact up to 18 % too stiff).
-    """
-    copy = mujoco.MjModel.__copy__(model)
-    copy.dof_armature += _servo_inertia(model)
-    mujoco.mj_setConst(copy, mujoco.MjData(copy))
-    weights = copy.body_invweight0[:, 0]
-    bodies = np.array([[model.geom(name).bodyid[0] for name in pair] for pair in pairs], int)
-    return np.asarray(weights[bodies.reshape(-1, 2)].sum(axis=1))
-
-
 def add_pairs(
     spec: mujoco.MjSpec,
     model: mujoco.MjModel,
     pairs: list[Pair],
+    postures: Array,
     contact: Contact,
     solver: Solver,
     *,
@@ -97,11 +93,12 @@ def add_pairs(
         spec: The model to extend.
         model: The same model, compiled.
         pairs: What can touch.
+        postures: Of the closing hand; see ``effective_mass.closing_postures``.
         contact: Stiffness, damping and friction.
         solver: Contact dimension and impedance.
         held: Whether both sides of these pairs are held in place (prescribed joints, fixed object).
     """
-    inverse = inverse_masses(model, pairs)
+    inverse = inverse_masses(model, pairs, postures)
     impedance = HELD_IMPEDANCE if held else solver.impedance
     solref = direct_solref(contact.stiffness, contact.damping, inverse, impedance)
     along = solref * [1.0, solver.friction_damping]
@@ -128,8 +125,16 @@ def friction_vector(contact: Contact) -> list[float]:
     return [sliding, sliding, contact.torsional_friction, rolling, rolling]
 
 
+def _hand_geoms(model: mujoco.MjModel) -> list[tuple[str, str]]:
+    return [(body, geom) for body, geom in _touchable(model) if body not in (OBJECT, TABLE)]
+
+
+def _geoms_of(model: mujoco.MjModel, body: str) -> list[str]:
+    return [geom for owner, geom in _touchable(model) if owner == body]
+
+
 def _touchable(model: mujoco.MjModel) -> Iterator[tuple[str, str]]:
-    """(body, geom) of the hand's and the object's geoms, pictures left out."""
+    """(body, geom) of all that can touch, pictures left out."""
     for index in range(model.ngeom):
         geom = model.geom(index)
         body = model.body(int(geom.bodyid[0])).name
@@ -153,13 +158,3 @@ def _next_bodies(model: mujoco.MjModel, name: str) -> set[str]:
         if parent.name == name and body.geomnum[0] > 0:
             found.add(body.name)
     return found
-
-
-def _servo_inertia(model: mujoco.MjModel) -> Array:
-    """What the implicit step adds to each degree of freedom [kg·m² or kg], shape (nv,)."""
-    gain, rate = np.zeros(model.nv), np.array(model.dof_damping)
-    for index in range(model.nu):
-        dof = model.jnt_dofadr[model.actuator_trnid[index, 0]]
-        gain[dof] -= model.actuator_biasprm[index, 1]
-        rate[dof] -= model.actuator_biasprm[index, 2]
-    return implicit_inertia(model.opt.timestep, gain, rate)

@@ -22,10 +22,13 @@ MARGIN_PER_RADIUS = 0.9
 
 def palm_points(hand: Hand) -> Array | None:
     """Corners (n, 3) [m] of the automatic palm in the hand's frame, None where bases coincide."""
-    bases = np.array([chain_links(finger)[0].origin[:3, 3] for finger in hand.fingers])
+    rigid = [chain_links(finger)[0].origin[:3, 3] for finger in hand.fingers]
+    soft = [np.array(digit.base.position) for digit in hand.soft_fingers]
+    bases = np.array(rigid + soft)
     if np.ptp(bases, axis=0).max() < COINCIDENT:
         return None
-    radius = max(row.radius for row in hand.joints)
+    widths = [0.5 * max(digit.finger.links[0].size[1:]) for digit in hand.soft_fingers]
+    radius = max([row.radius for row in hand.joints] + widths)
     points = swollen_points(bases, hand.palm.margin or MARGIN_PER_RADIUS * radius)
     return np.asarray(points[ConvexHull(points).vertices])
 

@@ -10,18 +10,28 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.clearance import clearing_way
+from softgrasp.build.clearance import START_TOLERANCE, way_to_clear
 from softgrasp.build.compiling import compiled
+from softgrasp.build.effective_mass import closing_postures
 from softgrasp.build.hand import add_hand
 from softgrasp.build.objects import add_object
-from softgrasp.build.pairs import Pair, add_pairs, object_pairs, penetration, self_pairs
+from softgrasp.build.pairs import (
+    Pair,
+    add_pairs,
+    object_pairs,
+    penetration,
+    self_pairs,
+    table_pairs,
+)
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
+from softgrasp.build.table import add_table, lowest_point
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
+from softgrasp.build.wrist import add_wrist
 from softgrasp.description.contact import Contact
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import BuildError, SoftgraspWarning
+from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.dh import forward_kinematics
 from softgrasp.mechanics.transforms import (
     Array,
@@ -30,9 +40,6 @@ from softgrasp.mechanics.transforms import (
     rotation_from_euler,
     transform,
 )
-
-START_TOLERANCE = 1e-6
-"""Overlap at the start that counts as touching, not as penetration [m]."""
 
 INTEGRATORS = {
     "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
@@ -79,26 +86,35 @@ def build(scene: GraspScene) -> BuiltScene:
     An object without a position of its own that would start inside the hand at the grasp's centre
     is moved away from the palm, with a warning.
     """
+    asked, scene = scene, on_its_table(scene)
     timestep = resolved_timestep(scene)
     spec = _new_spec(scene, timestep)
+    held = scene.actuation == "prescribed"
     bodies = add_hand(spec, scene.hand, scene.hand_pose, scene.actuation)
+    if scene.lift is not None:
+        add_wrist(spec, scene.hand_pose, scene.lift.height, prescribed=held)
     geoms = add_object(spec, scene.object, object_pose(scene), scene.object_mount)
+    if scene.table is not None:
+        add_table(spec, scene.table, object_pose(scene))
     add_contact_sensors(spec, bodies, contact_slots(len(geoms)))
     what = f"{scene.hand.name} with {scene.object.name}"
     bare = compiled(spec, what)
     start = _start_position(bare, scene)
-    spec.add_key(name=names.START, qpos=start.tolist(), ctrl=list(scene.start))
+    spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
     data = _state_at(bare, start)
     touching = object_pairs(bare)
-    if (way := _way_to_clear(bare, data, touching, scene)) is not None:
+    if (way := way_to_clear(bare, data, asked)) is not None:
         place = np.array(object_pose(scene).position) + way
-        return build(scene.replace(object_position=tuple(place.tolist())))
+        return build(asked.replace(object_position=tuple(place.tolist())))
     own = _clear_self_pairs(bare, data, scene) if scene.self_contact else []
     contact = resolved_contact(scene, timestep)
-    held = scene.actuation == "prescribed"
     fixed = scene.object_mount == "fixed"
-    add_pairs(spec, bare, touching, contact, scene.solver, held=held and fixed)
-    add_pairs(spec, bare, own, contact, scene.solver, held=held)
+    ways = closing_postures(bare, scene, start)
+    add_pairs(spec, bare, touching, ways, contact, scene.solver, held=held and fixed)
+    add_pairs(spec, bare, own, ways, contact, scene.solver, held=held)
+    if scene.table is not None:
+        top = scene.table.contact or contact
+        add_pairs(spec, bare, table_pairs(bare), ways, top, scene.solver, held=held and fixed)
     add_visuals(spec, _floor_height(scene, bare))
     return BuiltScene(scene, spec, compiled(spec, what), bodies, contact)
 
@@ -112,10 +128,31 @@ def object_pose(scene: GraspScene) -> Pose:
     world = hand @ target
     if scene.object_euler is not None:
         world[:3, :3] = rotation_from_euler(scene.object_euler)
+    elif scene.table is not None:
+        world[:3, :3] = rotation_from_euler(scene.object.standing)
     elif scene.object.upright:
         world[:3, :3] = np.eye(3)
     position = scene.object_position or position_of(world)
     return Pose(position=position, quaternion=quaternion_of(world))
+
+
+def on_its_table(scene: GraspScene) -> GraspScene:
+    """The scene with the height of its table, and of the object on it, filled in."""
+    if scene.table is None:
+        return scene
+    pose = object_pose(scene)
+    lowest = lowest_point(scene.object, pose)
+    if scene.table.height is None:
+        return scene.replace(surroundings=(scene.table.replace(height=lowest),))
+    if scene.object_position is not None:
+        return scene
+    x, y, z = pose.position
+    return scene.replace(object_position=(x, y, z + scene.table.height - lowest))
+
+
+def start_targets(scene: GraspScene) -> list[float]:
+    """Targets of all actuators at the start: those of the hand's drives, then of its wrist."""
+    return [*scene.start, *([0.0] if scene.lift is not None else [])]
 
 
 def _new_spec(scene: GraspScene, timestep: float) -> mujoco.MjSpec:
@@ -138,8 +175,10 @@ def _new_spec(scene: GraspScene, timestep: float) -> mujoco.MjSpec:
 
 def _start_position(bare: mujoco.MjModel, scene: GraspScene) -> Array:
     position = np.array(bare.qpos0)
-    joints = names.joint_names(scene.hand)
-    position[[bare.joint(name).qposadr[0] for name in joints]] = scene.start
+    for name, value in zip(names.drive_names(scene.hand), scene.start, strict=True):
+        actuator = bare.actuator(name)
+        if actuator.trntype[0] == mujoco.mjtTrn.mjTRN_JOINT:
+            position[bare.jnt_qposadr[actuator.trnid[0]]] = value
     return position
 
 
@@ -150,33 +189,10 @@ def _state_at(model: mujoco.MjModel, position: Array) -> mujoco.MjData:
     return data
 
 
-def _way_to_clear(
-    model: mujoco.MjModel, data: mujoco.MjData, pairs: list[Pair], scene: GraspScene
-) -> Array | None:
-    """Where an object has to be moved to start clear of the hand [m]; None where it does."""
-    deepest = max(pairs, key=lambda pair: penetration(model, data, pair))
-    depth = penetration(model, data, deepest)
-    if depth <= START_TOLERANCE:
-        return None
-    given = scene.object_position is not None
-    way = None if given else clearing_way(model, data, pairs, scene)
-    if way is None:
-        raise BuildError(
-            f"object_position: expected an object that starts clear of the hand, found "
-            f"'{scene.object.name}' {depth * 1e3:.2f} mm inside {deepest.first}"
-        )
-    warnings.warn(
-        f"object_position: at the grasp's centre '{scene.object.name}' would start "
-        f"{depth * 1e3:.2f} mm inside {deepest.first}; it starts "
-        f"{np.linalg.norm(way) * 1e3:.0f} mm farther from the palm",
-        SoftgraspWarning,
-        stacklevel=2,
-    )
-    return way
-
-
 def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> list[Pair]:
-    depths = {pair: penetration(model, data, pair) for pair in self_pairs(model)}
+    soft = {digit.name for digit in scene.hand.soft_fingers}
+    chains = {b: finger for b, (finger, _) in names.parts(scene.hand).items() if finger in soft}
+    depths = {pair: penetration(model, data, pair) for pair in self_pairs(model, chains)}
     overlapping = [pair for pair, depth in depths.items() if depth > START_TOLERANCE]
     if overlapping:
         deepest = max(overlapping, key=lambda pair: depths[pair])
@@ -191,7 +207,9 @@ def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspSc
 
 
 def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
-    """Below the object and below the fingers on their way from start to limit [m]."""
+    """At the table; else below the object and the fingers on their way from start to limit [m]."""
+    if scene.table is not None and scene.table.height is not None:
+        return scene.table.height
     hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
     height = object_pose(scene).position[2] - float(model.geom_rbound.max(initial=0.0))
     ways = zip(scene.start, scene.rates, strict=True)
@@ -205,4 +223,7 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
             posture = [a + share * (b - a) for a, b in zip(begin, end, strict=True)]
             frames = hand @ forward_kinematics(finger, posture)
             height = min(height, float(frames[:, 2, 3].min()))
+    for digit in scene.hand.soft_fingers:
+        base = hand @ transform(digit.base.position)
+        height = min(height, float(base[2, 3]) - digit.length)
     return math.floor((height - FLOOR_GAP) * 100) / 100.0

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import mujoco
 import numpy as np
 
+from softgrasp.build import names
 from softgrasp.build.compiling import compiled
+from softgrasp.build.shapes import COLLISION_GROUP
+from softgrasp.description.pose import Pose
 from softgrasp.description.soft_finger import SoftFinger, SoftLink
 
 TIP = "tip"
@@ -26,26 +31,48 @@ def finger_spec(finger: SoftFinger) -> mujoco.MjSpec:
     spec.compiler.boundmass, spec.compiler.boundinertia = LEAST_MASS, LEAST_INERTIA
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    body = spec.worldbody.add_body(name="link0")
+    bodies = [f"link{index}" for index in range(len(finger.links))]
+    joints = names.bending_joint_names(finger)
+    add_soft_finger(spec.worldbody, finger, Pose(), bodies, joints, TIP)
+    return spec
+
+
+def add_soft_finger(
+    parent: mujoco.MjsBody,
+    finger: SoftFinger,
+    pose: Pose,
+    bodies: Sequence[str],
+    joints: Sequence[str],
+    tip: str,
+) -> None:
+    """Add a finger to a body.
+
+    Args:
+        parent: The body that carries it.
+        finger: The finger.
+        pose: Its base frame in the parent's frame.
+        bodies: Names of its links, the clamped one first; their geoms have the same ones.
+        joints: Names of its joints, as ``names.bending_joint_names`` orders them.
+        tip: Name of the site at the tip.
+    """
+    body = parent.add_body(name=bodies[0], pos=list(pose.position), quat=list(pose.quaternion))
     _fill(body, finger.links[0], np.zeros(3))
     origin = np.zeros(3)
-    for index, joint in enumerate(finger.joints, start=1):
+    free_names = iter(joints)
+    for joint, link, name in zip(finger.joints, finger.links[1:], bodies[1:], strict=True):
         place = np.array(joint.position)
-        body = body.add_body(name=f"link{index}", pos=place - origin)
+        body = body.add_body(name=name, pos=place - origin)
         origin = place
-        for axis, letter in zip(AXES, ("y", "z"), strict=True):
-            if letter == "z" and finger.planar:
-                break
+        for axis in AXES[: 1 if finger.planar else 2]:
             body.add_joint(
-                name=f"J{index}" if finger.planar else f"J{index}{letter}",
+                name=next(free_names),
                 type=mujoco.mjtJoint.mjJNT_HINGE,
                 axis=axis,
                 stiffness=[joint.stiffness, 0.0, 0.0],
                 damping=[joint.damping, 0.0, 0.0],
             )
-        _fill(body, finger.links[index], origin)
-    body.add_site(name=TIP, pos=np.array(finger.tip) - origin)
-    return spec
+        _fill(body, link, origin)
+    body.add_site(name=tip, pos=np.array(finger.tip) - origin, size=[0.001] * 3, group=4)
 
 
 def finger_model(finger: SoftFinger) -> mujoco.MjModel:
@@ -71,4 +98,5 @@ def _fill(body: mujoco.MjsBody, link: SoftLink, origin: np.ndarray) -> None:
         size=0.5 * np.array(link.size),
         contype=0,
         conaffinity=0,
+        group=COLLISION_GROUP,
     )

@@ -12,15 +12,16 @@ from softgrasp.description.base import Count, Description, NonNegative, Number
 
 
 class Rates(tuple[float, ...]):
-    """Closing rates [rad/s or m/s]: one for all joints, one a row of a finger, or one a joint."""
+    """Closing rates [rad/s, m/s or Pa/s]: one for all, one a row of a finger, or one a drive."""
 
     __slots__ = ()
 
-    def for_fingers(self, rows: Sequence[int]) -> tuple[float, ...]:
-        """One rate a joint, finger by finger.
+    def for_fingers(self, rows: Sequence[int], word: str = "joint") -> tuple[float, ...]:
+        """One rate a drive, finger by finger.
 
         Args:
-            rows: Number of joints of each finger.
+            rows: Number of drives of each finger.
+            word: What a sentence calls a drive.
 
         Raises:
             ValueError: The number of rates fits neither one finger nor the hand.
@@ -31,7 +32,7 @@ class Rates(tuple[float, ...]):
             return tuple(self)
         if all(len(self) == count for count in rows):
             return tuple(self) * len(rows)
-        raise ValueError(f"expected {_numbers(rows)}, found {len(self)}")
+        raise ValueError(f"expected {_numbers(rows, word)}, found {len(self)}")
 
     @classmethod
     def __get_pydantic_core_schema__(
@@ -48,12 +49,15 @@ class Rates(tuple[float, ...]):
         )
 
 
-def _numbers(rows: Sequence[int]) -> str:
+def _numbers(rows: Sequence[int], word: str) -> str:
     """How many rates a hand takes."""
-    whole = f"1 rate or {sum(rows)} (one a joint)"
-    if len(set(rows)) == 1:
-        return f"1 rate, {rows[0]} (one a joint of a finger) or {sum(rows)} (one a joint)"
-    return f"{whole}, as its fingers have different numbers of joints ({', '.join(map(str, rows))})"
+    whole = f"1 rate or {sum(rows)} (one a {word})"
+    if len(set(rows)) > 1:
+        counts = ", ".join(map(str, rows))
+        return f"{whole}, as its fingers have different numbers of {word}s ({counts})"
+    if rows[0] == 1:
+        return whole
+    return f"1 rate, {rows[0]} (one a {word} of a finger) or {sum(rows)} (one a {word})"
 
 
 def _as_sequence(value: Any) -> Any:
@@ -67,15 +71,20 @@ class PositionIncrementClosure(Description):
     period, unless its phalanx or a later one of its finger is in contact; it starts again when
     contact is lost. Contact is established at the sample at which the last ``samples`` normal
     forces, the current one included, are all above ``threshold``; lost at the first one below.
+    The pressure of a soft finger grows alike, but through contact: it is what grips.
     """
 
     rates: Rates | None = None
-    """Closing rates [rad/s or m/s]; those of the hand's grasp where they are not given."""
+    """Closing rates [rad/s, m/s or Pa/s]; those of the hand's grasp where they are not given."""
+    pressure: Number | None = None
+    """Where the pressure of soft fingers stops growing [Pa]; where the hand's grasp says."""
+    clamp_pressure: bool = False
+    """Stop at a soft finger's limit, with a warning, where ``pressure`` lies outside."""
     samples: Count = 10
     """Consecutive control samples above the threshold that establish contact."""
     threshold: NonNegative = 0.1
     """Normal force above which a sample counts [N]."""
     active: tuple[bool, ...] | None = None
-    """Which joints move, one a joint; all where it is not given."""
+    """Which drives move, one a drive; all where it is not given."""
     settle_time: NonNegative = 0.2
     """A run without a given duration ends after this long without moving targets [s]."""

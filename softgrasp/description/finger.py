@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any, Literal, Self
 
 from pydantic import field_validator, model_validator
 
 from softgrasp.description.base import Description, NonNegative, Number, Positive, Vec3
 from softgrasp.description.pose import Pose
-from softgrasp.description.problems import FieldError, refuse_twins, short
+from softgrasp.description.problems import FieldError, listed, refuse_twins, short
 from softgrasp.description.shapes import Shape
 
 ZERO_LENGTH = 1e-9
@@ -87,8 +86,8 @@ class Phalanx(Description):
     def told(self, *values: float) -> str:
         """Joint variables as a sentence shows them: with their unit, angles in degrees besides."""
         unit = "rad" if self.joint == "revolute" else "m"
-        text = f"{_listed(values)} {unit}"
-        return text if unit == "m" else f"{text} ({_listed(map(math.degrees, values))}°)"
+        text = f"{listed(values)} {unit}"
+        return text if unit == "m" else f"{text} ({listed(map(math.degrees, values))}°)"
 
 
 class Finger(Description):
@@ -159,11 +158,6 @@ class Finger(Description):
             row.shape is not None or math.hypot(*end) > ZERO_LENGTH
             for row, end in zip(self.phalanges, self.link_ends, strict=True)
         )
-
-
-def _listed(values: Iterable[float]) -> str:
-    numbers = [f"{value:g}" for value in values]
-    return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
 
 
 def _named(row: Any, index: int) -> Any:

@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from softgrasp.description.base import Description, Number, Positive, Vec3, Vec4
 from softgrasp.description.closure import Rates
+from softgrasp.description.contact import Contact
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.pose import Pose
 from softgrasp.description.problems import FieldError, Place, refuse_twins
 from softgrasp.description.shapes import Shape
+from softgrasp.description.soft_digit import SoftDigit
 
 
 class Palm(Description):
@@ -43,11 +45,15 @@ class GraspPreset(Description):
     center: Vec3
     """Where the object's centre goes in the hand's frame [m]."""
     rates: Rates
-    """Closing rates of the joints [rad/s or m/s]."""
+    """Closing rates of the drives [rad/s, m/s or Pa/s]."""
     object_euler: Vec3 = (0.0, 0.0, 0.0)
     """Orientation of the object, turns about x, y, z of intrinsic z-y-x [rad]."""
     start: tuple[Number, ...] | None = None
-    """Joint variables from which to close, one a joint, instead of the rows' ``start``."""
+    """Where to close from, one number a drive, instead of the drives' own ``start``."""
+    pressure: Number | None = None
+    """Where the pressure of soft fingers stops growing [Pa]; at their limit where not given."""
+    from_above: bool = False
+    """Whether the hand reaches down for an object that stands on a table."""
 
 
 class Grasps(Description):
@@ -58,29 +64,35 @@ class Grasps(Description):
 
 
 class Hand(Description):
-    """A hand of rigid phalanges; its frame is the palm's."""
+    """A hand of rigid phalanges, soft fingers or both; its frame is the palm's.
+
+    Its drives are the joints of the rigid fingers, then the pressures of the soft ones.
+    """
 
     name: Annotated[str, Field(min_length=1)]
-    fingers: tuple[Finger, ...]
+    fingers: tuple[Finger, ...] = ()
+    soft_fingers: tuple[SoftDigit, ...] = ()
     grasps: Grasps
     palm: Palm = Palm()
     palm_rgba: Vec4 | None = None
+    contact: Contact | None = None
+    """Contact of its skin with what it touches; that of the object where it is not given."""
     source: str = ""
     """Where the numbers come from."""
     notes: tuple[str, ...] = ()
     """What was repaired or assumed in this description."""
 
-    @field_validator("fingers")
-    @classmethod
-    def _some_finger(cls, value: tuple[Finger, ...]) -> tuple[Finger, ...]:
-        if not value:
-            raise ValueError("expected at least one finger, found none")
-        return value
+    @model_validator(mode="after")
+    def _some_finger(self) -> Self:
+        if not self.fingers and not self.soft_fingers:
+            raise FieldError("expected at least one finger, found none", "fingers")
+        return self
 
     @model_validator(mode="after")
     def _usable_names(self) -> Self:
-        fingers = ((f.name, ("fingers", index)) for index, f in enumerate(self.fingers))
-        refuse_twins(fingers, "finger name")
+        rigid = [(f.name, ("fingers", index)) for index, f in enumerate(self.fingers)]
+        soft = [(f.name, ("soft_fingers", index)) for index, f in enumerate(self.soft_fingers)]
+        refuse_twins([*rigid, *soft], "finger name")
         for kind in ("name", "joint_name"):
             made = list(self._full_names(kind))
             refuse_twins(made, f"finger and {kind.replace('_', ' ')} together")
@@ -98,40 +110,88 @@ class Hand(Description):
             for index, row in enumerate(finger.phalanges):
                 name = f"{finger.name}_{getattr(row, kind)}"
                 yield name, ("fingers", place, "phalanges", index)
+        for place, digit in enumerate(self.soft_fingers):
+            letter = "L" if kind == "name" else "J"
+            for index in range(1, len(digit.finger.joints) + 1):
+                yield f"{digit.name}_{letter}{index}", ("soft_fingers", place)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for name, preset in self.grasps:
             try:
-                preset.rates.for_fingers(self.rows)
+                preset.rates.for_fingers(self.rows, self.drive_word)
             except ValueError as error:
                 raise FieldError(str(error), "grasps", name, "rates") from None
             if preset.start is not None:
                 self._check_start(preset.start, ("grasps", name, "start"))
+            if preset.pressure is not None:
+                self.check_pressure(preset.pressure, ("grasps", name, "pressure"))
         return self
+
+    def check_pressure(self, pressure: float, path: Place, hint: str = "") -> None:
+        """Refuse a working pressure [Pa] that not all soft fingers can have.
+
+        Args:
+            pressure: The pressure [Pa].
+            path: Where it stands.
+            hint: What else to tell.
+
+        Raises:
+            FieldError: It lies outside the limits of one, or there are none.
+        """
+        if not self.soft_fingers:
+            raise FieldError(
+                f"expected none, as '{self.name}' has no soft fingers, found {pressure:g}", *path
+            )
+        for digit in self.soft_fingers:
+            low, high = digit.limits
+            if not low <= pressure <= high:
+                raise FieldError(
+                    f"expected a pressure inside the limits of '{digit.name}', "
+                    f"{digit.told(low, high)}, found {digit.told(pressure)}{hint}",
+                    *path,
+                )
 
     def _check_start(self, start: tuple[float, ...], path: Place) -> None:
         if len(start) != sum(self.rows):
             raise FieldError(
-                f"expected {sum(self.rows)} numbers, one a joint, found {len(start)}", *path
+                f"expected {sum(self.rows)} numbers, one a {self.drive_word}, found {len(start)}",
+                *path,
             )
-        owners = [finger.name for finger in self.fingers for _ in finger.phalanges]
-        for index, (value, row) in enumerate(zip(start, self.joints, strict=True)):
-            low, high = row.limits
+        for index, (value, drive) in enumerate(zip(start, self.drives, strict=True)):
+            low, high = drive.limits
             if not low <= value <= high:
                 raise FieldError(
-                    f"expected joint '{owners[index]}_{row.joint_name}' inside its limits "
-                    f"{row.told(low, high)}, found {row.told(value)}",
+                    f"expected {self.drive_names[index]} inside its limits "
+                    f"{drive.told(low, high)}, found {drive.told(value)}",
                     *path,
                     index,
                 )
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Number of joints of each finger."""
-        return tuple(len(finger.phalanges) for finger in self.fingers)
+        """Number of drives of each finger."""
+        return (*(len(finger.phalanges) for finger in self.fingers), *(1,) * len(self.soft_fingers))
 
     @property
     def joints(self) -> tuple[Phalanx, ...]:
-        """All rows, finger by finger."""
+        """All rows of the rigid fingers, finger by finger."""
         return tuple(row for finger in self.fingers for row in finger.phalanges)
+
+    @property
+    def drives(self) -> tuple[Phalanx | SoftDigit, ...]:
+        """What moves the hand, each with ``limits`` and ``start``: joints, then soft fingers."""
+        return (*self.joints, *self.soft_fingers)
+
+    @property
+    def drive_names(self) -> tuple[str, ...]:
+        """What a sentence calls the drives."""
+        rigid = (f"joint '{f.name}_{row.joint_name}'" for f in self.fingers for row in f.phalanges)
+        return (*rigid, *(f"pressure of '{digit.name}'" for digit in self.soft_fingers))
+
+    @property
+    def drive_word(self) -> str:
+        """What a sentence calls one drive of this hand."""
+        if not self.soft_fingers:
+            return "joint"
+        return "drive" if self.fingers else "soft finger"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from softgrasp.description.base import Description, NonNegative, Positive, Vec4
+from softgrasp.description.base import Description, NonNegative, Positive, Vec3, Vec4
 from softgrasp.description.shapes import Shape
 
 Mount = Literal["free", "fixed", "planar"]
@@ -37,6 +37,8 @@ class GraspObject(Description):
     material: Material | None = None
     upright: bool = False
     """Whether it stands upright in a grasp; otherwise its z axis lies as the grasp says."""
+    standing: Vec3 = (0.0, 0.0, 0.0)
+    """Turns about x, y, z of intrinsic z-y-x in which it stands on a table [rad]."""
     rgba: Vec4 = (0.85, 0.45, 0.25, 1.0)
     """Colour in pictures, each part 0…1."""
     source: str = ""

@@ -195,6 +195,12 @@ def either(words: Sequence[str]) -> str:
     return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
+def listed(values: Iterable[float]) -> str:
+    """``0.5``, or ``[0, 1.5]``."""
+    numbers = [f"{value:g}" for value in values]
+    return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
+
+
 def short(value: Any) -> str:
     """A value as a sentence shows it, cut where it is long."""
     if isinstance(value, BaseModel):

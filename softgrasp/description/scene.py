@@ -14,6 +14,7 @@ from softgrasp.description.objects import GraspObject, Mount
 from softgrasp.description.pose import Pose
 from softgrasp.description.problems import FieldError
 from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.surroundings import Lift, Table
 
 LONGEST_CLOSURE = 600.0
 """A closure without a given duration may take this long [s]."""
@@ -56,6 +57,8 @@ class GraspScene(Description):
     object_mount: Mount = "free"
     """``planar`` moves in the x–z plane of the world and turns about y."""
     hand_pose: Pose = Pose()
+    surroundings: tuple[Table, ...] = ()
+    """What stands around; at most one table so far."""
     gravity: Vec3 = (0.0, 0.0, 0.0)
     """[m/s²]; ``True`` is 9.81 down, ``False`` none."""
     contact: Contact | None = None
@@ -76,6 +79,9 @@ class GraspScene(Description):
     """Go on, with a warning, where the time step cannot honour the contact."""
     solver: Solver = Solver()
     success: SuccessCriterion | None = None
+    """The hold test after the closure."""
+    lift: Lift | None = None
+    """Instead of a hold test: the wrist lifts the object off its table."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     source: str = ""
     """What the scene shows or reproduces."""
@@ -89,17 +95,51 @@ class GraspScene(Description):
 
     @model_validator(mode="after")
     def _fits_hand(self) -> Self:
-        joints = sum(self.hand.rows)
+        drives, word = sum(self.hand.rows), self.hand.drive_word
         if self.closure.rates is not None:
             try:
-                self.closure.rates.for_fingers(self.hand.rows)
+                self.closure.rates.for_fingers(self.hand.rows, word)
             except ValueError as error:
                 raise FieldError(str(error), "closure", "rates") from None
-        if self.closure.active is not None and len(self.closure.active) != joints:
+        if self.closure.active is not None and len(self.closure.active) != drives:
             raise FieldError(
-                f"expected {joints} values, one a joint, found {len(self.closure.active)}",
+                f"expected {drives} values, one a {word}, found {len(self.closure.active)}",
                 "closure",
                 "active",
+            )
+        if self.hand.soft_fingers and self.actuation == "prescribed":
+            raise FieldError(
+                "expected 'servo': the joints of soft fingers have springs, and no targets that "
+                "they could obey; found 'prescribed'",
+                "actuation",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _pressure_fits(self) -> Self:
+        closure = self.closure
+        if closure.pressure is not None and not (closure.clamp_pressure and self.hand.soft_fingers):
+            hint = "; clamp_pressure stops at the limit"
+            self.hand.check_pressure(closure.pressure, ("closure", "pressure"), hint)
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_lifted(self) -> Self:
+        if len(self.surroundings) > 1:
+            raise FieldError(
+                f"expected at most one table, found {len(self.surroundings)}", "surroundings"
+            )
+        if self.lift is None:
+            return self
+        if self.success is not None:
+            raise FieldError("expected a lift or a hold test (success), found both", "lift")
+        if self.object_mount != "free":
+            raise FieldError(
+                f"expected a free object to lift, found a {self.object_mount} one", "lift"
+            )
+        if self.gravity[2] >= 0.0:
+            raise FieldError(
+                f"expected gravity down, against which to lift, found {self.gravity}", "gravity"
             )
         return self
 
@@ -154,10 +194,10 @@ class GraspScene(Description):
 
     @property
     def longest_closure(self) -> float:
-        """Time that the slowest joint needs from its start to its limit [s]."""
+        """Time that the slowest drive needs from its start to its limit [s]."""
         travel = [
-            ((row.limits[1] if rate > 0 else row.limits[0]) - start) / rate
-            for row, start, rate in zip(self.hand.joints, self.start, self.rates, strict=True)
+            ((high if rate > 0 else low) - start) / rate
+            for (low, high), start, rate in zip(self.limits, self.start, self.rates, strict=True)
             if rate != 0.0
         ]
         return max(travel, default=0.0)
@@ -169,21 +209,39 @@ class GraspScene(Description):
 
     @property
     def rates(self) -> tuple[float, ...]:
-        """Closing rate of each joint, zero where it is inactive [rad/s or m/s]."""
+        """Closing rate of each drive, zero where it is inactive [rad/s, m/s or Pa/s]."""
         rates = (self.closure.rates or self.preset.rates).for_fingers(self.hand.rows)
         active = self.closure.active or (True,) * len(rates)
         return tuple(rate if on else 0.0 for rate, on in zip(rates, active, strict=True))
 
     @property
     def start(self) -> tuple[float, ...]:
-        """Joint variables from which the hand closes [rad or m]."""
-        return self.preset.start or tuple(row.start for row in self.hand.joints)
+        """Where each drive closes from [rad, m or Pa]."""
+        return self.preset.start or tuple(drive.start for drive in self.hand.drives)
+
+    @property
+    def limits(self) -> tuple[tuple[float, float], ...]:
+        """Lowest and highest target of each drive [rad, m or Pa]."""
+        wanted = self.preset.pressure if self.closure.pressure is None else self.closure.pressure
+        rigid = (row.limits for row in self.hand.joints)
+        soft = (
+            (low, high if wanted is None else min(max(wanted, low), high))
+            for low, high in (digit.limits for digit in self.hand.soft_fingers)
+        )
+        return (*rigid, *soft)
+
+    @property
+    def table(self) -> Table | None:
+        """The table, where there is one."""
+        return next(iter(self.surroundings), None)
 
     @property
     def asked_contact(self) -> Contact:
         """The contact that holds between object and hand, defaults filled in."""
         if self.contact is not None:
             return self.contact
+        if self.hand.contact is not None:
+            return self.hand.contact
         material = self.object.material
         if material is None:
             return Contact()

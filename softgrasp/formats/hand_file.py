@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from softgrasp.description.hand import Hand
+from softgrasp.description.problems import path_text
 from softgrasp.errors import DescriptionError
+from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.object_file import absolute_name
 from softgrasp.formats.pose_tree import Place, pose_tree
 from softgrasp.formats.yaml_file import Tree, YamlFile, scaled, take_units, to_si
@@ -39,17 +41,40 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
     for index, finger in enumerate(_dicts(tree.get("fingers"))):
         _joints_to_si(finger, length, angle)
         _finger_poses(finger, ("fingers", index), length, angle)
+    for index, digit in enumerate(_dicts(tree.get("soft_fingers"))):
+        place = ("soft_fingers", index)
+        _pose_to_si(digit, "base", length, angle, place, f"finger '{digit.get('name', index)}'")
+        _put_finger(digit, (*place, "finger"), length, angle, folder)
     _grasps_to_si(tree, length, angle)
     if isinstance(palm := tree.get("palm"), dict):
         _pose_to_si(palm, "pose", length, angle, ("palm",), "palm")
     if folder is not None:
         for part in _dicts([palm, *_rows(tree)]):
             _anchor_mesh(part.get("shape"), folder)
-    done = ("base", "limits", "start", "rates", "pose", "shape_pose")
+    done = ("base", "limits", "start", "rates", "pose", "shape_pose", "finger", "contact")
     try:
         return Hand(**_converted(tree, length, angle, done))
     except DescriptionError as error:
         raise _where_given(error, data) from None
+
+
+def _put_finger(
+    digit: dict[str, Tree], place: Place, length: float, angle: float, folder: Path | None
+) -> None:
+    """Put a finger in SI in the place of its name, of its file, or of what is written there."""
+    finger = digit.get("finger")
+    if isinstance(finger, dict):
+        digit["finger"] = to_si(finger, length, angle)
+    if not isinstance(finger, str):
+        return
+    is_file = Path(finger).suffix != ""
+    try:
+        found = load_finger((folder or Path()) / finger if is_file else finger)
+    except DescriptionError as error:
+        if is_file:
+            raise
+        raise DescriptionError(error.message, field=path_text(place), location=place) from None
+    digit["finger"] = found.model_dump()
 
 
 def _converted(tree: Tree, length: float, angle: float, done: tuple[str, ...]) -> Tree:
@@ -139,6 +164,7 @@ def _joint_unit(row: dict[str, Tree], length: float, angle: float) -> float:
 
 def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
     units = [_joint_unit(row, length, angle) for row in _rows(tree)]
+    units += [1.0 for _ in _dicts(tree.get("soft_fingers"))]
     grasps = tree.get("grasps")
     for preset in grasps.values() if isinstance(grasps, dict) else ():
         for key in ("rates", "start") if isinstance(preset, dict) else ():

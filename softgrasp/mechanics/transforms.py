@@ -81,3 +81,13 @@ def nearest_rotation(matrix: ArrayLike) -> tuple[Array, float]:
     given = np.asarray(matrix, dtype=float)
     left, _, right = np.linalg.svd(given)
     return left @ right, float(np.abs(given.T @ given - np.eye(3)).max())
+
+
+def minimum_jerk(share: ArrayLike) -> Array:
+    """Way from 0 to 1, at rest at both ends, for shares of the time from 0 to 1; any shape.
+
+    The polynomial of degree five with zero speed and acceleration at both ends; its largest speed
+    is 1.875 ways a time.
+    """
+    share = np.asarray(share, dtype=float)
+    return np.asarray(share**3 * (10.0 - 15.0 * share + 6.0 * share**2))

@@ -1,4 +1,4 @@
-"""One grasp in MuJoCo from start to end: close, settle, and hold against gravity."""
+"""One grasp in MuJoCo from start to end: close, settle, and hold against gravity or lift."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.pairs import object_pairs
-from softgrasp.build.scene import BuiltScene
+from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.surroundings import Lift
+from softgrasp.mechanics.transforms import minimum_jerk
 from softgrasp.simulation.contacts import BodyContactState, ContactReader, merged
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.friction import SlipFriction
@@ -62,18 +64,18 @@ class ClosureRun:
         self.data = mujoco.MjData(self.model)
         mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
         self.layout = closure_layout(built)
-        self.state = ClosureState.at_start(self.scene.start, len(built.bodies))
+        self.state = ClosureState.at_start(start_targets(self.scene), len(built.bodies))
         self.events: list[ContactEvent] = []
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = False
         self.finished = False
         """Whether the run came to its own end: neither diverged nor interrupted."""
         self.hold_from: int | None = None
-        """Row at which the hold test began."""
+        """Row at which the hold test, or the lift, began."""
         self._progress = progress
         self._let_interrupt: Callable[[], None] = lambda: None
         self._contacts = ContactReader(built.model)
-        self._places = {body: (f, p) for body, f, p, _ in names.phalanges(self.scene.hand)}
+        self._places = names.parts(self.scene.hand)
         self._stepper = self._new_stepper(stepper)
 
     @property
@@ -87,11 +89,13 @@ class ClosureRun:
         return float(self.recording.time[self.recording.rows - 1])
 
     def run(self) -> None:
-        """Close the hand and, where the scene asks for it, hold against gravity."""
+        """Close the hand and, where the scene asks for it, hold against gravity or lift."""
         with caught_warnings() as self.engine_warnings, held_back() as self._let_interrupt:
             self.close()
             if self.scene.success is not None and not self.diverged:
                 self._hold(self.scene.success)
+            if self.scene.lift is not None and not self.diverged:
+                self._lift(self.scene.lift)
             self.finished = not self.diverged
 
     def close(self) -> None:
@@ -130,6 +134,16 @@ class ClosureRun:
             self.model.opt.gravity[:] = before + share * (np.array(criterion.gravity) - before)
             self._advance(1)
         self._advance(round(criterion.hold_time / period))
+
+    def _lift(self, lift: Lift) -> None:
+        period = self.scene.control_period
+        self.hold_from = self.recording.rows - 1
+        samples = max(round(lift.time / period), 1)
+        wrist = names.scene_drives(self.scene).index(names.WRIST)
+        for share in minimum_jerk(np.arange(1, samples + 1) / samples).tolist():
+            self._stepper.steer(wrist, share * lift.height)
+            self._advance(1)
+        self._advance(round(lift.hold_time / period))
 
     def _advance(self, samples: int, idle_limit: int | None = None) -> None:
         end = self.recording.rows + samples

@@ -68,20 +68,21 @@ def debounce(
     return changed
 
 
-def free_joints(
-    body_of_joint: Sequence[int], last_of_finger: Sequence[int], in_contact: Sequence[int]
+def free_drives(
+    body_of_drive: Sequence[int], last_of_finger: Sequence[int], in_contact: Sequence[int]
 ) -> list[bool]:
-    """Which joints may move: those whose phalanx and the later ones of its finger are clear.
+    """Which drives may move: those whose phalanx and the later ones of its finger are clear.
 
     Args:
-        body_of_joint: Index of the body that each joint moves, −1 for a row without one, finger
-            by finger, (nj,).
-        last_of_finger: 1 for the last joint of each finger, (nj,).
+        body_of_drive: Index of the body that each drive moves, −1 where there is none that
+            contact could stop (a row without a body, a pressure, the wrist), finger by finger,
+            (nd,).
+        last_of_finger: 1 for the last drive of each finger, (nd,).
         in_contact: 1 where a body's contact is established, (nb,).
     """
     free = []
     blocked = False
-    for body, last in zip(reversed(body_of_joint), reversed(last_of_finger), strict=True):
+    for body, last in zip(reversed(body_of_drive), reversed(last_of_finger), strict=True):
         if last:
             blocked = False
         if body >= 0 and in_contact[body]:
@@ -99,18 +100,18 @@ def planned_targets(
 ) -> Array:
     """Targets of the coming control samples, as long as contact does not change.
 
-    Every free joint grows by its increment at each sample, up to its limit. The sums are taken
+    Every free drive grows by its increment at each sample, up to its limit. The sums are taken
     one after another, so that a plan made in two parts is the same bit for bit.
 
     Args:
-        targets: Targets of the last sample [rad or m], (nj,).
-        increments: Growth a control sample, zero for an inactive joint, (nj,).
-        free: Which joints may move, (nj,).
-        limits: Lowest and highest targets, (nj,) each.
+        targets: Targets of the last sample [rad, m or Pa], (nd,).
+        increments: Growth a control sample, zero for an inactive drive, (nd,).
+        free: Which drives may move, (nd,).
+        limits: Lowest and highest targets, (nd,) each.
         samples: Samples to plan.
 
     Returns:
-        Shape (1 + samples, nj) [rad or m]; the first row is ``targets``.
+        Shape (1 + samples, nd) [rad, m or Pa]; the first row is ``targets``.
     """
     moving = np.logical_and(free, increments)
     plan = np.empty((1 + samples, len(targets)))

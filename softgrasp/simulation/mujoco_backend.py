@@ -21,6 +21,7 @@ from softgrasp.simulation.hold import hold_test, is_held
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.outcome import GraspStatus, judge
 from softgrasp.simulation.result import BodyContact, ContactModel, GraspResult, ObjectMotion
+from softgrasp.simulation.soft_series import soft_series
 from softgrasp.simulation.stiffness import chatter_warnings, measured_stiffness, stiffness_warnings
 from softgrasp.simulation.track import object_motion, object_track
 
@@ -83,6 +84,7 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
         notes += tuple(chatter_warnings(normal, run.built.bodies))
     notes += _slot_warnings(run, force)
     hold = hold_test(run, position, quaternion)
+    pressure, curvature = soft_series(run)
     motion = object_motion(scene, position, quaternion)
     return GraspResult(
         scene=scene,
@@ -105,7 +107,7 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
         warnings=notes,
         advice=_advice(run) if run.diverged else "",
         time=recording.time[rows],
-        joint_names=np.array(names.joint_names(scene.hand)),
+        joint_names=np.array(names.scene_joints(scene)),
         joint_position=recording.qpos[rows, run.layout.qpos_of_joint],
         actuator_names=np.array([model.actuator(i).name for i in range(model.nu)]),
         joint_target=recording.control[rows],
@@ -115,6 +117,8 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
         normal_force=normal,
         friction_force=np.hypot(force[..., 1], force[..., 2]).sum(-1),
         in_contact=recording.in_contact[rows].astype(bool),
+        pressure=pressure,
+        curvature=curvature,
     )
 
 
@@ -131,7 +135,7 @@ def _slot_warnings(run: ClosureRun, force: Array) -> tuple[str, ...]:
 
 
 def _contacts(run: ClosureRun, points: list[ContactPoint]) -> tuple[BodyContact, ...]:
-    places = {body: (finger, row) for body, finger, row, _ in names.phalanges(run.scene.hand)}
+    places = names.parts(run.scene.hand)
     found = []
     for body in run.built.bodies:
         times = {

@@ -52,7 +52,7 @@ class NativeStepper(Stepper):
         slots = layout.force_sum.shape[1] // (3 * bodies)
         self._constants = (
             slots, layout.substeps, layout.first_force, layout.prescribed, layout.samples,
-            layout.timestep, layout.threshold, layout.qpos_of_joint, layout.dof_of_joint,
+            layout.timestep, layout.threshold, layout.qpos_of_drive, layout.dof_of_drive,
         )  # fmt: skip
         self._engine = (data.qpos, data.qvel, data.ctrl, data.sensordata)
         self._previous = state.targets.copy()

@@ -13,6 +13,7 @@ from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.formats.results import read_result, write_result
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import (
+    SOFT_KEYS,
     TRAJECTORY_KEYS,
     BodyContact,
     ContactEvent,
@@ -86,7 +87,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "joints": result.joints,
         "contact_model": result.contact_model,
         "quality": result.quality,
-        "hold": result.hold,
+        "hold": None if result.hold is None else result.hold.model_dump(exclude_none=True),
         "warnings": result.warnings,
         "trajectory_sha256": result.trajectory_sha256,
     }
@@ -120,6 +121,7 @@ def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult
         warnings=tuple(found["warnings"]),
         advice=found["message"].removeprefix(status.value).removeprefix(": "),
         **{key: arrays[key] for key in TRAJECTORY_KEYS},
+        **{key: arrays[key] for key in SOFT_KEYS if key in arrays},
     )
 
 

@@ -14,6 +14,7 @@ from softgrasp.description.base import Description, Vec3, Vec4
 from softgrasp.description.contact import Contact
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.outcome import GraspStatus
 
@@ -88,16 +89,18 @@ class ContactModel(Description):
 
 
 class HoldTest(Description):
-    """What the object did while gravity grew after the closure."""
+    """What the object did in the hand while gravity grew after the closure, or was lifted."""
 
     drop_m: float
-    """Largest distance of its centre from where the ramp began."""
+    """Largest distance of its centre from where the test began, in the frame of the palm."""
     rotation_rad: float
-    """Largest turn since the ramp began."""
+    """Largest turn since the test began."""
     weight_N: float
     start_s: float
     creep_m_s: float
-    """Mean speed over the last quarter of the time under full load."""
+    """Mean speed in the hand over the last quarter of the time under full load, or at the top."""
+    lifted_m: float | None = None
+    """How much higher it is at the end than before the lift."""
 
 
 TRAJECTORY_KEYS = (
@@ -114,6 +117,8 @@ TRAJECTORY_KEYS = (
     "in_contact",
 )
 """Arrays of ``trajectory.npz``, one row a control period where they have a time axis."""
+SOFT_KEYS = ("pressure", "curvature")
+"""Arrays that a hand with soft fingers adds."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -148,7 +153,7 @@ class GraspResult:
     actuator_names: Names
     """(nu,)"""
     joint_target: Array
-    """(T, nu) [rad or m]"""
+    """Targets of all actuators, (T, nu) [rad or m, Pa for the pressure of a soft finger]."""
     object_position: Array
     """Centre of mass in the world, (T, 3) [m]."""
     object_quat_wxyz: Array
@@ -161,6 +166,10 @@ class GraspResult:
     """(T, nb) [N]"""
     in_contact: NDArray[np.bool_]
     """Established contact, (T, nb)."""
+    pressure: Array | None = None
+    """Pressure of each soft finger, (T, ns) [Pa]; None for a hand without."""
+    curvature: Array | None = None
+    """Mean curvature of each soft finger, its bending angle over its length, (T, ns) [1/m]."""
     message: str = field(init=False)
     """The status as a sentence, with what to change where the run diverged."""
     trajectory_sha256: str = field(init=False)
@@ -169,7 +178,7 @@ class GraspResult:
     def __post_init__(self) -> None:
         sentence = self.status.value + (f": {self.advice}" if self.advice else "")
         object.__setattr__(self, "message", sentence)
-        for name in TRAJECTORY_KEYS:
+        for name in self.trajectory():
             own = np.array(getattr(self, name))  # a copy: the caller's arrays stay as they are
             own.flags.writeable = False
             object.__setattr__(self, name, own)
@@ -193,13 +202,14 @@ class GraspResult:
         return self.objects[0]
 
     @property
-    def success_criterion(self) -> SuccessCriterion | None:
+    def success_criterion(self) -> SuccessCriterion | Lift | None:
         """What ``held`` means in this run."""
-        return self.scene.success
+        return self.scene.success or self.scene.lift
 
     def trajectory(self) -> dict[str, NDArray[Any]]:
         """The arrays of ``trajectory.npz`` by name."""
-        return {name: getattr(self, name) for name in TRAJECTORY_KEYS}
+        there = (name for name in SOFT_KEYS if getattr(self, name) is not None)
+        return {name: getattr(self, name) for name in (*TRAJECTORY_KEYS, *there)}
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write ``result.json`` and ``trajectory.npz`` into a folder; see ``save_result``."""

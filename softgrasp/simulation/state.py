@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -18,17 +19,24 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ClosureLayout:
-    """Which joint moves which body, where everything stands in MuJoCo's arrays; constant."""
+    """Which drive moves which body, where everything stands in MuJoCo's arrays; constant.
+
+    A drive is a joint of a rigid finger, the pressure of a soft one, or the wrist.
+    """
 
     threshold: float
     samples: int
     increments: Array
     lower: Array
     upper: Array
-    body_of_joint: Integers
+    body_of_drive: Integers
+    """Index of the body that each drive moves, −1 where contact does not stop it."""
     last_of_finger: Integers
+    qpos_of_drive: Integers
+    """Of drives that are joints; empty for a hand with soft fingers."""
+    dof_of_drive: Integers
     qpos_of_joint: Integers
-    dof_of_joint: Integers
+    """Of all joints that are recorded."""
     force_sum: Array
     first_force: int
     substeps: int
@@ -40,24 +48,28 @@ class ClosureLayout:
 def closure_layout(built: BuiltScene) -> ClosureLayout:
     """Everything the loop needs to know of a compiled scene."""
     scene, model, hand = built.scene, built.model, built.scene.hand
-    joints = [model.joint(name) for name in names.joint_names(hand)]
-    body_of_joint = np.full(len(joints), -1)
-    for body, _, _, joint in names.phalanges(hand):
-        body_of_joint[joint] = built.bodies.index(body)
-    last = np.zeros(len(joints), dtype=np.int64)
+    drives = names.scene_drives(scene)
+    still = len(drives) - len(scene.rates)  # the wrist waits until the hand has closed
+    body_of_drive = np.full(len(drives), -1)
+    for body, _, _, drive in names.phalanges(hand):
+        body_of_drive[drive] = built.bodies.index(body)
+    last = np.ones(len(drives), dtype=np.int64)
+    last[: len(hand.joints)] = 0
     last[np.cumsum(hand.rows) - 1] = 1
     first, _, force_sum = contact_layout(model, built.bodies)
-    limits = np.array([row.limits for row in hand.joints])
+    limits = np.array([*scene.limits, *[(0.0, np.inf)] * still])
+    joints = [model.joint(name) for name in drives if not hand.soft_fingers]
     return ClosureLayout(
         threshold=scene.closure.threshold,
         samples=scene.closure.samples,
-        increments=np.array(scene.rates) * scene.control_period,
+        increments=np.array([*scene.rates, *[0.0] * still]) * scene.control_period,
         lower=limits[:, 0],
         upper=limits[:, 1],
-        body_of_joint=body_of_joint,
+        body_of_drive=body_of_drive,
         last_of_finger=last,
-        qpos_of_joint=np.array([joint.qposadr[0] for joint in joints]),
-        dof_of_joint=np.array([joint.dofadr[0] for joint in joints]),
+        qpos_of_drive=np.array([joint.qposadr[0] for joint in joints], dtype=np.int64),
+        dof_of_drive=np.array([joint.dofadr[0] for joint in joints], dtype=np.int64),
+        qpos_of_joint=np.array([model.joint(j).qposadr[0] for j in names.scene_joints(scene)]),
         force_sum=force_sum,
         first_force=first,
         substeps=round(scene.control_period / model.opt.timestep),
@@ -112,7 +124,7 @@ class ClosureState:
     """Counters and targets of a running closure."""
 
     targets: Array
-    """Targets of the last sample [rad or m], (nj,)."""
+    """Targets of the last sample [rad, m or Pa], (nd,)."""
     counts: list[int]
     touched: list[int]
     in_contact: list[int]
@@ -121,7 +133,7 @@ class ClosureState:
     """Control samples since a target last moved."""
 
     @classmethod
-    def at_start(cls, start: tuple[float, ...], bodies: int) -> ClosureState:
+    def at_start(cls, start: Sequence[float], bodies: int) -> ClosureState:
         """Nothing has been touched and all targets are where the joints are."""
         zeros = [0] * bodies
         return cls(np.array(start), zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy())

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.laws import debounce, free_joints, planned_targets
+from softgrasp.simulation.laws import debounce, free_drives, planned_targets
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
 
 LOOK_AHEAD = 512
@@ -85,11 +85,17 @@ class Stepper(ABC):
             if self._used == len(self._plan):
                 self._replan()
 
+    def steer(self, drive: int, target: float) -> None:
+        """Send one drive to a target of its own, whatever its rate [rad, m or Pa]."""
+        self._state.targets = self._state.targets.copy()
+        self._state.targets[drive] = target
+        self._replan()
+
     def _replan(self) -> None:
         """Plan the coming targets from the contacts as they are."""
         layout, state = self._layout, self._state
-        free = free_joints(
-            layout.body_of_joint.tolist(), layout.last_of_finger.tolist(), state.in_contact
+        free = free_drives(
+            layout.body_of_drive.tolist(), layout.last_of_finger.tolist(), state.in_contact
         )
         limits = (layout.lower, layout.upper)
         plan = planned_targets(state.targets, layout.increments, free, limits, self.look_ahead)
@@ -206,5 +212,5 @@ class PlainStepper(Stepper):
         """Put prescribed joints on the straight line from one target to the next."""
         layout = self._layout
         way = self._data.ctrl - self._previous
-        self._data.qpos[layout.qpos_of_joint] = self._previous + way * (substep / layout.substeps)
-        self._data.qvel[layout.dof_of_joint] = way / (layout.substeps * layout.timestep)
+        self._data.qpos[layout.qpos_of_drive] = self._previous + way * (substep / layout.substeps)
+        self._data.qvel[layout.dof_of_drive] = way / (layout.substeps * layout.timestep)

@@ -121,7 +121,7 @@ def test_an_object_that_does_not_fit_at_the_grasp_centre_starts_farther_away(mou
 
 
 def test_neighbours_never_touch_and_distant_phalanges_do(model: mujoco.MjModel) -> None:
-    pairs = {pair.name for pair in self_pairs(model)}
+    pairs = {pair.name for pair in self_pairs(model, {})}
     assert "F1_P1|F1_P3" in pairs
     assert "F1_P2|F1_P3" not in pairs
 

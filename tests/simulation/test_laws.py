@@ -11,7 +11,7 @@ from softgrasp.simulation.laws import (
     LOST,
     TOUCHING,
     debounce,
-    free_joints,
+    free_drives,
     planned_targets,
 )
 
@@ -107,7 +107,7 @@ def plan(
     samples: int = 1,
 ) -> np.ndarray:
     """The coming targets of these two fingers, the present ones first."""
-    free = free_joints(BODY_OF_JOINT, LAST_OF_FINGER, in_contact)
+    free = free_drives(BODY_OF_JOINT, LAST_OF_FINGER, in_contact)
     limits = (np.full(6, -1.0), np.full(6, 1.0))
     start, growth = np.array(targets or [0.0] * 6), np.array(increments or [0.1] * 6)
     return planned_targets(start, growth, free, limits, samples)

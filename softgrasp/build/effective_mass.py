@@ -1,0 +1,149 @@
+"""The inverse mass that MuJoCo's contact law works with, pair by pair.
+
+Without it a stiffness in N/m cannot be asked for (decision 0004). Under the ``discrete`` integrator
+the engine scales its own estimate by Σ J²/M̂ᵢᵢ over Σ J²/Mᵢᵢ, with J the contact's row of the
+Jacobian and M̂ = M + h·D + h²·K (measured to eight digits). J depends on where and how two bodies
+touch, so each pair is looked at in the posture in which the closing hand first reaches the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.description.scene import GraspScene
+from softgrasp.mechanics.compliance import implicit_inertia
+from softgrasp.mechanics.transforms import Array
+
+POSTURES = 12
+"""Postures on the way from open to closed in which each pair is looked at."""
+FAR = 1.0
+"""Distance up to which two geoms are measured [m]."""
+
+
+class Touch(NamedTuple):
+    """How two geoms are nearest to touching in one posture."""
+
+    distance: float
+    posture: int
+    points: Array
+    """Nearest points of the first and of the second geom in the world, (2, 3) [m]."""
+
+
+def inverse_masses(
+    model: mujoco.MjModel, pairs: Sequence[tuple[str, str]], postures: Array
+) -> Array:
+    """Inverse effective mass of each pair as the engine takes it [1/kg], shape (np,).
+
+    Args:
+        model: The compiled scene.
+        pairs: Names of two geoms each.
+        postures: ``qpos`` on the way from open to closed, (n, nq).
+    """
+    geoms = [(model.geom(one).id, model.geom(other).id) for one, other in pairs]
+    bodies = model.geom_bodyid[np.array(geoms, dtype=int).reshape(-1, 2)]
+    weights = np.asarray(model.body_invweight0[:, 0][bodies].sum(axis=1))
+    if model.opt.integrator != mujoco.mjtIntegrator.mjINT_DISCRETE:
+        return weights
+    return weights * _implicit_shares(model, geoms, postures)
+
+
+def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> Array:
+    """The hand on its way from open to closed with nothing in it, ``qpos`` (n, nq).
+
+    Joints go at their rates to their limits; soft fingers rest under their pressure, without
+    weight.
+    """
+    times = np.linspace(0.0, scene.longest_closure, POSTURES)
+    rates, (low, high) = np.array(scene.rates), np.array(scene.limits).T
+    targets = np.clip(np.array(scene.start) + times[:, None] * rates, low, high)
+    postures = np.tile(start, (POSTURES, 1))
+    joints = len(scene.hand.joints)
+    for column, name in enumerate(names.drive_names(scene.hand)[:joints]):
+        postures[:, model.joint(name).qposadr[0]] = targets[:, column]
+    for column, digit in enumerate(scene.hand.soft_fingers, start=joints):
+        about_y = names.soft_joint_names(digit)[:: 1 if digit.finger.planar else 2]
+        for name, joint in zip(about_y, digit.finger.joints, strict=True):
+            bend = joint.pressure_gain / joint.stiffness
+            postures[:, model.joint(name).qposadr[0]] = bend * targets[:, column]
+    return postures
+
+
+def _implicit_shares(model: mujoco.MjModel, geoms: list[tuple[int, int]], postures: Array) -> Array:
+    """Σ J²/M̂ᵢᵢ over Σ J²/Mᵢᵢ of each pair where it first touches, (np,)."""
+    data = mujoco.MjData(model)
+    touches: list[Touch | None] = [None] * len(geoms)
+    for index, posture in enumerate(postures):
+        data.qpos[:] = posture
+        mujoco.mj_kinematics(model, data)
+        for place, pair in enumerate(geoms):
+            best = touches[place]
+            if best is None or best.distance > 0.0:
+                touches[place] = _nearer(best, _touch(model, data, pair, index))
+    extra = _implicit_inertia(model)
+    shares = np.ones(len(geoms))
+    for index, posture in enumerate(postures):
+        data.qpos[:] = posture
+        mujoco.mj_forward(model, data)
+        inertia = _inertia_diagonal(model, data)
+        for place, touch in enumerate(touches):
+            if touch is not None and touch.posture == index:
+                squares = _row(model, data, geoms[place], touch) ** 2
+                bare = float((squares / inertia).sum())
+                implicit = float((squares / (inertia + extra)).sum())
+                shares[place] = implicit / bare if bare > 0.0 else 1.0
+    return shares
+
+
+def _touch(
+    model: mujoco.MjModel, data: mujoco.MjData, pair: tuple[int, int], posture: int
+) -> Touch:
+    points = np.zeros(6)
+    distance = float(mujoco.mj_geomDistance(model, data, *pair, FAR, points))
+    return Touch(distance, posture, points.reshape(2, 3))
+
+
+def _nearer(best: Touch | None, found: Touch) -> Touch:
+    """The nearer one; points of geoms that overlap may coincide, so the last ones apart stay."""
+    if best is None or found.distance >= best.distance:
+        return found if best is None else best
+    if found.distance <= 0.0 < best.distance:
+        return best._replace(distance=found.distance)
+    return found
+
+
+def _row(model: mujoco.MjModel, data: mujoco.MjData, pair: tuple[int, int], touch: Touch) -> Array:
+    """Row of the Jacobian for the approach of two geoms, (nv,)."""
+    way = touch.points[1] - touch.points[0]
+    length = float(np.linalg.norm(way))
+    if length == 0.0:  # they touch from the start, or cannot reach each other
+        way = data.geom_xpos[pair[1]] - data.geom_xpos[pair[0]]
+        length = float(np.linalg.norm(way)) or 1.0
+    rows = []
+    for geom, point in zip(pair, touch.points, strict=True):
+        jacobian = np.zeros((3, model.nv))
+        mujoco.mj_jac(model, data, jacobian, None, point, model.geom_bodyid[geom])
+        rows.append(way / length @ jacobian)
+    return np.asarray(rows[1] - rows[0])
+
+
+def _inertia_diagonal(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Diagonal of M [kg·m² or kg], (nv,)."""
+    full = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, full)
+    return np.asarray(np.diag(full))
+
+
+def _implicit_inertia(model: mujoco.MjModel) -> Array:
+    """What the implicit step adds to each degree of freedom [kg·m² or kg], (nv,)."""
+    gain, rate = np.zeros(model.nv), np.array(model.dof_damping)
+    gain[model.jnt_dofadr] += model.jnt_stiffness
+    for index in np.flatnonzero(model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT):
+        dof = model.jnt_dofadr[model.actuator_trnid[index, 0]]
+        gain[dof] -= model.actuator_biasprm[index, 1]
+        rate[dof] -= model.actuator_biasprm[index, 2]
+    return implicit_inertia(model.opt.timestep, gain, rate)

@@ -1,0 +1,45 @@
+"""Soft fingers of a hand: the chain, the pressure that bends it, and its looks."""
+
+from __future__ import annotations
+
+import mujoco
+
+from softgrasp.build import names
+from softgrasp.build.soft_finger import add_soft_finger
+from softgrasp.description.soft_digit import SoftDigit
+
+LOCKED = 1e-3
+"""Width [Pa] of the range of a pressure that cannot change: MuJoCo refuses an empty one."""
+
+
+def add_soft_digit(spec: mujoco.MjSpec, base: mujoco.MjsBody, digit: SoftDigit) -> list[str]:
+    """Add a soft finger to a hand's base and return the bodies that can touch.
+
+    Its pressure [Pa] is one actuator, called as the finger: through a fixed tendon it puts the
+    moment gain · pressure on every joint (paper 000, eq 2).
+    """
+    finger = digit.finger
+    bodies = [names.soft_link(digit.name, index) for index in range(len(finger.links))]
+    joints = names.soft_joint_names(digit)
+    add_soft_finger(base, finger, digit.base, bodies, joints, names.tip_site(digit.name))
+    about_y = joints[:: 1 if finger.planar else 2]
+    gains = [joint.pressure_gain for joint in finger.joints]
+    _add_pressure(spec, digit, dict(zip(about_y, gains, strict=True)))
+    return bodies
+
+
+def _add_pressure(spec: mujoco.MjSpec, digit: SoftDigit, gains: dict[str, float]) -> None:
+    name = names.pressure(digit.name)
+    tendon = spec.add_tendon(name=name)
+    for joint, gain in gains.items():
+        if gain:
+            tendon.wrap_joint(joint, gain)
+    low, high = digit.limits
+    actuator = spec.add_actuator(
+        name=name,
+        target=name,
+        trntype=mujoco.mjtTrn.mjTRN_TENDON,
+        ctrlrange=[low, max(high, low + LOCKED)],
+        ctrllimited=True,
+    )
+    actuator.set_to_motor()

@@ -1,0 +1,60 @@
+"""A soft finger as a hand carries it: where it stands, and which pressures drive it."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import model_validator
+
+from softgrasp.description.base import Description, Number, Vec4
+from softgrasp.description.pose import Pose
+from softgrasp.description.problems import FieldError, listed
+from softgrasp.description.soft_finger import SoftFinger
+
+
+class SoftDigit(Description):
+    """A soft finger of a hand, driven by one pressure.
+
+    Its bodies are called ``L0``, ``L1``, … from the palm outwards, its joints ``J1``, ``J2``, ….
+    """
+
+    name: str
+    base: Pose = Pose()
+    """Frame of the finger in the hand's: it lies along x and bends towards −z under pressure."""
+    finger: SoftFinger
+    limits: tuple[Number, Number] = (0.0, 100e3)
+    """Lowest and highest gauge pressure [Pa]."""
+    start: Number = 0.0
+    """Pressure from which the hand closes [Pa]."""
+    rgba: Vec4 | None = None
+    """Colour in pictures, each part 0…1."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        low, high = self.limits
+        if low > high:
+            raise FieldError(
+                f"expected limits (lowest, highest), found {self.told(low, high)}", "limits"
+            )
+        if not low <= self.start <= high:
+            raise FieldError(
+                f"expected start inside the limits {self.told(low, high)}, "
+                f"found {self.told(self.start)}",
+                "start",
+            )
+        if not any(joint.pressure_gain for joint in self.finger.joints):
+            raise FieldError(
+                "expected a pressure_gain other than zero in at least one joint, found none",
+                "finger",
+                "joints",
+            )
+        return self
+
+    def told(self, *values: float) -> str:
+        """Pressures as a sentence shows them."""
+        return f"{listed(values)} Pa"
+
+    @property
+    def length(self) -> float:
+        """From the base to the tip of the straight finger [m]."""
+        return self.finger.tip[0]
