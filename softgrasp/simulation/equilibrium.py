@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -12,8 +13,11 @@ from softgrasp.build.soft_finger import TIP, finger_model
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.refinement import refined
 from softgrasp.mechanics.transforms import Array
 
+RICHARDSON = 4.0 / 3.0
+"""Error over the change of a value of second order when the number of joints doubles."""
 NEWTON_STEPS = 60
 """Newton steps at one load before it is approached in smaller ones."""
 LEAST_LOAD_STEP = 1e-3
@@ -38,6 +42,9 @@ class Equilibrium:
         residual: Largest joint moment that is left [N·m].
         converged: Whether that is nothing but rounding; where it is not, the shape is that under
             the largest part of the loads for which there was one.
+        discretisation_error: How far the tip is from that of the beam whose compliance the joints
+            stand for, by Richardson's rule from a chain with twice as many joints [m]; NaN where
+            it was not asked for or one of the two did not converge.
     """
 
     joint_angles: Array
@@ -45,6 +52,7 @@ class Equilibrium:
     tip_angle: float
     residual: float
     converged: bool
+    discretisation_error: float = math.nan
 
 
 def equilibrium(
@@ -55,6 +63,7 @@ def equilibrium(
     tip_mass: float = 0.0,
     pressure: float = 0.0,
     gravity: bool = True,
+    error_estimate: bool = True,
 ) -> Equilibrium:
     """The rest shape of a finger that is clamped at its base.
 
@@ -68,6 +77,8 @@ def equilibrium(
         tip_mass: Mass that hangs at the tip [kg]; weighs only with gravity.
         pressure: [Pa]; bends each joint by its ``pressure_gain``.
         gravity: Whether the links weigh, towards −z.
+        error_estimate: Whether to solve a chain of twice as many joints, too, for
+            ``discretisation_error``.
 
     Raises:
         DescriptionError: A load is no finite number or vector, or the mass is negative.
@@ -84,8 +95,15 @@ def equilibrium(
         raise DescriptionError(f"expected a finite number, found {pressure}", field="pressure")
     down = np.array(STANDARD_GRAVITY) if gravity else np.zeros(3)
     force = vectors["tip_force"] + tip_mass * down
-    balance = _Balance(finger, force, vectors["tip_moment"], pressure, down)
-    return balance.at_rest()
+    loads_of = (force, vectors["tip_moment"], pressure, down)
+    rest = _Balance(finger, *loads_of).at_rest()
+    if not error_estimate:
+        return rest
+    finer = _Balance(refined(finger), *loads_of).at_rest()
+    if not (rest.converged and finer.converged):
+        return rest
+    gap = float(np.linalg.norm(finer.tip_position - rest.tip_position))
+    return replace(rest, discretisation_error=RICHARDSON * gap)
 
 
 class _Balance:

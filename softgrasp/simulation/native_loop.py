@@ -109,3 +109,23 @@ def run_stretch(
         ctrl[:] = plan[index]
         log_qpos[row] = qpos
     return len(plan)
+
+
+@njit(cache=True, nogil=True)
+def record_free(
+    addresses: tuple[int, int], qpos: Array, ctrl: Array, controls: Array, log: Array
+) -> None:
+    """Step a model without a controller and record its positions.
+
+    Args:
+        addresses: Of mjModel and mjData.
+        qpos: Positions of mjData, (nq,).
+        ctrl: Controls of mjData, (nu,).
+        controls: One row a step, (steps, nu).
+        log: Positions after each step, (steps, nq); filled.
+    """
+    model, data = addresses
+    for index in range(len(log)):
+        ctrl[:] = controls[index]
+        step(model, data)
+        log[index] = qpos

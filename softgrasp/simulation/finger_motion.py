@@ -1,0 +1,170 @@
+"""The motion of a soft finger alone: released, loaded or put under pressure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import mujoco
+import numpy as np
+from mujoco import rollout
+from numpy.typing import ArrayLike
+
+from softgrasp.build.compiling import compiled
+from softgrasp.build.names import bending_joint_names
+from softgrasp.build.soft_finger import TIP, finger_spec
+from softgrasp.description.scene import STANDARD_GRAVITY
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
+from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.engine_warnings import caught_warnings
+from softgrasp.simulation.native import native_pays
+from softgrasp.simulation.stability import INTEGRATORS, stable_timestep
+
+SAFE_SHARE, LONGEST_STEP = 0.7, 1e-3
+"""A step that is not given is this share of the largest stable one, and at most this long [s]."""
+FULL_TURN = 2.0 * np.pi
+"""A joint that has turned by more has diverged [rad]."""
+_STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
+
+
+@dataclass(frozen=True)
+class FingerMotion:
+    """A finger on its way, in its base frame; T instants.
+
+    Args:
+        finger: The finger.
+        time: [s], shape (T,).
+        joint_angles: Positive towards −z [rad], (T, n), or (T, 2n) of a spatial finger.
+        timestep: Of the physics [s].
+        integrator: Its name.
+    """
+
+    finger: SoftFinger
+    time: Array
+    joint_angles: Array
+    timestep: float
+    integrator: str
+
+    @cached_property
+    def tip_position(self) -> Array:
+        """[m], (T, 3)."""
+        return joint_positions(self.finger, self.joint_angles)[:, -1]
+
+
+def move_finger(
+    finger: SoftFinger,
+    duration: float,
+    *,
+    start_angles: ArrayLike = 0.0,
+    pressure: ArrayLike = 0.0,
+    tip_mass: float = 0.0,
+    gravity: bool = True,
+    timestep: float | None = None,
+    integrator: str = "implicitfast",
+) -> FingerMotion:
+    """Let a finger move from rest in some shape.
+
+    Args:
+        finger: The finger.
+        duration: [s]
+        start_angles: Joint angles from which it is released [rad]; one for all, or one each.
+        pressure: [Pa]; one number, or one a time step.
+        tip_mass: A small body at the tip [kg].
+        gravity: Whether it weighs.
+        timestep: Of the physics [s]; seven tenths of the largest stable one where not given, and
+            at most a millisecond.
+        integrator: ``implicitfast``, ``discrete``, ``implicit``, ``euler`` or ``rk4``.
+
+    Raises:
+        DescriptionError: A number is out of range, or there is no such integrator.
+        SimulationError: The motion diverges; names the joint and the time step to use.
+    """
+    if integrator not in INTEGRATORS:
+        hint = did_you_mean(integrator, INTEGRATORS)
+        raise DescriptionError(f"no integrator '{integrator}'; {hint}", field="integrator")
+    for field, value in {"duration": duration, "timestep": timestep}.items():
+        if value is not None and not 0.0 < value < np.inf:
+            raise DescriptionError(f"expected a number above 0, found {value}", field=field)
+    model = _model(finger, tip_mass)
+    step = timestep or min(SAFE_SHARE * stable_timestep(model)[integrator], LONGEST_STEP)
+    model.opt.timestep, model.opt.integrator = step, INTEGRATORS[integrator]
+    model.opt.gravity[:] = STANDARD_GRAVITY if gravity else (0.0, 0.0, 0.0)
+    steps = max(round(duration / step), 1)
+    angles = _recorded(model, start_angles, _pressures(pressure, steps, model.nu))
+    _refuse_diverged(finger, angles, step, integrator, model)
+    time = np.arange(steps + 1, dtype=float) * step
+    return FingerMotion(finger, time, angles, step, integrator)
+
+
+def _model(finger: SoftFinger, tip_mass: float) -> mujoco.MjModel:
+    spec = finger_spec(finger)
+    if tip_mass > 0.0:
+        last = spec.body(f"link{len(finger.joints)}")
+        weight = last.add_body(name="weight", pos=spec.site(TIP).pos)
+        weight.explicitinertial, weight.mass = True, tip_mass
+        weight.inertia = [tip_mass * 1e-6] * 3  # a millimetre across
+    about_y = bending_joint_names(finger)[:: 1 if finger.planar else 2]
+    for name, joint in zip(about_y, finger.joints, strict=True):
+        actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        actuator.set_to_motor()
+        actuator.gainprm[0] = joint.pressure_gain
+    return compiled(spec, finger.name)
+
+
+def _pressures(pressure: ArrayLike, steps: int, joints: int) -> Array:
+    """Controls, one row a step and one column a joint [Pa]."""
+    given = np.asarray(pressure, dtype=float)
+    if given.shape not in ((), (steps,)) or not np.isfinite(given).all():
+        raise DescriptionError(
+            f"expected one finite number or {steps}, one a time step, found shape {given.shape}",
+            field="pressure",
+        )
+    return np.broadcast_to(given.reshape(-1, 1), (steps, joints)).copy()
+
+
+def _recorded(model: mujoco.MjModel, start: ArrayLike, controls: Array) -> Array:
+    """Positions from the start on, (steps + 1, nq)."""
+    data = mujoco.MjData(model)
+    try:
+        data.qpos[:] = start
+    except ValueError:
+        raise DescriptionError(
+            f"expected one angle or {model.nq}, found shape {np.shape(start)}",
+            field="start_angles",
+        ) from None
+    log = np.empty((len(controls) + 1, model.nq))
+    log[0] = data.qpos
+    with caught_warnings():
+        if native_pays(len(controls)):
+            from softgrasp.simulation.native_loop import record_free
+
+            record_free((model._address, data._address), data.qpos, data.ctrl, controls, log[1:])
+        else:
+            _record_rolled(model, data, controls, log[1:])
+    return log
+
+
+def _record_rolled(model: mujoco.MjModel, data: mujoco.MjData, controls: Array, log: Array) -> None:
+    first = np.zeros(mujoco.mj_stateSize(model, _STATE))
+    mujoco.mj_getState(model, data, first, _STATE)
+    states, _ = rollout.rollout(model, data, first[None], controls[None])
+    log[:] = states[0, :, 1 : 1 + model.nq]  # the time comes first
+
+
+def _refuse_diverged(
+    finger: SoftFinger, angles: Array, step: float, integrator: str, model: mujoco.MjModel
+) -> None:
+    with np.errstate(invalid="ignore"):
+        wild = ~(np.abs(angles) < FULL_TURN)
+    if not wild.any():
+        return
+    row = int(wild.any(axis=1).argmax())
+    joint = model.joint(int(wild[row].argmax())).name
+    largest = stable_timestep(finger)[integrator]
+    raise SimulationError(
+        f"finger '{finger.name}': expected a motion that stays finite, found joint '{joint}' "
+        f"diverging at {row * step:.4g} s with a timestep of {step:g} s ({integrator}); use at "
+        f"most {SAFE_SHARE * largest:.2g} s"
+    )
