@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from softgrasp.description.pose import Pose
     from softgrasp.description.scene import GraspScene, Solver
     from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Mesh, Sphere
+    from softgrasp.description.soft_digit import SoftDigit
     from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
     from softgrasp.description.success import SuccessCriterion
+    from softgrasp.description.surroundings import Lift, Table
     from softgrasp.errors import (
         BackendUnavailable,
         BuildError,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from softgrasp.render.playback import render_video
     from softgrasp.report.page import write_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
+    from softgrasp.simulation.finger_motion import FingerMotion, move_finger
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
     from softgrasp.simulation.result import ContactEvent, GraspResult
@@ -62,8 +65,10 @@ _ROOMS = {
     "description.pose": ("Pose",),
     "description.scene": ("GraspScene", "Solver"),
     "description.shapes": ("Capsule", "Cuboid", "Cylinder", "Ellipsoid", "Mesh", "Sphere"),
+    "description.soft_digit": ("SoftDigit",),
     "description.soft_finger": ("SoftFinger", "SoftJoint", "SoftLink"),
     "description.success": ("SuccessCriterion",),
+    "description.surroundings": ("Lift", "Table"),
     "errors": (
         "BackendUnavailable",
         "BuildError",
@@ -81,6 +86,7 @@ _ROOMS = {
     "render.playback": ("render_video",),
     "report.page": ("write_report",),
     "simulation.equilibrium": ("Equilibrium", "equilibrium"),
+    "simulation.finger_motion": ("FingerMotion", "move_finger"),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
     "simulation.result": ("ContactEvent", "GraspResult"),
@@ -101,6 +107,7 @@ __all__ = [
     "Ellipsoid",
     "Equilibrium",
     "Finger",
+    "FingerMotion",
     "GraspObject",
     "GraspPreset",
     "GraspResult",
@@ -108,6 +115,7 @@ __all__ = [
     "GraspStatus",
     "Grasps",
     "Hand",
+    "Lift",
     "Material",
     "Mesh",
     "Palm",
@@ -116,6 +124,7 @@ __all__ = [
     "PositionIncrementClosure",
     "ResultError",
     "SimulationError",
+    "SoftDigit",
     "SoftFinger",
     "SoftJoint",
     "SoftLink",
@@ -124,6 +133,7 @@ __all__ = [
     "Solver",
     "Sphere",
     "SuccessCriterion",
+    "Table",
     "__version__",
     "build_spec",
     "compile_model",
@@ -134,6 +144,7 @@ __all__ = [
     "load_object",
     "load_result",
     "load_scene",
+    "move_finger",
     "pcc",
     "render_video",
     "rld",

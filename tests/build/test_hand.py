@@ -16,6 +16,8 @@ from softgrasp import library
 from softgrasp.build import names
 from softgrasp.build.hand import LOCKED, PRESCRIBED_ARMATURE
 from softgrasp.mechanics.dh import fingertip
+from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.mechanics.transforms import transform
 from tests.scenes import ball
 
 POSTURES = 5
@@ -59,7 +61,7 @@ def check_kinematics(hand: sg.Hand, pose: sg.Pose) -> None:
     palm_frame[:3, :3], palm_frame[:3, 3] = flat.reshape(3, 3), pose.position
     rng = np.random.default_rng(seed=4)
     for _ in range(POSTURES):
-        joints = rng.uniform(-math.pi, math.pi, sum(hand.rows))
+        joints = rng.uniform(-math.pi, math.pi, len(names.joint_names(hand)))
         data = posed(model, hand, joints)
         rest = joints.tolist()
         for finger in hand.fingers:
@@ -72,6 +74,15 @@ def check_kinematics(hand: sg.Hand, pose: sg.Pose) -> None:
                 assert_allclose(found, frames[index + behind, :3, 3], atol=1e-9)
             tip = palm_frame[:3, :3] @ fingertip(finger, values) + palm_frame[:3, 3]
             assert_allclose(data.site(names.tip_site(finger.name)).xpos, tip, atol=1e-9)
+        for digit in hand.soft_fingers:
+            count = len(names.soft_joint_names(digit))
+            values, rest = rest[:count], rest[count:]
+            base = palm_frame @ transform(digit.base.position, digit.base.quaternion)
+            points = joint_positions(digit.finger, values) @ base[:3, :3].T + base[:3, 3]
+            assert_allclose(data.site(names.tip_site(digit.name)).xpos, points[-1], atol=1e-9)
+            for index, point in enumerate(points[:-1], start=1):
+                found = data.body(names.soft_link(digit.name, index)).xpos
+                assert_allclose(found, point, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:hand .* overlap:softgrasp.errors.SoftgraspWarning")

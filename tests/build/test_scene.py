@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.pairs import inverse_masses, object_pairs, penetration, self_pairs
+from softgrasp.build.pairs import object_pairs, penetration, self_pairs
 from softgrasp.build.scene import build, object_pose
 from tests.scenes import ball, pinch, plate
 
@@ -38,19 +38,6 @@ def test_every_contact_is_an_explicit_pair_in_direct_format(model: mujoco.MjMode
 def test_self_contact_can_be_left_out() -> None:
     model = sg.compile_model(pinch(self_contact=False))
     assert model.npair == 13
-
-
-def test_the_stiffness_conversion_uses_the_masses_with_implicit_terms(
-    model: mujoco.MjModel,
-) -> None:
-    pairs = object_pairs(model)
-    plain = model.body_invweight0[:, 0]
-    for pair, inverse in zip(pairs, inverse_masses(model, pairs), strict=True):
-        bodies = [model.geom(name).bodyid[0] for name in pair]
-        assert inverse <= plain[bodies].sum() + 1e-12
-        solref = model.pair(pair.name).solref
-        assert solref[0] == pytest.approx(-1e5 * 0.5 * inverse)
-        assert solref[1] == pytest.approx(-300 * 0.5 * inverse)
 
 
 def test_the_object_has_the_mass_and_inertia_of_its_solid(model: mujoco.MjModel) -> None:

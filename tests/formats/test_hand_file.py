@@ -277,8 +277,8 @@ MISTAKES = {
     "misspelt key of the hand": (
         changed("grasps:", "grapss:"),
         (
-            ":19: grapss: no such field; did you mean 'grasps'? known: fingers, grasps, name, "
-            "notes, palm, palm_rgba, source"
+            ":19: grapss: no such field; did you mean 'grasps'? known: contact, "
+            "fingers, grasps, name, notes, palm, palm_rgba, soft_fingers, source"
         ),
     ),
     "misspelt default": (
