@@ -9,19 +9,22 @@ import typer
 
 from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer, RendererChoice
 
-DEMOS = {"main": "demo"}
+DEMOS = {"main": "demo", "soft": "demo_soft"}
 """Demonstrations, and the scene of each."""
 
 
 def demo(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which one: main.")] = "main",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which one: main or soft.")] = "main",
     out: Out = None,
     renderer: Renderer = RendererChoice.AUTO,
     no_video: NoVideo = False,
     no_report: NoReport = False,
     json: Json = False,
 ) -> None:
-    """Show the main job: a four-fingered hand takes a strawberry and holds it."""
+    """Show the main job: a four-fingered hand takes a strawberry and holds it.
+
+    soft: two pneumatic fingers take the strawberry from a table and lift it.
+    """
     from softgrasp.cli.job import Job, run_job
     from softgrasp.cli.scene_options import require_known
     from softgrasp.formats.scene_file import load_scene

@@ -65,7 +65,11 @@ def grasp(
     mount: Annotated[Mount | None, typer.Option(help="How the object can move; else free.")] = None,
     gravity: Annotated[
         bool | None,
-        typer.Option("--gravity/--no-gravity", help="9.81 m/s² down while closing; else none."),
+        typer.Option(
+            "--gravity/--no-gravity",
+            help="9.81 m/s² down while closing; else none. A hand that reaches down for things "
+            "then takes the object from a table and lifts it.",
+        ),
     ] = None,
     actuation: Annotated[
         Actuation | None,
@@ -74,9 +78,17 @@ def grasp(
     closure: Annotated[
         str, typer.Option(metavar="NAME", help="How the hand closes: softgrasp list closures.")
     ] = "position-increment",
+    pressure: Annotated[
+        Number,
+        typer.Option(metavar="PA", help="Working pressure of soft fingers [Pa]; else the grasp's."),
+    ] = None,
     hold: Annotated[
         bool | None,
         typer.Option("--hold/--no-hold", help="After the closure let gravity grow: does it hold?"),
+    ] = None,
+    lift: Annotated[
+        bool | None,
+        typer.Option("--lift/--no-lift", help="Take the object from a table and lift it 100 mm."),
     ] = None,
     contact_stiffness: Annotated[
         Number, typer.Option(metavar="K", help="Force over penetration [N/m]; else 1e5.")
@@ -146,6 +158,9 @@ def grasp(
         gravity=gravity,
         actuation=actuation,
         hold=hold,
+        lift=lift,
+        closure=closure,
+        pressure=pressure,
         contact_stiffness=contact_stiffness,
         contact_damping=contact_damping,
         friction=friction,

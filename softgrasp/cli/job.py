@@ -43,9 +43,9 @@ def run_job(scene: GraspScene, job: Job) -> None:
         SoftgraspError: Something is wrong or missing; found out before the run where possible.
         typer.Exit: The run diverged, was not held though it had to be, or was interrupted.
     """
-    if job.require_held and scene.success is None:
+    if job.require_held and scene.success is None and scene.lift is None:
         raise DescriptionError(
-            "--require-held: expected a scene with a hold test, found none; add --hold"
+            "--require-held: expected a scene with a hold test or a lift, found none; add --hold"
         )
     require_writable(job.folder)
     # whether OpenGL works is asked of another process, which takes as long as a small run
@@ -75,6 +75,8 @@ def _simulated(scene: GraspScene, job: Job, tell: terminal.Tell) -> GraspResult:
     limit = scene.duration
     if limit is not None and scene.success is not None:
         limit += scene.success.ramp_time + scene.success.hold_time
+    if limit is not None and scene.lift is not None:
+        limit += scene.lift.time + scene.lift.hold_time
 
     def progress(now: float) -> None:
         tell(f"simulating {now:.3f} s", None if limit is None else now / limit)

@@ -14,6 +14,7 @@ from softgrasp.description.field_path import with_field
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import LengthUnit
 from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.surroundings import Lift, Table
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.meshes import MESH_SUFFIXES
@@ -43,6 +44,9 @@ class SceneOptions:
     timestep: float | None = None
     duration: float | None = None
     hold: bool | None = None
+    lift: bool | None = None
+    closure: str | None = None
+    pressure: float | None = None
     seed: int | None = None
     settings: tuple[str, ...] = ()
     """``FIELD=VALUE``, applied last."""
@@ -69,6 +73,11 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
         if options.mass is not None or options.density is not None:
             thing = scene.object.weighing(mass=options.mass, density=options.density)
             scene = scene.replace(object=thing)
+    if options.closure == "pressure" and not scene.hand.soft_fingers:
+        raise DescriptionError(
+            f"--closure pressure: expected a hand with soft fingers, found '{scene.hand.name}' "
+            "without"
+        )
     return _with_settings(_changed(scene, options), options.settings)
 
 
@@ -111,7 +120,10 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         changes["object_euler"] = tuple(math.radians(turn) for turn in options.euler_deg)
     if options.hold is not None:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
+    changes |= _lifting(scene, options)
     scene = scene.replace(**changes) if changes else scene
+    if options.pressure is not None:
+        scene = with_field(scene, "closure.pressure", options.pressure)
     contact = {"stiffness": options.contact_stiffness, "damping": options.contact_damping}
     for name, value in contact.items():
         if value is not None:
@@ -120,6 +132,20 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         scene = with_field(scene, "contact.dynamic_friction", None)
         scene = with_field(scene, "contact.static_friction", options.friction)
     return scene
+
+
+def _lifting(scene: GraspScene, options: SceneOptions) -> dict[str, Any]:
+    """A table and a lift, where they are asked for or where a hand reaches down under gravity."""
+    preset = scene.hand.grasps.precision if options.grasp == "precision" else scene.preset
+    asked = options.lift
+    if asked is None:
+        asked = bool(options.gravity) and preset.from_above and options.hold is None
+    if not asked:
+        return {} if options.lift is None else {"lift": None}
+    tables = scene.surroundings or (Table(),)
+    gravity = True if options.gravity is None and not any(scene.gravity) else None
+    changes = {"surroundings": tables, "lift": scene.lift or Lift(), "success": None}
+    return changes if gravity is None else changes | {"gravity": True}
 
 
 def _with_settings(scene: GraspScene, settings: tuple[str, ...]) -> GraspScene:

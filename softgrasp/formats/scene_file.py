@@ -67,6 +67,7 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
         rest["hand_pose"] = pose_tree(pose, length, angle, ("hand_pose",), "the hand")
     if isinstance(closure := rest.get("closure"), dict) and "rates" in closure:
         units = [length if row.joint == "prismatic" else angle for row in hand.joints]
+        units += [1.0] * len(hand.soft_fingers)
         closure["rates"] = rates_to_si(closure["rates"], units)
     return GraspScene(hand=hand, object=thing, **rest)
 

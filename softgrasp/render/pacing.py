@@ -12,8 +12,8 @@ from softgrasp.simulation.result import GraspResult
 
 CLOSING_SECONDS = 1.9
 """The closing lasts at least this long on film [s]."""
-REST_SECONDS = 1.0
-"""What follows the closing, a hold test say, lasts at most this long on film [s]."""
+REST_SECONDS, LIFT_SECONDS = 1.0, 2.5
+"""What follows the closing, a hold test or a lift, lasts at most this long on film [s]."""
 STILL_START, STILL_END = 0.3, 1.0
 """Standing pictures at the two ends of a film [s]."""
 AFTERMATH = 0.05
@@ -71,19 +71,25 @@ def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Pacing:
     closing_end = _closing_end(result)
     closing = closing_end - start
     slowdown = next((f for f in _FACTORS if f * closing >= CLOSING_SECONDS), 1.0)
-    rest = min(slowdown * (end - closing_end), REST_SECONDS)
+    lifts = result.scene.lift is not None
+    rest = min(slowdown * (end - closing_end), LIFT_SECONDS if lifts else REST_SECONDS)
     spans = np.array([STILL_START, slowdown * closing, rest, STILL_END])
     stretch = 1.0 if seconds is None else seconds / spans.sum()
     film_times = stretch * np.concatenate([[0.0], np.cumsum(spans)])
     frames = max(round(film_times[-1] * fps), 1)
     shown = np.interp(np.arange(frames) / fps, film_times, [start, start, closing_end, end, end])
     shown[-1] = end
-    what = "settling" if result.hold is None else "hold test"
+    what = "settling" if result.hold is None else "lift" if lifts else "hold test"
     return Pacing(shown, slowdown * stretch, closing_end, what)
 
 
 def _closing_end(result: GraspResult) -> float:
-    """When the last contact has changed and the last target has moved, and a little later [s]."""
+    """When the last contact has changed and the last target has moved, and a little later [s].
+
+    A lift begins when the hand has closed.
+    """
+    if result.scene.lift is not None and result.hold is not None:
+        return result.hold.start_s
     moved = np.flatnonzero((np.diff(result.joint_target, axis=0) != 0.0).any(axis=1))
     last = max(
         float(result.time[moved[-1] + 1]) if moved.size else 0.0,

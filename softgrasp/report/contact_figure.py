@@ -47,7 +47,7 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
         for contact in result.contacts
         if not contact.finger and contact.first_touch_s is not None
     ]
-    columns, below = max(map(len, fingers)), len(palm) * (ROW_HEIGHT + PALM_GAP)
+    columns, below = max(map(len, fingers), default=1), len(palm) * (ROW_HEIGHT + PALM_GAP)
     with style.figure(path, ROW_HEIGHT * len(fingers) + below + 0.75) as figure:
         upper = (0.6, 0.1, 0.5 + below, 0.55)
         grid = style.panels(figure, len(fingers), columns, margins=upper)
@@ -139,5 +139,5 @@ def _keys(result: GraspResult) -> list[Artist]:
         Line2D([], [], color=style.LOST, lw=0.8, ls=(0, (3, 2)), label="contact lost"),
     ]
     if result.hold is not None:
-        keys.append(Patch(color=style.HOLD, label="hold test"))
+        keys.append(Patch(color=style.HOLD, label="lifting" if result.scene.lift else "hold test"))
     return keys

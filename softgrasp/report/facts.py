@@ -8,7 +8,11 @@ from softgrasp._version import __version__
 from softgrasp.build.objects import object_mass
 from softgrasp.build.scene import object_pose
 from softgrasp.description.contact import Contact
+from softgrasp.description.hand import Hand
+from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh, Shape
+from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.surroundings import Lift
 from softgrasp.report.tables import point_mm
 from softgrasp.report.words import count, grouped, millimetres
 from softgrasp.simulation.result import BodyContact, GraspResult
@@ -17,22 +21,31 @@ from softgrasp.simulation.result import BodyContact, GraspResult
 def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
     """(name, value) of what was simulated."""
     scene = result.scene
-    joints = count(len(scene.hand.joints), "joint")
-    fingers = count(len(scene.hand.fingers), "finger")
     facts = [
-        ("Hand", f"{scene.hand.name}, {fingers}, {joints}"),
+        ("Hand", ", ".join([scene.hand.name, *_fingers(scene.hand)])),
         ("Object", f"{scene.object.name}, {shape_text(scene.object.shape)}, {_weight(result)}"),
         ("Mount", scene.object_mount),
         ("Starts at", f"({point_mm(object_pose(scene).position)}) mm"),
-        ("Grasp", f"{scene.grasp}, {scene.actuation} joints"),
+        ("Grasp", scene.grasp + (f", {scene.actuation} joints" if scene.hand.fingers else "")),
         ("Closure", _closure(result)),
         ("Contact asked", contact_text(result.contact_model.asked)),
         ("Gravity", _gravity(result)),
-        ("Hold test", _criterion(result)),
+        *_table(scene),
+        ("Lift" if scene.lift else "Hold test", _criterion(result)),
         ("Time step", _steps(result)),
         ("Solver", _solver(result)),
     ]
     return [*facts, ("Source", scene.source)] if scene.source else facts
+
+
+def _fingers(hand: Hand) -> list[str]:
+    """``4 fingers, 12 joints``, and soft fingers where there are some."""
+    told = []
+    if hand.fingers:
+        told += [count(len(hand.fingers), "finger"), count(len(hand.joints), "joint")]
+    if hand.soft_fingers:
+        told.append(count(len(hand.soft_fingers), "soft finger"))
+    return told
 
 
 def contact_text(contact: Contact) -> str:
@@ -55,6 +68,12 @@ def shape_text(shape: Shape) -> str:
     return f"{shape.type}, {', '.join(sizes)}"
 
 
+def _table(scene: GraspScene) -> list[tuple[str, str]]:
+    if scene.table is None or scene.table.height is None:
+        return []
+    return [("Table", f"top at z = {1e3 * scene.table.height:.1f} mm")]
+
+
 def _weight(result: GraspResult) -> str:
     described = result.scene.object
     mass = f"{1e3 * object_mass(described):.4g} g"
@@ -69,11 +88,17 @@ def _closure(result: GraspResult) -> str:
 
 def _rates(result: GraspResult) -> str:
     texts: dict[str, None] = {}
-    for row, rate in zip(result.scene.hand.joints, result.scene.rates, strict=True):
-        if rate != 0.0:
-            turns = row.joint == "revolute"
-            texts[f"{math.degrees(rate):.3g} °/s" if turns else f"{1e3 * rate:.3g} mm/s"] = None
-    return ", ".join(texts) or "no joint moves"
+    scene = result.scene
+    for drive, rate, (_, high) in zip(scene.hand.drives, scene.rates, scene.limits, strict=True):
+        if rate == 0.0:
+            continue
+        if isinstance(drive, SoftDigit):
+            texts[f"{1e-3 * rate:.3g} kPa/s up to {1e-3 * high:.3g} kPa"] = None
+        elif drive.joint == "revolute":
+            texts[f"{math.degrees(rate):.3g} °/s"] = None
+        else:
+            texts[f"{1e3 * rate:.3g} mm/s"] = None
+    return ", ".join(texts) or "nothing moves"
 
 
 def _steps(result: GraspResult) -> str:
@@ -96,9 +121,12 @@ def _criterion(result: GraspResult) -> str:
     criterion = result.success_criterion
     if criterion is None:
         return "not asked for"
-    size = math.hypot(*criterion.gravity)
+    if isinstance(criterion, Lift):
+        test = f"{millimetres(criterion.height)} within {criterion.time:g} s"
+    else:
+        test = f"{math.hypot(*criterion.gravity):.3g} m/s² within {criterion.ramp_time:g} s"
     return (
-        f"{size:.3g} m/s² within {criterion.ramp_time:g} s, then {criterion.hold_time:g} s; "
+        f"{test}, then {criterion.hold_time:g} s; "
         f"at most {millimetres(criterion.max_drop)} and {math.degrees(criterion.max_rotation):.1f}°"
     )
 
@@ -114,7 +142,8 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         ("Object moved", millimetres(math.hypot(*result.object.displacement_m))),
     ]
     if result.hold is not None:
-        numbers.append(("Drop in the hold test", millimetres(result.hold.drop_m)))
+        drop = "Drop in the hold test" if result.hold.lifted_m is None else "Drift while lifted"
+        numbers.append((drop, millimetres(result.hold.drop_m)))
         creep = 1e6 * result.hold.creep_m_s
         numbers.append(("Creep at the end of it", f"{creep:.3g} µm/s"))
     return numbers

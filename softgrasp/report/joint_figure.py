@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softgrasp.report import style
-from softgrasp.report.series import JointPanel, behind, joint_rows, spans, thinned, touching
-from softgrasp.simulation.result import GraspResult, column
+from softgrasp.report.series import DrivePanel, drive_rows, spans, thinned, touching
+from softgrasp.simulation.result import GraspResult
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ROW_HEIGHT = 1.2
 LEAST_SPAN = 1.0
-"""Least height of a panel [deg or mm], so that a joint that stands still looks so."""
+"""Least height of a panel in its unit, so that a joint that stands still looks so."""
 
 BEYOND = 1.0
 """A curve ends this many ranges of the joint outside its limits."""
@@ -26,6 +26,8 @@ BEYOND = 1.0
 def draw_joints(result: GraspResult, path: str | Path) -> Path:
     """Draw where each joint went and where it was sent: a row a finger, a column a joint.
 
+    A soft finger has its pressure and its curvature in its row.
+
     Args:
         result: The run.
         path: The ``.png`` to write.
@@ -33,58 +35,70 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    rows = list(joint_rows(result))
+    rows = list(drive_rows(result))
     columns = max(map(len, rows))
     with style.figure(path, ROW_HEIGHT * len(rows) + 0.8) as figure:
         grid = style.panels(figure, len(rows), columns)
         heads: dict[tuple[int, str], Axes] = {}
         for i, row in enumerate(rows):
-            for j, joint in enumerate(row):
+            for j, drive in enumerate(row):
                 first = next(iter(heads.values()), None)
-                place = (j, joint.unit)
+                place = (j, drive.unit)
                 axes = figure.add_subplot(grid[i, j], sharex=first, sharey=heads.get(place))
                 heads.setdefault(place, axes)
-                _draw_joint(axes, result, joint, brief=columns > 3)
+                _draw_drive(axes, result, drive, brief=columns > 3)
                 axes.tick_params(labelbottom=i == len(rows) - 1)
         for axes in heads.values():
             style.least_span(axes, LEAST_SPAN)
         style.edge_labels(figure, y=_quantity(rows))
-        style.legend(figure, _keys())
+        style.legend(figure, _keys(result))
     return Path(path)
 
 
-def _draw_joint(axes: Axes, result: GraspResult, joint: JointPanel, *, brief: bool) -> None:
-    own, later = behind(result, joint.name)
+def _draw_drive(axes: Axes, result: GraspResult, drive: DrivePanel, *, brief: bool) -> None:
     place = axes.get_xaxis_transform()
-    for bodies, color in ((later, style.LATER), (own, style.ESTABLISHED)):
+    for bodies, color in ((drive.later, style.LATER), (drive.own, style.ESTABLISHED)):
         bars = [(begin, end - begin) for begin, end in spans(result.time, touching(result, bodies))]
         axes.broken_barh(bars, (0, 1), color=color, lw=0, transform=place)
-    position = joint.factor * result.joint_position[:, column(result.joint_names, joint.name)]
-    if joint.name in result.actuator_names:
-        target = joint.factor * result.joint_target[:, column(result.actuator_names, joint.name)]
-        axes.plot(*thinned(result.time, target), color=style.TARGET, ls=(0, (4, 2)), lw=1.2)
-    low, high = joint.limits
-    # a joint that broke away in a diverged run would leave nothing else to be seen
-    shown = np.clip(position, low - BEYOND * (high - low), high + BEYOND * (high - low))
+    if drive.target is not None:
+        target = thinned(result.time, drive.target)
+        axes.plot(*target, color=style.TARGET, ls=(0, (4, 2)), lw=1.2)
+    shown = drive.values
+    if drive.limits is not None:
+        low, high = drive.limits
+        # a joint that broke away in a diverged run would leave nothing else to be seen
+        shown = np.clip(shown, low - BEYOND * (high - low), high + BEYOND * (high - low))
     axes.plot(*thinned(result.time, shown), color=style.POSITION, lw=1.3)
     style.time_limits(axes, result.time)
-    axes.set_title(joint.title, fontsize=8 if brief else 9)
-    ending = f"{style.signed(position[-1], 1)}{joint.unit}"
+    axes.set_title(drive.title, fontsize=8 if brief else 9)
+    ending = f"{style.signed(drive.values[-1], 1)}{drive.unit}"
     style.note(axes, ending if brief else f"ends at {ending}")
 
 
-def _quantity(rows: list[list[JointPanel]]) -> str:
-    units = {joint.unit.strip() for row in rows for joint in row}
-    return f"joint {'angle' if units == {'°'} else 'variable'} [{' or '.join(sorted(units))}]"
+def _quantity(rows: list[list[DrivePanel]]) -> str:
+    units = sorted({drive.unit.strip() for row in rows for drive in row})
+    if units == ["°"]:
+        return "joint angle [°]"
+    if units == ["/m", "kPa"]:
+        return "pressure [kPa], curvature [1/m]"
+    told = " or ".join(unit.replace("/m", "1/m") for unit in units)
+    return (
+        f"joint variable, pressure, curvature [{told}]"
+        if "kPa" in units
+        else (f"joint variable [{told}]")
+    )
 
 
-def _keys() -> list[Artist]:
+def _keys(result: GraspResult) -> list[Artist]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    return [
-        Line2D([], [], color=style.POSITION, lw=1.4, label="position"),
-        Line2D([], [], color=style.TARGET, ls=(0, (4, 2)), lw=1.2, label="target"),
-        Patch(color=style.ESTABLISHED, label="its phalanx in contact"),
-        Patch(color=style.LATER, label="a later phalanx in contact"),
-    ]
+    keys: list[Artist] = [Line2D([], [], color=style.POSITION, lw=1.4, label="value")]
+    touched = "its finger in contact"
+    if result.scene.hand.fingers:
+        keys.append(Line2D([], [], color=style.TARGET, ls=(0, (4, 2)), lw=1.2, label="target"))
+        touched = "its phalanx in contact"
+    keys.append(Patch(color=style.ESTABLISHED, label=touched))
+    if result.scene.hand.fingers:
+        keys.append(Patch(color=style.LATER, label="a later phalanx in contact"))
+    return keys

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from softgrasp.build import names
 from softgrasp.description.finger import Phalanx
+from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
 from softgrasp.simulation.result import GraspResult, column
 
@@ -58,51 +59,81 @@ def rotation_deg(result: GraspResult) -> Array:
     return np.asarray(np.degrees(np.unwrap(euler_from_quaternions(turned), axis=0)))
 
 
-class JointPanel(NamedTuple):
-    """How a joint is shown."""
+class DrivePanel(NamedTuple):
+    """A joint, or the pressure or curvature of a soft finger, as it is shown."""
 
-    name: str
     title: str
     unit: str
-    """What follows a number: ``°`` or `` mm``."""
-    factor: float
-    """From SI to the unit."""
-    limits: tuple[float, float]
-    """Lowest and highest joint variable in the unit."""
+    """What follows a number: ``°``, `` mm``, `` kPa`` or ``/m``."""
+    limits: tuple[float, float] | None
+    """Lowest and highest value in the unit."""
+    values: Array
+    """In the unit, (T,)."""
+    target: Array | None
+    """In the unit, (T,)."""
+    own: list[str]
+    """Bodies that it moves first."""
+    later: list[str]
+    """Bodies that it moves with them."""
 
 
-def joint_rows(result: GraspResult) -> Iterator[list[JointPanel]]:
-    """The joints, finger by finger."""
+def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
+    """The joints of each rigid finger, then pressure and curvature of each soft one."""
+    known = set(result.contact_bodies.tolist())
     for finger in result.scene.hand.fingers:
-        yield [_joint_panel(finger.name, row) for row in finger.phalanges]
+        bodies = [names.phalanx_body(finger.name, row.name) for row in finger.phalanges]
+        yield [
+            _joint_panel(
+                result,
+                finger.name,
+                row,
+                [body for body in bodies[index : index + 1] if body in known],
+                [body for body in bodies[index + 1 :] if body in known],
+            )
+            for index, row in enumerate(finger.phalanges)
+        ]
+    for index, digit in enumerate(result.scene.hand.soft_fingers):
+        yield _soft_panels(result, index, digit)
 
 
-def _joint_panel(finger: str, row: Phalanx) -> JointPanel:
+def _joint_panel(
+    result: GraspResult, finger: str, row: Phalanx, own: list[str], later: list[str]
+) -> DrivePanel:
     unit, factor = ("°", 180.0 / np.pi) if row.joint == "revolute" else (" mm", 1e3)
     low, high = (factor * limit for limit in row.limits)
     name = names.joint(finger, row.joint_name)
-    return JointPanel(name, f"{finger} {row.joint_name}", unit, factor, (low, high))
+    target = None
+    if name in result.actuator_names:
+        target = factor * result.joint_target[:, column(result.actuator_names, name)]
+    values = factor * result.joint_position[:, column(result.joint_names, name)]
+    return DrivePanel(f"{finger} {row.joint_name}", unit, (low, high), values, target, own, later)
+
+
+def _soft_panels(result: GraspResult, index: int, digit: SoftDigit) -> list[DrivePanel]:
+    assert result.pressure is not None
+    assert result.curvature is not None
+    links = [names.soft_link(digit.name, link) for link in range(len(digit.finger.links))]
+    low, high = (1e-3 * limit for limit in digit.limits)
+    pressure, curvature = 1e-3 * result.pressure[:, index], result.curvature[:, index]
+    return [
+        DrivePanel(f"{digit.name} pressure", " kPa", (low, high), pressure, None, links, []),
+        DrivePanel(f"{digit.name} curvature", "/m", None, curvature, None, links, []),
+    ]
 
 
 def body_rows(result: GraspResult) -> list[list[str]]:
-    """The bodies that can touch, finger by finger; the palm is not among them."""
-    rows: dict[str, list[str]] = {finger.name: [] for finger in result.scene.hand.fingers}
-    for body, finger, _, _ in names.phalanges(result.scene.hand):
-        rows[finger].append(body)
-    return [row for row in rows.values() if row]
+    """The bodies that can touch, finger by finger; the palm is not among them.
 
-
-def behind(result: GraspResult, joint: str) -> tuple[list[str], list[str]]:
-    """The body that a joint moves, if it has one, and the later ones of its finger."""
-    for finger in result.scene.hand.fingers:
-        joints = [names.joint(finger.name, row.joint_name) for row in finger.phalanges]
-        if joint in joints:
-            bodies = [names.phalanx_body(finger.name, row.name) for row in finger.phalanges]
-            first = joints.index(joint)
-            known = set(result.contact_bodies.tolist())
-            own, later = bodies[first : first + 1], bodies[first + 1 :]
-            return [b for b in own if b in known], [b for b in later if b in known]
-    return [], []
+    Of a soft finger, whose links are many, those that touched at some time.
+    """
+    hand = result.scene.hand
+    touched = {contact.body for contact in result.contacts if contact.first_touch_s is not None}
+    soft = {digit.name for digit in hand.soft_fingers}
+    rows: dict[str, list[str]] = {}
+    for body, (finger, _) in names.parts(hand).items():
+        if finger not in soft or body in touched:
+            rows.setdefault(finger, []).append(body)
+    return list(rows.values())
 
 
 def touching(result: GraspResult, bodies: list[str]) -> NDArray[np.bool_]:

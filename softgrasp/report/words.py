@@ -11,7 +11,7 @@ from softgrasp.build import names
 from softgrasp.mechanics.transforms import relative_quaternions, rotation_angles
 from softgrasp.render.instants import body_label
 from softgrasp.simulation.outcome import GraspStatus
-from softgrasp.simulation.result import BodyContact, GraspResult
+from softgrasp.simulation.result import BodyContact, GraspResult, column
 
 Tone = Literal["good", "neutral", "bad"]
 
@@ -69,7 +69,8 @@ def contact_clause(result: GraspResult) -> str:
     total = sum(bool(contact.finger) for contact in result.contacts)
     palm = " and the palm" if len(phalanges) < len(closed) else ""
     last = max(contact.established_s[-1] for contact in closed)
-    return f"{len(phalanges)} of {total} phalanges{palm} in contact, {first}, all by {last:.3f} s"
+    what = "finger parts" if result.scene.hand.soft_fingers else "phalanges"
+    return f"{len(phalanges)} of {total} {what}{palm} in contact, {first}, all by {last:.3f} s"
 
 
 def motion_clause(result: GraspResult) -> str:
@@ -91,12 +92,16 @@ def hold_clause(result: GraspResult) -> str:
     if hold is None:
         return "The hold test was not reached"
     weight = f"{hold.weight_N:.2g} N of weight"
+    lifts, moved = hold.lifted_m is not None, "dropped"
+    if hold.lifted_m is not None:
+        weight, moved = f"{weight}, lifted by {millimetres(hold.lifted_m)},", "moved in the hand by"
     if result.held:
-        return f"Held {weight} with {millimetres(hold.drop_m)} drop"
+        way = millimetres(hold.drop_m)
+        return f"Held {weight} with {way} {'drift in the hand' if lifts else 'drop'}"
     failures = []
     if hold.drop_m > criterion.max_drop:
         failures.append(
-            f"it dropped {millimetres(hold.drop_m)} ({millimetres(criterion.max_drop)} allowed)"
+            f"it {moved} {millimetres(hold.drop_m)} ({millimetres(criterion.max_drop)} allowed)"
         )
     if hold.rotation_rad > criterion.max_rotation:
         found, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
@@ -124,20 +129,31 @@ def force_clause(result: GraspResult) -> str:
 
 
 def joint_clause(result: GraspResult) -> str:
-    """How far the joints are from their targets at the end."""
-    rows = dict(zip(names.joint_names(result.scene.hand), result.scene.hand.joints, strict=True))
+    """How far the joints are from their targets at the end, and how far soft fingers bend."""
+    clauses = []
+    if result.scene.hand.fingers:
+        clauses.append(f"Largest distance from the target at the end: {_largest_gaps(result)}")
+    if result.pressure is not None and result.curvature is not None:
+        names_of = [digit.name for digit in result.scene.hand.soft_fingers]
+        ends = zip(names_of, result.pressure[-1], result.curvature[-1], strict=True)
+        told = (f"{name} {1e-3 * p:.0f} kPa and {k:.1f}/m" for name, p, k in ends)
+        clauses.append(f"Pressure and curvature at the end: {', '.join(told)}")
+    return ". ".join(clauses)
+
+
+def _largest_gaps(result: GraspResult) -> str:
     worst: dict[str, tuple[float, str]] = {}
-    targets = zip(result.actuator_names.tolist(), result.joint_target[-1].tolist(), strict=True)
-    for name, target in targets:
-        gap = abs(target - result.joints[name])
-        kind = rows[name].joint
-        worst[kind] = max(worst.get(kind, (-1.0, "")), (gap, name.replace("_", " ")))
+    rigid = names.drive_names(result.scene.hand)[: len(result.scene.hand.joints)]
+    for name, row in zip(rigid, result.scene.hand.joints, strict=True):
+        target = result.joint_target[-1, column(result.actuator_names, name)]
+        gap = abs(float(target) - result.joints[name])
+        worst[row.joint] = max(worst.get(row.joint, (-1.0, "")), (gap, name.replace("_", " ")))
     texts = {
         "revolute": lambda gap: f"{math.degrees(gap):.1f}°",
         "prismatic": millimetres,
     }
     gaps = [f"{texts[kind](gap)} ({name})" for kind, (gap, name) in sorted(worst.items())]
-    return f"Largest distance from the target at the end: {', '.join(gaps)}"
+    return ", ".join(gaps)
 
 
 def label_of(result: GraspResult, body: str) -> str:
