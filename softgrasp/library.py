@@ -7,8 +7,8 @@ from pathlib import Path
 
 from softgrasp.errors import DescriptionError, did_you_mean
 
-SUFFIX = ".yaml"
-IN_ASSETS = ("fingers", "scenes")
+SUFFIX, ROBOT_SUFFIX = ".yaml", ".ucrdf"
+IN_ASSETS = ("arms", "fingers", "robots", "scenes")
 """Kinds that have their folder below ``assets/``."""
 
 
@@ -22,17 +22,22 @@ def root() -> Path:
 
 
 def folder(kind: str) -> Path:
-    """The folder of one kind: ``hands``, ``objects``, ``fingers`` or ``scenes``."""
+    """The folder of one kind: ``hands``, ``objects``, ``arms``, ``fingers``, ``robots`` or ``scenes``."""
     return (root() / "assets" if kind in IN_ASSETS else root()) / kind
+
+
+def suffix(kind: str) -> str:
+    """What the file names of one kind end in."""
+    return ROBOT_SUFFIX if kind == "robots" else SUFFIX
 
 
 def names(kind: str) -> list[str]:
     """Names of all that is shipped of one kind, sorted."""
-    return sorted(path.stem for path in folder(kind).glob(f"*{SUFFIX}"))
+    return sorted(path.stem for path in folder(kind).glob(f"*{suffix(kind)}"))
 
 
 def find(kind: str, name: str) -> Path:
-    """The file of a shipped hand, object, finger or scene.
+    """The file of a shipped hand, object, arm, finger, robot or scene.
 
     Raises:
         DescriptionError: There is none of that name; names what exists.
@@ -40,7 +45,7 @@ def find(kind: str, name: str) -> Path:
     if name not in names(kind):
         singular = kind.removesuffix("s")
         raise DescriptionError(f"no {singular} '{name}'; {did_you_mean(name, names(kind))}")
-    return folder(kind) / f"{name}{SUFFIX}"
+    return folder(kind) / f"{name}{suffix(kind)}"
 
 
 def shipped_file(name: str) -> Path | None:

@@ -30,16 +30,23 @@ LOCKED = 1e-9
 Actuation = Literal["servo", "prescribed"]
 
 
-def add_hand(spec: mujoco.MjSpec, hand: Hand, pose: Pose, actuation: Actuation) -> list[str]:
+def add_hand(
+    spec: mujoco.MjSpec,
+    hand: Hand,
+    pose: Pose,
+    actuation: Actuation,
+    carrier: mujoco.MjsBody | None = None,
+) -> list[str]:
     """Add a hand to a model and return the bodies that can touch, the palm first.
 
     Args:
         spec: The model to extend.
         hand: The hand.
-        pose: Pose of the hand's frame in the world.
+        pose: Pose of the hand's frame in the world, or in the frame of what carries it.
         actuation: ``servo`` or ``prescribed`` (see ``GraspScene.actuation``).
+        carrier: The body that carries it, where there is one.
     """
-    base = spec.worldbody.add_body(
+    base = (carrier or spec.worldbody).add_body(
         name=names.PALM, pos=list(pose.position), quat=list(pose.quaternion)
     )
     touching = [names.PALM] if add_palm(spec, base, hand) else []
@@ -61,7 +68,9 @@ def _add_finger(
         body = parent.add_body(
             name=name, pos=position_of(link.origin), quat=quaternion_of(link.origin), gravcomp=1
         )
-        _add_joint(spec, body, names.joint(finger.name, row.joint_name), row, actuation)
+        joint = names.joint(finger.name, row.joint_name)
+        add_joint(body, joint, row, actuation)
+        add_servo(spec, joint, row, actuation)
         if has_body:
             add_link_body(spec, body, name, row, link, phalanx_rgba(index))
             touching.append(name)
@@ -110,33 +119,39 @@ def _quaternion_from_z(direction: Array) -> tuple[float, float, float, float]:
     return (1.0 + z, -y, x, 0.0)
 
 
-def _add_joint(
-    spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, row: Phalanx, actuation: Actuation
-) -> None:
+def add_joint(body: mujoco.MjsBody, name: str, row: Phalanx, actuation: Actuation) -> None:
+    """Give a link the joint of its row."""
     prescribed = actuation == "prescribed"
     turning = row.joint == "revolute"
-    low, high = row.limits
-    between = [low, max(high, low + LOCKED)]
     body.add_joint(
         name=name,
         type=mujoco.mjtJoint.mjJNT_HINGE if turning else mujoco.mjtJoint.mjJNT_SLIDE,
         axis=[0, 0, 1],
-        range=between,
+        range=_range(row),
         # a prescribed joint obeys its targets, which keep to the limits themselves
         limited=not prescribed,
         damping=0.0 if prescribed else row.damping,
         armature=PRESCRIBED_ARMATURE if prescribed else row.armature,
     )
+
+
+def add_servo(spec: mujoco.MjSpec, name: str, row: Phalanx, actuation: Actuation) -> None:
+    """Give a joint its position servo; actuators are numbered in the order of these calls."""
     actuator = spec.add_actuator(
         name=name,
         target=name,
         trntype=mujoco.mjtTrn.mjTRN_JOINT,
-        ctrlrange=between,
+        ctrlrange=_range(row),
         ctrllimited=True,
     )
-    if prescribed:
+    if actuation == "prescribed":
         actuator.gainprm[0] = 0.0  # it pulls at nothing: its control records the joint's target
         return
     actuator.set_to_position(kp=row.servo_stiffness, dampratio=row.servo_damping_ratio)
     actuator.forcerange = [-row.force_limit, row.force_limit]
     actuator.forcelimited = True
+
+
+def _range(row: Phalanx) -> list[float]:
+    low, high = row.limits
+    return [low, max(high, low + LOCKED)]

@@ -12,6 +12,7 @@ from softgrasp.description.soft_finger import SoftFinger
 OBJECT = "object"
 PALM = "palm"
 TABLE = "table"
+ARM = "arm"
 WRIST = "wrist"
 """Joint, and its actuator, that lifts the hand."""
 START = "start"
@@ -71,14 +72,21 @@ def drive_names(hand: Hand) -> list[str]:
     return rigid + [pressure(digit.name) for digit in hand.soft_fingers]
 
 
+def carrier_joints(scene: GraspScene) -> list[str]:
+    """Joints, and their actuators, of what carries the hand: an arm, or a wrist that lifts."""
+    if scene.arm is not None:
+        return [joint(ARM, row.joint_name) for row in scene.arm.chain.phalanges]
+    return [WRIST] if scene.lift is not None else []
+
+
 def scene_joints(scene: GraspScene) -> list[str]:
-    """All joints that a run records: the hand's, then the wrist where it lifts."""
-    return joint_names(scene.hand) + ([WRIST] if scene.lift is not None else [])
+    """All joints that a run records: the hand's, then those of what carries it."""
+    return joint_names(scene.hand) + carrier_joints(scene)
 
 
 def scene_drives(scene: GraspScene) -> list[str]:
-    """All actuators of a scene in their order: the hand's, then the wrist where it lifts."""
-    return drive_names(scene.hand) + ([WRIST] if scene.lift is not None else [])
+    """All actuators of a scene in the order of their targets: the hand's, then the carrier's."""
+    return drive_names(scene.hand) + carrier_joints(scene)
 
 
 def phalanges(hand: Hand) -> Iterator[tuple[str, str, str, int]]:

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.arm import add_arm, add_arm_servos
 from softgrasp.build.clearance import START_TOLERANCE, way_to_clear
 from softgrasp.build.compiling import compiled
 from softgrasp.build.effective_mass import closing_postures
@@ -90,9 +91,7 @@ def build(scene: GraspScene) -> BuiltScene:
     timestep = resolved_timestep(scene)
     spec = _new_spec(scene, timestep)
     held = scene.actuation == "prescribed"
-    bodies = add_hand(spec, scene.hand, scene.hand_pose, scene.actuation)
-    if scene.lift is not None:
-        add_wrist(spec, scene.hand_pose, scene.lift.height, prescribed=held)
+    bodies = _add_carried_hand(spec, scene)
     geoms = add_object(spec, scene.object, object_pose(scene), scene.object_mount)
     if scene.table is not None:
         add_table(spec, scene.table, object_pose(scene))
@@ -151,8 +150,24 @@ def on_its_table(scene: GraspScene) -> GraspScene:
 
 
 def start_targets(scene: GraspScene) -> list[float]:
-    """Targets of all actuators at the start: those of the hand's drives, then of its wrist."""
-    return [*scene.start, *([0.0] if scene.lift is not None else [])]
+    """Targets of all actuators at the start, as ``names.scene_drives`` orders them."""
+    if scene.arm is not None:
+        return [*scene.start, *(row.start for row in scene.arm.chain.phalanges)]
+    return [*scene.start, *(0.0 for _ in names.carrier_joints(scene))]
+
+
+def _add_carried_hand(spec: mujoco.MjSpec, scene: GraspScene) -> list[str]:
+    """Add the hand and what carries it; returns the bodies of the hand that can touch."""
+    if scene.arm is None:
+        bodies = add_hand(spec, scene.hand, scene.hand_pose, scene.actuation)
+        if scene.lift is not None:
+            held = scene.actuation == "prescribed"
+            add_wrist(spec, scene.hand_pose, scene.lift.height, prescribed=held)
+        return bodies
+    flange, pose = add_arm(spec, scene.arm, scene.hand_pose, scene.actuation)
+    bodies = add_hand(spec, scene.hand, pose, scene.actuation, flange)
+    add_arm_servos(spec, scene.arm, scene.actuation)
+    return bodies
 
 
 def _new_spec(scene: GraspScene, timestep: float) -> mujoco.MjSpec:
@@ -175,7 +190,7 @@ def _new_spec(scene: GraspScene, timestep: float) -> mujoco.MjSpec:
 
 def _start_position(bare: mujoco.MjModel, scene: GraspScene) -> Array:
     position = np.array(bare.qpos0)
-    for name, value in zip(names.drive_names(scene.hand), scene.start, strict=True):
+    for name, value in zip(names.scene_drives(scene), start_targets(scene), strict=True):
         actuator = bare.actuator(name)
         if actuator.trntype[0] == mujoco.mjtTrn.mjTRN_JOINT:
             position[bare.jnt_qposadr[actuator.trnid[0]]] = value

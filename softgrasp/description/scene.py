@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from softgrasp.description.arm import Arm
 from softgrasp.description.base import LARGEST, Count, Description, Positive, Vec3
 from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.description.contact import Contact
@@ -57,6 +58,8 @@ class GraspScene(Description):
     object_mount: Mount = "free"
     """``planar`` moves in the x–z plane of the world and turns about y."""
     hand_pose: Pose = Pose()
+    arm: Arm | None = None
+    """What carries the hand, and lifts it; it stands where it has to for ``hand_pose``."""
     surroundings: tuple[Table, ...] = ()
     """What stands around; at most one table so far."""
     gravity: Vec3 = (0.0, 0.0, 0.0)

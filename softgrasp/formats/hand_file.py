@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from softgrasp.description.finger import Finger
 from softgrasp.description.hand import Hand
 from softgrasp.description.problems import path_text
 from softgrasp.errors import DescriptionError
@@ -56,6 +57,24 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
         return Hand(**_converted(tree, length, angle, done))
     except DescriptionError as error:
         raise _where_given(error, data) from None
+
+
+def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
+    """Make one chain of a tree with ``convention``, ``defaults`` and ``phalanges``.
+
+    Args:
+        data: The tree, without its ``units``.
+        length: Metres in its unit of length.
+        angle: Radians in its unit of angle.
+
+    Raises:
+        DescriptionError: Something in the tree is wrong; knows its location.
+    """
+    defaults = data.get("defaults", {})
+    tree = _with_rows({k: v for k, v in data.items() if k != "defaults"}, defaults)
+    _joints_to_si(tree, length, angle)
+    _finger_poses(tree, (), length, angle)
+    return Finger(**_converted(tree, length, angle, ("base", "limits", "start", "shape_pose")))
 
 
 def _put_finger(
@@ -186,7 +205,7 @@ def rates_to_si(value: Tree, units: list[float]) -> Tree:
 
 
 def _finger_poses(finger: dict[str, Tree], place: Place, length: float, angle: float) -> None:
-    name = f"finger '{finger.get('name', place[-1])}'"
+    name = f"finger '{finger.get('name', place[-1] if place else '')}'"
     _pose_to_si(finger, "base", length, angle, place, name)
     for index, row in enumerate(_dicts(finger.get("phalanges"))):
         _pose_to_si(row, "shape_pose", length, angle, (*place, "phalanges", index), name)

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from softgrasp import library
+from softgrasp.description.arm import Arm
 from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError
+from softgrasp.formats.arm_file import arm_from, load_arm
 from softgrasp.formats.atomic import write_text
 from softgrasp.formats.hand_file import hand_from, rates_to_si
 from softgrasp.formats.load import YAML_SUFFIXES, load_hand, load_object
@@ -43,6 +45,8 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
             data[key] = _by_name(scene.hand, "hands", load_hand) or value
         elif key == "object":
             data[key] = _by_name(scene.object, "objects", load_object) or value
+        elif key == "arm" and scene.arm is not None:
+            data[key] = _by_name(scene.arm, "arms", load_arm) or _arm_tree(value)
         elif getattr(scene, key) != defaults[key].default:
             data[key] = value
     return write_text(path, dump(data))
@@ -60,7 +64,7 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     data, length, angle = take_units(data)
     hand = _inner("hand", data.get("hand"), lambda given: _hand(given, folder))
     thing = _inner("object", data.get("object"), lambda given: _object(given, folder))
-    rest = {key: value for key, value in data.items() if key not in ("hand", "object")}
+    rest = {key: value for key, value in data.items() if key not in ("hand", "object", "arm")}
     pose = rest.pop("hand_pose", None)
     rest = to_si(rest, length, angle)
     if pose is not None:
@@ -69,6 +73,8 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
         units = [length if row.joint == "prismatic" else angle for row in hand.joints]
         units += [1.0] * len(hand.soft_fingers)
         closure["rates"] = rates_to_si(closure["rates"], units)
+    if (arm := data.get("arm")) is not None:
+        rest["arm"] = _inner("arm", arm, lambda given: _arm(given, folder))
     return GraspScene(hand=hand, object=thing, **rest)
 
 
@@ -98,6 +104,10 @@ def _hand(given: Tree, folder: Path) -> Hand:
     return load_hand(_beside(given, folder))
 
 
+def _arm(given: Tree, folder: Path) -> Arm:
+    return arm_from(given) if isinstance(given, dict) else load_arm(_beside(given, folder))
+
+
 def _object(given: Tree, folder: Path) -> GraspObject:
     if not isinstance(given, dict):
         return load_object(_beside(given, folder))
@@ -116,6 +126,12 @@ def _beside(name: str, folder: Path) -> str:
     return str(folder / name) if (folder / name).is_file() else name
 
 
-def _by_name(value: Hand | GraspObject, kind: str, load: Any) -> str | None:
+def _arm_tree(value: dict[str, Tree]) -> dict[str, Tree]:
+    """An arm as its file has it: the rows at the top."""
+    chain = {key: part for key, part in value["chain"].items() if key != "name"}
+    return {key: part for key, part in value.items() if key != "chain"} | chain
+
+
+def _by_name(value: Arm | Hand | GraspObject, kind: str, load: Any) -> str | None:
     named = value.name in library.names(kind) and load(value.name) == value
     return value.name if named else None

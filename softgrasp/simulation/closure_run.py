@@ -15,12 +15,12 @@ from softgrasp.build.pairs import object_pairs
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
-from softgrasp.mechanics.transforms import minimum_jerk
 from softgrasp.simulation.contacts import BodyContactState, ContactReader, merged
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.interrupt import held_back
 from softgrasp.simulation.laws import ESTABLISHED, LOST, TOUCHING
+from softgrasp.simulation.lifting import lift_path
 from softgrasp.simulation.native import NativeStepper, native_pays
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
@@ -139,9 +139,9 @@ class ClosureRun:
         period = self.scene.control_period
         self.hold_from = self.recording.rows - 1
         samples = max(round(lift.time / period), 1)
-        wrist = names.scene_drives(self.scene).index(names.WRIST)
-        for share in minimum_jerk(np.arange(1, samples + 1) / samples).tolist():
-            self._stepper.steer(wrist, share * lift.height)
+        first = len(self.scene.hand.drives)
+        for targets in lift_path(self.scene, lift, samples):
+            self._stepper.steer(first, targets)
             self._advance(1)
         self._advance(round(lift.hold_time / period))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from softgrasp.build import names
 from softgrasp.mechanics.transforms import Array, relative_quaternions, rotation_angles
@@ -25,8 +27,8 @@ def hold_test(run: ClosureRun, position: Array, quaternion: Array) -> HoldTest |
     criterion = scene.success or scene.lift
     if criterion is None or begin is None or not run.finished:
         return None
-    in_hand = position[begin:] - palm_way(run)[begin:]
-    turns = relative_quaternions(quaternion[begin:], quaternion[begin])
+    in_hand, turned = seen_from_palm(run, position, quaternion)
+    turns = relative_quaternions(turned, turned[0])
     late = max(round(CREEP_SHARE * criterion.hold_time / scene.control_period), 1)
     crept = float(np.linalg.norm(in_hand[-1] - in_hand[-1 - late]))
     mass = float(run.model.body(names.OBJECT).mass[0])
@@ -41,13 +43,20 @@ def hold_test(run: ClosureRun, position: Array, quaternion: Array) -> HoldTest |
     )
 
 
-def palm_way(run: ClosureRun) -> Array:
-    """How far the palm has been carried from its start at every row [m], (T, 3), world."""
-    way = np.zeros((run.recording.rows, 3))
-    if run.scene.lift is not None:
-        wrist = run.model.joint(names.WRIST).qposadr[0]
-        way[:, 2] = run.recording.qpos[: run.recording.rows, wrist]
-    return way
+def seen_from_palm(run: ClosureRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
+    """The object's track since the test began in the frame of the palm, (n, 3) and (n, 4)."""
+    rows = range(run.hold_from or 0, len(position))
+    data = mujoco.MjData(run.model)
+    palm = run.model.body(names.PALM).id
+    places, turns = np.zeros((len(rows), 3)), np.zeros((len(rows), 4))
+    for index, row in enumerate(rows):
+        data.qpos[:] = run.recording.qpos[row]
+        mujoco.mj_kinematics(run.model, data)
+        places[index], turns[index] = data.xpos[palm], data.xquat[palm]
+    hand = Rotation.from_quat(turns, scalar_first=True).inv()
+    thing = Rotation.from_quat(quaternion[rows.start :], scalar_first=True)
+    track = hand.apply(position[rows.start :] - places)
+    return track, np.asarray((hand * thing).as_quat(canonical=True, scalar_first=True))
 
 
 def is_held(run: ClosureRun, hold: HoldTest | None) -> bool | None:

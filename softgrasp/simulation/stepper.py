@@ -85,10 +85,15 @@ class Stepper(ABC):
             if self._used == len(self._plan):
                 self._replan()
 
-    def steer(self, drive: int, target: float) -> None:
-        """Send one drive to a target of its own, whatever its rate [rad, m or Pa]."""
+    def steer(self, first: int, targets: Array) -> None:
+        """Send the drives from one on to targets of their own, whatever their rates.
+
+        Args:
+            first: Index of the first of them.
+            targets: [rad, m or Pa], (n,).
+        """
         self._state.targets = self._state.targets.copy()
-        self._state.targets[drive] = target
+        self._state.targets[first : first + len(targets)] = targets
         self._replan()
 
     def _replan(self) -> None:

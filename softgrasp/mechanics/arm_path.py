@@ -1,0 +1,71 @@
+"""Joint paths of a serial arm: straight lines of its flange that do not turn it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
+
+from softgrasp.description.finger import Finger
+from softgrasp.errors import BuildError
+from softgrasp.mechanics.dh import forward_kinematics
+from softgrasp.mechanics.transforms import Array
+
+TOLERANCE = 1e-9
+"""Distance [m] and angle [rad] within which a pose counts as reached."""
+NEWTON_STEPS = 30
+
+
+def straight_path(
+    chain: Finger, start: Sequence[float], way: ArrayLike, shares: ArrayLike
+) -> Array:
+    """Joint angles that move the flange along a straight line without turning it, (n, nj) [rad].
+
+    Args:
+        chain: The arm; revolute joints.
+        start: Its joint angles at the beginning [rad].
+        way: The whole line in the arm's base frame [m], (3,).
+        shares: Parts of the line, from 0 to 1 and in order, (n,).
+
+    Raises:
+        BuildError: The arm does not reach.
+    """
+    home = forward_kinematics(chain, start)[-1]
+    joints, path = np.array(start, dtype=float), []
+    for share in np.asarray(shares, dtype=float).tolist():
+        goal = home.copy()
+        goal[:3, 3] += share * np.asarray(way, dtype=float)
+        joints = _reached(chain, joints, goal)
+        path.append(joints)
+    return np.array(path).reshape(-1, len(start))
+
+
+def flange_jacobian(chain: Finger, frames: Array) -> Array:
+    """Velocity and angular velocity of the flange by the joints, (6, nj), base frame.
+
+    Args:
+        chain: The arm; revolute joints.
+        frames: Its frames, as ``forward_kinematics`` gives them.
+    """
+    # a joint turns about z of the frame before it, or of its own
+    first = 0 if chain.convention == "standard" else 1
+    turning = frames[first : first + len(chain.phalanges)]
+    axes, places = turning[:, :3, 2], turning[:, :3, 3]
+    linear = np.cross(axes, frames[-1, :3, 3] - places)
+    return np.asarray(np.concatenate([linear, axes], axis=1).T)
+
+
+def _reached(chain: Finger, joints: Array, goal: Array) -> Array:
+    for _ in range(NEWTON_STEPS):
+        frames = forward_kinematics(chain, joints.tolist())
+        turn = Rotation.from_matrix(goal[:3, :3] @ frames[-1, :3, :3].T).as_rotvec()
+        gap = np.concatenate([goal[:3, 3] - frames[-1, :3, 3], turn])
+        if np.abs(gap).max() < TOLERANCE:
+            return joints
+        joints = joints + np.linalg.lstsq(flange_jacobian(chain, frames), gap, rcond=None)[0]
+    raise BuildError(
+        f"arm '{chain.name}': expected to reach every point of the lift, found none at "
+        f"{np.round(goal[:3, 3], 4).tolist()} m of its base; choose another start or a lower lift"
+    )

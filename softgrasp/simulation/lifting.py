@@ -1,0 +1,26 @@
+"""Where the wrist or the arm has to be while it lifts the hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from softgrasp.build.arm import arm_base
+from softgrasp.build.scene import start_targets
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.surroundings import Lift
+from softgrasp.mechanics.arm_path import straight_path
+from softgrasp.mechanics.transforms import Array, minimum_jerk
+
+
+def lift_path(scene: GraspScene, lift: Lift, samples: int) -> Array:
+    """Targets of what carries the hand, straight up from rest to rest, (samples, n) [m or rad].
+
+    Raises:
+        BuildError: The arm does not reach.
+    """
+    shares = minimum_jerk(np.arange(1, samples + 1) / samples)
+    if scene.arm is None:
+        return np.asarray(lift.height * shares[:, None])
+    up = arm_base(scene.arm, scene.hand_pose)[:3, :3].T @ [0.0, 0.0, lift.height]
+    start = start_targets(scene)[len(scene.hand.drives) :]
+    return straight_path(scene.arm.chain, start, up, shares)
