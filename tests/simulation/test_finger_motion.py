@@ -18,7 +18,7 @@ PAPER = sg.load_finger("paper000")
 def test_under_pressure_it_comes_to_rest_at_its_equilibrium() -> None:
     joints = tuple(joint.replace(damping=20 * joint.damping) for joint in PAPER.joints)
     damped = PAPER.replace(joints=joints)
-    motion = sg.move_finger(damped, 3.0, pressure=1e5, tip_mass=0.02)
+    motion = sg.move_finger(damped, 8.0, pressure=1e5, tip_mass=0.02)
     rest = sg.equilibrium(damped, pressure=1e5, tip_mass=0.02)
     assert motion.joint_angles[-1] == pytest.approx(rest.joint_angles, abs=1e-5)
     assert motion.tip_position[-1] == pytest.approx(rest.tip_position, abs=1e-6)
