@@ -75,8 +75,7 @@ def _add_finger(
             add_link_body(spec, body, name, row, link, phalanx_rgba(index))
             touching.append(name)
         else:
-            body.mass, body.inertia = MASSLESS, [MASSLESS * row.radius**2] * 3
-            body.explicitinertial = True
+            set_inertia(body, MASSLESS, np.eye(3) * MASSLESS * row.radius**2, (0.0, 0.0, 0.0))
         parent = body
     parent.add_site(
         name=names.tip_site(finger.name), pos=link.end.tolist(), size=[0.001] * 3, group=4

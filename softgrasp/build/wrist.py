@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import mujoco
+import numpy as np
 
 from softgrasp.build.names import PALM, WRIST
+from softgrasp.build.shapes import set_inertia
 from softgrasp.description.pose import Pose
 from softgrasp.mechanics.transforms import transform
 
@@ -35,8 +37,8 @@ def add_wrist(spec: mujoco.MjSpec, pose: Pose, height: float, *, prescribed: boo
         axis=(upright.T @ [0.0, 0.0, 1.0]).tolist(),
         armature=HELD_ARMATURE if prescribed else 0.0,
     )
-    palm.explicitinertial, palm.mass, palm.gravcomp = True, CARRIED_MASS, 1.0
-    palm.inertia = [CARRIED_MASS * 0.02**2] * 3
+    palm.gravcomp = 1.0
+    set_inertia(palm, CARRIED_MASS, np.eye(3) * CARRIED_MASS * 0.02**2, (0.0, 0.0, 0.0))
     actuator = spec.add_actuator(
         name=WRIST,
         target=WRIST,

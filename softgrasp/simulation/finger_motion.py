@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from softgrasp.build.compiling import compiled
 from softgrasp.build.names import bending_joint_names
+from softgrasp.build.shapes import set_inertia
 from softgrasp.build.soft_finger import TIP, finger_spec
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
@@ -103,8 +104,7 @@ def _model(finger: SoftFinger, tip_mass: float) -> mujoco.MjModel:
     if tip_mass > 0.0:
         last = spec.body(f"link{len(finger.joints)}")
         weight = last.add_body(name="weight", pos=spec.site(TIP).pos)
-        weight.explicitinertial, weight.mass = True, tip_mass
-        weight.inertia = [tip_mass * 1e-6] * 3  # a millimetre across
+        set_inertia(weight, tip_mass, np.eye(3) * tip_mass * 1e-6, (0.0, 0.0, 0.0))
     about_y = bending_joint_names(finger)[:: 1 if finger.planar else 2]
     for name, joint in zip(about_y, finger.joints, strict=True):
         actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)

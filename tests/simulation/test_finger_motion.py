@@ -18,26 +18,26 @@ PAPER = sg.load_finger("paper000")
 def test_under_pressure_it_comes_to_rest_at_its_equilibrium() -> None:
     joints = tuple(joint.replace(damping=20 * joint.damping) for joint in PAPER.joints)
     damped = PAPER.replace(joints=joints)
-    motion = sg.move_finger(damped, 8.0, pressure=1e5, tip_mass=0.02)
+    motion = sg.move_finger(damped, 3.0, pressure=1e5, tip_mass=0.02)
     rest = sg.equilibrium(damped, pressure=1e5, tip_mass=0.02)
     assert motion.joint_angles[-1] == pytest.approx(rest.joint_angles, abs=1e-5)
     assert motion.tip_position[-1] == pytest.approx(rest.tip_position, abs=1e-6)
 
 
 def test_a_beam_swings_at_its_natural_frequency() -> None:
-    """First frequency of 16 midpoint joints: 0.09 % above Euler and Bernoulli's."""
+    """Within 0.3 %: the shape under a tip load holds a few per cent of higher modes."""
     length, stiffness, mass = 0.1, 2e-3, 0.02
     beam = sg.rld.discretise(length, stiffness, mass, 16, section=(1e-4, 1e-4))
     first = FREQUENCIES[0] * np.sqrt(stiffness / (mass / length * length**4)) / (2 * np.pi)
     rest = sg.equilibrium(beam, tip_force=(0, 0, -1e-3), gravity=False)
     motion = sg.move_finger(
-        beam, 20 / first, start_angles=rest.joint_angles, gravity=False, timestep=1e-5,
+        beam, 6 / first, start_angles=rest.joint_angles, gravity=False, timestep=2e-5,
         integrator="rk4",
     )  # fmt: skip
     height = motion.tip_position[:, 2]
     crossings = np.flatnonzero((height[:-1] < 0) & (height[1:] >= 0))
     period = np.diff(motion.time[crossings[[0, -1]]])[0] / (len(crossings) - 1)
-    assert 1 / period == pytest.approx(1.0009 * first, rel=5e-4)
+    assert 1 / period == pytest.approx(first, rel=3e-3)
 
 
 def test_energy_is_lost_to_the_dampers_only() -> None:
