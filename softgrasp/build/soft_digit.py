@@ -6,6 +6,7 @@ import mujoco
 
 from softgrasp.build import names
 from softgrasp.build.soft_finger import add_soft_finger
+from softgrasp.build.visual import SILICONE_RGBA
 from softgrasp.description.soft_digit import SoftDigit
 
 LOCKED = 1e-3
@@ -21,7 +22,8 @@ def add_soft_digit(spec: mujoco.MjSpec, base: mujoco.MjsBody, digit: SoftDigit) 
     finger = digit.finger
     bodies = [names.soft_link(digit.name, index) for index in range(len(finger.links))]
     joints = names.soft_joint_names(digit)
-    add_soft_finger(base, finger, digit.base, bodies, joints, names.tip_site(digit.name))
+    rgba = digit.rgba or SILICONE_RGBA
+    add_soft_finger(base, finger, digit.base, bodies, joints, names.tip_site(digit.name), rgba)
     about_y = joints[:: 1 if finger.planar else 2]
     gains = [joint.pressure_gain for joint in finger.joints]
     _add_pressure(spec, digit, dict(zip(about_y, gains, strict=True)))

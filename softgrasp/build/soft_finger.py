@@ -9,9 +9,10 @@ import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.compiling import compiled
-from softgrasp.build.shapes import COLLISION_GROUP
+from softgrasp.build.visual import SILICONE_RGBA, Rgba
 from softgrasp.description.pose import Pose
 from softgrasp.description.soft_finger import SoftFinger, SoftLink
+from softgrasp.mechanics.transforms import Array
 
 TIP = "tip"
 LEAST_MASS, LEAST_INERTIA = 1e-12, 1e-14
@@ -44,6 +45,7 @@ def add_soft_finger(
     bodies: Sequence[str],
     joints: Sequence[str],
     tip: str,
+    rgba: Rgba = SILICONE_RGBA,
 ) -> None:
     """Add a finger to a body.
 
@@ -54,9 +56,10 @@ def add_soft_finger(
         bodies: Names of its links, the clamped one first; their geoms have the same ones.
         joints: Names of its joints, as ``names.bending_joint_names`` orders them.
         tip: Name of the site at the tip.
+        rgba: Colour in pictures.
     """
     body = parent.add_body(name=bodies[0], pos=list(pose.position), quat=list(pose.quaternion))
-    _fill(body, finger.links[0], np.zeros(3))
+    _fill(body, finger.links[0], np.zeros(3), rgba)
     origin = np.zeros(3)
     free_names = iter(joints)
     for joint, link, name in zip(finger.joints, finger.links[1:], bodies[1:], strict=True):
@@ -71,7 +74,7 @@ def add_soft_finger(
                 stiffness=[joint.stiffness, 0.0, 0.0],
                 damping=[joint.damping, 0.0, 0.0],
             )
-        _fill(body, link, origin)
+        _fill(body, link, origin, rgba)
     body.add_site(name=tip, pos=np.array(finger.tip) - origin, size=[0.001] * 3, group=4)
 
 
@@ -84,7 +87,7 @@ def finger_model(finger: SoftFinger) -> mujoco.MjModel:
     return compiled(finger_spec(finger), finger.name)
 
 
-def _fill(body: mujoco.MjsBody, link: SoftLink, origin: np.ndarray) -> None:
+def _fill(body: mujoco.MjsBody, link: SoftLink, origin: Array, rgba: Rgba) -> None:
     center = np.array(link.center) - origin
     squares = np.array(link.size) ** 2
     body.explicitinertial = True
@@ -98,5 +101,5 @@ def _fill(body: mujoco.MjsBody, link: SoftLink, origin: np.ndarray) -> None:
         size=0.5 * np.array(link.size),
         contype=0,
         conaffinity=0,
-        group=COLLISION_GROUP,
+        rgba=rgba,
     )

@@ -10,6 +10,7 @@ Rgba = tuple[float, float, float, float]
 PALM_RGBA: Rgba = (0.30, 0.36, 0.43, 1.0)
 PHALANX_RGBA: tuple[Rgba, Rgba] = ((0.62, 0.69, 0.77, 1.0), (0.42, 0.49, 0.58, 1.0))
 """Phalanges alternate between these two, from the palm outwards, so that joints can be seen."""
+SILICONE_RGBA: Rgba = (0.90, 0.86, 0.78, 1.0)
 IN_CONTACT_RGBA: Rgba = (0.20, 0.62, 0.60, 1.0)
 """A phalanx whose contact is established."""
 OBJECT_RGBA: Rgba = (0.86, 0.36, 0.24, 1.0)

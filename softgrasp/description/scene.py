@@ -13,14 +13,10 @@ from softgrasp.description.contact import Contact
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.objects import GraspObject, Mount
 from softgrasp.description.pose import Pose
-from softgrasp.description.problems import FieldError
+from softgrasp.description.scene_rules import SCENE_RULES
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift, Table
 
-LONGEST_CLOSURE = 600.0
-"""A closure without a given duration may take this long [s]."""
-MOST_SAMPLES = 2_000_000
-"""Control samples of one closure: each is a row in memory and in ``trajectory.npz``."""
 StepTime = Annotated[float, Field(strict=True, ge=1e-7, le=LARGEST)]
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.81)
 """What ``gravity=True`` means [m/s²]."""
@@ -97,102 +93,9 @@ class GraspScene(Description):
         return value
 
     @model_validator(mode="after")
-    def _fits_hand(self) -> Self:
-        drives, word = sum(self.hand.rows), self.hand.drive_word
-        if self.closure.rates is not None:
-            try:
-                self.closure.rates.for_fingers(self.hand.rows, word)
-            except ValueError as error:
-                raise FieldError(str(error), "closure", "rates") from None
-        if self.closure.active is not None and len(self.closure.active) != drives:
-            raise FieldError(
-                f"expected {drives} values, one a {word}, found {len(self.closure.active)}",
-                "closure",
-                "active",
-            )
-        if self.hand.soft_fingers and self.actuation == "prescribed":
-            raise FieldError(
-                "expected 'servo': the joints of soft fingers have springs, and no targets that "
-                "they could obey; found 'prescribed'",
-                "actuation",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _pressure_fits(self) -> Self:
-        closure = self.closure
-        if closure.pressure is not None and not (closure.clamp_pressure and self.hand.soft_fingers):
-            hint = "; clamp_pressure stops at the limit"
-            self.hand.check_pressure(closure.pressure, ("closure", "pressure"), hint)
-        return self
-
-    @model_validator(mode="after")
-    def _can_be_lifted(self) -> Self:
-        if len(self.surroundings) > 1:
-            raise FieldError(
-                f"expected at most one table, found {len(self.surroundings)}", "surroundings"
-            )
-        if self.lift is None:
-            return self
-        if self.success is not None:
-            raise FieldError("expected a lift or a hold test (success), found both", "lift")
-        if self.object_mount != "free":
-            raise FieldError(
-                f"expected a free object to lift, found a {self.object_mount} one", "lift"
-            )
-        if self.gravity[2] >= 0.0:
-            raise FieldError(
-                f"expected gravity down, against which to lift, found {self.gravity}", "gravity"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _can_be_judged(self) -> Self:
-        if self.success is None:
-            return self
-        if self.object_mount == "fixed":
-            raise FieldError(
-                "expected an object that can move for a hold test, found a fixed one", "success"
-            )
-        if self.object_mount == "planar" and not any(self.success.gravity[::2]):
-            raise FieldError(
-                "expected a part in the x–z plane, in which a planar object moves, "
-                f"found {self.success.gravity}",
-                "success",
-                "gravity",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _can_be_run(self) -> Self:
-        if self.duration is not None and self.duration < self.control_period:
-            raise FieldError(
-                f"expected at least one control period of {self.control_period:g} s, "
-                f"found {self.duration:g} s",
-                "duration",
-            )
-        slowest = self.longest_closure
-        if self.duration is None and slowest > LONGEST_CLOSURE:
-            raise FieldError(
-                f"expected one, as the slowest joint needs {slowest:g} s to its limit "
-                f"(more than {LONGEST_CLOSURE:g} s), found none",
-                "duration",
-            )
-        closing = slowest if self.duration is None else self.duration
-        if closing > MOST_SAMPLES * self.control_period:
-            raise FieldError(
-                f"expected at least {closing / MOST_SAMPLES:g} s, so that {closing:g} s of closing "
-                f"have at most {MOST_SAMPLES} control samples, found {self.control_period:g} s",
-                "control_period",
-            )
-        tangential = self.solver.cone == "elliptic" and self.solver.contact_dimension >= 3
-        if self.asked_contact.switches_friction and not tangential:
-            raise FieldError(
-                "expected an elliptic cone and a contact_dimension of at least 3 where "
-                f"static and dynamic friction differ, found a {self.solver.cone} cone and "
-                f"{self.solver.contact_dimension}",
-                "solver",
-            )
+    def _consistent(self) -> Self:
+        for rule in SCENE_RULES:
+            rule(self)
         return self
 
     @property

@@ -87,7 +87,8 @@ class Playback:
             window: Forces are averaged over this time around ``time`` [s].
         """
         height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
-        points = contact_points(self.model, self.data)
+        own = set(self.result.contact_bodies.tolist())
+        points = [point for point in contact_points(self.model, self.data) if point.body in own]
         forces = self._forces(time, window)
         found: list[Mark] = [
             Ball(_point(contact.point), BALL_SHARE * height, CONTACT_RGBA) for contact in points
@@ -104,7 +105,8 @@ class Playback:
     def cloud(self, begin: float | None = None) -> Array:
         """World points around the hand and the object until the end [m], shape (n, 3).
 
-        An object that leaves the hand is followed for the size of the hand, not longer.
+        An object that leaves the hand is followed for the size of the hand, not longer; what is
+        lifted is followed all the way.
 
         Args:
             begin: From when on [s]; the start of the run where it is not given.
@@ -115,7 +117,9 @@ class Playback:
         reach = np.linalg.norm(first - middle, axis=1).max()
         times = np.unique(np.linspace(start if begin is None else begin, end, LOOKS))
         points = np.concatenate([geom_corner_points(self.model, self.pose(t)) for t in times])
-        return np.asarray(points[np.linalg.norm(points - middle, axis=1) <= STRAY * reach])
+        lift = self.result.scene.lift
+        farthest = STRAY * reach + (0.0 if lift is None else lift.height)
+        return np.asarray(points[np.linalg.norm(points - middle, axis=1) <= farthest])
 
     def _row(self, time: float) -> tuple[int, float]:
         """The last row at or before a time, and the way to the next one (0 … 1)."""
