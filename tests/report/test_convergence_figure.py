@@ -1,0 +1,61 @@
+"""The convergence plot of docs/soft_fingers.md, and the orders that it shows.
+
+``SOFTGRASP_WRITE_DOCS=1`` writes the picture and its numbers into docs/images.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softgrasp.report.convergence_figure import ConvergencePoint, convergence, draw_convergence
+
+IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
+ORDERS = {"midpoint": 2.00, "interfaces": 0.97, "interfaces_corrected": 1.92}
+
+
+@pytest.fixture(scope="module")
+def points() -> list[ConvergencePoint]:
+    return convergence()
+
+
+@pytest.mark.parametrize("layout", ORDERS)
+@pytest.mark.parametrize("load", [1.0, 3.0, 10.0])
+def test_the_order_between_16_and_64_joints(
+    points: list[ConvergencePoint], layout: str, load: float
+) -> None:
+    error = {p.joints: p.error for p in points if (p.layout, p.load) == (layout, load)}
+    assert np.log2(error[16] / error[64]) / 2 == pytest.approx(ORDERS[layout], abs=0.05)
+
+
+def test_eight_midpoint_joints_are_as_near_as_the_page_says(
+    points: list[ConvergencePoint],
+) -> None:
+    found = [p.error for p in points if (p.layout, p.joints) == ("midpoint", 8)]
+    assert 100 * np.array(found) == pytest.approx([0.129, 0.326, 0.642], abs=6e-4)
+
+
+def test_the_estimate_of_a_midpoint_chain_is_its_error(points: list[ConvergencePoint]) -> None:
+    for point in points:
+        if point.layout == "midpoint" and point.joints >= 4:
+            assert point.estimate == pytest.approx(point.error, rel=0.03)
+
+
+def test_the_picture_of_the_page_shows_these_numbers(
+    points: list[ConvergencePoint], tmp_path: Path
+) -> None:
+    folder = IMAGES if os.environ.get("SOFTGRASP_WRITE_DOCS") else tmp_path
+    picture = draw_convergence(points, folder / "convergence.png")
+    assert picture.stat().st_size > 20_000
+    if folder is IMAGES:
+        with (IMAGES / "convergence.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([ConvergencePoint._fields, *points])
+    with (IMAGES / "convergence.csv").open() as file:
+        kept = list(csv.DictReader(file))
+    assert [float(row["error"]) for row in kept] == pytest.approx(
+        [point.error for point in points], rel=1e-6
+    )
