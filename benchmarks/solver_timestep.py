@@ -62,11 +62,11 @@ def row(result: sg.GraspResult, cost: float, contact: sg.Contact) -> str:
     scene = result.scene
     if result.status is sg.GraspStatus.DIVERGED:
         place = (
-            f"| {scene.solver.integrator} | {result.contact_model.timestep_s:g} | {touch} | {hold} "
+            f"| {scene.integrator} | {result.contact_model.timestep_s:g} | {touch} | {hold} "
         )
         return f"{place}| – | – | – | {result.status.name} | – |"
     return (
-        f"| {scene.solver.integrator} | {result.contact_model.timestep_s:g} | {touch} | {hold} "
+        f"| {scene.integrator} | {result.contact_model.timestep_s:g} | {touch} | {hold} "
         f"| {result.object_position[-1, 2] * 1e3:.3f} | {result.normal_force[-1].sum():.1f} "
         f"| {error:+.2f} | {'yes' if result.held else result.status.name} | {cost:.2f} |"
     )

@@ -177,7 +177,7 @@ def _new_spec(scene: GraspScene, timestep: float) -> mujoco.MjSpec:
     option = spec.option
     option.timestep = timestep
     option.gravity = list(scene.gravity)
-    option.integrator = INTEGRATORS[scene.solver.integrator]
+    option.integrator = INTEGRATORS[scene.integrator]
     elliptic = scene.solver.cone == "elliptic"
     option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC if elliptic else mujoco.mjtCone.mjCONE_PYRAMIDAL
     option.impratio = scene.solver.impratio

@@ -25,7 +25,9 @@ STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.81)
 class Solver(Description):
     """How the engine resolves contacts; the defaults are measured (docs/contact.md)."""
 
-    integrator: Literal["discrete", "implicitfast", "euler"] = "discrete"
+    integrator: Literal["discrete", "implicitfast", "euler"] | None = None
+    """Where it is not given: ``discrete``; ``implicitfast`` for a hand with soft fingers, whose
+    springs make the stiffness of contacts uncertain under ``discrete`` (decision 0010)."""
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
     impratio: Positive = 3e5
     """Stiffness of friction over that of the normal direction [–]; creep falls as 1/impratio."""
@@ -135,6 +137,12 @@ class GraspScene(Description):
             for low, high in (digit.limits for digit in self.hand.soft_fingers)
         )
         return (*rigid, *soft)
+
+    @property
+    def integrator(self) -> str:
+        """Of the solver, its default filled in."""
+        soft = bool(self.hand.soft_fingers)
+        return self.solver.integrator or ("implicitfast" if soft else "discrete")
 
     @property
     def table(self) -> Table | None:

@@ -108,7 +108,7 @@ def _steps(result: GraspResult) -> str:
 
 def _solver(result: GraspResult) -> str:
     solver = result.scene.solver
-    return f"{solver.integrator}, {solver.cone} cone, impratio {solver.impratio:g}"
+    return f"{result.scene.integrator}, {solver.cone} cone, impratio {solver.impratio:g}"
 
 
 def _gravity(result: GraspResult) -> str:

@@ -100,7 +100,7 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
             asked=scene.asked_contact,
             used=run.built.contact,
             measured_stiffness_N_m=measured,
-            integrator=scene.solver.integrator,
+            integrator=scene.integrator,
             timestep_s=float(model.opt.timestep),
         ),
         hold=hold,
