@@ -26,7 +26,9 @@ from softgrasp.description.shapes import (
     Shape,
     Sphere,
 )
+from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.formats.meshes import load_mesh
+from softgrasp.simulation.equilibrium import equilibrium
 
 Facts = dict[str, Any]
 
@@ -53,11 +55,13 @@ def hand_facts(hand: Hand) -> Facts:
     """Fingers with joints, lengths, masses and limits; palm and grasps."""
     model = compiled(build_hand_spec(hand), hand.name)
     fingers = [_finger_facts(model, finger) for finger in hand.fingers]
+    soft = [_soft_facts(digit) for digit in hand.soft_fingers]
     return {
         "name": hand.name,
         "fingers": fingers,
         "joints": len(hand.joints),
-        "mass_kg": sum(finger["mass_kg"] for finger in fingers),
+        **({"soft_fingers": soft} if soft else {}),
+        "mass_kg": sum(finger["mass_kg"] for finger in fingers + soft),
         "palm": hand.palm.kind,
         "grasps": {
             name: {"center_m": list(preset.center), "rates": list(preset.rates)}
@@ -78,6 +82,21 @@ def _finger_facts(model: mujoco.MjModel, finger: Finger) -> Facts:
         "limits": [list(row.limits) for row in finger.phalanges],
         "length_m": float(sum(np.linalg.norm(end) for end in finger.link_ends)),
         "mass_kg": float(sum(model.body(body).mass[0] for body in bodies)),
+    }
+
+
+def _soft_facts(digit: SoftDigit) -> Facts:
+    """A soft finger, and how far the highest pressure bends it where nothing is in its way."""
+    _, high = digit.limits
+    rest = equilibrium(digit.finger, pressure=high, gravity=False, error_estimate=False)
+    return {
+        "name": digit.name,
+        "finger": digit.finger.name,
+        "joints": len(digit.finger.joints),
+        "length_m": digit.length,
+        "mass_kg": sum(link.mass for link in digit.finger.links),
+        "pressure_limits_Pa": list(digit.limits),
+        "bending_rad": rest.tip_angle,
     }
 
 

@@ -1,0 +1,91 @@
+"""Soft fingers, tables and lifts from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.cli.scene_options import SceneOptions, scene_of
+from tests.cli.conftest import QUICK, Run
+
+
+def test_a_gripper_that_reaches_down_lifts_under_gravity(run: Run, tmp_path: Path) -> None:
+    """The line of the issue, with the quicker grasp of the two."""
+    ran = run(
+        "grasp", "soft_gripper", "strawberry", "--gravity", "--grasp", "precision", *QUICK,
+        "--require-held",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert "Held 0.35 N of weight, lifted by 100.0 mm, with" in ran.out
+    result = sg.load_result(tmp_path / "out" / "soft_gripper_strawberry")
+    assert result.scene.lift == sg.Lift()
+    assert result.scene.gravity == (0.0, 0.0, -9.81)
+
+
+@pytest.mark.slow
+def test_the_line_of_the_issue(run: Run) -> None:
+    ran = run("grasp", "soft_gripper", "strawberry", "--gravity", *QUICK, "--json")
+    assert ran.code == 0
+    assert ran.json["held"] is True
+    assert ran.json["hold"]["lifted_m"] == pytest.approx(0.1, abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "lifts"),
+    [
+        ({"gravity": True}, True),
+        ({"gravity": True, "lift": False}, False),
+        ({"lift": True}, True),
+        ({}, False),
+        ({"gravity": True, "hold": True}, False),
+    ],
+)
+def test_when_a_soft_gripper_lifts(options: dict[str, bool], lifts: bool) -> None:
+    scene = scene_of("soft_gripper", "sphere", SceneOptions(**options))
+    assert (scene.lift is not None) is lifts
+    assert bool(scene.surroundings) is lifts
+    assert (scene.gravity[2] < 0) is (lifts or options.get("gravity", False))
+
+
+def test_a_rigid_hand_lifts_where_it_is_told_to() -> None:
+    assert scene_of("four_finger", "sphere", SceneOptions(gravity=True)).lift is None
+    assert scene_of("four_finger", "sphere", SceneOptions(lift=True)).lift == sg.Lift()
+
+
+def test_closure_and_pressure(run: Run) -> None:
+    scene = scene_of("soft_gripper", "sphere", SceneOptions(closure="pressure", pressure=9e4))
+    assert scene.limits == ((0.0, 9e4),) * 2
+    ran = run("grasp", "four_finger", "sphere", "--closure", "pressure", *QUICK)
+    assert ran.code == 2
+    assert ran.err == (
+        "softgrasp: error: --closure pressure: expected a hand with soft fingers, found "
+        "'four_finger' without\n"
+    )
+    ran = run("grasp", "soft_gripper", "sphere", "--pressure", "3e5", *QUICK)
+    assert ran.code == 2
+    assert ran.err == (
+        "softgrasp: error: closure.pressure: expected a pressure inside the limits of 'F1', "
+        "[0, 280000] Pa, found 300000 Pa; clamp_pressure stops at the limit\n"
+    )
+
+
+def test_check_tells_a_hand_with_soft_fingers(run: Run) -> None:
+    ran = run("check", "hybrid_gripper")
+    assert ran.code == 0, ran.err
+    assert "finger" in ran.out
+    assert "soft" in ran.out
+
+
+def test_the_soft_demo_is_a_demo(run: Run) -> None:
+    assert run("demo", "sof").err == (
+        "softgrasp: error: no demonstration 'sof'; did you mean 'soft'? known: main, soft\n"
+    )
+
+
+def test_a_soft_hand_becomes_mjcf(run: Run, tmp_path: Path) -> None:
+    assert run("convert", "soft_gripper", "soft.xml").code == 0
+    text = (tmp_path / "soft.xml").read_text()
+    assert '<fixed name="F1_pressure"' in text
+    assert "F2_L7" in text
