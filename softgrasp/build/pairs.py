@@ -13,6 +13,7 @@ import mujoco
 
 from softgrasp.build.effective_mass import inverse_masses
 from softgrasp.build.names import OBJECT, PALM, TABLE
+from softgrasp.build.shapes import TOUCHING_GROUPS
 from softgrasp.description.contact import Contact
 from softgrasp.description.scene import Solver
 from softgrasp.mechanics.compliance import direct_solref
@@ -138,7 +139,7 @@ def _touchable(model: mujoco.MjModel) -> Iterator[tuple[str, str]]:
     for index in range(model.ngeom):
         geom = model.geom(index)
         body = model.body(int(geom.bodyid[0])).name
-        if body != "world" and geom.group[0] in (0, 3):
+        if body != "world" and geom.group[0] in TOUCHING_GROUPS:
             yield body, geom.name
 
 

@@ -24,8 +24,10 @@ from softgrasp.formats.meshes import MeshBody, load_mesh
 from softgrasp.mechanics.transforms import Array, transform
 
 GEOM = mujoco.mjtGeom
-VISUAL_GROUP, COLLISION_GROUP = 2, 3
-"""Geoms only to be seen, and geoms only to be touched; those that are both are in group 0."""
+VISUAL_GROUP, COLLISION_GROUP, SKINNED_GROUP = 2, 3, 4
+"""Geoms only to be seen, and geoms only to be touched; those that are both are in group 0. Those of
+the last one touch and throw shadows, and a skin is seen in their place."""
+TOUCHING_GROUPS = (0, COLLISION_GROUP, SKINNED_GROUP)
 
 
 class MassProperties(NamedTuple):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import mujoco
 
 from softgrasp.build import names
+from softgrasp.build.shapes import SKINNED_GROUP
+from softgrasp.build.skin import add_finger_skin
 from softgrasp.build.soft_finger import add_soft_finger
 from softgrasp.build.visual import SILICONE_RGBA
 from softgrasp.description.soft_digit import SoftDigit
@@ -25,6 +27,9 @@ def add_soft_digit(spec: mujoco.MjSpec, base: mujoco.MjsBody, digit: SoftDigit) 
     rgba = digit.rgba or SILICONE_RGBA
     add_soft_finger(base, finger, digit.base, bodies, joints, names.tip_site(digit.name), rgba)
     about_y = joints[:: 1 if finger.planar else 2]
+    for body in bodies:
+        spec.geom(body).group = SKINNED_GROUP
+    add_finger_skin(spec, digit.name, finger, bodies, rgba)
     gains = [joint.pressure_gain for joint in finger.joints]
     _add_pressure(spec, digit, dict(zip(about_y, gains, strict=True)))
     return bodies

@@ -12,8 +12,8 @@ STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 1e-6)
 """Time steps to choose from [s]."""
 ROUNDING = 1e-9
 SOFT_STEP = 5e-4
-"""Longest step that is chosen for soft fingers [s]: with 1 ms some grasps of paper 000's finger, which
-alone would be stable up to 1.4 ms, diverge at a contact."""
+"""Longest step that is chosen for soft fingers [s]: with 1 ms some grasps of paper 000's finger,
+which alone would be stable up to 1.4 ms, diverge at a contact."""
 
 
 def resolved_timestep(scene: GraspScene) -> float:

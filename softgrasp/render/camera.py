@@ -144,13 +144,13 @@ def geom_corner_points(
     Args:
         model: The model.
         data: Its state, with ``mj_forward`` or ``mj_kinematics`` done.
-        geoms: Geom ids; all that a renderer shows when None. Planes have no corners and are
-            left out.
+        geoms: Geom ids; all that a renderer shows, or has under a skin, when None. Planes have no
+            corners and are left out.
 
     Returns:
         Points [m], shape (n, 3); empty when there is no such geom.
     """
-    chosen = extents.solid_geoms(model) if geoms is None else np.atleast_1d(geoms)
+    chosen = extents.covered_geoms(model) if geoms is None else np.atleast_1d(geoms)
     corners = [
         extents.local_points(model, int(geom)) @ data.geom_xmat[geom].reshape(3, 3).T
         + data.geom_xpos[geom]

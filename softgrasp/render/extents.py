@@ -10,6 +10,8 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from softgrasp.build.shapes import SKINNED_GROUP
+
 Array = npt.NDArray[np.float64]
 Type = mujoco.mjtGeom
 
@@ -57,6 +59,12 @@ def solid_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
     return np.flatnonzero(shown & (model.geom_type != _PLANE))
 
 
+def covered_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
+    """Ids of the geoms that are seen, as they are or under a skin, all but planes."""
+    under_skin = np.flatnonzero(model.geom_group == SKINNED_GROUP)
+    return np.union1d(solid_geoms(model), under_skin)
+
+
 def plane_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
     """Ids of the planes that a renderer shows."""
     shown = (model.geom_group < SHOWN_GROUPS) & (geom_colors(model)[:, 3] > 0)
@@ -95,8 +103,8 @@ def box_corners(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[n
 
 
 def bounding_ball(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, float]:
-    """Centre (3,) and radius [m] of a ball around all solid geoms; a unit ball for none."""
-    geoms = solid_geoms(model)
+    """Centre (3,) and radius [m] of a ball around all that is seen; a unit ball for nothing."""
+    geoms = covered_geoms(model)
     if not len(geoms):
         return np.zeros(3), 1.0
     middles, radii = data.geom_xpos[geoms], model.geom_rbound[geoms, None]

@@ -90,7 +90,8 @@ class Frame:
         asked = np.concatenate([pixel[facing], below])
         depth = np.concatenate([seen.depth[facing], ground.coarse_depth[below]])
         points = stage.eye + depth[:, None] * ground.coarse_rays.take(asked, axis=0)
-        return visible_share(stage.caster, stage.lamp, self._surface, asked, points)
+        on_skin = np.concatenate([stage.on_skin(seen)[facing], np.zeros(len(below), dtype=bool)])
+        return visible_share(stage.caster, stage.lamp, self._surface, asked, points, on_skin)
 
     def _spread(self) -> tuple[Colors, Bools]:
         """Every pixel from the coarse ones around it, and where that is not good enough."""

@@ -18,6 +18,7 @@ from softgrasp.render.ground import Ground, draw_ground
 from softgrasp.render.marks import Mark, Rgba
 from softgrasp.render.normals import smooth_mesh
 from softgrasp.render.overlay import draw_marks
+from softgrasp.render.skins import skins_of
 from softgrasp.render.sky import sky_of
 from softgrasp.render.stage import Stage
 
@@ -50,6 +51,7 @@ class RayRenderer:
         self._sky = sky_of(model)
         self._planes = extents.plane_geoms(model)
         self._meshes = {mesh: smooth_mesh(model, mesh) for mesh in range(model.nmesh)}
+        self._skins = skins_of(model)
         self._ground: tuple[bytes, Camera, Ground] | None = None
 
     def __enter__(self) -> RayRenderer:
@@ -78,7 +80,7 @@ class RayRenderer:
         palette = extents.geom_colors(self._model)[:, :3]
         for geom, rgba in (colors or {}).items():
             palette[geom] = rgba[:3]
-        stage = Stage(self._model, data, camera, palette, self._meshes)
+        stage = Stage(self._model, data, camera, palette, self._meshes, self._skins)
         with self._sharing:
             ground = self._ground_of(data, camera)
         image = Frame(stage, ground).draw()

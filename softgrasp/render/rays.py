@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from softgrasp.build.shapes import SKINNED_GROUP
 from softgrasp.render.extents import SHOWN_GROUPS
 
 Floats = npt.NDArray[np.float64]
@@ -39,32 +40,52 @@ class Caster:
     Args:
         model: The model.
         data: Its state; used for the positions of geoms only.
+        under_skins: Whether geoms under a skin count as shown.
     """
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    def __init__(
+        self, model: mujoco.MjModel, data: mujoco.MjData, *, under_skins: bool = False
+    ) -> None:
         self._model, self._data = model, data
-        self._groups = (np.arange(mujoco.mjNGROUP) < SHOWN_GROUPS).astype(np.uint8)
+        groups = np.arange(mujoco.mjNGROUP)
+        shown, skinned = groups < SHOWN_GROUPS, groups == SKINNED_GROUP
+        self._shading = (shown | skinned).astype(np.uint8)
+        self._shown = self._shading if under_skins else shown.astype(np.uint8)
 
     def hits(self, origin: Floats, vectors: Floats) -> Hits:
         """First hits of rays from one origin (3,) along vectors (n, 3)."""
         count = len(vectors)
         normal = np.empty((count, 3))
-        geom, distance = self._cast(origin, vectors, normal)
+        geom, distance = self._cast(origin, vectors, normal, self._shown)
         return Hits(geom, distance, normal)
 
-    def blocked(self, origin: Floats, targets: Floats, slack: float) -> Bools:
+    def blocked(
+        self, origin: Floats, targets: Floats, slack: float, on_skin: Bools | None = None
+    ) -> Bools:
         """Whether something lies between an origin (3,) and targets (n, 3).
 
         Args:
             origin: Where the rays start [m].
             targets: Where they end [m].
             slack: Part of the way before the target that does not count.
+            on_skin: Targets that the geoms under skins do not shade, (n,): they would speckle
+                the skin over them.
         """
-        geom, distance = self._cast(origin, targets - origin, None)
-        return np.asarray((geom >= 0) & (distance < 1.0 - slack))
+        found = np.zeros(len(targets), dtype=bool)
+        if on_skin is None:
+            on_skin = found.copy()
+        for chosen, groups in ((~on_skin, self._shading), (on_skin, self._shown)):
+            vectors = targets[chosen] - origin
+            geom, distance = self._cast(origin, vectors, None, groups)
+            found[chosen] = (geom >= 0) & (distance < 1.0 - slack)
+        return found
 
     def _cast(
-        self, origin: Floats, vectors: Floats, normal: Floats | None
+        self,
+        origin: Floats,
+        vectors: Floats,
+        normal: Floats | None,
+        groups: npt.NDArray[np.uint8],
     ) -> tuple[npt.NDArray[np.int32], Floats]:
         count = len(vectors)
         geom, distance = np.full(count, -1, dtype=np.int32), np.full(count, -1.0)
@@ -74,7 +95,7 @@ class Caster:
                 self._data,
                 origin,
                 np.ascontiguousarray(vectors).reshape(-1),
-                self._groups,
+                groups,
                 1,
                 -1,
                 geom,

@@ -93,7 +93,7 @@ def shadow_cover(
 
 
 def visible_share(
-    caster: Caster, lamp: Lamp, surface: Ids, pixel: Indices, points: Floats
+    caster: Caster, lamp: Lamp, surface: Ids, pixel: Indices, points: Floats, on_skin: Bools
 ) -> Light:
     """Share of the lamp that is seen from the points of a coarse picture.
 
@@ -103,6 +103,7 @@ def visible_share(
         surface: Number of the surface that each pixel shows, shape (rows, columns).
         pixel: Flat pixels where something may be in the way, shape (n,); others see all.
         points: World points that these pixels show [m], shape (n, 3).
+        on_skin: Which of them lie on a skin, shape (n,).
 
     Returns:
         Shares from 0 to 1, shape (rows, columns), smoothed over TILE x TILE neighbours that
@@ -117,7 +118,8 @@ def visible_share(
     dealt = np.where(skipped, -1, (row % TILE) * TILE + column % TILE)
     for index, origin in enumerate(lamp.points().reshape(-1, 3)):
         chosen = np.flatnonzero(dealt == index)
-        blocked = caster.blocked(origin, points[chosen], SLACK_REACHES / LAMP_REACHES)
+        slack = SLACK_REACHES / LAMP_REACHES
+        blocked = caster.blocked(origin, points[chosen], slack, on_skin[chosen])
         seen.reshape(-1)[pixel[chosen]] = ~blocked
     dim = window(seen < 1.0, margin=2 * TILE)
     seen[dim] = _smoothed(seen[dim], weight[dim], surface[dim])

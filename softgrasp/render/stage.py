@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -15,6 +15,7 @@ from softgrasp.render.normals import SmoothMesh
 from softgrasp.render.rays import Caster, Floats
 from softgrasp.render.shading import shaded
 from softgrasp.render.shadows import Lamp
+from softgrasp.render.skins import Skin, SkinCaster
 
 Colors = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int32]
@@ -26,7 +27,7 @@ class Samples:
     """Points of bodies seen from the camera.
 
     Args:
-        geom: Geom ids, shape (n,).
+        geom: Geom ids, shape (n,); skins are numbered behind all geoms.
         depth: Depths [m], shape (n,).
         normal: Outward unit normals, shape (n, 3).
         ray: World vectors of unit depth from the camera, shape (n, 3).
@@ -51,6 +52,7 @@ class Stage:
         camera: The camera.
         palette: Colour of every geom, shape (ngeom, 3).
         meshes: Smooth normals by mesh id.
+        skins: Skins of the model.
     """
 
     def __init__(
@@ -60,16 +62,20 @@ class Stage:
         camera: Camera,
         palette: Colors,
         meshes: Mapping[int, SmoothMesh],
+        skins: Sequence[Skin] = (),
     ) -> None:
         solid = extents.solid_geoms(model)
         self.camera, self.eye = camera, camera.position
         self.caster = Caster(model, data)
-        self.boxes = extents.box_corners(model, data, solid)
+        self._skins = SkinCaster(skins, data, self.eye, camera.axes())
+        self.boxes = np.concatenate([extents.box_corners(model, data, solid), self._skins.boxes])
         toward_key = -lighting.key_direction(model, data, camera)
         self.lamp = Lamp(toward_key, *extents.bounding_ball(model, data))
         self.frames = data.geom_xpos, data.geom_xmat.reshape(-1, 3, 3)
-        self._palette = palette
-        self._is_edged = ~np.isin(model.geom_type, _ROUND)
+        self._geoms = model.ngeom
+        self._palette = np.concatenate([palette, *(skin.rgba[None, :3] for skin in skins)])
+        round_skins = np.zeros(len(skins), dtype=bool)
+        self._is_edged = np.concatenate([~np.isin(model.geom_type, _ROUND), round_skins])
         self._is_solid = np.zeros(model.ngeom, dtype=bool)
         self._is_solid[solid] = True
         is_mesh = model.geom_type[solid] == int(mujoco.mjtGeom.mjGEOM_MESH)
@@ -78,7 +84,14 @@ class Stage:
     def cast(self, rays: Floats) -> tuple[Indices, Samples]:
         """Which of the rays (n, 3) from the camera meet a body, and what those meet."""
         hits = self.caster.hits(self.eye, rays)
-        solid = np.flatnonzero((hits.geom >= 0) & self._is_solid[hits.geom])
+        met = hits.geom >= 0
+        is_body = met & self._is_solid[hits.geom]
+        if len(self._skins.boxes):
+            on = self._skins.hits(rays, np.where(met, hits.distance, np.inf))
+            is_body[on.ray] = True
+            hits.geom[on.ray] = self._geoms + on.skin
+            hits.distance[on.ray], hits.normal[on.ray] = on.depth, on.normal
+        solid = np.flatnonzero(is_body)
         seen = Samples(
             hits.geom.take(solid),
             hits.distance.take(solid),
@@ -93,6 +106,10 @@ class Stage:
                 smooth = mesh.at((points - place) @ frame, seen.normal[chosen] @ frame)
                 seen.normal[chosen] = smooth @ frame.T
         return solid, seen
+
+    def on_skin(self, seen: Samples) -> npt.NDArray[np.bool_]:
+        """Which samples lie on a skin, (n,)."""
+        return np.asarray(seen.geom >= self._geoms)
 
     def surfaces(self, seen: Samples) -> Ids:
         """Numbers (n,) that tell surfaces apart: geom times SIDES plus the side of the geom.

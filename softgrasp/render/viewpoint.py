@@ -71,7 +71,7 @@ def _outline(cloud: Array) -> Array:
 def _score(
     model: mujoco.MjModel, data: mujoco.MjData, camera: Camera, weights: Array, aspect: float
 ) -> float:
-    caster = Caster(model, data)
+    caster = Caster(model, data, under_skins=True)
     width, height = round(aspect * _ROWS), _ROWS
     columns, rows = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
     rays = camera.rays(columns, rows, width, height).reshape(-1, 3)
