@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from softgrasp.formats.finger_file import load_finger
     from softgrasp.formats.load import load_hand, load_object
+    from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene, save_scene
     from softgrasp.mechanics import pcc, rld
     from softgrasp.mechanics.dh import forward_kinematics
@@ -80,6 +81,7 @@ _ROOMS = {
     ),
     "formats.finger_file": ("load_finger",),
     "formats.load": ("load_hand", "load_object"),
+    "formats.robot_file": ("load_robot",),
     "formats.scene_file": ("load_scene", "save_scene"),
     "mechanics": ("pcc", "rld"),
     "mechanics.dh": ("forward_kinematics",),
@@ -143,6 +145,7 @@ __all__ = [
     "load_hand",
     "load_object",
     "load_result",
+    "load_robot",
     "load_scene",
     "move_finger",
     "pcc",

@@ -22,7 +22,7 @@ def root() -> Path:
 
 
 def folder(kind: str) -> Path:
-    """The folder of one kind: ``hands``, ``objects``, ``arms``, ``fingers``, ``robots`` or ``scenes``."""
+    """The folder of one kind, such as ``hands``, ``objects``, ``robots`` or ``scenes``."""
     return (root() / "assets" if kind in IN_ASSETS else root()) / kind
 
 

@@ -42,7 +42,9 @@ VERBS = {
         check, "Tell what a file holds and what is wrong with it.", "softgrasp check four_finger"
     ),
     "convert": Verb(
-        convert, "Write a hand or a scene as MJCF.", "softgrasp convert four_finger hand.xml"
+        convert,
+        "Write hands, scenes and robots in other formats.",
+        "softgrasp convert four_finger hand.xml",
     ),
     "bench": Verb(bench, "Measure the speed of the closed loop.", "softgrasp bench closure"),
     "doctor": Verb(doctor, "Tell what is installed and what works.", "softgrasp doctor"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,13 +29,13 @@ PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
 def check(
     what: Annotated[
         str,
-        typer.Argument(metavar="FILE_OR_NAME", help="Hand, object, scene or mesh file."),
+        typer.Argument(metavar="FILE_OR_NAME", help="Hand, object, scene, robot or mesh file."),
     ],
     units: Units = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Read a hand, object, scene or mesh, build it, and tell what was found.
+    """Read a hand, object, scene, robot or mesh, and tell what was found.
 
     Exits with 0 where all is well, with 1 where it can be read but has problems, and with 2 where
     it cannot be read as what it claims to be.
@@ -64,15 +65,19 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> tuple[dict[str, Any], 
     """Facts and problems; warnings are raised besides."""
     from softgrasp import library
     from softgrasp.cli import facts
+    from softgrasp.cli.robot_facts import robot_facts
+    from softgrasp.cli.robot_problems import robot_problems
     from softgrasp.description.shapes import Mesh
     from softgrasp.formats.load import load_hand, load_object
+    from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene
 
     match kind:
         case "hand":
             hand = load_hand(what)
             found = facts.hand_facts(hand)
-            longest = max(finger["length_m"] for finger in found["fingers"])
+            every = [*found["fingers"], *found.get("soft_fingers", [])]
+            longest = max(finger["length_m"] for finger in every)
             doubts = _doubts("the longest finger", longest, found["mass_kg"])
             return found, [*doubts, *_hand_problems(hand)]
         case "object":
@@ -80,6 +85,9 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> tuple[dict[str, Any], 
             return found, _doubts("the object", max(found["size_m"]), found["mass_kg"])
         case "mesh":
             return facts.mesh_facts(Mesh(file=library.portable_name(Path(what)), units=units)), []
+        case "robot":
+            robot = load_robot(what)
+            return robot_facts(robot), robot_problems(robot)
         case "scene":
             scene = load_scene(what)
             found, problems = _build(scene)
@@ -120,18 +128,36 @@ def _build(scene: GraspScene) -> tuple[dict[str, Any], list[str]]:
 
 
 def _tell(document: dict[str, Any]) -> None:
+    from softgrasp.cli.robot_facts import bendable_line, control_line, joint_line
+
+    lines = {
+        "fingers": _finger_line,
+        "soft_fingers": _soft_line,
+        "bendables": bendable_line,
+        "rigid_joints": joint_line,
+        "control": control_line,
+    }
     problems = document.pop("problems")
     for name, value in document.items():
-        if name == "fingers":
-            terminal.put("fingers:")
-            for finger in value:
-                terminal.put(f"  {_finger_line(finger)}")
+        if name in lines and value:
+            terminal.put(f"{name.replace('_', ' ')}:")
+            for part in value:
+                terminal.put(f"  {lines[name](part)}")
         elif value not in ("", []):
             terminal.put(f"{name}: {_text(value)}")
     for problem in problems:
         terminal.put(f"problem: {problem}")
     number = len(problems) or "no"
     terminal.put(f"{number} problem{'' if number == 1 else 's'} found")
+
+
+def _soft_line(finger: dict[str, Any]) -> str:
+    low, high = (1e-3 * limit for limit in finger["pressure_limits_Pa"])
+    return (
+        f"{finger['name']}: {finger['finger']}, {finger['joints']} joints, "
+        f"{1e3 * finger['length_m']:.3g} mm, {1e3 * finger['mass_kg']:.3g} g; {low:g}…{high:g} "
+        f"kPa, {math.degrees(finger['bending_rad']):.0f}° at the highest"
+    )
 
 
 def _finger_line(finger: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
-"""``softgrasp convert``: hands and scenes in other formats."""
+"""``softgrasp convert``: hands, scenes and robots in other formats."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,34 +12,90 @@ from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
 from softgrasp.errors import DescriptionError
 
+MODEL, URDF, UCRDF = ".xml", ".urdf", ".ucrdf"
+
+
+class Discs(StrEnum):
+    """Joints of the discs that stand for a bendable in plain URDF."""
+
+    FIXED = "fixed"
+    FLOATING = "floating"
+
 
 def convert(
     source: Annotated[
-        str, typer.Argument(metavar="IN", help="Name or .yaml file of a hand or a scene.")
+        str, typer.Argument(metavar="IN", help="Name or file of a hand, a scene or a robot.")
     ],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write, .xml (MJCF).")],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", help="File to write: .xml (MJCF); of a robot also .urdf or .ucrdf."
+        ),
+    ],
+    discs: Annotated[
+        Discs | None,
+        typer.Option(help="Joints of a bendable's discs in .urdf: fixed (default), or floating."),
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME:]kappa=K,phi=P",
+            help="State of a bendable, or of all, in .urdf [1/m, rad]; else straight. Repeatable.",
+        ),
+    ] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Write a hand or a scene as a MuJoCo model (MJCF), meshes and start state included."""
-    from softgrasp.build.hand_model import hand_to_mjcf
-    from softgrasp.build.scene import to_mjcf
+    """Write a hand, a scene or a robot as a MuJoCo model, or a robot as plain URDF or U(C)RDF."""
     from softgrasp.cli.source import kind_of
+    from softgrasp.description.problems import either
     from softgrasp.formats.atomic import write_text
-    from softgrasp.formats.load import load_hand
-    from softgrasp.formats.scene_file import load_scene
 
-    if target.suffix != ".xml":
-        raise DescriptionError(
-            f"{target}: expected a file name ending in .xml, found '{target.suffix}'"
-        )
     kind = kind_of(source)
-    if kind not in ("hand", "scene"):
+    if kind not in ("hand", "scene", "robot"):
         article = "an" if kind == "object" else "a"
-        raise DescriptionError(f"{source}: expected a hand or a scene, found {article} {kind}")
-    text = hand_to_mjcf(load_hand(source)) if kind == "hand" else to_mjcf(load_scene(source))
+        raise DescriptionError(
+            f"{source}: expected a hand, a scene or a robot, found {article} {kind}"
+        )
+    suffixes = (MODEL, URDF, UCRDF) if kind == "robot" else (MODEL,)
+    if target.suffix not in suffixes:
+        raise DescriptionError(
+            f"{target}: expected a file name ending in {either(suffixes)}, found '{target.suffix}'"
+        )
+    if (discs is not None or at) and target.suffix != URDF:
+        raise DescriptionError(f"--discs, --at: expected a target ending in .urdf, found {target}")
+    if kind == "robot":
+        text = _robot_text(source, target.suffix, discs or Discs.FIXED, at or [])
+    else:
+        text = _model_text(source, is_hand=kind == "hand")
     file = write_text(target if out is None else out / target, text)
     if json:
         terminal.put_json({"file": str(file), "kind": kind})
     else:
         terminal.put(f"wrote {file}")
+
+
+def _model_text(source: str, *, is_hand: bool) -> str:
+    """A hand or a scene as MJCF, meshes and start state included."""
+    from softgrasp.build.hand_model import hand_to_mjcf
+    from softgrasp.build.scene import to_mjcf
+    from softgrasp.formats.load import load_hand
+    from softgrasp.formats.scene_file import load_scene
+
+    return hand_to_mjcf(load_hand(source)) if is_hand else to_mjcf(load_scene(source))
+
+
+def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
+    """A robot as MJCF, as plain URDF, or as U(C)RDF."""
+    from softgrasp.cli.bent_states import states_from
+    from softgrasp.formats.robot_file import load_robot
+    from softgrasp.formats.ucrdf import rigid_urdf, robot_xml
+
+    robot = load_robot(source)
+    if suffix == URDF:
+        return rigid_urdf(robot, states_from(robot, at), discs.value)
+    if suffix == UCRDF:
+        return robot_xml(robot)
+    from softgrasp.build.robot import robot_spec
+
+    return robot_spec(robot).to_xml()

@@ -21,6 +21,7 @@ class Kind(StrEnum):
     HANDS = "hands"
     OBJECTS = "objects"
     SCENES = "scenes"
+    ROBOTS = "robots"
     BACKENDS = "backends"
     CLOSURES = "closures"
 
@@ -48,8 +49,9 @@ def _hands() -> list[Row]:
     return [
         {
             "name": name,
-            "fingers": len(hand.fingers),
+            "fingers": len(hand.fingers) + len(hand.soft_fingers),
             "joints": len(hand.joints),
+            "soft": len(hand.soft_fingers),
             "source": hand.source,
         }
         for name in library.names("hands")
@@ -92,6 +94,23 @@ def _scenes() -> list[Row]:
     ]
 
 
+def _robots() -> list[Row]:
+    from softgrasp.cli.robot_facts import total_mass
+    from softgrasp.formats.robot_file import load_robot
+
+    return [
+        {
+            "name": name,
+            "bendables": len(robot.bendables),
+            "rigid_joints": len(robot.joints),
+            "mass_kg": float(f"{total_mass(robot):.4g}"),
+            "source": robot.source,
+        }
+        for name in library.names("robots")
+        for robot in [load_robot(name)]
+    ]
+
+
 def _backends() -> list[Row]:
     from importlib.metadata import version
 
@@ -110,6 +129,7 @@ LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.HANDS: _hands,
     Kind.OBJECTS: _objects,
     Kind.SCENES: _scenes,
+    Kind.ROBOTS: _robots,
     Kind.BACKENDS: _backends,
     Kind.CLOSURES: _closures,
 }

@@ -1,4 +1,4 @@
-"""What a word of the command line names: a hand, an object, a scene or a mesh."""
+"""What a word of the command line names: a hand, an object, a scene, a robot or a mesh."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.load import YAML_SUFFIXES
 from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.ucrdf import ROBOT_SUFFIXES
 from softgrasp.formats.yaml_file import YamlFile
 from softgrasp.formats.ycb import YCB_PREFIX
 
-Kind = Literal["hand", "object", "scene", "mesh"]
+Kind = Literal["hand", "object", "scene", "robot", "mesh"]
 
 FIELDS: dict[Kind, set[str]] = {
     "scene": set(GraspScene.model_fields),
@@ -23,6 +24,8 @@ FIELDS: dict[Kind, set[str]] = {
     "object": set(GraspObject.model_fields),
 }
 COMMON = {"name", "units", "source", "notes"}
+SHIPPED: tuple[Kind, ...] = (*FIELDS, "robot")
+"""Kinds that the library has."""
 
 
 def kind_of(word: str) -> Kind:
@@ -34,16 +37,18 @@ def kind_of(word: str) -> Kind:
     path = Path(word)
     if path.suffix.lower() in MESH_SUFFIXES:
         return "mesh"
+    if path.suffix.lower() in ROBOT_SUFFIXES:
+        return "robot"
     if path.suffix.lower() in YAML_SUFFIXES:
         return _kind_of_yaml(path)
     if word.startswith(YCB_PREFIX):
         return "object"
-    shipped = {kind: library.names(f"{kind}s") for kind in FIELDS}
+    shipped = {kind: library.names(f"{kind}s") for kind in SHIPPED}
     for kind, names in shipped.items():
         if word in names:
             return kind
     known = [name for names in shipped.values() for name in names]
-    raise DescriptionError(f"no hand, object or scene '{word}'; {did_you_mean(word, known)}")
+    raise DescriptionError(f"no hand, object, scene or robot '{word}'; {did_you_mean(word, known)}")
 
 
 def _kind_of_yaml(path: Path) -> Kind:

@@ -6,12 +6,13 @@ import math
 from itertools import combinations
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from softgrasp.description.base import Count, Description, NonNegative, Number, Positive, Vec3
 from softgrasp.description.problems import FieldError
 
-Name = Annotated[str, Field(min_length=1)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""Of a link, a joint, a bendable or an interface; blanks around it are no part of it."""
 
 DEFAULT_LINKS = 8
 """Rigid links that stand for a bendable that does not say how many."""

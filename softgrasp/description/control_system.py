@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import Annotated, Literal, Self
+from collections.abc import Collection, Mapping
+from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from softgrasp.description.base import Description, Number
-from softgrasp.description.bendable import Bendable
+from softgrasp.description.bendable import Bendable, Name
 from softgrasp.description.problems import FieldError, Place, either, refuse_twins
 from softgrasp.errors import did_you_mean
 
-Name = Annotated[str, Field(min_length=1)]
 RIGID_INTERFACES = ("position", "velocity", "effort")
 
 
@@ -46,7 +45,9 @@ class ControlledJoint(Description):
     commands: tuple[Interface, ...] = ()
     states: tuple[Interface, ...] = ()
 
-    def check(self, rigid: Container[str], bendables: Mapping[str, Bendable], place: Place) -> None:
+    def check(
+        self, rigid: Collection[str], bendables: Mapping[str, Bendable], place: Place
+    ) -> None:
         """Refuse a name that names no joint and interfaces that it cannot have.
 
         Args:
@@ -58,7 +59,7 @@ class ControlledJoint(Description):
             FieldError: Something does not fit.
         """
         if self.name not in rigid and self.name not in bendables:
-            hint = did_you_mean(self.name, bendables)
+            hint = did_you_mean(self.name, [*rigid, *bendables])
             raise FieldError(f"no bendable or joint '{self.name}'; {hint}", *place, "name")
         known: tuple[str, ...] = RIGID_INTERFACES
         if self.name in bendables:

@@ -8,25 +8,41 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from softgrasp.description.base import Description, NonNegative, Number, Vec3, Vec4
-from softgrasp.description.bendable import Bendable, Inertial, Origin
+from softgrasp.description.bendable import Bendable, Inertial, Name, Origin
 from softgrasp.description.control_system import ControlSystem
 from softgrasp.description.problems import FieldError, refuse_twins
 from softgrasp.description.robot_tree import check_tree, root_link
-from softgrasp.description.shapes import Shape
+from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere
+from softgrasp.errors import did_you_mean
 
-Name = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+LinkGeometry = Annotated[Sphere | Cylinder | Cuboid | Capsule | Mesh, Field(discriminator="type")]
+"""The shapes that URDF has."""
 
 
 class LinkShape(Description):
     """A shape on a rigid link: what shows or what touches."""
 
-    shape: Shape
+    shape: LinkGeometry
+    """A mesh is a file and a scale, and stands where the file's own frame stands."""
     origin: Origin = Origin()
-    name: str = ""
+    name: Text = ""
     rgba: Vec4 | None = None
+    """Red, green, blue and opacity, 0 to 1."""
+
+    @field_validator("shape")
+    @classmethod
+    def _as_urdf_has_it(cls, shape: LinkGeometry) -> LinkGeometry:
+        if not isinstance(shape, Mesh):
+            return shape
+        if shape != Mesh(file=shape.file, scale=shape.scale):
+            raise FieldError("expected a mesh of file and scale only, found more, such as units")
+        if isinstance(shape.scale, tuple) and len(set(shape.scale)) == 1:
+            return Mesh(file=shape.file, scale=shape.scale[0])
+        return shape
 
 
 class Link(Description):
@@ -88,7 +104,8 @@ class Robot(Description):
     bendables: tuple[Bendable, ...] = ()
     control: tuple[ControlSystem, ...] = ()
     """What ``ros2_control`` elements say: hardware and its interfaces."""
-    source: str = ""
+    source: Text = ""
+    """Where it comes from, in words."""
 
     @model_validator(mode="after")
     def _one_tree(self) -> Self:
@@ -108,6 +125,19 @@ class Robot(Description):
         for place, system in enumerate(self.control):
             for index, found in enumerate(system.joints):
                 found.check(rigid, soft, ("control", place, "joints", index))
+        return self
+
+    @model_validator(mode="after")
+    def _mimics_follow(self) -> Self:
+        for index, joint in enumerate(self.joints):
+            if joint.mimic is None:
+                continue
+            others = [other.name for other in self.joints if other is not joint]
+            found = joint.mimic.joint
+            if found not in others:
+                hint = f"; {did_you_mean(found, others)}" if others else ""
+                place = ("joints", index, "mimic", "joint")
+                raise FieldError(f"expected another rigid joint, found '{found}'{hint}", *place)
         return self
 
     @property

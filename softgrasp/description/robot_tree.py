@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from softgrasp.description.problems import FieldError, Place
@@ -32,24 +32,27 @@ def check_tree(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence
         FieldError: A link does not exist, has two parents, lies on a cycle, or has no way to the
             root.
     """
-    parent_of: dict[str, str] = {}
+    known, into = set(links), dict[str, tuple[Edge, Place]]()
     for edge, place in _placed(joints, bendables):
         for end in ("parent", "child"):
             name = getattr(edge, end)
-            if name not in links:
+            if name not in known:
                 raise FieldError(f"no link '{name}'; {did_you_mean(name, links)}", *place, end)
-        if edge.child in parent_of:
+        if edge.child in into:
             raise FieldError(
-                f"expected one parent of link '{edge.child}', found '{parent_of[edge.child]}' "
-                f"and '{edge.parent}'",
+                f"expected one parent of link '{edge.child}', found "
+                f"'{into[edge.child][0].parent}' and '{edge.parent}'",
                 *place,
                 "child",
             )
-        parent_of[edge.child] = edge.parent
-    _refuse_cycles(parent_of)
-    roots = [link for link in links if link not in parent_of]
-    if len(roots) != 1:
-        raise FieldError(f"expected one root link, found {len(roots)}: {', '.join(roots)}", "links")
+        into[edge.child] = (edge, place)
+    _refuse_cycles(into)
+    roots = [index for index, link in enumerate(links) if link not in into]
+    if len(roots) > 1:
+        found = ", ".join(links[index] for index in roots)
+        raise FieldError(
+            f"expected one root link, found {len(roots)}: {found}", "links", roots[1], "name"
+        )
 
 
 def root_link(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence[Edge]) -> str:
@@ -65,12 +68,18 @@ def _placed(joints: Sequence[Edge], bendables: Sequence[Edge]) -> list[tuple[Edg
     ]
 
 
-def _refuse_cycles(parent_of: dict[str, str]) -> None:
-    for start in parent_of:
-        seen, link = [start], start
-        while link in parent_of:
-            link = parent_of[link]
-            if link in seen:
-                way = " → ".join([*seen[seen.index(link) :], link])
-                raise FieldError(f"expected no cycle, found {way}", "links")
-            seen.append(link)
+def _refuse_cycles(into: Mapping[str, tuple[Edge, Place]]) -> None:
+    """Refuse a link that is its own ancestor; ``into`` holds what joins a child to its parent."""
+    rooted: set[str] = set()
+    for start in into:
+        way = dict.fromkeys([start])
+        link = start
+        while link in into and link not in rooted:
+            edge, place = into[link]
+            link = edge.parent
+            if link in way:
+                cycle = list(way)[list(way).index(link) :]
+                found = " → ".join(reversed([*cycle, link]))
+                raise FieldError(f"expected no cycle, found {found}", *place, "parent")
+            way[link] = None
+        rooted.update(way)

@@ -80,10 +80,10 @@ def refused(run: Run, folder: Path, *words: str, code: int = 2) -> str:
         ),
         (
             "four_finger sphere --require-held",
-            "--require-held: expected a scene with a hold test, found none; add --hold",
+            "--require-held: expected a scene with a hold test or a lift, found none; add --hold",
         ),
         ("four_finger sphere --backend ode", "no backend 'ode'; known: mujoco"),
-        ("four_finger sphere --closure force", "no closure 'force'; known: position-increment"),
+        ("four_finger sphere --closure force", "no closure 'force'; known: position-increment, pressure"),
         (
             "four_finger sphere --units mm",
             "--units: expected a mesh file as the object, found none",
@@ -317,14 +317,15 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         ("grasp four_finger sphere --position 1 2", "Option '--position' requires 3 arguments."),
-        ("demo soft", "no demonstration 'soft'; known: main"),
+        ("demo sof", "no demonstration 'sof'; did you mean 'soft'? known: main, soft"),
         ("bench sweep", "no benchmark 'sweep'; known: closure"),
         ("gras", "No such command 'gras'. Did you mean 'grasp'?"),
-        ("list", "Missing argument 'kind'. Choose from: hands, objects, scenes, backends, "
-         "closures"),
+        ("list", "Missing argument 'kind'. Choose from: hands, objects, scenes, robots, "
+         "backends, closures"),
         ("convert four_finger hand.urdf", "hand.urdf: expected a file name ending in .xml, found "
          "'.urdf'"),
-        ("convert strawberry it.xml", "strawberry: expected a hand or a scene, found an object"),
+        ("convert strawberry it.xml", "strawberry: expected a hand, a scene or a robot, found an "
+         "object"),
         ("rerun nowhere", "nowhere/result.json: expected a result, found: No such file or "
          "directory"),
         ("new hand two words", "Got unexpected extra argument(s) (words)"),

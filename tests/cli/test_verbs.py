@@ -109,7 +109,7 @@ def test_new_takes_a_folder_or_a_file(run: Run, tmp_path: Path) -> None:
     assert files_in(tmp_path) == ["hands", "hands/h.yaml", "hands/other.yaml"]
 
 
-@pytest.mark.parametrize("kind", ["hands", "objects", "scenes"])
+@pytest.mark.parametrize("kind", ["hands", "objects", "scenes", "robots"])
 def test_list_names_everything_that_is_shipped(kind: str, run: Run) -> None:
     ran = run("list", kind)
     assert ran.code == 0
@@ -130,7 +130,8 @@ def test_list_backends_and_closures(run: Run) -> None:
     assert run("list", "backends", "--json").json == [
         {"name": "mujoco", "version": mujoco.__version__}
     ]
-    assert [row["name"] for row in run("list", "closures", "--json").json] == ["position-increment"]
+    names = [row["name"] for row in run("list", "closures", "--json").json]
+    assert names == ["position-increment", "pressure"]
 
 
 def test_check_a_hand(run: Run) -> None:
@@ -214,7 +215,7 @@ def test_check_doubts_sizes_and_masses_that_nobody_grasps(run: Run, tmp_path: Pa
 def test_check_something_unknown(run: Run) -> None:
     ran = run("check", "strawbery")
     assert ran.code == 2
-    assert "no hand, object or scene 'strawbery'; did you mean 'strawberry'?" in ran.err
+    assert "no hand, object, scene or robot 'strawbery'; did you mean 'strawberry'?" in ran.err
 
 
 @pytest.mark.parametrize("source", ["four_finger", "demo"])

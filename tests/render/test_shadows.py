@@ -17,6 +17,7 @@ MODEL = """
 </mujoco>
 """
 SIZE = 161
+NO_SKIN = np.zeros(SIZE * SIZE, dtype=bool)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,9 @@ def stage():
     points = np.stack([x, y, np.zeros_like(x)], axis=-1)
     surface = np.zeros(x.shape, dtype=np.int32)
     caster = Caster(model, data)
-    share = visible_share(caster, lamp, surface, np.arange(x.size), points.reshape(-1, 3))
+    share = visible_share(
+        caster, lamp, surface, np.arange(x.size), points.reshape(-1, 3), NO_SKIN[: x.size]
+    )
     return lamp, boxes, points, share
 
 
@@ -75,9 +78,9 @@ def test_light_is_not_mixed_between_surfaces():
     points = np.zeros((64, 3))
 
     class Odd(Caster):
-        def blocked(self, origin, targets, slack):
+        def blocked(self, origin, targets, slack, on_skin=None):
             return np.arange(len(targets)) % 2 == 1
 
     caster = Odd(model, mujoco.MjData(model))
-    share = visible_share(caster, lamp, surface, np.arange(64), points)
+    share = visible_share(caster, lamp, surface, np.arange(64), points, NO_SKIN[:64])
     assert set(np.unique(share)) == {0.0, 1.0}

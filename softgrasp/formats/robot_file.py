@@ -1,0 +1,45 @@
+"""Robots by library name or by file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from softgrasp import library
+from softgrasp.description.robot import Robot
+from softgrasp.errors import DescriptionError
+from softgrasp.formats.ucrdf import ROBOT_SUFFIXES, read_robot
+
+KIND = "robots"
+
+
+def load_robot(name: str | Path) -> Robot:
+    """A shipped robot by name, or one from a U(C)RDF, URDF or xacro file.
+
+    The bare file name of a shipped robot, such as ``three_segment_arm.ucrdf``, names that robot
+    unless there is such a file.
+
+    Raises:
+        DescriptionError: There is no such robot, or its file is wrong; names file, line and
+            element.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+
+    Warns:
+        SoftgraspWarning: Something in the file is not kept.
+    """
+    path = Path(name)
+    if path.suffix.lower() in ROBOT_SUFFIXES:
+        return read_robot(_shipped(path) or path)
+    if path.suffix or len(path.parts) > 1:
+        raise DescriptionError(
+            f"expected a robot as {', '.join(ROBOT_SUFFIXES)} or a library name, found "
+            f"'{path.suffix or path.name}'",
+            file=path,
+        )
+    return read_robot(library.find(KIND, str(name)))
+
+
+def _shipped(path: Path) -> Path | None:
+    """The shipped file of a bare name that is no file here."""
+    bare = len(path.parts) == 1 and not path.exists()
+    is_ours = bare and path.suffix == library.suffix(KIND) and path.stem in library.names(KIND)
+    return library.find(KIND, path.stem) if is_ours else None

@@ -1,0 +1,207 @@
+"""Robots without bending: every bendable at a fixed state, shown by discs along its backbone.
+
+The end link and the discs hang flat off the parent link, as paper 002 shows a robot in RViz.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from softgrasp.description.bendable import Bendable, Inertial, Origin
+from softgrasp.description.problems import either, short
+from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
+from softgrasp.description.shapes import Cylinder
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.formats.ucrdf.arcs import frames_along
+from softgrasp.formats.ucrdf.states import (
+    BentState,
+    States,
+    beyond_limits,
+    refuse_unknown,
+    state_of,
+)
+from softgrasp.formats.ucrdf.write import document_text, robot_element
+from softgrasp.mechanics.transforms import Array, position_of, rotation_from_euler
+
+THICKNESS = 0.05
+"""Thickness of a disc over the distance between discs [–]."""
+THINNEST, THICKEST = 0.01, 0.1
+"""Bounds of the thickness over the radius [–]."""
+Discs = Literal["fixed", "floating"]
+NOISE = 1e-15
+"""Parts of a pose below it are rounding [m, rad]; MuJoCo refuses numbers that are not normal."""
+DISC_COLOR = (0.75, 0.77, 0.8, 1.0)
+
+
+class Lowered(NamedTuple):
+    """A robot without bendables."""
+
+    robot: Robot
+    moved: frozenset[str]
+    """Joints that stand for bendables: their poses belong to the state."""
+
+
+def rigid_urdf(robot: Robot, state: States | None = None, discs: Discs = "fixed") -> str:
+    """A robot as plain URDF, its bendables at a state.
+
+    Args:
+        robot: The robot.
+        state: State of bendables; those that are not named are straight.
+        discs: Joints of discs and end links: ``fixed``, or ``floating`` for programs such as RViz
+            that are told where they are. MuJoCo reads only ``fixed`` ones.
+
+    Raises:
+        DescriptionError: A state does not fit its bendable, or no such kind of discs.
+
+    Warns:
+        SoftgraspWarning: A state is beyond the bendable's limits, or something has no counterpart
+            in plain URDF.
+    """
+    if discs not in get_args(Discs):
+        raise DescriptionError(
+            f"expected {either(get_args(Discs))}, found {short(discs)}", field="discs"
+        )
+    rigid, moved = lowered(robot, state)
+    root = robot_element(rigid.replace(source=""))
+    for joint in root.findall("joint"):
+        if joint.get("name") in moved:
+            joint.set("type", discs)
+    return document_text(root)
+
+
+def lowered(robot: Robot, state: States | None = None) -> Lowered:
+    """A robot with rigid links in the place of bendables.
+
+    A bendable of n discs (of as many ``links`` where it has none) becomes n discs, each with the
+    inertia of its part of the backbone, a uniform cylinder, and its child link at its end.
+    Curvature interfaces have no counterpart, so ``ros2_control`` is kept only by robots without
+    bendables.
+
+    Args:
+        robot: The robot.
+        state: State of bendables; those that are not named are straight.
+
+    Raises:
+        DescriptionError: A state does not fit its bendable.
+
+    Warns:
+        SoftgraspWarning: As ``rigid_urdf``.
+    """
+    states = {} if state is None else state
+    refuse_unknown(robot, states)
+    if not robot.bendables:
+        return Lowered(robot, frozenset())
+    names = _Names(robot)
+    links, joints = list(robot.links), list(robot.joints)
+    for part in robot.bendables:
+        new_links, new_joints = _discs(part, state_of(part, states), names)
+        links += new_links
+        joints += new_joints
+    for sentence in _doubts(robot, states):
+        warnings.warn(f"{robot.name}: {sentence}", SoftgraspWarning, stacklevel=2)
+    moved = frozenset(joint.name for joint in joints[len(robot.joints) :])
+    rigid = Robot(name=robot.name, links=tuple(links), joints=tuple(joints), source=robot.source)
+    return Lowered(rigid, moved)
+
+
+def _doubts(robot: Robot, states: States) -> list[str]:
+    """What is beyond limits, and what is lost."""
+    found = []
+    for part in robot.bendables:
+        where = f"bendable '{part.name}'"
+        found += [f"{where}: {text}" for text in beyond_limits(part, state_of(part, states))]
+        given = part.inertial
+        if given is not None and given != Inertial(mass=given.mass):
+            found.append(f"{where}: its inertia is replaced by that of a uniform cylinder")
+    if robot.control:
+        names = ", ".join(f"'{system.name}'" for system in robot.control)
+        found.append(f"ros2_control {names} is left out: plain URDF has no curvature to command")
+    return found
+
+
+class _Names:
+    """Names for links and joints that a robot does not have yet."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._taken = {
+            *(link.name for link in robot.links),
+            *(joint.name for joint in robot.joints),
+            *(part.name for part in robot.bendables),
+        }
+
+    def new(self, wanted: str) -> str:
+        while wanted in self._taken:
+            wanted += "_"
+        self._taken.add(wanted)
+        return wanted
+
+
+def _discs(part: Bendable, state: BentState, names: _Names) -> tuple[list[Link], list[RigidJoint]]:
+    """Discs of a bendable, their joints, and last the joint of its child link."""
+    count = part.backbone.discs or part.backbone.links
+    frames = _frame(part.origin) @ frames_along(part, state, np.arange(1, count + 1) / count)
+    links, joints = [], []
+    for index, frame in enumerate(frames, start=1):
+        link = _disc(part, names.new(f"{part.name}_disc{index}"), count)
+        name = names.new(f"{link.name}_joint")
+        links.append(link)
+        joints.append(_joint(name, part.parent, link.name, frame))
+    joints.append(_joint(part.name, part.parent, part.child, frames[-1]))
+    return links, joints
+
+
+def _joint(name: str, parent: str, child: str, frame: Array) -> RigidJoint:
+    x, y, z, roll, pitch, yaw = (_tidy(part) for part in (*position_of(frame), *_rpy(frame)))
+    origin = Origin(xyz=(x, y, z), rpy=(roll, pitch, yaw))
+    return RigidJoint(name=name, type="fixed", parent=parent, child=child, origin=origin)
+
+
+def _disc(part: Bendable, name: str, count: int) -> Link:
+    spacing, radius = part.backbone.length / count, part.backbone.radius
+    thickness = float(np.clip(THICKNESS * spacing, THINNEST * radius, THICKEST * radius))
+    shape = LinkShape(shape=Cylinder(radius=radius, height=thickness))
+    return Link(
+        name=name,
+        inertial=_slice_inertial(part, count),
+        visuals=(shape.replace(rgba=DISC_COLOR),),
+        collisions=(shape,),
+    )
+
+
+def _slice_inertial(part: Bendable, count: int) -> Inertial | None:
+    """Inertia of the part of a backbone that ends at a disc: a cylinder."""
+    if part.inertial is None:
+        return None
+    mass = part.inertial.mass / count
+    radius, height = part.backbone.radius, part.backbone.length / count
+    across = mass * (3.0 * radius**2 + height**2) / 12.0
+    return Inertial(
+        mass=mass,
+        origin=Origin(xyz=(0.0, 0.0, -height / 2.0)),
+        inertia=(across, across, mass * radius**2 / 2.0, 0.0, 0.0, 0.0),
+    )
+
+
+def _frame(origin: Origin) -> Array:
+    frame = np.eye(4)
+    frame[:3, :3] = rotation_from_euler(origin.rpy)
+    frame[:3, 3] = origin.xyz
+    return frame
+
+
+def _tidy(part: float) -> float:
+    return 0.0 if abs(part) < NOISE else part
+
+
+def _rpy(frame: Array) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of a frame [rad], exact also where the pitch is ±90°."""
+    r = frame[:3, :3]
+    yaw = np.arctan2(r[1, 0], r[0, 0])
+    pitch = np.arctan2(-r[2, 0], np.hypot(r[0, 0], r[1, 0]))
+    # after the yaw is taken off, the roll is well defined whatever yaw was chosen
+    sine, cosine = np.sin(yaw), np.cos(yaw)
+    roll = np.arctan2(sine * r[0, 2] - cosine * r[1, 2], cosine * r[1, 1] - sine * r[0, 1])
+    return float(roll), float(pitch), float(yaw)

@@ -1,0 +1,91 @@
+"""The skin of a soft finger is a closed surface that follows its links."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.build.skin import SIDES, add_finger_skin
+from softgrasp.build.soft_finger import finger_spec
+from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.render.skins import Skin, skins_of
+
+FINGERS = {
+    "paper000": sg.load_finger("paper000"),
+    "spatial": sg.rld.discretise(0.1, 1e-3, 0.02, 6, planar=False, section=(0.02, 0.02)),
+}
+
+
+def skinned(finger: sg.SoftFinger) -> tuple[mujoco.MjModel, mujoco.MjData, Skin]:
+    spec = finger_spec(finger)
+    bodies = [f"link{index}" for index in range(len(finger.links))]
+    add_finger_skin(spec, "skin", finger, bodies, (1.0, 1.0, 1.0, 1.0))
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    return model, data, skins_of(model)[0]
+
+
+def volume(skin: Skin, vertices: np.ndarray) -> float:
+    a, b, c = (vertices[skin.faces[:, k]] for k in range(3))
+    return float(np.einsum("ni,ni->", a, np.cross(b, c)) / 6.0)
+
+
+@pytest.mark.parametrize("name", FINGERS)
+def test_a_straight_finger_has_the_skin_as_it_was_bound(name: str) -> None:
+    _, data, skin = skinned(FINGERS[name])
+    assert skin.bent(data) == pytest.approx(skin.vertices, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", FINGERS)
+def test_the_skin_is_closed_and_looks_outwards(name: str) -> None:
+    _, data, skin = skinned(FINGERS[name])
+    edges = np.concatenate([skin.faces[:, [k, (k + 1) % 3]] for k in range(3)])
+    assert len(np.unique(edges, axis=0)) == len(edges)
+    _, counts = np.unique(np.sort(edges, axis=1), axis=0, return_counts=True)
+    assert set(counts.tolist()) == {2}
+    boxes = sum(np.prod(link.size) for link in FINGERS[name].links)
+    assert 0.6 * boxes < volume(skin, skin.bent(data)) < boxes
+
+
+@pytest.mark.parametrize("name", FINGERS)
+def test_the_weights_of_a_vertex_sum_to_one(name: str) -> None:
+    _, _, skin = skinned(FINGERS[name])
+    assert skin.weights.sum(axis=1) == pytest.approx(1.0)
+    assert (skin.weights >= 0.0).all()
+    assert ((skin.weights > 0.0).sum(axis=1) <= 2).all()
+
+
+def test_turning_the_base_turns_every_vertex() -> None:
+    finger = FINGERS["paper000"]
+    spec = finger_spec(finger)
+    bodies = [f"link{index}" for index in range(len(finger.links))]
+    add_finger_skin(spec, "skin", finger, bodies, (1.0, 1.0, 1.0, 1.0))
+    spec.body("link0").quat = [0.5, 0.5, -0.5, 0.5]
+    spec.body("link0").pos = [0.1, -0.2, 0.3]
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    skin = skins_of(model)[0]
+    turn = data.body("link0").xmat.reshape(3, 3)
+    assert skin.bent(data) == pytest.approx(skin.vertices @ turn.T + [0.1, -0.2, 0.3], abs=1e-6)
+
+
+@pytest.mark.parametrize("pressure", [0.5e5, 1e5, 2.5e5])
+def test_a_bent_skin_follows_the_joints_and_does_not_fold(pressure: float) -> None:
+    finger = FINGERS["paper000"]
+    model, data, skin = skinned(finger)
+    rest = sg.equilibrium(finger, pressure=pressure, gravity=False, error_estimate=False)
+    data.qpos[:] = rest.joint_angles
+    mujoco.mj_kinematics(model, data)
+    bent = skin.bent(data)
+    rings = bent[:-2].reshape(-1, SIDES, 3).mean(axis=1)
+    steps = np.linalg.norm(np.diff(rings, axis=0), axis=1)
+    straight = skin.vertices[:-2].reshape(-1, SIDES, 3).mean(axis=1)
+    before = np.linalg.norm(np.diff(straight, axis=0), axis=1)
+    assert (steps > 0.3 * before).all()
+    for point in joint_positions(finger, rest.joint_angles):
+        assert np.linalg.norm(rings - point, axis=1).min() < 4e-3
+    assert volume(skin, bent) == pytest.approx(volume(skin, skin.vertices), rel=0.15)

@@ -1,0 +1,282 @@
+"""Robots on the command line: check, convert, list."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import mujoco
+import pytest
+
+from softgrasp import library
+from softgrasp.errors import SoftgraspWarning
+from softgrasp.formats.robot_file import load_robot
+from softgrasp.formats.ucrdf import read_robot, rigid_urdf
+from tests.cli.conftest import Run, files_in
+from tests.cli.test_bad_input import refused
+from tests.robots import ARM, HINGE, outside_robot, written
+
+NAMES = library.names("robots")
+CHAMBERS = """      <chamber angle="0" radius="0.01" area="1e-4"/>
+      <chamber angle="2" radius="0.01" area="1e-4"/>
+      <chamber angle="4" radius="0.01" area="1e-4"/>
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("form", ["{}", "{}.ucrdf"])
+def test_a_shipped_robot_is_clean(name: str, form: str, run: Run) -> None:
+    ran = run("check", form.format(name))
+    assert ran.code == 0
+    assert ran.out.startswith(f"kind: robot\nname: {name}\n")
+    assert ran.out.endswith("no problems found\n")
+    assert ran.err == ""
+
+
+def test_check_tells_lengths_angles_masses_limits_drives_and_interfaces(run: Run) -> None:
+    found = run("check", "three_segment_arm.ucrdf", "--json", "--out", "o").json
+    assert json.loads(Path("o", "check.json").read_text("utf-8")) == found
+    assert (found["kind"], found["root"], found["problems"]) == ("robot", "base", [])
+    assert found["mass_kg"] == pytest.approx(1.9)
+    first = found["bendables"][0]
+    assert (first["name"], first["parent"], first["child"]) == ("segment1", "base", "tip1")
+    assert (first["length_m"], first["radius_m"], first["mass_kg"]) == (0.316, 0.077, 0.3)
+    assert first["theta_max_rad"] == math.radians(60)
+    assert first["kappa_max_per_m"] == pytest.approx(3.3139, abs=5e-5)
+    assert (first["actuation"], len(first["actuator_angles_rad"])) == ("tendon", 3)
+    assert found["control"][0]["commands"][:2] == ["segment1/kappa", "segment1/phi"]
+    assert (
+        "  segment1: base → tip1, pcc, bishop frames; 316 mm long, radius 77 mm, 300 g; up to "
+        "3.314 1/m = 60°, in every plane; EI 0.5 N·m², 10 links; 3 tendons at 0°, 120°, -120°\n"
+    ) in run("check", "three_segment_arm").out
+
+
+def test_check_tells_rigid_joints(run: Run) -> None:
+    text = run("check", "soft_gripper_two").out
+    assert "rigid joints:\n  wrist: mount → palm, prismatic, -0.05 … 0.05 m\n" in text
+    assert "in the plane at 0°" in text
+    joints = run("check", "rigid_soft_finger", "--json").json["rigid_joints"]
+    assert [joint["limits"] for joint in joints] == [[-0.3, 1.4], [0.0, 1.6]]
+
+
+@pytest.mark.parametrize("name", ["roberto3.ucrdf.xacro", "gripper2.ucrdf"])
+def test_check_the_outside_robots(name: str, run: Run) -> None:
+    ran = run("check", outside_robot(name), "--json")
+    assert (ran.code, ran.json["problems"]) == (0, [])
+
+
+SECOND_IS_BARE = [
+    "bendable 'second' has no bending_stiffness",
+    "bendable 'second' has no mass",
+    "bendable 'second' is not named by any ros2_control joint",
+]
+BALANCED = CHAMBERS.replace('"2"', '"2.0943951023931953"').replace('"4"', '"-2.0943951023931953"')
+
+
+@pytest.mark.parametrize(
+    ("chambers", "limits", "problems"),
+    [
+        (BALANCED, "", []),
+        (CHAMBERS, "", ["bendable 'first' is bent where all its chambers act alike"]),
+        (
+            BALANCED.replace('angle="0"', 'angle="2.5"'),
+            "",
+            [
+                "bendable 'first' cannot be bent in every plane by its chambers",
+                "bendable 'first' is bent where all its chambers act alike",
+            ],
+        ),
+        (
+            BALANCED.replace('angle="0"', 'angle="2.5"').replace("/>", ' pressure_min="-1"/>'),
+            "",
+            ["bendable 'first' is bent where all its chambers act alike"],
+        ),
+        ('<chamber angle="3" radius="0.01" area="1e-4"/>', 'phi_min="0" phi_max="0"', []),
+        (
+            '<chamber angle="1" radius="0.01" area="1e-4"/>',
+            'phi_min="0" phi_max="0"',
+            ["bendable 'first' cannot be bent in its plane by its chambers"],
+        ),
+        (
+            '<tendon angle="3" radius="0.01"/>',
+            'phi_min="0" phi_max="0"',
+            ["bendable 'first' cannot be bent in its plane by its tendons"],
+        ),
+        ('<tendon angle="1" radius="0.01"/>', 'phi_min="0" phi_max="0"', []),
+    ],
+)
+def test_check_looks_at_the_drives(
+    chambers: str, limits: str, problems: list[str], run: Run, tmp_path: Path
+) -> None:
+    text = ARM.replace(CHAMBERS, chambers).replace('kappa_max="4"', f'kappa_max="4" {limits}')
+    written(tmp_path, text, "arm.ucrdf")
+    ran = run("check", "arm.ucrdf", "--json")
+    assert ran.code == 1
+    assert ran.json["problems"] == problems + SECOND_IS_BARE
+
+
+def test_check_looks_at_control_and_masses(run: Run, tmp_path: Path) -> None:
+    text = ARM.replace(CHAMBERS, BALANCED).replace(
+        '<param name="max">4</param>', '<param name="max">5</param>'
+    )
+    written(tmp_path, text, "arm.ucrdf")
+    assert run("check", "arm.ucrdf", "--json").json["problems"] == [
+        "bendable 'first' may be asked for kappa up to 5 1/m, above its limit 4 1/m",
+        *SECOND_IS_BARE,
+    ]
+    inertia = '<inertia ixx="1e-3" iyy="1e-3" izz="1e-4" ixy="0" ixz="0" iyz="0"/>'
+    written(tmp_path, HINGE.replace(inertia, ""), "hinge.urdf")
+    ran = run("check", "hinge.urdf")
+    assert ran.code == 1
+    assert ran.out.endswith("problem: link 'arm' has a mass but no inertia\n1 problem found\n")
+    start, end = HINGE.index("    <inertial>"), HINGE.index("    <visual>")
+    written(tmp_path, HINGE[:start] + HINGE[end:], "hinge.urdf")
+    assert (
+        "problem: joint 'elbow' moves nothing that has a mass\n" in run("check", "hinge.urdf").out
+    )
+
+
+def test_check_names_what_is_not_kept(run: Run, tmp_path: Path) -> None:
+    written(tmp_path, HINGE.replace("</robot>", "<gazebo/></robot>"), "hinge.urdf")
+    ran = run("check", "hinge.urdf")
+    assert ran.code == 1
+    assert "problem: hinge.urdf: left out: <gazebo> (line 22)\n" in ran.out
+
+
+def test_check_what_cannot_be_read(run: Run, tmp_path: Path) -> None:
+    text = ARM.replace('lenght="0.3"', "").replace('length="0.3"', 'length="-0.3"')
+    file = written(tmp_path, text, "arm.ucrdf")
+    assert refused(run, tmp_path, "check", "arm.ucrdf") == (
+        "arm.ucrdf:13: bendable 'first': backbone.length: expected a number above 0, found '-0.3'"
+    )
+    file.unlink()
+    assert refused(run, tmp_path, "check", "arm.ucrdf") == (
+        "arm.ucrdf: expected a readable XML file, found: No such file or directory"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_convert_to_plain_urdf_that_mujoco_reads(name: str, run: Run) -> None:
+    ran = run("convert", name, "arm.urdf", "--out", "o")
+    assert (ran.code, ran.out) == (0, "wrote o/arm.urdf\n")
+    assert ran.err == (
+        f"softgrasp: warning: {name}: ros2_control '{name}' is left out: plain URDF has no "
+        "curvature to command\n"
+    )
+    mujoco.MjModel.from_xml_path("o/arm.urdf")
+
+
+def test_convert_at_a_state(run: Run) -> None:
+    words = ("--at", "kappa=2,phi=0.5", "--at", "segment2:kappa=1", "--at", "segment3:l=0.3")
+    assert run("convert", "three_segment_arm", "arm.urdf", *words).code == 0
+    states = {
+        "segment1": (2.0, 0.5),
+        "segment2": (1.0, 0.5),
+        "segment3": (2.0, 0.5, 0.3),
+    }
+    with pytest.warns(SoftgraspWarning):
+        wanted = rigid_urdf(load_robot("three_segment_arm"), states)
+    assert Path("arm.urdf").read_text("utf-8") == wanted
+
+
+def test_convert_at_a_state_of_polynomial_curvature(run: Run, tmp_path: Path) -> None:
+    robot = read_robot(written(tmp_path, ARM, "arm.ucrdf"))
+    assert run("convert", "arm.ucrdf", "arm.urdf", "--at", "second:kappa/1=2,phi=1").code == 0
+    with pytest.warns(SoftgraspWarning):
+        wanted = rigid_urdf(robot, {"second": (0.0, 2.0, 0.0, 1.0)})
+    assert Path("arm.urdf").read_text("utf-8") == wanted
+    assert refused(run, tmp_path, "convert", "arm.ucrdf", "a.urdf", "--at", "second:kappa=1") == (
+        "--at: 'second' has no 'kappa'; did you mean 'kappa/2'? known: kappa/0, kappa/1, kappa/2, "
+        "l, phi"
+    )
+
+
+def test_convert_with_floating_discs(run: Run) -> None:
+    run("convert", "three_segment_arm", "arm.urdf", "--discs", "floating")
+    assert Path("arm.urdf").read_text("utf-8").count('type="floating"') == 18
+    run("convert", "three_segment_arm", "arm.urdf", "--discs", "fixed")
+    assert 'type="floating"' not in Path("arm.urdf").read_text("utf-8")
+
+
+def test_convert_xacro_to_ucrdf(run: Run) -> None:
+    source = outside_robot("roberto3.ucrdf.xacro")
+    ran = run("convert", source, "arm.ucrdf", "--json")
+    assert (ran.code, ran.json) == (0, {"file": "arm.ucrdf", "kind": "robot"})
+    assert read_robot("arm.ucrdf") == read_robot(source)
+
+
+def test_convert_urdf_to_itself_changes_nothing(run: Run, tmp_path: Path) -> None:
+    source = written(tmp_path, HINGE, "hinge.urdf")
+    assert run("convert", "hinge.urdf", "again.urdf").err == ""
+    assert read_robot("again.urdf") == read_robot(source)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_convert_to_a_model_that_loads(name: str, run: Run) -> None:
+    pytest.importorskip("softgrasp.build.robot")
+    assert run("convert", name, "arm.xml").code == 0
+    assert mujoco.MjModel.from_xml_path("arm.xml").nv > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            "three_segment_arm arm.wbt",
+            "arm.wbt: expected a file name ending in .xml, .urdf or .ucrdf, found '.wbt'",
+        ),
+        (
+            "three_segment_arm arm.ucrdf --at kappa=1",
+            "--discs, --at: expected a target ending in .urdf, found arm.ucrdf",
+        ),
+        (
+            "four_finger hand.xml --discs fixed",
+            "--discs, --at: expected a target ending in .urdf, found hand.xml",
+        ),
+        (
+            "three_segment_arm arm.urdf --at segmnt1:kappa=1",
+            "--at: no bendable 'segmnt1'; did you mean 'segment1'? known: segment1, segment2, "
+            "segment3",
+        ),
+        (
+            "hinge.urdf arm.urdf --at kappa=1",
+            "--at: expected a robot that has bendables, found none",
+        ),
+        (
+            "three_segment_arm arm.urdf --at kapa=1",
+            "--at: 'segment1' has no 'kapa'; did you mean 'kappa'? known: kappa, l, phi",
+        ),
+        (
+            "three_segment_arm arm.urdf --at kappa=one",
+            "--at: expected a number, found kappa='one'",
+        ),
+        (
+            "three_segment_arm arm.urdf --at straight",
+            "--at: expected kappa=2,phi=0.5 or alike, found 'straight'",
+        ),
+        (
+            "three_segment_arm arm.urdf --at l=0",
+            "bendable 'segment1': expected finite numbers and a length above 0, found (0.0, 0.0, "
+            "0.0)",
+        ),
+        (
+            "three_segment_arm arm.urdf --discs loose",
+            "Invalid value for '--discs': 'loose' is not one of 'fixed', 'floating'.",
+        ),
+    ],
+)
+def test_convert_refuses(words: str, sentence: str, run: Run, tmp_path: Path) -> None:
+    written(tmp_path, HINGE, "hinge.urdf")
+    assert refused(run, tmp_path, "convert", *words.split()) == sentence
+
+
+def test_convert_without_xacro(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "xacro", None)
+    written(tmp_path, HINGE, "hinge.urdf.xacro")
+    assert refused(run, tmp_path, "convert", "hinge.urdf.xacro", "hinge.urdf", code=3) == (
+        "a .xacro file needs the package xacro; install it: pip install 'softgrasp[xacro]'"
+    )
+    assert files_in(tmp_path) == ["hinge.urdf.xacro"]

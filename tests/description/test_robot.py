@@ -1,0 +1,77 @@
+"""Robots as values: one tree, names without blanks, shapes that URDF has."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
+from softgrasp.description.shapes import Ellipsoid, Mesh
+from softgrasp.errors import DescriptionError
+
+
+def joined(*pairs: tuple[str, str], links: str) -> Robot:
+    """Fixed joints from parents to children, each link a letter."""
+    return Robot(
+        name="r",
+        links=tuple(Link(name=name) for name in links),
+        joints=tuple(RigidJoint(name=f"{a}{b}", type="fixed", parent=a, child=b) for a, b in pairs),
+    )
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        (["ab", "bc", "cb"], "joints[2].child: expected one parent of link 'b', found 'a' and 'c'"),
+        (["ba", "cb", "ac"], "joints[2].parent: expected no cycle, found a → c → b → a"),
+        (["aa"], "joints[0].parent: expected no cycle, found a → a"),
+        (["ab"], "links[2].name: expected one root link, found 2: a, c"),
+        (["ax"], "joints[0].child: no link 'x'; known: a, b, c"),
+    ],
+)
+def test_what_is_no_tree(pairs: list[str], sentence: str) -> None:
+    with pytest.raises(DescriptionError) as refused:
+        joined(*((pair[0], pair[1]) for pair in pairs), links="abc")
+    assert str(refused.value) == sentence
+
+
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=25), st.integers())
+def test_any_tree_has_the_root_that_it_grew_from(parents: list[int], seed: int) -> None:
+    letters = [chr(0x4E00 + i) for i in range(len(parents) + 1)]
+    pairs = [(letters[p % (i + 1)], letters[i + 1]) for i, p in enumerate(parents)]
+    random.Random(seed).shuffle(pairs)
+    assert joined(*pairs, links="".join(letters)).root == letters[0]
+
+
+def test_a_long_chain_is_checked_at_once() -> None:
+    """In time that grows with its length: with its cube, 3000 links would take minutes."""
+    letters = [chr(0x4E00 + i) for i in range(3000)]
+    pairs = list(itertools.pairwise(letters))
+    assert joined(*reversed(pairs), links="".join(letters)).root == letters[0]
+
+
+def test_blanks_around_a_name_are_no_part_of_it() -> None:
+    assert Link(name=" palm\n").name == "palm"
+    with pytest.raises(DescriptionError) as refused:
+        Link(name=" ")
+    assert str(refused.value) == "name: expected some text, found ' '"
+
+
+def test_an_ellipsoid_is_no_shape_of_urdf() -> None:
+    with pytest.raises(DescriptionError) as refused:
+        LinkShape(shape=Ellipsoid(radii=(1.0, 1.0, 1.0)))  # type: ignore[arg-type]
+    assert str(refused.value) == (
+        "shape: expected sphere, cylinder, cuboid, capsule or mesh, found 'ellipsoid'"
+    )
+
+
+def test_a_mesh_with_more_than_a_file_and_a_scale_is_refused() -> None:
+    with pytest.raises(DescriptionError) as refused:
+        LinkShape(shape=Mesh(file="a.stl", units="mm"))
+    assert str(refused.value) == (
+        "shape: expected a mesh of file and scale only, found more, such as units"
+    )
