@@ -33,6 +33,7 @@ def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
         *_table(scene),
         ("Lift" if scene.lift else "Hold test", _criterion(result)),
         ("Time step", _steps(result)),
+        *_discretisation(result),
         ("Solver", _solver(result)),
     ]
     return [*facts, ("Source", scene.source)] if scene.source else facts
@@ -72,6 +73,17 @@ def _table(scene: GraspScene) -> list[tuple[str, str]]:
     if scene.table is None or scene.table.height is None:
         return []
     return [("Table", f"top at z = {1e3 * scene.table.height:.1f} mm")]
+
+
+def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
+    """How far chains of links are from the beams that they stand for."""
+    errors = [end.discretisation_error_m for end in result.soft_fingers]
+    known = [error for error in errors if error is not None]
+    if not known:
+        return []
+    links = max(len(digit.finger.links) for digit in result.scene.hand.soft_fingers)
+    told = f"{links} rigid links a soft finger; free tips within {millimetres(max(known))}"
+    return [("Discretisation", f"{told} of the beams' at the end (Richardson)")]
 
 
 def _weight(result: GraspResult) -> str:

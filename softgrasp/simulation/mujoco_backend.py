@@ -21,7 +21,7 @@ from softgrasp.simulation.hold import hold_test, is_held
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.outcome import GraspStatus, judge
 from softgrasp.simulation.result import BodyContact, ContactModel, GraspResult, ObjectMotion
-from softgrasp.simulation.soft_series import soft_series
+from softgrasp.simulation.soft_series import soft_ends, soft_series
 from softgrasp.simulation.stiffness import chatter_warnings, measured_stiffness, stiffness_warnings
 from softgrasp.simulation.track import object_motion, object_track
 
@@ -104,6 +104,7 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
             timestep_s=float(model.opt.timestep),
         ),
         hold=hold,
+        soft_fingers=() if run.diverged else soft_ends(run),
         warnings=notes,
         advice=_advice(run) if run.diverged else "",
         time=recording.time[rows],

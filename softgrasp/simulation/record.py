@@ -21,6 +21,7 @@ from softgrasp.simulation.result import (
     GraspResult,
     HoldTest,
     ObjectMotion,
+    SoftFingerEnd,
 )
 
 SCHEMA_VERSION = 1
@@ -86,6 +87,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "objects": result.objects,
         "joints": result.joints,
         "contact_model": result.contact_model,
+        "soft_fingers": result.soft_fingers or None,
         "quality": result.quality,
         "hold": None if result.hold is None else result.hold.model_dump(exclude_none=True),
         "warnings": result.warnings,
@@ -117,6 +119,7 @@ def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult
         objects=tuple(_made(ObjectMotion, part) for part in found["objects"]),
         contact_model=_made(ContactModel, found["contact_model"]),
         hold=_made(HoldTest, found["hold"]) if "hold" in found else None,
+        soft_fingers=tuple(_made(SoftFingerEnd, part) for part in found.get("soft_fingers", ())),
         quality=found.get("quality"),
         warnings=tuple(found["warnings"]),
         advice=found["message"].removeprefix(status.value).removeprefix(": "),

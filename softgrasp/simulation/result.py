@@ -103,6 +103,18 @@ class HoldTest(Description):
     """How much higher it is at the end than before the lift."""
 
 
+class SoftFingerEnd(Description):
+    """A soft finger at the end of a run."""
+
+    finger: str
+    pressure_Pa: float
+    curvature_1_m: float
+    """Bending angle from base to tip over the length."""
+    discretisation_error_m: float | None
+    """How far the tip of its chain of links is from that of the beam that it stands for, at this
+    pressure with nothing in its way; see ``Equilibrium.discretisation_error``."""
+
+
 TRAJECTORY_KEYS = (
     "time",
     "joint_names",
@@ -140,6 +152,7 @@ class GraspResult:
     objects: tuple[ObjectMotion, ...]
     contact_model: ContactModel
     hold: HoldTest | None
+    soft_fingers: tuple[SoftFingerEnd, ...] = ()
     quality: dict[str, float] | None = None
     """Measures of the final grasp, where they were computed."""
     warnings: tuple[str, ...]

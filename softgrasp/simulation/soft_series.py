@@ -1,13 +1,19 @@
-"""Time series of the soft fingers of a run: pressure and curvature."""
+"""The soft fingers of a run: pressure and curvature in time, and how they end."""
 
 from __future__ import annotations
+
+import math
+from functools import lru_cache
 
 import numpy as np
 
 from softgrasp.build import names
 from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.simulation.equilibrium import equilibrium
+from softgrasp.simulation.result import SoftFingerEnd
 
 
 def soft_series(run: ClosureRun) -> tuple[Array, Array] | tuple[None, None]:
@@ -19,6 +25,30 @@ def soft_series(run: ClosureRun) -> tuple[Array, Array] | tuple[None, None]:
     pressures = [run.model.actuator(names.pressure(digit.name)).id for digit in digits]
     curvature = np.stack([_curvature(run, digit)[rows] for digit in digits], axis=1)
     return run.recording.control[rows, pressures], curvature
+
+
+def soft_ends(run: ClosureRun) -> tuple[SoftFingerEnd, ...]:
+    """The soft fingers at the end of a run, with the error that their links make."""
+    pressure, curvature = soft_series(run)
+    if pressure is None or curvature is None:
+        return ()
+    ends = zip(pressure[-1].tolist(), curvature[-1].tolist(), strict=True)
+    return tuple(
+        SoftFingerEnd(
+            finger=digit.name,
+            pressure_Pa=own,
+            curvature_1_m=bent,
+            discretisation_error_m=_free_error(digit.finger, own),
+        )
+        for digit, (own, bent) in zip(run.scene.hand.soft_fingers, ends, strict=True)
+    )
+
+
+@lru_cache(maxsize=64)
+def _free_error(finger: SoftFinger, pressure: float) -> float | None:
+    """The error of the free finger [m]; None where it has no rest shape at this pressure."""
+    error = equilibrium(finger, pressure=pressure, gravity=False).discretisation_error
+    return error if math.isfinite(error) else None
 
 
 def _curvature(run: ClosureRun, digit: SoftDigit) -> Array:

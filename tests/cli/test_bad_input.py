@@ -83,7 +83,10 @@ def refused(run: Run, folder: Path, *words: str, code: int = 2) -> str:
             "--require-held: expected a scene with a hold test or a lift, found none; add --hold",
         ),
         ("four_finger sphere --backend ode", "no backend 'ode'; known: mujoco"),
-        ("four_finger sphere --closure force", "no closure 'force'; known: position-increment, pressure"),
+        (
+            "four_finger sphere --closure force",
+            "no closure 'force'; known: position-increment, pressure",
+        ),
         (
             "four_finger sphere --units mm",
             "--units: expected a mesh file as the object, found none",

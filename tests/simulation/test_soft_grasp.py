@@ -89,6 +89,17 @@ def test_both_fingers_do_the_same(lifted: sg.GraspResult) -> None:
     assert np.abs(lifted.object_position[:, :2]).max() < 1e-6
 
 
+def test_every_soft_result_says_how_far_its_chains_are_from_beams(
+    lifted: sg.GraspResult,
+) -> None:
+    finger = lifted.scene.hand.soft_fingers[0].finger
+    free = sg.equilibrium(finger, pressure=1.2e5, gravity=False)
+    for end in lifted.soft_fingers:
+        assert end.pressure_Pa == pytest.approx(1.2e5)
+        assert end.discretisation_error_m == pytest.approx(free.discretisation_error)
+        assert 1e-4 < end.discretisation_error_m < 2e-3
+
+
 def test_a_soft_contact_is_as_stiff_as_asked(lifted: sg.GraspResult) -> None:
     measured = lifted.contact_model.measured_stiffness_N_m
     assert list(measured.values()) == pytest.approx([5e3] * 2, rel=0.005)
@@ -113,6 +124,7 @@ def test_a_result_with_soft_fingers_survives_its_files(
     assert again.trajectory_sha256 == lifted.trajectory_sha256
     assert again.scene == lifted.scene
     assert again.hold == lifted.hold
+    assert again.soft_fingers == lifted.soft_fingers
     assert again.curvature == pytest.approx(lifted.curvature)
 
 
