@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.integrate import cumulative_trapezoid
 
 from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
 from softgrasp.errors import DescriptionError, did_you_mean
@@ -104,3 +106,43 @@ def _cells(joints: int, layout: str) -> _Cells:
         shares[0] += 0.5 / links
         shares[-1] += 0.5 / links
     return _Cells(np.arange(1, links) / links, shares)
+
+
+def joint_compliances(joints: ArrayLike, places: ArrayLike, bending_stiffness: ArrayLike) -> Array:
+    """How far each joint of a chain turns under a moment, for a beam whose EI varies.
+
+    A joint bends for its cell, which reaches half way to its neighbours and to the ends of the
+    beam: 1/k = ∫ ds/EI over the cell. So the sum over the joints is ∫ ds/EI of the whole beam.
+
+    Args:
+        joints: Places of the joints along the beam, ascending [m], (n,).
+        places: Where EI is given, from one end of the beam to the other, ascending [m], (m,).
+        bending_stiffness: EI there; 1/EI is linear between [N·m²], (m,).
+
+    Returns:
+        1/k [rad/(N·m)], (n,).
+
+    Raises:
+        DescriptionError: Places are not ascending, joints lie outside the beam, or EI is not above
+            zero.
+    """
+    bends, along = np.asarray(joints, dtype=float), np.asarray(places, dtype=float)
+    stiffness = np.broadcast_to(np.asarray(bending_stiffness, dtype=float), along.shape)
+    for field, line in {"joints": bends, "places": along}.items():
+        if not (np.diff(line) > 0.0).all() or not np.isfinite(line).all():
+            raise DescriptionError("expected ascending numbers, found others", field=field)
+    if not ((stiffness > 0.0) & (stiffness < np.inf)).all():
+        raise DescriptionError(
+            f"expected numbers above 0, found {stiffness.min():g}", field="bending_stiffness"
+        )
+    if bends[0] < along[0] or bends[-1] > along[-1]:
+        raise DescriptionError(
+            f"expected places from {along[0]:g} to {along[-1]:g} m, found joints from "
+            f"{bends[0]:g} to {bends[-1]:g} m",
+            field="joints",
+        )
+    bounds = np.concatenate([along[:1], 0.5 * (bends[:-1] + bends[1:]), along[-1:]])
+    grid = np.union1d(along, bounds)
+    curvature = np.interp(grid, along, 1.0 / stiffness)
+    turned = cumulative_trapezoid(curvature, grid, initial=0.0)
+    return np.diff(turned[np.searchsorted(grid, bounds)])

@@ -86,7 +86,7 @@ def test_both_fingers_do_the_same(lifted: sg.GraspResult) -> None:
     """The scene is its own mirror image, so the run is, too."""
     assert lifted.curvature is not None
     assert lifted.curvature[:, 0] == pytest.approx(lifted.curvature[:, 1], abs=1e-6)
-    assert np.abs(lifted.object_position[:, :2]).max() < 1e-6
+    assert np.abs(lifted.object_position[:, :2]).max() < 1e-5
 
 
 def test_every_soft_result_says_how_far_its_chains_are_from_beams(
