@@ -96,6 +96,9 @@ def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
         return rigid_urdf(robot, states_from(robot, at), discs.value)
     if suffix == UCRDF:
         return robot_xml(robot)
+    from softgrasp.build.compiling import compiled
     from softgrasp.build.robot import robot_spec
 
-    return robot_spec(robot).to_xml()
+    spec = robot_spec(robot)
+    compiled(spec, robot.name)
+    return str(spec.to_xml())

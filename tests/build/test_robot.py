@@ -1,0 +1,182 @@
+"""Robots as MuJoCo models: lengths, masses, and the statics of their segments."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp import library
+from softgrasp.build.bendable import bend_joints, drive_names
+from softgrasp.build.robot import robot_model
+from softgrasp.description.bendable import (
+    Backbone,
+    Bendable,
+    Chamber,
+    CurvatureLimits,
+    Inertial,
+    Origin,
+    Tendon,
+)
+from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
+
+LENGTH, STIFFNESS = 0.316, 0.5
+THREE = (0.0, 2 * math.pi / 3, -2 * math.pi / 3)
+
+
+def segment(index: int = 1, **changes: Any) -> Bendable:
+    backbone = {"length": LENGTH, "radius": 0.07, "bending_stiffness": STIFFNESS, "damping": 0.02}
+    backbone |= changes.pop("backbone", {})
+    base: dict[str, Any] = {
+        "name": f"s{index}",
+        "parent": f"l{index - 1}",
+        "child": f"l{index}",
+        "limits": CurvatureLimits(kappa_max=10.0),
+        "backbone": Backbone(**backbone),
+        "inertial": Inertial(mass=0.3),
+    }
+    return Bendable(**(base | changes))
+
+
+def arm(*segments: Bendable) -> Robot:
+    links = tuple(Link(name=f"l{index}") for index in range(len(segments) + 1))
+    return Robot(name="arm", links=links, bendables=segments)
+
+
+def at_rest(model: mujoco.MjModel, controls: dict[str, float]) -> mujoco.MjData:
+    """Rest without gravity: springs against actuators, Newton from the straight shape."""
+    data = mujoco.MjData(model)
+    model.opt.gravity[:] = 0.0
+    for name, value in controls.items():
+        data.ctrl[model.actuator(name).id] = value
+    stiffness = np.zeros(model.nv)
+    stiffness[model.jnt_dofadr] = model.jnt_stiffness
+    for _ in range(3):
+        mujoco.mj_forward(model, data)
+        data.qpos[:] = data.qfrc_actuator / stiffness
+    mujoco.mj_forward(model, data)
+    assert np.abs(data.qfrc_passive + data.qfrc_actuator).max() < 1e-9
+    return data
+
+
+@pytest.mark.parametrize("name", library.names("robots"))
+def test_a_shipped_robot_has_its_length_and_mass(name: str) -> None:
+    robot = sg.load_robot(name)
+    model = robot_model(robot)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    masses = [part.inertial.mass for part in (*robot.links, *robot.bendables) if part.inertial]
+    assert model.body_mass.sum() == pytest.approx(sum(masses), abs=1e-5)
+    for part in robot.bendables:
+        base = data.body(f"{part.name}_0")
+        end = base.xpos + part.backbone.length * base.xmat.reshape(3, 3)[:, 2]
+        assert data.body(part.child).xpos == pytest.approx(end, abs=1e-9)
+
+
+@pytest.mark.parametrize("links", [3, 8, 20])
+def test_under_a_moment_the_end_is_the_scaled_one_of_constant_curvature(links: int) -> None:
+    """The tip of a mid-joint chain is that of the arc times x/tan x, x = angle of a half cell."""
+    model = robot_model(arm(segment(backbone={"links": links})))
+    theta, phi = 1.0, 0.0
+    data = at_rest(model, {"s1_u": theta * STIFFNESS / LENGTH})
+    half = theta / links / 2
+    arc = sg.pcc.segment_transform(theta / LENGTH, phi, LENGTH)
+    assert data.body("l1").xpos == pytest.approx(arc[:3, 3] * half / math.tan(half), abs=1e-9)
+    assert data.body("l1").xmat.reshape(3, 3) == pytest.approx(arc[:3, :3], abs=1e-9)
+
+
+@pytest.mark.parametrize("phi", [0.7, -2.5])
+def test_it_bends_in_every_plane(phi: float) -> None:
+    model = robot_model(arm(segment(backbone={"links": 40})))
+    moment = 2.0 * STIFFNESS
+    data = at_rest(model, {"s1_u": moment * math.cos(phi), "s1_v": moment * math.sin(phi)})
+    arc = sg.pcc.segment_transform(2.0, phi, LENGTH)
+    assert data.body("l1").xpos == pytest.approx(arc[:3, 3], abs=2e-3)
+
+
+def test_the_springs_together_are_the_beam() -> None:
+    model = robot_model(arm(segment(backbone={"links": 13})))
+    own = [model.joint(name).stiffness[0] for name, (x, _) in bend_joints(segment(
+        backbone={"links": 13})) if x]  # fmt: skip
+    assert sum(1 / k for k in own) == pytest.approx(LENGTH / STIFFNESS)
+
+
+def test_a_tendon_bends_to_its_side_and_a_chamber_away_from_it() -> None:
+    """κ = force · radius / EI, towards the tendon and away from the chamber."""
+    pulled = arm(segment(actuation=tuple(Tendon(angle=a, radius=0.05) for a in THREE)))
+    model = robot_model(pulled)
+    data = at_rest(model, {"s1_tendon1": 12.0})
+    assert bent(model, data) == pytest.approx((12.0 * 0.05 / STIFFNESS, 0.0), abs=1e-9)
+    pushed = arm(segment(actuation=tuple(Chamber(angle=a, radius=0.05, area=2e-4) for a in THREE)))
+    model = robot_model(pushed)
+    data = at_rest(model, {"s1_chamber1": 6e4})
+    assert bent(model, data) == pytest.approx((-6e4 * 2e-4 * 0.05 / STIFFNESS, 0.0), abs=1e-9)
+    data = at_rest(model, dict.fromkeys(drive_names(pushed.bendables[0]), 6e4))
+    assert bent(model, data) == pytest.approx((0.0, 0.0), abs=1e-9)
+
+
+def bent(model: mujoco.MjModel, data: mujoco.MjData, part: str = "s1") -> tuple[float, float]:
+    """Curvature towards x and y [1/m]."""
+    sums = {"u": 0.0, "v": 0.0}
+    for index in range(model.njnt):
+        name = model.joint(index).name
+        if name.startswith(f"{part}_J"):
+            sums[name[-1]] += float(data.qpos[model.jnt_qposadr[index]])
+    return sums["u"] / LENGTH, sums["v"] / LENGTH
+
+
+def test_chambers_lengthen_a_segment_that_can_be_lengthened() -> None:
+    drives = tuple(Chamber(angle=a, radius=0.05, area=2e-4) for a in THREE)
+    part = segment(actuation=drives, backbone={"axial_stiffness": 2e3, "torsion_stiffness": 0.4})
+    model = robot_model(arm(part))
+    data = at_rest(model, dict.fromkeys(drive_names(part), 5e4))
+    length = float(data.body("l1").xpos[2])
+    assert length == pytest.approx(LENGTH * (1 + 3 * 5e4 * 2e-4 / 2e3))
+    assert sum(model.joint(i).name.startswith("s1_T") for i in range(model.njnt)) == 8
+
+
+def test_a_planar_segment_has_one_axis() -> None:
+    part = segment(limits=CurvatureLimits(kappa_max=10.0, phi_min=0.5, phi_max=0.5))
+    model = robot_model(arm(part))
+    assert model.nv == 8
+    data = at_rest(model, {"s1_bend": STIFFNESS})
+    x, y, _ = data.body("l1").xpos
+    assert math.atan2(y, x) == pytest.approx(0.5)
+
+
+def test_rigid_joints_mimics_and_shapes() -> None:
+    block = LinkShape(shape=sg.Cuboid(size=(0.02, 0.02, 0.1)), origin=Origin(xyz=(0, 0, 0.05)))
+    weight = Inertial(mass=0.1, inertia=(1e-4, 1e-4, 1e-5, 0, 0, 0))
+    links = (
+        Link(name="base"),
+        Link(name="a", inertial=weight, visuals=(block,), collisions=(block,)),
+        Link(name="b", inertial=weight),
+    )
+    turn = {"type": "revolute", "axis": (0.0, 1.0, 0.0), "lower": -1.0, "upper": 1.0}
+    joints = (
+        RigidJoint(name="j1", parent="base", child="a", effort=2.0, **turn),
+        RigidJoint(name="j2", parent="a", child="b", origin=Origin(xyz=(0, 0, 0.1)),
+                   mimic=Mimic(joint="j1", multiplier=0.5, offset=0.1), **turn),
+    )  # fmt: skip
+    model = robot_model(Robot(name="r", links=links, joints=joints))
+    assert [model.actuator(i).name for i in range(model.nu)] == ["j1"]
+    assert model.neq == 1
+    data = mujoco.MjData(model)
+    data.ctrl[0] = 1.0
+    mujoco.mj_step(model, data, 2000)
+    assert data.qpos[1] == pytest.approx(0.1 + 0.5 * data.qpos[0], abs=0.02)
+
+
+def test_what_cannot_be_simulated_is_said() -> None:
+    soft = segment(backbone={"bending_stiffness": None})
+    with pytest.raises(sg.BuildError) as caught:
+        robot_model(arm(soft))
+    assert str(caught.value) == (
+        "bendable 's1': expected a bending_stiffness above 0 to simulate it, found None"
+    )
+    with pytest.warns(sg.SoftgraspWarning, match="arm: bodies turn as 'bishop' frames do"):
+        robot_model(arm(segment(frame="webster")))
