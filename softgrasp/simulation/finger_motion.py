@@ -21,7 +21,7 @@ from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.native import native_pays
-from softgrasp.simulation.stability import INTEGRATORS, stable_timestep
+from softgrasp.simulation.stability import INTEGRATORS, stable_step_of
 
 SAFE_SHARE, LONGEST_STEP = 0.7, 1e-3
 """A step that is not given is this share of the largest stable one, and at most this long [s]."""
@@ -89,7 +89,7 @@ def move_finger(
         if value is not None and not 0.0 < value < np.inf:
             raise DescriptionError(f"expected a number above 0, found {value}", field=field)
     model = _model(finger, tip_mass)
-    step = timestep or min(SAFE_SHARE * stable_timestep(model)[integrator], LONGEST_STEP)
+    step = timestep or min(SAFE_SHARE * stable_step_of(model, integrator), LONGEST_STEP)
     model.opt.timestep, model.opt.integrator = step, INTEGRATORS[integrator]
     model.opt.gravity[:] = STANDARD_GRAVITY if gravity else (0.0, 0.0, 0.0)
     steps = max(round(duration / step), 1)
@@ -162,7 +162,7 @@ def _refuse_diverged(
         return
     row = int(wild.any(axis=1).argmax())
     joint = model.joint(int(wild[row].argmax())).name
-    largest = stable_timestep(finger)[integrator]
+    largest = stable_step_of(model, integrator)
     raise SimulationError(
         f"finger '{finger.name}': expected a motion that stays finite, found joint '{joint}' "
         f"diverging at {row * step:.4g} s with a timestep of {step:g} s ({integrator}); use at "

@@ -43,12 +43,15 @@ def stable_timestep(model: mujoco.MjModel | SoftFinger) -> dict[str, float]:
         Seconds by the name of the integrator: at most 0.01, the largest step that is tried; 0
         where even the smallest, a microsecond, is unstable.
     """
-    own = finger_model(model) if isinstance(model, SoftFinger) else copy.copy(model)
-    found = {}
-    for name, integrator in INTEGRATORS.items():
-        own.opt.integrator = integrator
-        found[name] = _largest(own)
-    return found
+    own = finger_model(model) if isinstance(model, SoftFinger) else model
+    return {name: stable_step_of(own, name) for name in INTEGRATORS}
+
+
+def stable_step_of(model: mujoco.MjModel, integrator: str) -> float:
+    """The largest stable time step of one integrator [s]; see ``stable_timestep``."""
+    own = copy.copy(model)
+    own.opt.integrator = INTEGRATORS[integrator]
+    return _largest(own)
 
 
 def _largest(model: mujoco.MjModel) -> float:

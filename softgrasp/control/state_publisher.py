@@ -1,0 +1,38 @@
+"""The continuum robot state publisher (cRSP, paper 002): where every segment and disc is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.control.state_broadcaster import JointStates
+from softgrasp.description.bendable import Bendable
+from softgrasp.description.robot import Robot
+from softgrasp.mechanics.pcc import segment_transform
+from softgrasp.mechanics.transforms import Array
+
+
+class SegmentFrames(NamedTuple):
+    """A segment at one instant; frames in the one of its base."""
+
+    parent: str
+    child: str
+    end: Array
+    """Frame of the child link, (4, 4)."""
+    discs: Array
+    """Frames of the spacer discs at s = ℓ·d/n, (n, 4, 4)."""
+
+
+def segment_frames(robot: Robot, states: JointStates) -> dict[str, SegmentFrames]:
+    """Frames of all segments by their names, from what the broadcaster says."""
+    told = zip(states.names, states.kappa, states.phi, strict=True)
+    return {name: _frames(robot.bendable(name), kappa, phi) for name, kappa, phi in told}
+
+
+def _frames(part: Bendable, kappa: float, phi: float) -> SegmentFrames:
+    length, count = part.backbone.length, part.backbone.discs
+    places = length * np.arange(1, count + 1) / max(count, 1)
+    discs = segment_transform(kappa, phi, places, part.frame) if count else np.zeros((0, 4, 4))
+    end = segment_transform(kappa, phi, length, part.frame)
+    return SegmentFrames(part.parent, part.child, end, discs)

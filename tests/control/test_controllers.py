@@ -1,0 +1,186 @@
+"""Controllers without physics: the numbers of the reference for paper 002's stack."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.control.feed_forward import FeedForwardController, deflection
+from softgrasp.control.joint_trajectory import JointTrajectoryController
+from softgrasp.control.manager import ControllerManager
+from softgrasp.control.resources import ResourceManager
+from softgrasp.control.state_broadcaster import StateBroadcaster
+from softgrasp.control.state_publisher import segment_frames
+from softgrasp.mechanics.pcc import segment_transform
+from tests.control.arms import LENGTH, arm
+
+RIGHT = (1.0, 0.0)
+
+
+def run(
+    stick: tuple[float, float], seconds: float, kappa: float = 0.0, phi: float = 0.0
+) -> tuple[float, float]:
+    """κ and φ after a stick was held for a while."""
+    robot = arm()
+    resources = ResourceManager(robot)
+    resources.commands["s1/kappa"].value, resources.commands["s1/phi"].value = kappa, phi
+    manager = ControllerManager(resources)
+    manager.load(FeedForwardController(robot, lambda _: {"s1": stick}, name="cffc"))
+    manager.switch(start=["cffc"])
+    for tick in range(round(seconds / 0.01)):
+        manager.update(0.01 * tick, 0.01)
+    return resources.commanded("s1/kappa"), resources.commanded("s1/phi")
+
+
+def test_a_stick_at_its_stop_moves_with_the_rate_up_to_the_limit() -> None:
+    assert run(RIGHT, 1.0) == pytest.approx((2.0, 0.0))
+    assert run(RIGHT, 1.49)[0] == pytest.approx(2.98)
+    assert run(RIGHT, 1.51) == (3.0, 0.0)
+    assert run(RIGHT, 3.0) == (3.0, 0.0)
+
+
+def test_in_the_dead_zone_nothing_moves() -> None:
+    assert run((0.09, 0.0), 1.0, kappa=1.0, phi=0.4) == pytest.approx((1.0, 0.4))
+    assert deflection((0.1, 0.0)) == pytest.approx([0, 0])
+    assert deflection((0.55, 0.0)) == pytest.approx([0.5, 0])
+    assert deflection((0.8, 0.8)) == pytest.approx([math.sqrt(0.5)] * 2)
+
+
+def test_at_the_limit_a_stick_turns_the_plane() -> None:
+    kappa, phi = run((0.0, 1.0), 1.0, kappa=3.0)
+    assert kappa == 3.0
+    assert math.degrees(phi) == pytest.approx(35.61, abs=0.05)
+
+
+def test_through_straight_the_plane_jumps_by_half_a_turn() -> None:
+    kappa, phi = run((-1.0, 0.0), 1.0, kappa=1.0)
+    assert kappa == pytest.approx(1.0)
+    assert abs(math.degrees(phi)) == pytest.approx(180.0)
+    kappa, phi = run((-1.0, 0.0), 0.5, kappa=1.0, phi=0.0)
+    assert kappa == pytest.approx(0.0, abs=1e-9)
+
+
+def trajectory(segments: int = 1) -> tuple[JointTrajectoryController, ResourceManager]:
+    robot = arm(segments)
+    resources = ResourceManager(robot)
+    manager = ControllerManager(resources)
+    controller = JointTrajectoryController(robot, name="cjtc")
+    manager.load(controller)
+    manager.switch(start=["cjtc"])
+    return controller, resources
+
+
+def test_the_time_and_the_samples_of_a_trajectory() -> None:
+    controller, _ = trajectory()
+    assert controller.go({"s1": (3.0, 0.0)}, now=0.0) == pytest.approx(2.8125)
+    times, vectors = controller.samples(100.0)
+    assert len(times) == 283
+    assert (times[0], times[-1]) == (0.0, 2.8125)
+    assert vectors["s1"][0] == pytest.approx([0, 0])
+    assert vectors["s1"][-1] == pytest.approx([3, 0])
+    speed = np.linalg.norm(np.diff(vectors["s1"], axis=0), axis=1)[:-1] * 100.0
+    assert 1.999 < speed.max() <= 2.0
+
+
+def test_segments_arrive_together_and_stay_in_their_disc() -> None:
+    controller, _ = trajectory(3)
+    controller.go({"s1": (1.0, 0.0), "s2": (2.5, 2.0), "s3": (3.0, -1.0)}, now=0.0)
+    controller.go({"s1": (2.0, 1.0), "s2": (1.0, -2.0), "s3": (3.0, 2.0)}, now=controller.duration)
+    _, vectors = controller.samples(200.0)
+    ends = {"s1": 2.0, "s2": 2.5, "s3": 3.0}
+    fastest = 0.0
+    for name, way in vectors.items():
+        assert np.linalg.norm(way, axis=1).max() <= ends[name] + 1e-9
+        fastest = max(fastest, float(np.linalg.norm(np.diff(way, axis=0), axis=1)[:-1].max() * 200))
+    assert 1.99 < fastest <= 2.0
+
+
+def test_a_trajectory_that_is_too_fast_or_too_far_is_refused() -> None:
+    controller, _ = trajectory()
+    with pytest.raises(sg.DescriptionError) as caught:
+        controller.go({"s1": (3.0, 0.0)}, now=0.0, duration=2.0)
+    assert str(caught.value) == ("duration: expected at least 2.812 s for these rates, found 2 s")
+    with pytest.raises(sg.DescriptionError, match="expected a curvature of at most 3.3 1/m"):
+        controller.go({"s1": (4.0, 0.0)}, now=0.0)
+    with pytest.raises(sg.DescriptionError, match="no bendable 's2'; known: s1"):
+        controller.go({"s2": (1.0, 0.0)}, now=0.0)
+
+
+def test_the_plane_is_kept_where_the_segment_is_straight() -> None:
+    controller, resources = trajectory()
+    controller.go({"s1": (1.0, 0.8)}, now=0.0)
+    controller.update(resources, controller.duration, 0.01)
+    assert resources.commanded("s1/phi") == pytest.approx(0.8)
+    controller.go({"s1": (0.0, 0.0)}, now=5.0)
+    controller.update(resources, 20.0, 0.01)
+    assert resources.commanded("s1/kappa") == pytest.approx(0.0, abs=1e-12)
+    assert resources.commanded("s1/phi") == pytest.approx(0.8)
+
+
+def test_the_broadcaster_keeps_one_record_a_tick_and_the_publisher_makes_frames_of_it() -> None:
+    robot = sg.load_robot("three_segment_arm")
+    resources = ResourceManager(robot)
+    manager = ControllerManager(resources)
+    heard = []
+    caster = StateBroadcaster(robot, heard.append, name="cjsb")
+    manager.load(caster)
+    manager.switch(start=["cjsb"])
+    resources.states["segment2/kappa"], resources.states["segment2/phi"] = 2.0, 0.5
+    manager.update(0.0, 0.01)
+    manager.update(0.01, 0.01)
+    assert [record.time for record in caster.records] == [0.0, 0.01]
+    assert heard == caster.records
+    assert caster.records[0].names == ("segment1", "segment2", "segment3")
+    assert caster.records[0].kappa == (0.0, 2.0, 0.0)
+    frames = segment_frames(robot, caster.records[0])["segment2"]
+    assert (frames.parent, frames.child) == ("tip1", "tip2")
+    assert frames.end == pytest.approx(segment_transform(2.0, 0.5, LENGTH))
+    assert frames.discs.shape == (5, 4, 4)
+    assert frames.discs[-1] == pytest.approx(frames.end)
+    assert frames.discs[1] == pytest.approx(segment_transform(2.0, 0.5, 0.4 * LENGTH))
+
+
+def test_interfaces_are_claimed_by_one_controller_at_a_time() -> None:
+    robot = arm()
+    manager = ControllerManager(ResourceManager(robot))
+    manager.load(FeedForwardController(robot, lambda _: {}, name="stick"))
+    manager.load(JointTrajectoryController(robot, name="path"))
+    manager.load(StateBroadcaster(robot, name="states"))
+    manager.switch(start=["stick", "states"])
+    with pytest.raises(sg.DescriptionError) as caught:
+        manager.switch(start=["path"])
+    assert str(caught.value) == (
+        "path: expected 's1/kappa' to be free, found it claimed by 'stick'"
+    )
+    assert manager.listed() == [("stick", "active"), ("path", "inactive"), ("states", "active")]
+    manager.switch(start=["path"], stop=["stick"])
+    assert manager.listed() == [("stick", "inactive"), ("path", "active"), ("states", "active")]
+    with pytest.raises(sg.DescriptionError, match="no controller 'pth'; did you mean 'path'?"):
+        manager.switch(start=["pth"])
+    with pytest.raises(sg.DescriptionError, match="found controller 'path' twice"):
+        manager.load(JointTrajectoryController(robot, name="path"))
+
+
+def test_commands_keep_to_the_limits_of_their_interface() -> None:
+    resources = ResourceManager(arm())
+    resources.claim(["s1/kappa"], "me")
+    resources.command("s1/kappa", 7.0, "me")
+    assert resources.commanded("s1/kappa") == 3.0
+    resources.command("s1/kappa", -1.0, "me")
+    assert resources.commanded("s1/kappa") == 0.0
+    with pytest.raises(sg.DescriptionError) as caught:
+        resources.command("s1/phi", 1.0, "me")
+    assert str(caught.value) == "expected 's1/phi' to be claimed by 'me', found it with nobody"
+    with pytest.raises(sg.DescriptionError, match="expected a finite command of 's1/kappa'"):
+        resources.command("s1/kappa", math.nan, "me")
+    with pytest.raises(sg.DescriptionError, match="no command interface 's1/kapa'"):
+        resources.claim(["s1/kapa"], "me")
+
+
+def test_a_plane_that_is_not_commanded_is_fixed() -> None:
+    resources = ResourceManager(sg.load_robot("soft_gripper_two"))
+    assert "left_finger/phi" not in resources.commands
+    assert resources.commanded("left_finger/phi") == 0.0
