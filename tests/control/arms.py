@@ -34,7 +34,7 @@ def arm(segments: int = 1, drives: str = "tendons", **options: Any) -> Robot:
             child=f"l{index}",
             limits=CurvatureLimits(kappa_max=3.3, kappa_dot_max=2.0),
             backbone=Backbone(
-                length=LENGTH, radius=0.07, bending_stiffness=STIFFNESS, damping=0.05, links=10
+                length=LENGTH, radius=0.07, bending_stiffness=STIFFNESS, damping=0.1, links=6
             ),
             actuation=DRIVES[drives],
             inertial=Inertial(mass=0.3),

@@ -103,7 +103,7 @@ def test_a_trajectory_that_is_too_fast_or_too_far_is_refused() -> None:
     with pytest.raises(sg.DescriptionError) as caught:
         controller.go({"s1": (3.0, 0.0)}, now=0.0, duration=2.0)
     assert str(caught.value) == ("duration: expected at least 2.812 s for these rates, found 2 s")
-    with pytest.raises(sg.DescriptionError, match="expected a curvature of at most 3.3 1/m"):
+    with pytest.raises(sg.DescriptionError, match=r"expected a curvature of at most 3\.3 1/m"):
         controller.go({"s1": (4.0, 0.0)}, now=0.0)
     with pytest.raises(sg.DescriptionError, match="no bendable 's2'; known: s1"):
         controller.go({"s2": (1.0, 0.0)}, now=0.0)
@@ -158,7 +158,7 @@ def test_interfaces_are_claimed_by_one_controller_at_a_time() -> None:
     assert manager.listed() == [("stick", "active"), ("path", "inactive"), ("states", "active")]
     manager.switch(start=["path"], stop=["stick"])
     assert manager.listed() == [("stick", "inactive"), ("path", "active"), ("states", "active")]
-    with pytest.raises(sg.DescriptionError, match="no controller 'pth'; did you mean 'path'?"):
+    with pytest.raises(sg.DescriptionError, match=r"no controller 'pth'; did you mean 'path'\?"):
         manager.switch(start=["pth"])
     with pytest.raises(sg.DescriptionError, match="found controller 'path' twice"):
         manager.load(JointTrajectoryController(robot, name="path"))
