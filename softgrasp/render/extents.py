@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from functools import cache
 from itertools import product
 
@@ -51,6 +52,23 @@ def geom_colors(model: mujoco.MjModel) -> npt.NDArray[np.float32]:
     by_material = default & (model.geom_matid >= 0)
     colors[by_material] = model.mat_rgba[model.geom_matid[by_material]]
     return np.asarray(colors)
+
+
+def skin_colors(
+    model: mujoco.MjModel, colors: Mapping[int, tuple[float, float, float, float]]
+) -> npt.NDArray[np.float32]:
+    """Colour of every skin, shape (nskin, 4).
+
+    Args:
+        model: The model.
+        colors: Colours of geoms by id; that of a geom under a skin is the whole skin's.
+    """
+    own = model.skin_rgba.copy()
+    for geom, rgba in colors.items():
+        if model.geom_group[geom] == SKINNED_GROUP:
+            bones = np.flatnonzero(model.skin_bonebodyid == model.geom_bodyid[geom])
+            own[np.searchsorted(model.skin_boneadr, bones, side="right") - 1] = rgba
+    return np.asarray(own)
 
 
 def solid_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:

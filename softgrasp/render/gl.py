@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import copy
 import importlib
 import os
 import subprocess
@@ -91,6 +92,7 @@ class GlRenderer:
         self._scale = 1 if has_skybox(model) else 2
         self._size = width, height
         self._sky = sky_of(model)
+        self._source = copy.copy(model)
         self._model = _prepared(model, width * self._scale, height * self._scale)
         self._colors = model.geom_rgba.copy()
         self._scene = mujoco.MjvScene(self._model, maxgeom=MOST_GEOMS)
@@ -133,6 +135,7 @@ class GlRenderer:
         self._model.geom_rgba[:] = self._colors
         for geom, rgba in (colors or {}).items():
             self._model.geom_rgba[geom] = rgba
+        self._model.skin_rgba[:] = extents.skin_colors(self._source, colors or {})
         self._update_scene(data, camera)
         image = self._read(camera)
         draw_marks(image, camera, marks)

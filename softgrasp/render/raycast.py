@@ -80,6 +80,7 @@ class RayRenderer:
         palette = extents.geom_colors(self._model)[:, :3]
         for geom, rgba in (colors or {}).items():
             palette[geom] = rgba[:3]
+        palette = np.concatenate([palette, extents.skin_colors(self._model, colors or {})[:, :3]])
         stage = Stage(self._model, data, camera, palette, self._meshes, self._skins)
         with self._sharing:
             ground = self._ground_of(data, camera)

@@ -32,7 +32,6 @@ class Skin:
         bodies: Body ids of its bones, (nb,).
         bound: Positions of its bones in that frame when it was bound, along its axes, (nb, 3).
         weights: How much each bone moves each vertex, (nv, nb).
-        rgba: Colour.
     """
 
     vertices: Floats
@@ -40,7 +39,6 @@ class Skin:
     bodies: Indices
     bound: Floats
     weights: Floats
-    rgba: npt.NDArray[np.float32]
 
     def bent(self, data: mujoco.MjData) -> Floats:
         """Vertices in the world [m], (nv, 3)."""
@@ -83,7 +81,6 @@ def _skin(model: mujoco.MjModel, index: int) -> Skin:
         np.array(model.skin_bonebodyid[bones], dtype=np.intp),
         np.array(model.skin_bonebindpos[bones], dtype=float),
         weights / weights.sum(axis=1, keepdims=True),
-        np.array(model.skin_rgba[index], dtype=np.float32),
     )
 
 

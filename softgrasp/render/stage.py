@@ -50,7 +50,7 @@ class Stage:
         model: The model.
         data: Its state.
         camera: The camera.
-        palette: Colour of every geom, shape (ngeom, 3).
+        palette: Colour of every geom, then of every skin, shape (ngeom + skins, 3).
         meshes: Smooth normals by mesh id.
         skins: Skins of the model.
     """
@@ -73,7 +73,7 @@ class Stage:
         self.lamp = Lamp(toward_key, *extents.bounding_ball(model, data))
         self.frames = data.geom_xpos, data.geom_xmat.reshape(-1, 3, 3)
         self._geoms = model.ngeom
-        self._palette = np.concatenate([palette, *(skin.rgba[None, :3] for skin in skins)])
+        self._palette = palette
         round_skins = np.zeros(len(skins), dtype=bool)
         self._is_edged = np.concatenate([~np.isin(model.geom_type, _ROUND), round_skins])
         self._is_solid = np.zeros(model.ngeom, dtype=bool)

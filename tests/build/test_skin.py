@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.skin import SIDES, add_finger_skin
+from softgrasp.build.skin import SIDES, add_finger_skin, finger_surface
 from softgrasp.build.soft_finger import finger_spec
 from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.render.skins import Skin, skins_of
@@ -55,7 +55,65 @@ def test_the_weights_of_a_vertex_sum_to_one(name: str) -> None:
     _, _, skin = skinned(FINGERS[name])
     assert skin.weights.sum(axis=1) == pytest.approx(1.0)
     assert (skin.weights >= 0.0).all()
-    assert ((skin.weights > 0.0).sum(axis=1) <= 2).all()
+    assert ((skin.weights > 1e-6).sum(axis=1) <= 3).all()
+
+
+@pytest.mark.parametrize("bend", [0.05, 0.2])
+def test_equal_bends_make_the_skin_an_arc(bend: float) -> None:
+    section, joints = 0.02, 8
+    finger = sg.rld.discretise(0.1, 1e-3, 0.02, joints, section=(section, section))
+    _, data, skin = skinned(finger)
+    data.qpos[:] = bend
+    mujoco.mj_kinematics(data.model, data)
+    inner = np.abs(skin.vertices[:, 2] + section / 2) < 1e-4
+    middle = (skin.vertices[:, 0] > 0.02) & (skin.vertices[:, 0] < 0.08)
+    x, _, z = skin.bent(data)[inner & middle].T
+    # the circle of least squares: x² + z² = 2 a x + 2 b z + c
+    columns = np.column_stack([2 * x, 2 * z, np.ones_like(x)])
+    a, b, c = np.linalg.lstsq(columns, x**2 + z**2, rcond=None)[0]
+    radius = np.sqrt(c + a**2 + b**2)
+    assert radius == pytest.approx(0.1 / joints / bend - section / 2, rel=0.02)
+    assert np.hypot(x - a, z - b) == pytest.approx(radius, abs=4e-3 * bend * section)
+
+
+@pytest.mark.parametrize("pressure", [1e5, 2e5])
+def test_no_triangle_turns_over_in_a_bent_skin(pressure: float) -> None:
+    _, data, skin = skinned(FINGERS["paper000"])
+    rest = sg.equilibrium(
+        FINGERS["paper000"], pressure=pressure, gravity=False, error_estimate=False
+    )
+    data.qpos[:] = rest.joint_angles
+    mujoco.mj_kinematics(data.model, data)
+
+    def flat(vertices: np.ndarray) -> np.ndarray:
+        a, b, c = (vertices[skin.faces[:, k]] for k in range(3))
+        return np.cross(b - a, c - a)
+
+    turns = np.tensordot(skin.weights, data.xmat[skin.bodies].reshape(-1, 3, 3), axes=1)
+    turned = np.einsum("nij,nj->ni", turns[skin.faces[:, 0]], flat(skin.vertices))
+    assert (np.einsum("ni,ni->n", turned, flat(skin.bent(data))) > 0.0).all()
+
+
+def test_a_joint_at_the_very_end_of_a_finger_is_covered_too() -> None:
+    finger = FINGERS["paper000"]
+    first = finger.links[0].replace(center=(0.0045, 0.0, 0.0))
+    _, data, skin = skinned(finger.replace(links=(first, *finger.links[1:])))
+    assert np.isfinite(skin.bent(data)).all()
+    assert skin.weights.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_only_planar_fingers_have_folds_and_only_where_they_are_asked_for() -> None:
+    finger = FINGERS["paper000"]
+    smooth, _ = finger_surface(finger, ripple=False)
+    folded, _ = finger_surface(finger)
+    depth = smooth - folded
+    assert (depth[:, :2] == 0.0).all()
+    assert 5e-4 < depth[:, 2].max() < 3e-3
+    assert depth[:, 2].min() >= 0.0
+    lower_half = depth[:-2, 2].reshape(-1, SIDES)[:, SIDES // 2 :]
+    assert (lower_half == 0.0).all()
+    spatial = FINGERS["spatial"]
+    assert np.array_equal(finger_surface(spatial)[0], finger_surface(spatial, ripple=False)[0])
 
 
 def test_turning_the_base_turns_every_vertex() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.hand_model import build_hand_spec
+from softgrasp.build.shapes import SKINNED_GROUP
 from softgrasp.render import gl, open_renderer
 from softgrasp.render.camera import Camera
 from softgrasp.render.skins import SkinCaster, skins_of
@@ -105,3 +106,31 @@ def test_both_renderers_see_the_same_outline(model: mujoco.MjModel, bend: float)
     both, either = (masks[0] & masks[1]).sum(), (masks[0] | masks[1]).sum()
     assert either > 1500
     assert both / either > 0.97
+
+
+@pytest.mark.parametrize(
+    ("kind", "noise"),
+    [
+        # OpenGL's first picture differs from later ones in the last bit of a few pixels
+        pytest.param("gl", 1, marks=pytest.mark.gl),
+        ("raycast", 0),
+    ],
+)
+def test_the_colour_of_a_link_is_that_of_its_skin_for_one_picture(
+    model: mujoco.MjModel, kind: str, noise: int
+) -> None:
+    if kind == "gl" and not (gl.gl_available("egl") or gl.gl_available("osmesa")):
+        pytest.skip("needs OpenGL")
+    green = (0.0, 1.0, 0.0, 1.0)
+    data, links = posed(model, 0.1), np.flatnonzero(model.geom_group == SKINNED_GROUP)
+    with open_renderer(model, *SIZE, kind) as renderer:
+        before = renderer.draw(data, CAMERA).astype(int)
+        one, both = (
+            renderer.draw(data, CAMERA, colors={int(links[k]): green for k in chosen}).astype(int)
+            for chosen in ([3], [3, -1])
+        )
+        after = renderer.draw(data, CAMERA).astype(int)
+    assert np.abs(after - before).max() <= noise
+    first, either = ((np.abs(tinted - before) > 30).any(axis=-1) for tinted in (one, both))
+    assert (one[first].argmax(axis=-1) == 1).all()
+    assert 0.3 * either.sum() < first.sum() < 0.7 * either.sum()
