@@ -16,7 +16,7 @@ from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
-from softgrasp.simulation.stability import stable_step_of
+from softgrasp.simulation.stability import spring_limit
 
 CONTROL_PERIOD = 0.01
 """Time between two ticks [s], as in the paper's stack."""
@@ -48,7 +48,7 @@ class ControlledRobot:
         self.manager = ControllerManager(self.resources)
         self.model = robot_model(robot)
         self.model.opt.gravity[:] = gravity
-        stable = stable_step_of(self.model, "implicitfast")
+        stable = spring_limit(self.model)
         substeps = int(np.ceil(period / min(SAFE_SHARE * stable, LONGEST_STEP)))
         self.model.opt.timestep = period / substeps
         self._substeps = substeps

@@ -9,6 +9,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.build.soft_finger import finger_model
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
+from softgrasp.simulation.stability import spring_limit
 
 OSCILLATOR = """
 <mujoco><option gravity="0 0 0"/><worldbody><body><joint type="slide" stiffness="{stiffness}"/>
@@ -62,3 +63,12 @@ def test_runge_kutta_cannot_take_the_dampers_and_discrete_takes_all(
 ) -> None:
     assert steps["rk4"] < 2e-4
     assert steps["discrete"] == 1e-2
+
+
+@pytest.mark.parametrize("damping", [0.0, 2e-6])
+def test_the_springs_alone_give_a_safe_bound(damping: float) -> None:
+    beam = sg.rld.discretise(0.1, 2e-3, 0.02, 6, bending_damping=damping)
+    bound, found = spring_limit(finger_model(beam)), sg.stable_timestep(beam)["implicitfast"]
+    assert bound <= found * 1.01
+    if damping == 0.0:
+        assert bound == pytest.approx(found, rel=0.01)
