@@ -9,7 +9,7 @@ from pydantic import field_validator, model_validator
 
 from softgrasp.description.base import Description, NonNegative, Number, Positive, Vec3
 from softgrasp.description.pose import Pose
-from softgrasp.description.problems import FieldError, listed, refuse_twins, short
+from softgrasp.description.problems import FieldError, check_range, listed, refuse_twins, short
 from softgrasp.description.shapes import Shape
 
 ZERO_LENGTH = 1e-9
@@ -70,17 +70,7 @@ class Phalanx(Description):
     def _consistent(self) -> Self:
         if self.mass is not None and self.density is not None:
             raise ValueError("expected exactly one of mass and density, found both")
-        low, high = self.limits
-        if low > high:
-            raise FieldError(
-                f"expected limits (lowest, highest), found {self.told(low, high)}", "limits"
-            )
-        if not low <= self.start <= high:
-            raise FieldError(
-                f"expected start inside the limits {self.told(low, high)}, "
-                f"found {self.told(self.start)}",
-                "start",
-            )
+        check_range(self.limits, self.start, self.told)
         return self
 
     def told(self, *values: float) -> str:

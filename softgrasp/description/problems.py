@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal, get_args, get_origin
 
@@ -71,6 +71,26 @@ def refuse_twins(names: Iterable[tuple[str, Place]], what: str) -> None:
         if name in seen:
             raise FieldError(f"expected unique names, found {what} '{name}' twice", *path)
         seen.add(name)
+
+
+def check_range(limits: tuple[float, float], start: float, told: Callable[..., str]) -> None:
+    """Refuse limits in the wrong order, and a start outside them.
+
+    Args:
+        limits: Lowest and highest value.
+        start: The value to start from.
+        told: Writes values with their unit.
+
+    Raises:
+        FieldError: For the fields ``limits`` and ``start``.
+    """
+    low, high = limits
+    if low > high:
+        raise FieldError(f"expected limits (lowest, highest), found {told(low, high)}", "limits")
+    if not low <= start <= high:
+        raise FieldError(
+            f"expected start inside the limits {told(low, high)}, found {told(start)}", "start"
+        )
 
 
 def description_error(error: ValidationError, model: Any) -> DescriptionError:

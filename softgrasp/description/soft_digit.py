@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from softgrasp.description.base import Description, Number, Vec4
 from softgrasp.description.pose import Pose
-from softgrasp.description.problems import FieldError, listed
+from softgrasp.description.problems import FieldError, check_range, listed
 from softgrasp.description.soft_finger import SoftFinger
 
 
@@ -31,17 +31,7 @@ class SoftDigit(Description):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        low, high = self.limits
-        if low > high:
-            raise FieldError(
-                f"expected limits (lowest, highest), found {self.told(low, high)}", "limits"
-            )
-        if not low <= self.start <= high:
-            raise FieldError(
-                f"expected start inside the limits {self.told(low, high)}, "
-                f"found {self.told(self.start)}",
-                "start",
-            )
+        check_range(self.limits, self.start, self.told)
         if not any(joint.pressure_gain for joint in self.finger.joints):
             raise FieldError(
                 "expected a pressure_gain other than zero in at least one joint, found none",
