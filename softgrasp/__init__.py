@@ -40,7 +40,8 @@ if TYPE_CHECKING:
         SoftgraspError,
         SoftgraspWarning,
     )
-    from softgrasp.formats.finger_file import load_finger
+    from softgrasp.formats.finger_file import load_finger, save_finger
+    from softgrasp.formats.finger_mesh import finger_from_mesh
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene, save_scene
@@ -79,7 +80,8 @@ _ROOMS = {
         "SoftgraspError",
         "SoftgraspWarning",
     ),
-    "formats.finger_file": ("load_finger",),
+    "formats.finger_file": ("load_finger", "save_finger"),
+    "formats.finger_mesh": ("finger_from_mesh",),
     "formats.load": ("load_hand", "load_object"),
     "formats.robot_file": ("load_robot",),
     "formats.scene_file": ("load_scene", "save_scene"),
@@ -140,6 +142,7 @@ __all__ = [
     "build_spec",
     "compile_model",
     "equilibrium",
+    "finger_from_mesh",
     "forward_kinematics",
     "load_finger",
     "load_hand",
@@ -151,6 +154,7 @@ __all__ = [
     "pcc",
     "render_video",
     "rld",
+    "save_finger",
     "save_result",
     "save_scene",
     "simulate",

@@ -6,7 +6,11 @@ from pathlib import Path
 
 from softgrasp import library
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.formats.yaml_file import Tree, YamlFile, take_units, to_si
+from softgrasp.errors import DescriptionError
+from softgrasp.formats.atomic import write_text
+from softgrasp.formats.yaml_file import Tree, YamlFile, dump, take_units, to_si
+
+SUFFIXES = (".yaml", ".yml")
 
 
 def load_finger(name: str | Path) -> SoftFinger:
@@ -16,9 +20,21 @@ def load_finger(name: str | Path) -> SoftFinger:
         DescriptionError: There is no such finger, or its file is wrong; names file, line and field.
     """
     path = Path(name)
-    if path.suffix.lower() not in (".yaml", ".yml"):
+    if path.suffix.lower() not in SUFFIXES:
         path = library.find("fingers", str(name))
     return YamlFile(path).read(_finger_from)
+
+
+def save_finger(finger: SoftFinger, path: str | Path) -> Path:
+    """Write a soft finger as YAML, in SI, from which ``load_finger`` makes an equal one.
+
+    Raises:
+        DescriptionError: ``path`` has no suffix by which ``load_finger`` knows a file.
+        ResultError: The place cannot be written.
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
+    return write_text(path, dump(finger.model_dump(exclude_defaults=True)))
 
 
 def _finger_from(data: dict[str, Tree]) -> SoftFinger:

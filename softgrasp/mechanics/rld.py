@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.integrate import cumulative_trapezoid
 
 from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
 from softgrasp.errors import DescriptionError, did_you_mean
@@ -129,8 +128,12 @@ def joint_compliances(joints: ArrayLike, places: ArrayLike, bending_stiffness: A
     bends, along = np.asarray(joints, dtype=float), np.asarray(places, dtype=float)
     stiffness = np.broadcast_to(np.asarray(bending_stiffness, dtype=float), along.shape)
     for field, line in {"joints": bends, "places": along}.items():
-        if not (np.diff(line) > 0.0).all() or not np.isfinite(line).all():
-            raise DescriptionError("expected ascending numbers, found others", field=field)
+        falls = np.flatnonzero(~(np.diff(line) > 0.0))
+        if len(falls):
+            one, other = line[falls[0] : falls[0] + 2].tolist()
+            raise DescriptionError(
+                f"expected ascending numbers, found {one:g}, {other:g}", field=field
+            )
     if not ((stiffness > 0.0) & (stiffness < np.inf)).all():
         raise DescriptionError(
             f"expected numbers above 0, found {stiffness.min():g}", field="bending_stiffness"
@@ -144,5 +147,5 @@ def joint_compliances(joints: ArrayLike, places: ArrayLike, bending_stiffness: A
     bounds = np.concatenate([along[:1], 0.5 * (bends[:-1] + bends[1:]), along[-1:]])
     grid = np.union1d(along, bounds)
     curvature = np.interp(grid, along, 1.0 / stiffness)
-    turned = cumulative_trapezoid(curvature, grid, initial=0.0)
-    return np.diff(turned[np.searchsorted(grid, bounds)])
+    pieces = 0.5 * (curvature[:-1] + curvature[1:]) * np.diff(grid)
+    return np.add.reduceat(pieces, np.searchsorted(grid, bounds[:-1]))

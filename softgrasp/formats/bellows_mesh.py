@@ -1,0 +1,149 @@
+"""Bellows fingers as meshes whose valleys are known: a flat side, and round lobes above it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import trimesh
+from numpy.typing import NDArray
+
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+
+LEAST_STEPS = 8
+"""Pieces of the outline of a whole lobe, however coarse the mesh."""
+
+
+class BellowsMesh(NamedTuple):
+    """A bellows finger: base in the plane x = 0, flat side on z = 0, bellows up."""
+
+    surface: trimesh.Trimesh
+    """Watertight [m]."""
+    valleys: Array
+    """Places of the valleys along x [m], (n,)."""
+    joints: Array
+    """Centroids of the cross-sections at the valleys [m], (n, 3)."""
+
+
+def bellows_mesh(
+    valleys: int | Sequence[float] = 7,
+    *,
+    length: float = 0.0635,
+    width: float = 0.02,
+    height: float = 0.021,
+    depth: float | Sequence[float] = 0.008,
+    taper: float = 0.0,
+    resolution: float = 1e-3,
+) -> BellowsMesh:
+    """A finger of rectangular cross-section with half-elliptic lobes between its valleys.
+
+    Without arguments it has the size of the finger of paper 000.
+
+    Args:
+        valleys: How many, evenly spaced, or their places from the base [m].
+        length: [m]
+        width: [m]
+        height: From the flat side to the crests, at the base [m].
+        depth: From the crests to the valleys, at the base [m]; one for all, or one a valley.
+        taper: Part of the height, and of the depths, that is lost from base to tip [–].
+        resolution: Length of the edges, about [m].
+
+    Raises:
+        DescriptionError: A number is out of range; names it.
+    """
+    for field, value in {"length": length, "width": width, "height": height,
+                         "resolution": resolution}.items():  # fmt: skip
+        if not 0.0 < value < np.inf:
+            raise DescriptionError(f"expected a number above 0, found {value!r}", field=field)
+    if not 0.0 <= taper < 1.0:
+        raise DescriptionError(
+            f"expected a number from 0 to below 1, found {taper!r}", field="taper"
+        )
+    places = _places(valleys, length)
+    remains = height - _depths(depth, len(places), height)
+    stations, outline = _side_view(places, length, height, remains, resolution)
+    shrink = 1.0 - taper * stations / length
+    surface = _extruded(stations, shrink * outline, width, resolution)
+    middles = 0.5 * (1.0 - taper * places / length) * remains
+    return BellowsMesh(surface, places, np.stack([places, 0.0 * places, middles], -1))
+
+
+def _places(valleys: int | Sequence[float], length: float) -> Array:
+    if isinstance(valleys, int):
+        if valleys < 1:
+            raise DescriptionError(f"expected at least 1, found {valleys}", field="valleys")
+        return np.arange(1, valleys + 1) * length / (valleys + 1)
+    places = np.asarray(valleys, dtype=float)
+    bounds = np.concatenate([[0.0], places, [length]])
+    if not (np.diff(bounds) > 0.0).all() or len(places) < 1:
+        raise DescriptionError(
+            f"expected ascending places between 0 and {length:g} m, found {tuple(valleys)}",
+            field="valleys",
+        )
+    return places
+
+
+def _depths(depth: float | Sequence[float], count: int, height: float) -> Array:
+    depths = np.asarray(depth, dtype=float)
+    if depths.shape not in ((), (count,)):
+        raise DescriptionError(
+            f"expected one number or {count}, one a valley, found {depths.size}", field="depth"
+        )
+    if not ((depths > 0.0) & (depths < height)).all():
+        raise DescriptionError(
+            f"expected numbers between 0 and the height of {height:g} m, found {depth}",
+            field="depth",
+        )
+    return np.broadcast_to(depths, (count,))
+
+
+def _side_view(
+    places: Array, length: float, height: float, remains: Array, resolution: float
+) -> tuple[Array, Array]:
+    """Where the rings of vertices stand, and how high the upper side is there without taper [m].
+
+    Lobes are cut in half by the two ends.
+    """
+    bounds = np.concatenate([[-places[0]], places, [2.0 * length - places[-1]]])
+    floors = np.pad(remains, 1, mode="edge")
+    stations, outline = [np.array([length])], [np.array([height])]
+    for lobe in range(len(bounds) - 1):
+        pitch = bounds[lobe + 1] - bounds[lobe]
+        steps = max(round(pitch / resolution / 2), LEAST_STEPS // 2)
+        share = np.arange(2 * steps) / (2 * steps)
+        share = share[steps * (lobe == 0) : steps if lobe == len(places) else None]
+        floor = floors[lobe] + share * (floors[lobe + 1] - floors[lobe])
+        stations.insert(-1, bounds[lobe] + share * pitch)
+        outline.insert(-1, floor + (height - floor) * 2.0 * np.sqrt(share * (1.0 - share)))
+    return np.concatenate(stations), np.concatenate(outline)
+
+
+def _extruded(stations: Array, outline: Array, width: float, resolution: float) -> trimesh.Trimesh:
+    """The closed surface of a block of cells, as high at each station as the outline says."""
+    across = max(round(width / resolution), 1)
+    layers = max(round(float(outline.max()) / resolution), 1)
+    x = stations[:, None, None]
+    y = width * np.linspace(-0.5, 0.5, across + 1)[None, :, None]
+    z = outline[:, None, None] * np.linspace(0.0, 1.0, layers + 1)
+    nodes = np.stack(np.broadcast_arrays(x, y, z), -1)
+    number = np.arange(nodes[..., 0].size).reshape(nodes.shape[:3])
+    faces = np.vstack(
+        [
+            _triangles(np.take(number, side, axis), outward=(side == -1) == (axis != 1))
+            for axis in range(3)
+            for side in (0, -1)
+        ]
+    )
+    used, faces = np.unique(faces, return_inverse=True)
+    return trimesh.Trimesh(nodes.reshape(-1, 3)[used], faces.reshape(-1, 3), process=False)
+
+
+def _triangles(grid: NDArray[np.int64], *, outward: bool) -> NDArray[np.int64]:
+    """Two triangles a cell of a grid of vertex numbers."""
+    a, b, c, d = (
+        part.ravel() for part in (grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:])
+    )
+    faces = np.vstack([np.stack([a, b, c], -1), np.stack([a, c, d], -1)])
+    return faces if outward else faces[:, ::-1]

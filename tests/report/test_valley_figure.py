@@ -1,0 +1,32 @@
+"""The picture of a sliced finger in the documentation.
+
+``SOFTGRASP_WRITE_DOCS=1`` writes it into docs/images, from a finer mesh.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from PIL import Image
+
+from softgrasp.formats.bellows_mesh import bellows_mesh
+from softgrasp.formats.finger_slicing import slice_finger
+from softgrasp.report.valley_figure import draw_valleys
+
+IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
+
+
+def test_the_picture_of_the_page_shows_the_pieces_of_a_finger(tmp_path: Path) -> None:
+    written = "SOFTGRASP_WRITE_DOCS" in os.environ
+    made = bellows_mesh(7, taper=0.35, depth=0.009, resolution=5e-4 if written else 4e-3)
+    made.surface.export(tmp_path / "finger.stl")
+    sliced = slice_finger(tmp_path / "finger.stl")
+    picture = draw_valleys(sliced, (IMAGES if written else tmp_path) / "valleys.png")
+    with Image.open(picture) as image:
+        assert image.size == (3000, 1320)
+        # white paper, and the two colours of pieces that lie beside one another
+        shares = {color: count for count, color in image.convert("RGB").getcolors(2**24)}
+        bluish = [n for (r, g, b), n in shares.items() if b - r > 15 and 100 < g < 230]
+    assert sum(bluish) > 0.1 * 3000 * 1320
+    assert shares[255, 255, 255] > 0.4 * 3000 * 1320
