@@ -48,7 +48,8 @@ def finger_from_mesh(
         bending_stiffness: EI, the same along the finger, or a function of places from the base
             [N·m²].
         youngs_modulus: In its place: EI of every cross-section by its second moment of area; end
-            pieces, which may be rounded, bend no easier than the thinnest section between [Pa].
+            pieces, which may be rounded, bend no easier than the section at the softest valley
+            [Pa].
         density: [kg/m³]
         mass: In its place: of the whole finger [kg].
         damping: Of the joints, one number for all, or one a joint [N·m·s/rad].
@@ -113,9 +114,16 @@ def _check_one_of(**numbers: object) -> None:
 def _stiffness_profile(
     sliced: SlicedFinger, bending_stiffness: float | Profile | None, youngs_modulus: float | None
 ) -> Array:
-    """EI at the cross-sections [N·m²], (m,)."""
+    """EI at the cross-sections [N·m²], (m,), or one for all."""
     if callable(bending_stiffness):
-        return np.asarray(bending_stiffness(sliced.places), dtype=float)
+        given = np.asarray(bending_stiffness(sliced.places), dtype=float)
+        if given.shape not in ((), sliced.places.shape):
+            raise DescriptionError(
+                f"expected one number or {len(sliced.places)}, one a place, found shape "
+                f"{given.shape}",
+                field="bending_stiffness",
+            )
+        return given
     if bending_stiffness is not None:
         return np.full(sliced.places.shape, bending_stiffness)
     first, last = sliced.joints[[0, -1], 0]

@@ -11,8 +11,10 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.formats.finger_frame import Base, finger_axes
@@ -25,12 +27,14 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.valleys import find_valleys
 from softgrasp.units import LENGTH_UNITS
 
+Faces: TypeAlias = NDArray[np.int64]
+
 SECTIONS = 500
 """Cross-sections along a finger."""
 BASE_FACE = 0.05
 """Part of the length in which the face of the base stands [–]."""
 TIP = 0.02
-"""Part of the length from the end at which a section has the height of the tip [–]."""
+"""Part of the length before the end where the section stands that gives the tip its height [–]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +90,7 @@ def slice_finger(
     axes, notes = finger_axes(solid, axis, up, base)
     vertices = solid.vertices @ axes.T
     try:
-        sliced = _sliced(vertices, solid, axes, valleys)
+        sliced = _sliced(vertices, solid.faces, axes, valleys)
     except DescriptionError as error:
         raise error.located(file=file) from error
     size_note = _size_note(float(np.ptp(vertices[:, 0])), units)
@@ -107,7 +111,7 @@ def _solid(file: Path, units: str) -> Solid:
         raise error.located(file=file) from error
     if not solid.closed:
         raise DescriptionError(
-            f"expected a closed surface to slice, found a mesh that cannot be mended: "
+            "expected a closed surface to slice, found a mesh that cannot be mended: "
             f"{'; '.join(solid.notes)}",
             file=file,
         )
@@ -115,36 +119,42 @@ def _solid(file: Path, units: str) -> Solid:
 
 
 def _sliced(
-    vertices: Array, solid: Solid, axes: Array, valleys: int | Sequence[float] | None
+    vertices: Array, faces: Faces, axes: Array, valleys: int | Sequence[float] | None
 ) -> SlicedFinger:
+    """Cut a mesh whose coordinates count along the axes of the finger."""
     begin, end = float(vertices[:, 0].min()), float(vertices[:, 0].max())
     places = begin + (np.arange(SECTIONS) + 0.5) / SECTIONS * (end - begin)
-    filled = sections(vertices, solid.faces, places, filled=True).areas
-    gaps = places[np.flatnonzero(filled[1:-1] <= 0.0) + 1]
-    if len(gaps):
-        raise DescriptionError(
-            "expected one body from base to tip, found nothing "
-            f"{1e3 * (gaps[0] - begin):.3g} mm from its lower end"
-        )
-    low, high = extents(vertices, solid.faces, places)
+    filled = _filled_areas(vertices, faces, places)
+    low, high = extents(vertices, faces, places)
     heights = filled / np.median(high[:, 0] - low[:, 0])
-    origin = np.array([_base_face(begin, places, filled), solid.center_of_mass @ axes[1], 0.0])
-    length = end - origin[0]
-    at = _valleys(places - origin[0], heights, length, valleys)
-    cuts = sections(vertices, solid.faces, np.append(at, (1.0 - TIP) * length) + origin[0])
-    levels = cuts.centers[:, 1]
-    origin[2] = levels[0]
-    inner = (places > origin[0]) & (places < end)
-    moments = sections(vertices, solid.faces, places).second_moments
+    base = _base_face(begin, places, filled)
+    at = _valleys(places - base, heights, end - base, valleys)
+    tip = end - min(TIP * (end - base), 0.5 * (end - base - at[-1]))
+    levels = sections(vertices, faces, np.append(at + base, tip)).centers[:, 1]
+    origin = np.array([base, 0.5 * (low[:, 0] + high[:, 0]).mean(), levels[0]])
+    moments = sections(vertices, faces, places).second_moments
+    inner = (places > base) & (places < end)
     return SlicedFinger(
         transform=_transform(axes, origin),
-        joints=np.stack([at, np.zeros_like(at), levels[:-1] - origin[2]], -1),
-        tip=np.array([length, 0.0, levels[-1] - origin[2]]),
-        pieces=tuple(slices(vertices - origin, solid.faces, at)),
-        places=np.concatenate([[0.0], places[inner] - origin[0], [length]]),
+        joints=np.stack([at, np.zeros_like(at), levels[:-1] - levels[0]], -1),
+        tip=np.array([end - base, 0.0, levels[-1] - levels[0]]),
+        pieces=tuple(slices(vertices - origin, faces, at)),
+        places=np.concatenate([[0.0], places[inner] - base, [end - base]]),
         heights=np.pad(heights[inner], 1, mode="edge"),
         second_moments=np.pad(moments[inner], 1, mode="edge"),
     )
+
+
+def _filled_areas(vertices: Array, faces: Faces, places: Array) -> Array:
+    """Areas of the sections (m,), chambers counted as material; refuses a finger with a gap."""
+    areas = sections(vertices, faces, places, filled=True).areas
+    gaps = places[np.flatnonzero(areas[1:-1] <= 0.0) + 1]
+    if len(gaps):
+        raise DescriptionError(
+            "expected one body from base to tip, found nothing "
+            f"{1e3 * (gaps[0] - vertices[:, 0].min()):.3g} mm from an end"
+        )
+    return areas
 
 
 def _base_face(begin: float, places: Array, areas: Array) -> float:
@@ -162,8 +172,9 @@ def _valleys(
     places: Array, heights: Array, length: float, given: int | Sequence[float] | None
 ) -> Array:
     """Places of the valleys from the base, found or as they were given."""
-    if given is None or isinstance(given, int):
-        return find_valleys(places, heights, given).places
+    if given is None or isinstance(given, int | np.integer):
+        expected = None if given is None else int(given)
+        return find_valleys(places, heights, expected).places
     at = np.asarray(given, dtype=float)
     bounds = np.concatenate([[0.0], at.ravel(), [length]])
     if at.ndim != 1 or not len(at) or not (np.diff(bounds) > 0.0).all():

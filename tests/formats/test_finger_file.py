@@ -46,7 +46,7 @@ def fingers(draw: st.DrawFn) -> sg.SoftFinger:
     )
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(finger=fingers())
 def test_a_finger_comes_back_equal(finger: sg.SoftFinger, tmp_path: Path) -> None:
     assert load_finger(save_finger(finger, tmp_path / "finger.yaml")) == finger

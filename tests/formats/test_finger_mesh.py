@@ -159,6 +159,8 @@ def test_a_rounded_tip_does_not_make_the_last_joint_soft(tmp_path: Path) -> None
          "damping: expected one number or 7, one a joint, found 2"),
         ({"bending_stiffness": 1.0, "mass": 0.02, "damping": -1.0},
          "damping: expected a number at least 0, found -1.0"),
+        ({"bending_stiffness": lambda x: x[:7], "mass": 0.02},
+         "bending_stiffness: expected one number or 502, one a place, found shape (7,)"),
         ({"bending_stiffness": lambda x: x - 0.01, "mass": 0.02},
          "bending_stiffness: expected numbers above 0, found -0.01"),
     ],

@@ -220,6 +220,9 @@ def test_bellows_on_two_sides_are_told(tmp_path: Path) -> None:
 def test_valleys_by_hand_and_by_number(tapered: tuple[BellowsMesh, Path]) -> None:
     _, path = tapered
     assert len(slice_finger(path, valleys=5).joints) == 5
+    assert len(slice_finger(path, valleys=np.int64(5)).joints) == 5
+    near_the_end = slice_finger(path, valleys=(0.01, 0.0634))
+    assert near_the_end.tip == pytest.approx([0.0635, 0.0, near_the_end.joints[1, 2]], abs=1e-4)
     by_hand = slice_finger(path, valleys=(0.01, 0.05))
     assert by_hand.joints[:, 0].tolist() == [0.01, 0.05]
     assert len(by_hand.pieces) == 3
@@ -315,7 +318,7 @@ def test_two_bodies_are_no_finger(tmp_path: Path) -> None:
     boxes[1].apply_translation((0.07, 0.0, 0.0))
     path = tmp_path / "two.ply"
     trimesh.util.concatenate(boxes).export(path)
-    sentence = f"{path}: expected one body from base to tip, found nothing 50 mm from its lower end"
+    sentence = f"{path}: expected one body from base to tip, found nothing 50 mm from an end"
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
         slice_finger(path)
 
