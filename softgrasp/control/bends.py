@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -20,11 +22,22 @@ def vector_of(kappa: ArrayLike, phi: ArrayLike) -> Array:
 def curvature_of(vector: ArrayLike, phi_before: float = 0.0) -> tuple[float, float]:
     """κ [1/m] and φ [rad] of (u, v); φ stays as before where the segment is straight."""
     u, v = np.asarray(vector, dtype=float).tolist()
-    kappa = float(np.hypot(u, v))
-    return (kappa, float(np.arctan2(v, u))) if kappa > STRAIGHT else (kappa, phi_before)
+    kappa = math.hypot(u, v)
+    return (kappa, math.atan2(v, u)) if kappa > STRAIGHT else (kappa, phi_before)
 
 
 def within(vector: Array, longest: float) -> Array:
     """A vector, shortened to a length."""
     length = float(np.hypot(*vector))
     return vector if length <= longest else vector * (longest / length)
+
+
+def angle_within(angle: float, low: float, high: float) -> float:
+    """The same direction as an angle between two bounds, or the nearer bound [rad]."""
+    if angle < low:
+        angle += math.tau * math.ceil((low - angle) / math.tau)
+    elif angle > high:
+        angle -= math.tau * math.ceil((angle - high) / math.tau)
+    if low <= angle <= high:
+        return angle
+    return min(low, high, key=lambda bound: abs(math.remainder(angle - bound, math.tau)))

@@ -6,13 +6,19 @@ import mujoco
 import numpy as np
 
 from softgrasp.build.robot import robot_model
-from softgrasp.control.bends import curvature_of, vector_of
+from softgrasp.control.bends import curvature_of
+from softgrasp.control.hardware.joints import JointHardware
 from softgrasp.control.hardware.plugins import kind_of, options_of
-from softgrasp.control.hardware.segments import SegmentHardware
+from softgrasp.control.hardware.protocol import Hardware
+from softgrasp.control.hardware.segment import SegmentHardware
+from softgrasp.control.hardware.segments import SegmentsHardware, correction_of
 from softgrasp.control.manager import ControllerManager
 from softgrasp.control.resources import ResourceManager
 from softgrasp.description.base import Vec3
+from softgrasp.description.bendable import Bendable
+from softgrasp.description.control_system import ControlledJoint, ControlSystem
 from softgrasp.description.robot import Robot
+from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
@@ -20,57 +26,53 @@ from softgrasp.simulation.stability import spring_limit
 
 CONTROL_PERIOD = 0.01
 """Time between two ticks [s], as in the paper's stack."""
-SAFE_SHARE, LONGEST_STEP = 0.5, 1e-3
+SAFE_SHARE, LONGEST_STEP = 0.7, 1e-3
 """A step is this share of the largest stable one, and at most this long [s]."""
 WILD = 1e3
 """Angle, length or speed [rad, m, per s] that no robot reaches."""
 
 
 class ControlledRobot:
-    """Ticks of hardware, controllers and physics; controllers are loaded into its ``manager``."""
+    """Ticks of hardware, controllers and physics; controllers are loaded into its ``manager``.
+
+    It starts at the ``initial_value`` of its interfaces. In a tick the hardware is read, the
+    controllers compute, the hardware acts, and the physics go on for a period.
+    """
 
     def __init__(
-        self, robot: Robot, *, gravity: Vec3 = (0.0, 0.0, 0.0), period: float = CONTROL_PERIOD
+        self,
+        robot: Robot,
+        *,
+        gravity: Vec3 | bool = False,
+        period: float = CONTROL_PERIOD,
+        timestep: float | None = None,
     ) -> None:
         """Build the model and choose the hardware that the description names.
 
         Args:
             robot: The robot, with ``ros2_control`` elements.
-            gravity: [m/s²]
+            gravity: [m/s²]; True is 9.81 down.
             period: Time between two ticks [s].
+            timestep: Of the physics [s], a whole part of the period; a safe one where not given.
 
         Raises:
-            DescriptionError: Its control does not fit it.
+            DescriptionError: Its control does not fit it, or a number is out of range.
             BuildError: It makes no model.
         """
         self.robot, self.period = robot, period
+        self._ideal = _is_ideal(robot)
         self.resources = ResourceManager(robot)
         self.manager = ControllerManager(self.resources)
-        self.model = robot_model(robot)
-        self.model.opt.gravity[:] = gravity
-        stable = spring_limit(self.model)
-        substeps = int(np.ceil(period / min(SAFE_SHARE * stable, LONGEST_STEP)))
-        self.model.opt.timestep = period / substeps
-        self._substeps = substeps
+        self.model = robot_model(_stiffened(robot) if self._ideal else robot)
+        self.model.opt.gravity[:] = STANDARD_GRAVITY if gravity is True else gravity or 0.0
+        self._substeps = self._chosen_substeps(timestep)
+        self.model.opt.timestep = period / self._substeps
         self.data = mujoco.MjData(self.model)
-        self.segments = self._hardware()
-        self._ideal = any(kind_of(system) == "ideal" for system in robot.control)
-
-    def _hardware(self) -> dict[str, SegmentHardware]:
-        parts = {part.name: part for part in self.robot.bendables}
-        found = {}
-        for system in self.robot.control:
-            kind, options = kind_of(system), options_of(system)
-            for joint in system.joints:
-                if joint.name in parts:
-                    part = parts[joint.name]
-                    if part.model != "pcc":
-                        raise DescriptionError(
-                            f"expected model pcc to control it, found {part.model}",
-                            field=f"bendable '{part.name}'",
-                        )
-                    found[joint.name] = SegmentHardware(self.model, self.data, part, kind, options)
-        return found
+        joints, self.segments = self._parts()
+        self._start([*joints, SegmentsHardware(list(self.segments.values()), None)])
+        self._hardware: list[Hardware] = [*joints]
+        if self.segments:
+            self._hardware.append(self._together(list(self.segments.values())))
 
     @property
     def now(self) -> float:
@@ -81,6 +83,10 @@ class ControlledRobot:
         """Measured κ [1/m] and φ [rad] of a segment."""
         return curvature_of(self.segments[segment].measured)
 
+    def place_of(self, link: str) -> Array:
+        """Origin of a link in the world [m], (3,)."""
+        return np.array(self.data.body(link).xpos)
+
     def step(self, duration: float) -> None:
         """Run for a while.
 
@@ -88,45 +94,138 @@ class ControlledRobot:
             SimulationError: A drive would have to go beyond its range, or the motion diverges.
         """
         for _ in range(round(duration / self.period)):
-            for segment in self.segments.values():
-                segment.read(self.resources)
+            for part in self._hardware:
+                part.read(self.resources)
             self.manager.update(self.now, self.period)
-            for segment in self.segments.values():
-                segment.write(self.resources, self.period)
+            for part in self._hardware:
+                if self._ideal:
+                    part.follow(self.resources)
+                else:
+                    part.write(self.resources)
             self._advance()
 
     def release(self, duration: float) -> None:
-        """Let go of all drives and run for a while; raises as ``step``."""
-        for segment in self.segments.values():
-            segment.release()
+        """Let go of all drives of segments and run for a while; raises as ``step``."""
+        for part in self._hardware:
+            part.release()
         for _ in range(round(duration / self.period)):
             self._advance()
 
-    def place_of(self, link: str) -> Array:
-        """Origin of a link in the world [m], (3,)."""
-        return np.array(self.data.body(link).xpos)
+    def _chosen_substeps(self, timestep: float | None) -> int:
+        for field, value in {"period": self.period, "timestep": timestep}.items():
+            if value is not None and not 0.0 < value < np.inf:
+                raise DescriptionError(f"expected a number above 0, found {value}", field=field)
+        if timestep is None:
+            longest = min(SAFE_SHARE * spring_limit(self.model), LONGEST_STEP)
+            return int(np.ceil(self.period / longest * (1.0 - 1e-9)))
+        count = self.period / timestep
+        if count < 1.0 - 1e-9 or abs(count - round(count)) > 1e-6:
+            raise DescriptionError(
+                f"expected a whole part of the period of {self.period:g} s, found {timestep:g} s",
+                field="timestep",
+            )
+        return round(count)
+
+    def _parts(self) -> tuple[list[JointHardware], dict[str, SegmentHardware]]:
+        """Hardware of rigid joints, and of segments by their names."""
+        bendables = {part.name: part for part in self.robot.bendables}
+        joints = {joint.name: joint for joint in self.robot.joints}
+        rigid, soft = [], dict[str, SegmentHardware]()
+        for system in self.robot.control:
+            for own in system.joints:
+                if own.name in joints:
+                    rigid.append(JointHardware(self.model, self.data, joints[own.name], own))
+                elif own.name in soft:
+                    raise DescriptionError(
+                        "expected one ros2_control element that drives it, found two",
+                        field=f"bendable '{own.name}'",
+                    )
+                else:
+                    soft[own.name] = self._segment(bendables[own.name], system, own)
+        return rigid, soft
+
+    def _segment(
+        self, part: Bendable, system: ControlSystem, own: ControlledJoint
+    ) -> SegmentHardware:
+        options = options_of(system)
+        if part.model != "pcc" or options.model not in (None, "pcc"):
+            raise DescriptionError(
+                f"expected model pcc to control it, found {part.model} and the parameter model "
+                f"{options.model}",
+                field=f"bendable '{part.name}'",
+            )
+        stretches = any(interface.name == "l" for interface in own.commands)
+        kind = kind_of(system)
+        segment = SegmentHardware(self.model, self.data, part, kind, options, stretches=stretches)
+        if not self._ideal:
+            for name in segment.moments:
+                self.resources.offer_moment(name)
+        return segment
+
+    def _together(self, segments: list[SegmentHardware]) -> SegmentsHardware:
+        if self._ideal:
+            return SegmentsHardware(segments, None)
+        correction = correction_of(segments, self.model, self.data.qpos, self.period)
+        return SegmentsHardware(segments, correction)
+
+    def _start(self, hardware: list[Hardware]) -> None:
+        """Put everything where the initial values say."""
+        for part in hardware:
+            part.follow(self.resources)
+        places = {
+            joint.name: int(self.model.joint(joint.name).qposadr[0])
+            for joint in self.robot.joints
+            if joint.type != "fixed"
+        }
+        for joint in self.robot.joints:
+            if joint.mimic is not None and joint.name in places:
+                other = self.data.qpos[places[joint.mimic.joint]]
+                mimicked = joint.mimic.multiplier * other + joint.mimic.offset
+                self.data.qpos[places[joint.name]] = mimicked
+        mujoco.mj_forward(self.model, self.data)
 
     def _advance(self) -> None:
         if self._ideal:
-            self._follow()
+            self.data.time += self.period
+            mujoco.mj_forward(self.model, self.data)
             return
         with caught_warnings():
             mujoco.mj_step(self.model, self.data, self._substeps)
         wild = ~(np.abs(self.data.qvel) < WILD)
         if wild.any() or has_diverged(self.data):
-            worst = int(np.nan_to_num(np.abs(self.data.qvel), nan=np.inf).argmax())
-            joint = self.model.joint(int(self.model.dof_jntid[worst])).name
-            step = float(self.model.opt.timestep)
-            raise SimulationError(
-                f"{self.robot.name}: expected a motion that stays finite, found joint '{joint}' "
-                f"diverging at {self.now:.4g} s with a timestep of {step:g} s; use a shorter "
-                f"period than {self.period:g} s (try {self.period / 5:g} s)"
-            )
+            raise SimulationError(self._divergence())
 
-    def _follow(self) -> None:
-        """Put the segments where they are commanded to be, without physics."""
-        for name, segment in self.segments.items():
-            kappa, phi = (self.resources.commanded(f"{name}/{k}") for k in ("kappa", "phi"))
-            segment.put(vector_of(kappa, phi))
-        self.data.time += self.period
-        mujoco.mj_forward(self.model, self.data)
+    def _divergence(self) -> str:
+        worst = int(np.nan_to_num(np.abs(self.data.qvel), nan=np.inf).argmax())
+        joint = self.model.joint(int(self.model.dof_jntid[worst])).name
+        longest = min(SAFE_SHARE * spring_limit(self.model), LONGEST_STEP)
+        return (
+            f"{self.robot.name}: expected a motion that stays finite, found joint '{joint}' "
+            f"diverging at {self.now:.4g} s with a timestep of {self.model.opt.timestep:g} s; use "
+            f"at most {longest:.2g} s"
+        )
+
+
+def _is_ideal(robot: Robot) -> bool:
+    """Whether the robot is only a mirror of its commands.
+
+    Raises:
+        DescriptionError: A part of it is, and another is not.
+    """
+    kinds = {kind_of(system) == "ideal" for system in robot.control}
+    if len(kinds) > 1:
+        raise DescriptionError(
+            "expected IdealHardware for all ros2_control elements or for none, found it for some",
+            field=robot.name,
+        )
+    return kinds == {True}
+
+
+def _stiffened(robot: Robot) -> Robot:
+    """The robot with a stiffness for segments without: a mirror of commands needs none."""
+    parts = tuple(
+        part.replace(backbone=part.backbone.replace(
+            bending_stiffness=part.backbone.bending_stiffness or 1.0))
+        for part in robot.bendables
+    )  # fmt: skip
+    return robot.replace(bendables=parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -11,7 +12,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp import library
-from softgrasp.build.bendable import bend_joints, drive_names
+from softgrasp.build.bendable_names import bend_joints, drive_names
 from softgrasp.build.robot import robot_model
 from softgrasp.description.bendable import (
     Backbone,
@@ -180,3 +181,77 @@ def test_what_cannot_be_simulated_is_said() -> None:
     )
     with pytest.warns(sg.SoftgraspWarning, match="arm: bodies turn as 'bishop' frames do"):
         robot_model(arm(segment(frame="webster")))
+
+
+def turning(name: str = "j1", **changes: Any) -> RigidJoint:
+    base: dict[str, Any] = {"type": "revolute", "parent": "base", "child": "a"}
+    return RigidJoint(
+        name=name, **(base | {"axis": (0.0, 1.0, 0.0), "lower": -1.0, "upper": 1.0} | changes)
+    )
+
+
+def rigid(inertial: Inertial | None, *joints: RigidJoint) -> Robot:
+    links = (Link(name="base"), Link(name="a", inertial=inertial))
+    return Robot(name="r", links=links, joints=joints)
+
+
+@pytest.mark.parametrize("mass", [0.01, 10.0])
+def test_a_servo_is_as_quick_whatever_it_carries(mass: float) -> None:
+    """Critically damped at 100 rad/s: 1 − (1 + ωt) exp(−ωt) of a step."""
+    weight = Inertial(mass=mass, inertia=(mass * 1e-2, mass * 1e-2, mass * 1e-3, 0, 0, 0))
+    model = robot_model(rigid(weight, turning()))
+    model.opt.gravity[:], model.opt.timestep = 0.0, 1e-5
+    data = mujoco.MjData(model)
+    data.ctrl[0] = 0.5
+    mujoco.mj_step(model, data, 3000)
+    assert data.qpos[0] == pytest.approx(0.5 * (1.0 - 4.0 * math.exp(-3.0)), rel=1e-2)
+
+
+def test_a_servo_has_the_effort_and_the_range_of_its_joint() -> None:
+    weight = Inertial(mass=0.1, inertia=(1e-4, 1e-4, 1e-4, 0, 0, 0))
+    model = robot_model(rigid(weight, turning(effort=2.0)))
+    assert model.actuator_ctrlrange[0] == pytest.approx([-1.0, 1.0])
+    assert model.actuator_forcerange[0] == pytest.approx([-2.0, 2.0])
+
+
+def test_a_root_called_world_is_the_world() -> None:
+    base = segment().replace(parent="world")
+    model = robot_model(Robot(name="r", links=(Link(name="world"), Link(name="l1")),
+                              bendables=(base,)))  # fmt: skip
+    assert model.body("s1_0").parentid[0] == 0
+
+
+def test_a_mesh_is_seen_as_it_is_and_touched_by_its_convex_parts(tmp_path: Path) -> None:
+    path = tmp_path / "corner.obj"
+    path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+    mesh = LinkShape(shape=sg.Mesh(file=str(path), scale=0.1))
+    model = robot_model(
+        Robot(name="r", links=(Link(name="base", visuals=(mesh,), collisions=(mesh,)),))
+    )
+    body = model.body("base")
+    groups = model.geom_group[body.geomadr[0] : body.geomadr[0] + body.geomnum[0]].tolist()
+    assert groups == [2, 3]
+
+
+def test_what_is_repaired_is_told() -> None:
+    with pytest.warns(sg.SoftgraspWarning, match="link 'a': expected an inertial of what moves"):
+        robot_model(rigid(None, turning()))
+    with pytest.warns(sg.SoftgraspWarning) as caught:
+        model = robot_model(rigid(Inertial(mass=0.1), turning()))
+    assert [str(found.message) for found in caught] == [
+        "link 'a': expected an inertia, found a mass only; it gets that of a ball of water, "
+        "3.32e-05 kg·m²"
+    ]
+    assert model.body("a").inertia == pytest.approx([3.3166e-5] * 3, rel=1e-4)
+
+
+def test_a_joint_cannot_follow_one_that_is_fixed() -> None:
+    weight = Inertial(mass=0.1, inertia=(1e-4, 1e-4, 1e-4, 0, 0, 0))
+    links = (Link(name="base"), Link(name="a", inertial=weight), Link(name="b", inertial=weight))
+    still = RigidJoint(name="still", type="fixed", parent="base", child="a")
+    joint = turning("j2", parent="a", child="b", mimic=Mimic(joint="still"))
+    with pytest.raises(sg.BuildError) as caught:
+        robot_model(Robot(name="r", links=links, joints=(still, joint)))
+    assert str(caught.value) == (
+        "joint 'j2': expected to mimic a joint that moves, found 'still', which is fixed"
+    )

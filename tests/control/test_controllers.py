@@ -167,9 +167,11 @@ def test_interfaces_are_claimed_by_one_controller_at_a_time() -> None:
 def test_commands_keep_to_the_limits_of_their_interface() -> None:
     resources = ResourceManager(arm())
     resources.claim(["s1/kappa"], "me")
-    resources.command("s1/kappa", 7.0, "me")
+    with pytest.warns(sg.SoftgraspWarning, match="'s1/kappa': expected a command from 0 to 3"):
+        resources.command("s1/kappa", 7.0, "me")
     assert resources.commanded("s1/kappa") == 3.0
-    resources.command("s1/kappa", -1.0, "me")
+    with pytest.warns(sg.SoftgraspWarning, match="'s1/kappa': expected a command from 0 to 3"):
+        resources.command("s1/kappa", -1.0, "me")
     assert resources.commanded("s1/kappa") == 0.0
     with pytest.raises(sg.DescriptionError) as caught:
         resources.command("s1/phi", 1.0, "me")

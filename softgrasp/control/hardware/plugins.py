@@ -25,18 +25,17 @@ class HardwareOptions:
     """What ``<param>`` elements say.
 
     Args:
-        pretension: Least tension of a tendon [N].
-        integral_gain: Correction of a curvature's error [1/s]; 0 trusts the stiffness of the
-            description. It is stable below twice the damping ratio times the lowest natural
-            frequency of the whole robot.
+        pretension: Least tension of a tendon [N]; chosen from the segment where not given.
+        integral_gain: How fast the error of a curvature is corrected [1/s]; 0 trusts the stiffness
+            of the description, and where it is not given it follows from the model.
         clamp: Whether pressures and tensions beyond their range are cut instead of refused.
-        model: Curvature model, for the record.
+        model: Curvature model; it has to be that of the segments.
     """
 
-    pretension: float = 0.5
-    integral_gain: float = 0.0
+    pretension: float | None = None
+    integral_gain: float | None = None
     clamp: bool = False
-    model: str = "pcc"
+    model: str | None = None
 
 
 def kind_of(system: ControlSystem) -> Kind:

@@ -1,110 +1,98 @@
-"""Hardware that bends the segments of a MuJoCo model as commanded."""
+"""Hardware that bends all segments of a MuJoCo model together."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
 
 import mujoco
 import numpy as np
 
-from softgrasp.build.bendable import bend_joints, drive_names
-from softgrasp.control.bends import curvature_of, vector_of
-from softgrasp.control.hardware.plugins import HardwareOptions, Kind
-from softgrasp.control.hardware.share import DriveShare
+from softgrasp.control.hardware.correction import Correction, tuned
+from softgrasp.control.hardware.segment import SegmentHardware
 from softgrasp.control.resources import ResourceManager
-from softgrasp.description.bendable import Bendable
-from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 
 
-class SegmentHardware:
-    """One segment of a model: its curvature is read, and its drives are set.
+class SegmentsHardware:
+    """All segments of a robot, with one correction of their measured bending."""
 
-    The drives bend with EI times the commanded curvature, and with what the measured error has
-    summed up to.
-    """
+    def __init__(self, segments: Sequence[SegmentHardware], correction: Correction | None) -> None:
+        """Take segments.
 
-    def __init__(
-        self,
-        model: mujoco.MjModel,
-        data: mujoco.MjData,
-        part: Bendable,
-        kind: Kind,
-        options: HardwareOptions,
-    ) -> None:
-        """Find the segment in its model.
-
-        Raises:
-            DescriptionError: The hardware does not fit its actuation.
+        Args:
+            segments: The segments.
+            correction: Of the angles about their ``axes``, one after the other; None where the
+                model is only a mirror of the commands.
         """
-        self._part, self._data, self._options, self._kind = part, data, options, kind
-        self._share = _share_of(part, kind, options)
-        joints = bend_joints(part)
-        self._angles = np.array([model.joint(name).qposadr[0] for name, _ in joints])
-        self._towards = np.array([way for _, way in joints])
-        self._drives = np.array([model.actuator(name).id for name in drive_names(part)])
-        self._correction, self._phi = np.zeros(2), 0.0
-
-    @property
-    def measured(self) -> Array:
-        """Mean curvature towards x and y [1/m], (2,)."""
-        return np.asarray(
-            self._data.qpos[self._angles] @ self._towards / self._part.backbone.length
-        )
+        self._segments, self._correction = list(segments), correction
+        counts = [len(segment.axes) for segment in segments]
+        ends = np.cumsum([0, *counts]).tolist()
+        self._slices = [slice(*pair) for pair in pairwise(ends)]
 
     def read(self, resources: ResourceManager) -> None:
-        """Put the measured curvature into the state interfaces."""
-        name = self._part.name
-        vector = self.measured
-        if self._part.planar:
-            self._phi = self._part.limits.phi_min or 0.0
-            kappa = float(vector @ vector_of(1.0, self._phi))
-        else:
-            kappa, self._phi = curvature_of(vector, self._phi)
-        found = {"kappa": kappa, "phi": self._phi, "l": self._part.backbone.length}
-        for what, value in found.items():
-            if f"{name}/{what}" in resources.states:
-                resources.states[f"{name}/{what}"] = value
+        """Put what is measured into the state interfaces."""
+        for segment in self._segments:
+            segment.read(resources)
 
-    def write(self, resources: ResourceManager, period: float) -> None:
-        """Set the drives for the commanded curvature.
+    def write(self, resources: ResourceManager) -> None:
+        """Set all drives for one period.
 
         Raises:
-            SimulationError: A drive would have to go beyond its range.
+            SimulationError: A command asks for controls beyond their range.
         """
-        name = self._part.name
-        kappa, phi = (resources.commanded(f"{name}/{what}") for what in ("kappa", "phi"))
-        wanted = vector_of(kappa, phi)
-        gain = self._options.integral_gain
-        self._correction = self._correction + gain * period * (wanted - self.measured)
-        stiffness = self._part.backbone.bending_stiffness or 0.0
-        moment = stiffness * (wanted + self._correction)
-        self._data.ctrl[self._drives] = self._controls(moment)
+        assert self._correction is not None  # a mirror follows
+        errors = np.zeros(len(self._correction.rates))
+        pushed, held = np.zeros(len(errors), dtype=bool), np.zeros(len(errors), dtype=bool)
+        targets = [segment.wanted(resources) for segment in self._segments]
+        for segment, own, (bend, _) in self._all(targets):
+            pushed[own] = segment.is_pushed(resources)
+            errors[own] = segment.axes @ (bend - segment.bend)
+        more = self._correction.moments(errors)
+        for segment, own, (bend, length) in self._all(targets):
+            if pushed[own].any():
+                segment.push(resources)
+            else:
+                segment.drive(bend, length, more[own] @ segment.axes)
+            held[own] = segment.saturated
+        self._correction.hold(errors, held)
+        self._correction.forget(pushed)
 
-    def put(self, vector: Array) -> None:
-        """Bend the model itself to a curvature towards x and y [1/m], without drives."""
-        per_joint = self._part.backbone.length / self._part.backbone.links
-        self._data.qpos[self._angles] = per_joint * (self._towards @ vector)
+    def follow(self, resources: ResourceManager) -> None:
+        """Bend the model as commanded, without physics."""
+        for segment in self._segments:
+            segment.put(*segment.wanted(resources))
 
     def release(self) -> None:
         """Let go of all drives."""
-        self._data.ctrl[self._drives] = 0.0
-        self._correction = np.zeros(2)
+        for segment in self._segments:
+            segment.release()
+        if self._correction is not None:
+            self._correction.forget(np.ones(len(self._correction.rates), dtype=bool))
 
-    def _controls(self, moment: Array) -> Array:
-        if self._share is not None:
-            return self._share.controls(moment)
-        if self._part.planar:
-            return np.array([moment @ vector_of(1.0, self._part.limits.phi_min or 0.0)])
-        return moment
+    def _all(
+        self, targets: list[tuple[Array, float | None]]
+    ) -> list[tuple[SegmentHardware, slice, tuple[Array, float | None]]]:
+        return list(zip(self._segments, self._slices, targets, strict=True))
 
 
-def _share_of(part: Bendable, kind: Kind, options: HardwareOptions) -> DriveShare | None:
-    found = {drive.type for drive in part.actuation}
-    wanted = {"tendons": {"tendon"}, "chambers": {"chamber"}, "moments": set[str]()}.get(kind)
-    if wanted is not None and found != wanted:
-        told = f"{next(iter(found))}s" if found else "no actuation"
-        raise DescriptionError(
-            f"expected {kind} for this hardware, found {told}", field=f"bendable '{part.name}'"
-        )
-    if not part.actuation:
-        return None
-    return DriveShare(part, options.pretension, clamp=options.clamp)
+def correction_of(
+    segments: Sequence[SegmentHardware], model: mujoco.MjModel, pose: Array, period: float
+) -> Correction:
+    """The correction of all bending angles of a robot.
+
+    Args:
+        segments: Its segments.
+        model: The robot with its time step and gravity.
+        pose: Around which it is tuned, (nq,).
+        period: Between two corrections [s].
+    """
+    drives = np.zeros((model.nu, sum(len(segment.axes) for segment in segments)))
+    rates, column = list[float](), 0
+    for segment in segments:
+        count = len(segment.axes)
+        drives[segment.drives, column : column + count] = segment.per_moment()
+        rates += [segment.integral_gain] * count
+        column += count
+    measured = np.vstack([segment.bend_rows(model) for segment in segments])
+    return tuned(model, pose, measured, drives, period, np.array(rates))

@@ -2,85 +2,126 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from softgrasp.description.bendable import Bendable, Chamber
+from softgrasp.control.bends import vector_of
+from softgrasp.description.bendable import Bendable, Chamber, Tendon
 from softgrasp.errors import DescriptionError, SimulationError
+from softgrasp.mechanics.allocation import Allocation
 from softgrasp.mechanics.transforms import Array
 
 
 class DriveShare:
-    """Controls of one segment's drives for a bending moment.
+    """Controls of one segment's drives for a bending moment, and for a force along it.
 
-    Tendons pull with at least their pretension, chambers push with at least their lowest pressure:
-    the smallest controls that give the moment are raised together, which does not bend.
+    Tendons pull with at least their pretension, chambers push within their range of pressure; of
+    all controls that do it the smallest are taken.
     """
 
-    def __init__(self, part: Bendable, lowest: float, *, clamp: bool) -> None:
+    def __init__(
+        self, part: Bendable, lowest: float | None, *, clamp: bool, stretches: bool = False
+    ) -> None:
         """Take the drives of a segment.
 
         Args:
-            part: The segment.
-            lowest: Least control of tendons [N]; chambers have their own [Pa].
+            part: The segment; its drives are tendons or chambers.
+            lowest: Least tension of tendons [N]; where not given a twentieth of what bends the
+                segment to its limit, or 0 where such tensions bend it.
             clamp: Whether controls beyond their range are cut instead of refused.
+            stretches: Whether the drives are asked for a force along the segment, too.
 
         Raises:
-            DescriptionError: Its drives cannot bend it both ways in its plane, or in every plane.
+            DescriptionError: Its drives cannot do that.
         """
-        drives = part.actuation
         self._name, self._clamp = part.name, clamp
-        chambers = [drive for drive in drives if isinstance(drive, Chamber)]
-        self._kind = "pressure" if chambers else "tension"
-        self._unit = "Pa" if chambers else "N"
-        self._low = np.array([c.pressure_min for c in chambers] or [lowest] * len(drives))
-        highs = [c.pressure_max for c in chambers] or [None] * len(drives)
-        self._high = np.array([np.inf if high is None else high for high in highs])
-        gain = [-d.area if isinstance(d, Chamber) else 1.0 for d in drives]
-        matrix = np.array(
-            [
-                [g * d.radius * np.cos(d.angle), g * d.radius * np.sin(d.angle)]
-                for g, d in zip(gain, drives, strict=True)
-            ]
-        ).T
-        self._plane: Array | None = None
-        if part.planar:
-            phi = part.limits.phi_min or 0.0
-            self._plane = np.array([np.cos(phi), np.sin(phi)])
-            matrix = self._plane[None] @ matrix
-        self._inverse = np.linalg.pinv(matrix)
-        self._raise = _positive_null(matrix)
-        if np.linalg.matrix_rank(matrix) < len(matrix):
+        self.axes = bend_axes(part)
+        matrix = _effects(part, self.axes)
+        whole = matrix if stretches else matrix[:-1]
+        self._allocation = _allocation(part, whole, lowest)
+        if self._allocation.rank < len(whole):
+            what = "bend and lengthen" if stretches else "bend"
             raise DescriptionError(
-                f"expected drives that bend it, found {len(drives)} that cannot",
+                f"expected drives that {what} it, found {len(part.actuation)} that cannot",
                 field=f"bendable '{part.name}'",
             )
+        chambers = isinstance(part.actuation[0], Chamber)
+        self._kind, self._unit = ("pressure", "Pa") if chambers else ("tension", "N")
 
-    def controls(self, moment: Array) -> Array:
-        """Tensions [N] or pressures [Pa] for a bending moment towards (x, y) [N·m], (n,).
+    def controls(self, moment: Array, force: float | None = None) -> Array:
+        """Tensions [N] or pressures [Pa], (n,).
+
+        Args:
+            moment: Towards x and y [N·m], (2,); of a planar segment its part in the plane counts.
+            force: Along the segment [N]; only of drives that stretch it.
 
         Raises:
             SimulationError: A drive would have to go beyond its range, and is not clamped.
         """
-        wanted = moment if self._plane is None else np.array([moment @ self._plane])
-        found = self._inverse @ wanted
-        if self._raise is not None:
-            found = found + self._raise * float(((self._low - found) / self._raise).max())
-        slack = 1e-9 * (1.0 + np.abs(found))
-        if ((found < self._low - slack) | (found > self._high + slack)).any() and not self._clamp:
-            worst = int(np.argmax(np.maximum(self._low - found, found - self._high)))
-            raise SimulationError(
-                f"bendable '{self._name}': expected a {self._kind} between {self._low[worst]:g} "
-                f"and {self._high[worst]:g} {self._unit} of drive {worst + 1}, found "
-                f"{found[worst]:g} {self._unit}; the hardware parameter clamp cuts it"
-            )
-        return np.asarray(np.clip(found, self._low, self._high))
+        wanted = self._effect(moment, force)
+        found = self._allocation.least(wanted)
+        if found is not None:
+            return found
+        if self._clamp:
+            return self._allocation.nearest(wanted)
+        raise SimulationError(self._refusal(wanted))
+
+    def nearest(self, moment: Array, force: float | None = None) -> Array:
+        """The controls within their ranges that come nearest, (n,); as ``controls``."""
+        wanted = self._effect(moment, force)
+        found = self._allocation.least(wanted)
+        return self._allocation.nearest(wanted) if found is None else found
+
+    def makes(self, controls: Array, moment: Array, force: float | None = None) -> bool:
+        """Whether controls make a moment and a force."""
+        return self._allocation.makes(controls, self._effect(moment, force))
+
+    def per_moment(self) -> Array:
+        """Controls that make a unit moment about each axis, whatever their ranges, (n, k)."""
+        return np.asarray(np.linalg.pinv(self._allocation.matrix[: len(self.axes)]))
+
+    def _effect(self, moment: Array, force: float | None) -> Array:
+        return np.append(self.axes @ moment, [] if force is None else [force])
+
+    def _refusal(self, wanted: Array) -> str:
+        """Which drive is missing most, if all were free below and above."""
+        low, high = self._allocation.low, self._allocation.high
+        free = Allocation(self._allocation.matrix, low, np.full(len(low), np.inf)).least(wanted)
+        if free is None:
+            free = np.linalg.pinv(self._allocation.matrix) @ wanted
+        worst = int(np.argmax(np.maximum(low - free, free - high)))
+        return (
+            f"bendable '{self._name}': expected a {self._kind} between {low[worst]:g} and "
+            f"{high[worst]:g} {self._unit} of drive {worst + 1}, found {free[worst]:g} "
+            f"{self._unit}; the hardware parameter clamp cuts it"
+        )
 
 
-def _positive_null(matrix: Array) -> Array | None:
-    """Controls above 0 that do not bend at all; None where there are none."""
-    _, _, rows = np.linalg.svd(matrix)
-    null = rows[np.linalg.matrix_rank(matrix) :]
-    if not len(null):
-        return None
-    even = null.T @ (null @ np.ones(matrix.shape[1]))
-    return even / even.max() if (even > 1e-9).all() else None
+def bend_axes(part: Bendable) -> Array:
+    """Directions in which a segment bends: x and y, or that of its plane, (k, 2)."""
+    return vector_of(1.0, part.limits.phi_min or 0.0)[None] if part.planar else np.eye(2)
+
+
+def _effects(part: Bendable, axes: Array) -> Array:
+    """Bending moments [N·m], then the force [N], of a unit of each control, (k + 1, n)."""
+    drives: Sequence[Tendon | Chamber] = part.actuation
+    push = np.array([drive.area if isinstance(drive, Chamber) else -1.0 for drive in drives])
+    arms = np.stack([vector_of(drive.radius, drive.angle) for drive in drives])
+    return np.vstack([-push * (axes @ arms.T), push])
+
+
+def _allocation(part: Bendable, matrix: Array, lowest: float | None) -> Allocation:
+    chambers = [drive for drive in part.actuation if isinstance(drive, Chamber)]
+    if chambers:
+        high = [np.inf if c.pressure_max is None else c.pressure_max for c in chambers]
+        return Allocation(matrix, [c.pressure_min for c in chambers], high)
+    count = len(part.actuation)
+    top = np.full(count, np.inf)
+    if lowest is not None:
+        return Allocation(matrix, np.full(count, lowest), top)
+    moment = (part.backbone.bending_stiffness or 0.0) * part.kappa_max
+    tension = 0.05 * moment / max(drive.radius for drive in part.actuation)
+    tight = Allocation(matrix, np.full(count, tension), top)
+    idle = tight.least(np.zeros(len(matrix)))
+    return tight if idle is not None else Allocation(matrix, np.zeros(count), top)

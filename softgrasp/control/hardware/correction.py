@@ -1,0 +1,149 @@
+"""Correction of measured bending, tuned by the robot's own linear model.
+
+The drives already bend by what the stiffness of the segments says. What is left, an error e of the
+bending angles, adds the moments K (∫e dt · rate + ė · time): K is the stiffness that the drives
+really feel, gravity and neighbours included, so that all segments answer alike. Rate and time come
+from the slowest pole of the robot alone, p = ω (−ζ ± i√(1 − ζ²)): the derivative damps it to a
+ratio of 0.7, and the integral takes 0.3 ω. Nothing in it belongs to one robot.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from softgrasp.mechanics.transforms import Array
+
+DAMPING_RATIO = 0.7
+"""Of the slowest mode, where it is less by itself."""
+INTEGRAL_SHARE, FILTER_SHARE = 0.3, 0.1
+"""Rate of the integral over ω, and time constant of the derivative's filter times ω."""
+NUDGE = 1e-6
+"""Change of a state for central differences [rad or m, per s]."""
+GROWTH = 1e-7
+"""How much a free vibration may seem to grow in a step by rounding alone [–]."""
+WEAKENINGS = (1.0, 0.5, 0.25, 0.1, 0.0)
+"""Shares of the correction that are tried until the linear robot is stable with it."""
+
+
+class Correction:
+    """Moments for the errors of all bending angles of a robot; once a period."""
+
+    def __init__(
+        self, stiffness: Array, rates: Array, times: Array, smoothing: float, period: float
+    ) -> None:
+        """Begin without a memory.
+
+        Args:
+            stiffness: K, moments that change the angles by a unit at rest [N·m/rad], (n, n).
+            rates: Of the integral, for each angle [1/s], (n,).
+            times: Of the derivative, for each angle [s], (n,).
+            smoothing: Part of the derivative that is kept from one period to the next [–].
+            period: [s]
+        """
+        self.stiffness, self.rates, self.times = stiffness, rates, times
+        self.smoothing, self.period = smoothing, period
+        self._sum, self._slope = np.zeros(len(rates)), np.zeros(len(rates))
+        self._before: Array | None = None
+
+    def moments(self, errors: Array) -> Array:
+        """What to add for errors [rad], (n,) [N·m]."""
+        before = errors if self._before is None else self._before
+        self._before = errors
+        kept = self.smoothing
+        self._slope = kept * self._slope + (1.0 - kept) * (errors - before) / self.period
+        self._sum = self._sum + self.rates * self.period * errors
+        return np.asarray(self.stiffness @ (self._sum + self.times * self._slope))
+
+    def hold(self, errors: Array, held: Array) -> None:
+        """Take back what the last errors added to the integrals of some angles, (n,) of bool.
+
+        The drives could not act on it, so it would only have to be undone later.
+        """
+        self._sum = self._sum - np.where(held, self.rates * self.period * errors, 0.0)
+
+    def forget(self, angles: Array) -> None:
+        """Start anew for some angles, (n,) of bool."""
+        self._sum[angles], self._slope[angles] = 0.0, 0.0
+
+
+def tuned(
+    model: mujoco.MjModel,
+    start: Array,
+    measured: Array,
+    drives: Array,
+    period: float,
+    rates: Array,
+) -> Correction:
+    """The correction of a robot around a pose.
+
+    Args:
+        model: The robot with its time step and gravity.
+        start: The pose, (nq,).
+        measured: Bending angles from velocities of the joints, (n, nv).
+        drives: Controls that make a unit moment on each angle, (nu, n).
+        period: Between two corrections [s].
+        rates: Of the integrals [1/s], (n,); NaN where they are to be chosen.
+    """
+    step, inputs = _linearised(model, start)
+    if np.abs(np.linalg.eigvals(step)).max() > 1.0 + GROWTH:
+        # it cannot stand by itself: take the springs alone
+        gravity = model.opt.gravity.copy()
+        model.opt.gravity[:] = 0.0
+        step, inputs = _linearised(model, start)
+        model.opt.gravity[:] = gravity
+    pushes = inputs @ drives
+    angles = np.hstack([measured, np.zeros_like(measured)])
+    rest = angles @ np.linalg.lstsq(np.eye(len(step)) - step, pushes, rcond=None)[0]
+    stiffness = np.linalg.inv(rest)
+    poles = np.log(np.linalg.eigvals(step).astype(complex)) / model.opt.timestep
+    slowest = complex(poles[np.abs(poles).argmin()])
+    omega = abs(slowest)
+    time = 2.0 * max(DAMPING_RATIO + slowest.real / omega, 0.0) / omega
+    smoothing = float(np.exp(-period / max(FILTER_SHARE / omega, period)))
+    chosen = np.where(np.isnan(rates), INTEGRAL_SHARE * omega, rates)
+    times = np.where(chosen > 0.0, time, 0.0)
+    ticks = _over_a_period(step, pushes, round(period / model.opt.timestep))
+    for share in WEAKENINGS:
+        found = Correction(stiffness, share * chosen, share * times, smoothing, period)
+        if _is_stable(found, *ticks, angles):
+            break
+    return found
+
+
+def _linearised(model: mujoco.MjModel, pose: Array) -> tuple[Array, Array]:
+    """Derivatives of one step of the engine at rest, (2 nv, 2 nv) and (2 nv, nu)."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = pose
+    size = 2 * model.nv
+    step, inputs = np.zeros((size, size)), np.zeros((size, model.nu))
+    mujoco.mjd_transitionFD(model, data, NUDGE, True, step, inputs, None, None)
+    return step, inputs
+
+
+def _over_a_period(step: Array, pushes: Array, count: int) -> tuple[Array, Array]:
+    """The same derivatives over some steps with constant controls."""
+    whole, added = step, pushes
+    for _ in range(count - 1):
+        whole, added = step @ whole, step @ added + pushes
+    return whole, added
+
+
+def _is_stable(found: Correction, step: Array, pushes: Array, angles: Array) -> bool:
+    """Whether the linear robot calms down with a correction.
+
+    The state is that of the robot, the errors before, the slopes and the sums.
+    """
+    size, count = len(step), len(angles)
+    kept, period = found.smoothing, found.period
+    rate, one = (1.0 - kept) / period, np.eye(count)
+    # errors are −angles
+    slope = np.hstack([-rate * angles, -rate * one, kept * one, 0.0 * one])
+    total = np.hstack([-period * found.rates[:, None] * angles, 0.0 * one, 0.0 * one, one])
+    moments = found.stiffness @ (total + found.times[:, None] * slope)
+    robot = np.hstack([step, np.zeros((size, 3 * count))]) + pushes @ moments
+    before = np.hstack([-angles, np.zeros((count, 3 * count))])
+    loop = np.vstack([robot, before, slope, total])
+    if not found.rates.any():
+        return True
+    return bool(np.abs(np.linalg.eigvals(loop)).max() < 1.0)

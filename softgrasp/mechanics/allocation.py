@@ -1,0 +1,93 @@
+"""Which controls of several drives make a wanted effect: the smallest ones within their ranges."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import lsq_linear, nnls
+
+from softgrasp.mechanics.transforms import Array
+
+TOLERANCE = 1e-9
+"""Of effects and ranges, over their size."""
+
+
+class Allocation:
+    """Drives whose effects add up: effect = matrix · controls."""
+
+    def __init__(self, matrix: ArrayLike, low: ArrayLike, high: ArrayLike) -> None:
+        """Take drives.
+
+        Args:
+            matrix: Effects (k) of a unit of each control (n), shape (k, n).
+            low: Lowest controls, (n,).
+            high: Highest ones, (n,); may be infinite.
+        """
+        self.matrix = np.asarray(matrix, dtype=float)
+        self.low, self.high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        self.rank = int(np.linalg.matrix_rank(self._scaled()))
+        self._inverse = np.linalg.pinv(self._scaled())
+        self._idle = np.linalg.svd(self.matrix)[2][self.rank :].T
+
+    def _scaled(self) -> Array:
+        """The matrix with rows of like size: moments and forces have different units."""
+        sizes = np.abs(self.matrix).max(axis=1, keepdims=True)
+        return np.asarray(self.matrix / np.where(sizes > 0.0, sizes, 1.0))
+
+    def _in_rows(self, wanted: Array) -> Array:
+        sizes = np.abs(self.matrix).max(axis=1)
+        return np.asarray(wanted / np.where(sizes > 0.0, sizes, 1.0))
+
+    def least(self, wanted: ArrayLike) -> Array | None:
+        """The controls of least norm within their ranges, (n,); None where none make the effect.
+
+        Least-distance programming by non-negative least squares (Lawson and Hanson 1974, ch. 23).
+        """
+        effect = np.asarray(wanted, dtype=float)
+        plain = self._inverse @ self._in_rows(effect)
+        if not self.makes(plain, effect):
+            return None
+        if self._inside(plain):
+            return np.asarray(np.clip(plain, self.low, self.high))
+        if not self._idle.shape[1]:
+            return None
+        rows = np.vstack([self._idle, -self._idle])
+        bounds = np.concatenate([self.low - plain, plain - self.high])
+        given = np.isfinite(bounds)
+        size = float(np.abs(bounds[given]).max())
+        idle = _least_distance(rows[given], bounds[given] / size)
+        found = None if idle is None else plain + size * (self._idle @ idle)
+        if found is None or not self._inside(found):
+            return None
+        return np.asarray(np.clip(found, self.low, self.high))
+
+    def nearest(self, wanted: ArrayLike) -> Array:
+        """Controls within their ranges whose effect is nearest to the wanted one, (n,)."""
+        unit = np.maximum(np.abs(self._inverse @ self._in_rows(np.asarray(wanted))).max(), 1e-300)
+        high = np.maximum(self.high, self.low + TOLERANCE * unit)
+        fit = lsq_linear(
+            self._scaled(),
+            self._in_rows(np.asarray(wanted, dtype=float)) / unit,
+            bounds=(self.low / unit, high / unit),
+        )
+        return np.asarray(np.clip(fit.x * unit, self.low, self.high))
+
+    def makes(self, controls: Array, wanted: ArrayLike) -> bool:
+        """Whether controls make an effect."""
+        missing = self._in_rows(self.matrix @ controls - np.asarray(wanted, dtype=float))
+        return float(np.abs(missing).max()) <= TOLERANCE * (1e-3 + float(np.abs(controls).max()))
+
+    def _inside(self, controls: Array) -> bool:
+        slack = TOLERANCE * float(np.abs(controls).max())
+        return bool(((controls >= self.low - slack) & (controls <= self.high + slack)).all())
+
+
+def _least_distance(rows: Array, bounds: Array) -> Array | None:
+    """The shortest x with rows · x ≥ bounds; None where there is none."""
+    matrix = np.vstack([rows.T, bounds])
+    target = np.append(np.zeros(rows.shape[1]), 1.0)
+    weights, distance = nnls(matrix, target)
+    if distance < TOLERANCE:
+        return None
+    rest = matrix @ weights - target
+    return np.asarray(-rest[:-1] / rest[-1])
