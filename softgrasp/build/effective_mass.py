@@ -66,7 +66,7 @@ def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> 
     for column, name in enumerate(names.drive_names(scene.hand)[:joints]):
         postures[:, model.joint(name).qposadr[0]] = targets[:, column]
     for column, digit in enumerate(scene.hand.soft_fingers, start=joints):
-        about_y = names.soft_joint_names(digit)[:: 1 if digit.finger.planar else 2]
+        about_y = names.soft_joint_names(digit, "y")
         for name, joint in zip(about_y, digit.finger.joints, strict=True):
             bend = joint.pressure_gain / joint.stiffness
             postures[:, model.joint(name).qposadr[0]] = bend * targets[:, column]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.soft_digit import SoftDigit
-from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.description.soft_finger import Freedom, SoftFinger
 
 OBJECT = "object"
 PALM = "palm"
@@ -55,15 +55,20 @@ def joint_names(hand: Hand) -> list[str]:
     return rigid + [name for digit in hand.soft_fingers for name in soft_joint_names(digit)]
 
 
-def soft_joint_names(digit: SoftDigit) -> list[str]:
-    """The joints of a soft finger: ``F1_J1``, or ``F1_J1y``, ``F1_J1z`` of a spatial one."""
-    return [joint(digit.name, own) for own in bending_joint_names(digit.finger)]
+def soft_joint_names(digit: SoftDigit, only: Freedom | None = None) -> list[str]:
+    """The joints of a soft finger: ``F1_J1``, or as ``finger_joint_names`` calls them."""
+    return [joint(digit.name, own) for own in finger_joint_names(digit.finger, only)]
 
 
-def bending_joint_names(finger: SoftFinger) -> list[str]:
-    """The joints of a soft finger that belongs to no hand: ``J1``, or ``J1y``, ``J1z``."""
-    axes = ("",) if finger.planar else ("y", "z")
-    return [f"J{place}{axis}" for place in range(1, len(finger.joints) + 1) for axis in axes]
+def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[str]:
+    """The coordinates of a soft finger that belongs to no hand, or those of one kind.
+
+    ``J1`` bends in the plane, ``J1y`` and ``J1z`` those of a spatial finger, ``J1t`` twists, and
+    ``J1s`` stretches.
+    """
+    ends = {"y": "" if finger.planar else "y", "z": "z", "twist": "t", "stretch": "s"}
+    wanted = [one for one in finger.freedoms if only in (None, one[1])]
+    return [f"J{place + 1}{ends[freedom]}" for place, freedom in wanted]
 
 
 def drive_names(hand: Hand) -> list[str]:

@@ -26,7 +26,7 @@ def add_soft_digit(spec: mujoco.MjSpec, base: mujoco.MjsBody, digit: SoftDigit) 
     joints = names.soft_joint_names(digit)
     rgba = digit.rgba or SILICONE_RGBA
     add_soft_finger(base, finger, digit.base, bodies, joints, names.tip_site(digit.name), rgba)
-    about_y = joints[:: 1 if finger.planar else 2]
+    about_y = names.soft_joint_names(digit, "y")
     for body in bodies:
         spec.geom(body).group = SKINNED_GROUP
     add_finger_skin(spec, digit.name, finger, bodies, rgba)

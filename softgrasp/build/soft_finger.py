@@ -11,20 +11,25 @@ from softgrasp.build import names
 from softgrasp.build.compiling import compiled
 from softgrasp.build.visual import SILICONE_RGBA, Rgba
 from softgrasp.description.pose import Pose
-from softgrasp.description.soft_finger import SoftFinger, SoftLink
+from softgrasp.description.soft_finger import Freedom, SoftFinger, SoftJoint, SoftLink
 from softgrasp.mechanics.transforms import Array
 
 TIP = "tip"
 LEAST_MASS, LEAST_INERTIA = 1e-12, 1e-14
 """MuJoCo refuses lighter bodies; a picogram bends no finger."""
-AXES = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-"""A joint turns about y, towards −z; in a spatial finger then about z, at the same point."""
+AXES: dict[Freedom, tuple[float, float, float]] = {
+    "stretch": (1.0, 0.0, 0.0),
+    "twist": (1.0, 0.0, 0.0),
+    "y": (0.0, 1.0, 0.0),
+    "z": (0.0, 0.0, 1.0),
+}
+"""All ways of a joint go through one point; about y is towards −z."""
 
 
 def finger_spec(finger: SoftFinger) -> mujoco.MjSpec:
     """The finger alone, clamped at the origin.
 
-    Joints are called ``J1`` and so on, those of a spatial finger ``J1y``, ``J1z`` and so on.
+    Joints are called as ``names.finger_joint_names`` says.
     """
     spec = mujoco.MjSpec()
     spec.modelname = finger.name
@@ -33,7 +38,7 @@ def finger_spec(finger: SoftFinger) -> mujoco.MjSpec:
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     bodies = [f"link{index}" for index in range(len(finger.links))]
-    joints = names.bending_joint_names(finger)
+    joints = names.finger_joint_names(finger)
     add_soft_finger(spec.worldbody, finger, Pose(), bodies, joints, TIP)
     return spec
 
@@ -54,28 +59,37 @@ def add_soft_finger(
         finger: The finger.
         pose: Its base frame in the parent's frame.
         bodies: Names of its links, the clamped one first; their geoms have the same ones.
-        joints: Names of its joints, as ``names.bending_joint_names`` orders them.
+        joints: Names of its joints, as ``names.finger_joint_names`` orders them.
         tip: Name of the site at the tip.
         rgba: Colour in pictures.
     """
     body = parent.add_body(name=bodies[0], pos=list(pose.position), quat=list(pose.quaternion))
     _fill(body, finger.links[0], np.zeros(3), rgba)
     origin = np.zeros(3)
-    free_names = iter(joints)
-    for joint, link, name in zip(finger.joints, finger.links[1:], bodies[1:], strict=True):
+    named = list(zip(finger.freedoms, joints, strict=True))
+    for index, (joint, link) in enumerate(zip(finger.joints, finger.links[1:], strict=True)):
         place = np.array(joint.position)
-        body = body.add_body(name=name, pos=place - origin)
+        body = body.add_body(name=bodies[index + 1], pos=place - origin)
         origin = place
-        for axis in AXES[: 1 if finger.planar else 2]:
-            body.add_joint(
-                name=next(free_names),
-                type=mujoco.mjtJoint.mjJNT_HINGE,
-                axis=axis,
-                stiffness=[joint.stiffness, 0.0, 0.0],
-                damping=[joint.damping, 0.0, 0.0],
-            )
+        for (owner, freedom), name in named:
+            if owner == index:
+                _add_joint(body, joint, freedom, name)
         _fill(body, link, origin, rgba)
     body.add_site(name=tip, pos=np.array(finger.tip) - origin, size=[0.001] * 3, group=4)
+
+
+def _add_joint(body: mujoco.MjsBody, joint: SoftJoint, freedom: Freedom, name: str) -> None:
+    given = {"stretch": joint.axial_stiffness, "twist": joint.torsion_stiffness}
+    stiffness = given.get(freedom) or joint.stiffness
+    slides = freedom == "stretch"
+    body.add_joint(
+        name=name,
+        type=mujoco.mjtJoint.mjJNT_SLIDE if slides else mujoco.mjtJoint.mjJNT_HINGE,
+        axis=AXES[freedom],
+        stiffness=[stiffness, 0.0, 0.0],
+        # dividing last keeps the bending's own number
+        damping=[joint.damping * stiffness / joint.stiffness, 0.0, 0.0],
+    )
 
 
 def finger_model(finger: SoftFinger) -> mujoco.MjModel:

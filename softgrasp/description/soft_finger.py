@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,6 +11,8 @@ from softgrasp.description.base import Description, NonNegative, Number, Positiv
 from softgrasp.description.problems import FieldError
 
 Tiny = Annotated[float, Field(strict=True, gt=0)]
+Freedom = Literal["stretch", "twist", "y", "z"]
+"""A way in which a joint gives: along x, about x, about y (bending in the plane), about z."""
 
 
 class SoftJoint(Description):
@@ -25,9 +27,15 @@ class SoftJoint(Description):
     stiffness: Positive
     """[N·m/rad]"""
     damping: NonNegative = 0.0
-    """[N·m·s/rad]"""
+    """[N·m·s/rad]; twist and stretch lose as large a part: the same damping over stiffness."""
     pressure_gain: Number = 0.0
     """Bending moment over pressure [N·m/Pa]; ``alpha`` of paper 000 (eq 2)."""
+    tendon_arm: Number = 0.0
+    """Bending moment over tension [m]: how far the tendon runs from the axis, on the −z side."""
+    torsion_stiffness: Positive | None = None
+    """About the finger's own axis [N·m/rad]; stiff where not given."""
+    axial_stiffness: Positive | None = None
+    """Along it [N/m]; stiff where not given."""
 
 
 class SoftLink(Description):
@@ -73,6 +81,25 @@ class SoftFinger(Description):
                     "position",
                 )
         return self
+
+    @property
+    def freedoms(self) -> tuple[tuple[int, Freedom], ...]:
+        """Coordinates from the base on: the joint's number, from 0, and how it gives.
+
+        Turns about different axes do not commute, so every other joint takes its ways in the
+        opposite order: what two neighbours do too much cancels to second order.
+        """
+        found: list[tuple[int, Freedom]] = []
+        for index, joint in enumerate(self.joints):
+            there: dict[Freedom, bool] = {
+                "stretch": joint.axial_stiffness is not None,
+                "twist": joint.torsion_stiffness is not None,
+                "y": True,
+                "z": not self.planar,
+            }
+            ways = [way for way, given in there.items() if given]
+            found += [(index, way) for way in ways[:: -1 if index % 2 else 1]]
+        return tuple(found)
 
     @property
     def compliance(self) -> float:

@@ -13,21 +13,33 @@ from softgrasp.formats.hand_file import read_hand
 from softgrasp.formats.mesh_files import CAD_SUFFIXES, read_triangles
 from softgrasp.formats.meshes import MESH_SUFFIXES, stamped
 from softgrasp.formats.object_file import read_object
+from softgrasp.formats.robot_file import load_robot
+from softgrasp.formats.ucrdf import ROBOT_SUFFIXES
+from softgrasp.formats.ucrdf.soft_hand import soft_hand
 from softgrasp.formats.ycb import YCB_PREFIX, load_ycb
 
 YAML_SUFFIXES = (".yaml", ".yml")
 
 
 def load_hand(name: str | Path) -> Hand:
-    """A shipped hand by name, or one from a YAML file with Denavit–Hartenberg tables.
+    """A shipped hand by name, or one from a file.
+
+    A YAML file has Denavit–Hartenberg tables or soft fingers; in a U(C)RDF file every bendable on
+    the palm is a soft finger.
 
     Raises:
         DescriptionError: There is no such hand, or its file is wrong.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+
+    Warns:
+        SoftgraspWarning: Something in a U(C)RDF file is not kept.
     """
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
         return read_hand(path)
-    _refuse_other_files(path, "a hand", YAML_SUFFIXES)
+    if path.suffix.lower() in ROBOT_SUFFIXES:
+        return soft_hand(load_robot(path))
+    _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES))
     return read_hand(library.find("hands", str(name)))
 
 

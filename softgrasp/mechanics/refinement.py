@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from softgrasp.description.soft_finger import SoftFinger, SoftLink
+from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
 from softgrasp.mechanics.transforms import Array
 
 LEAST_MASS = 1e-12
@@ -29,12 +29,18 @@ def refined(finger: SoftFinger) -> SoftFinger:
     joints = tuple(
         finger.joints[half // 2].replace(
             position=(x, *(float(np.interp(x, along, places[:, axis])) for axis in (1, 2))),
-            stiffness=2.0 * finger.joints[half // 2].stiffness,
-            damping=2.0 * finger.joints[half // 2].damping,
+            **_halved(finger.joints[half // 2]),
         )
         for half, x in enumerate(quarters.tolist())
     )
     return finger.replace(joints=joints, links=_cut(finger.links, quarters))
+
+
+def _halved(joint: SoftJoint) -> dict[str, float]:
+    """What gives half as much: twice as stiff in all directions."""
+    names = ("stiffness", "damping", "torsion_stiffness", "axial_stiffness")
+    given = {name: getattr(joint, name) for name in names}
+    return {name: 2.0 * value for name, value in given.items() if value is not None}
 
 
 def _cut(links: tuple[SoftLink, ...], at: Array) -> tuple[SoftLink, ...]:

@@ -39,6 +39,9 @@ def discretise(
     bending_damping: float = 0.0,
     section: tuple[float, float] | None = None,
     pressure_moment: float = 0.0,
+    tendon_arm: float = 0.0,
+    torsion_stiffness: float | None = None,
+    axial_stiffness: float | None = None,
     name: str = "finger",
 ) -> SoftFinger:
     """A uniform beam, clamped at the origin and straight along +x, as rigid links.
@@ -57,14 +60,23 @@ def discretise(
         bending_damping: Moment over rate of curvature [N·m²·s].
         section: Width (y) and height (z) of the links [m]; a tenth of the length where not given.
         pressure_moment: Bending moment over pressure, the same along the finger [N·m/Pa].
+        tendon_arm: Bending moment over the tension of a tendon along the finger [m].
+        torsion_stiffness: GJ [N·m²]; the finger does not twist where not given.
+        axial_stiffness: EA [N]; it does not stretch where not given.
         name: Of the finger.
 
     Raises:
         DescriptionError: A number is out of range, or there is no such layout.
     """
-    numbers = {"length": length, "bending_stiffness": bending_stiffness, "mass": mass}
+    numbers = {
+        "length": length,
+        "bending_stiffness": bending_stiffness,
+        "mass": mass,
+        "torsion_stiffness": torsion_stiffness,
+        "axial_stiffness": axial_stiffness,
+    }
     for field, value in numbers.items():
-        if not 0.0 < value < np.inf:
+        if value is not None and not 0.0 < value < np.inf:
             raise DescriptionError(f"expected a number above 0, found {value!r}", field=field)
     if joints < 1:
         raise DescriptionError(f"expected at least 1, found {joints}", field="joints")
@@ -85,6 +97,9 @@ def discretise(
             stiffness=bending_stiffness / (share * length),
             damping=bending_damping / (share * length),
             pressure_gain=pressure_moment,
+            tendon_arm=tendon_arm,
+            torsion_stiffness=torsion_stiffness and torsion_stiffness / (share * length),
+            axial_stiffness=axial_stiffness and axial_stiffness / (share * length),
         )
         for place, share in zip(cells.places.tolist(), cells.shares.tolist(), strict=True)
     ]

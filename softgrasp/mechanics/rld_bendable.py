@@ -15,30 +15,31 @@ import math
 import warnings
 from collections.abc import Sequence
 
-from softgrasp.description.bendable import Bendable, Chamber
+from softgrasp.description.bendable import Bendable, Chamber, Tendon
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.mechanics.rld import discretise
 
 
-def finger_from_bendable(bendable: Bendable, *, pressed: Sequence[int] | None = None) -> SoftFinger:
+def finger_from_bendable(bendable: Bendable, *, driven: Sequence[int] | None = None) -> SoftFinger:
     """A bendable as a uniform beam of rigid links, joints in the middle of its cells.
 
     The springs are n·EI/length, the dampers n·damping/length (paper 002 has no dynamics; these are
     the midpoint rule of rigid-link discretisation). A chamber at angle α and radius r pushes its
-    side out, so that a pressure P bends the segment by the moment −P·area·r·cos(α − φ).
+    side out, so that a pressure P bends the segment by the moment −P·area·r·cos(α − φ); a tendon
+    there pulls, so that a tension T bends it by T·r·cos(α − φ).
 
     Args:
         bendable: With a ``bending_stiffness`` and a mass.
-        pressed: Numbers of the chambers that are under pressure together, from 0; all where not
-            given. Only a planar bendable has a pressure gain.
+        driven: Numbers of the chambers or tendons that act together, from 0; all where not given.
+            Only a planar bendable gets their gains.
 
     Raises:
-        DescriptionError: The bending stiffness or the mass is missing, or there is no such chamber.
+        DescriptionError: The bending stiffness or the mass is missing, or there is no such drive.
 
     Warns:
-        SoftgraspWarning: The bendable has what a soft finger has not: it stretches, twists, is
-            driven by tendons, bends to all sides under pressure, or has an inertia of its own.
+        SoftgraspWarning: The bendable has what a soft finger has not: drives that bend it to all
+            sides, or an inertia of its own.
     """
     backbone, name = bendable.backbone, bendable.name
     if not backbone.bending_stiffness:
@@ -51,7 +52,7 @@ def finger_from_bendable(bendable: Bendable, *, pressed: Sequence[int] | None = 
             f"bendable '{name}': expected the mass of the segment, found none",
             field="inertial.mass",
         )
-    chambers = _pressed(bendable, pressed)
+    drives = _driven(bendable, driven)
     lost = _lost(bendable)
     if lost:
         warnings.warn(
@@ -59,10 +60,14 @@ def finger_from_bendable(bendable: Bendable, *, pressed: Sequence[int] | None = 
             SoftgraspWarning,
             stacklevel=2,
         )
-    phi = bendable.limits.phi_min if bendable.planar else None
-    gain = 0.0
-    if phi is not None:
-        gain = -sum(part.area * part.radius * math.cos(part.angle - phi) for part in chambers)
+    phi = bendable.limits.phi_min or 0.0
+    gain, arm = 0.0, 0.0
+    for drive in drives if bendable.planar else ():
+        lever = drive.radius * math.cos(drive.angle - phi)
+        if isinstance(drive, Chamber):
+            gain -= drive.area * lever
+        else:
+            arm += lever
     return discretise(
         backbone.length,
         backbone.bending_stiffness,
@@ -72,33 +77,32 @@ def finger_from_bendable(bendable: Bendable, *, pressed: Sequence[int] | None = 
         bending_damping=backbone.damping,
         section=(2.0 * backbone.radius, 2.0 * backbone.radius),
         pressure_moment=gain,
+        tendon_arm=arm,
+        torsion_stiffness=backbone.torsion_stiffness or None,
+        axial_stiffness=backbone.axial_stiffness or None,
         name=name,
     )
 
 
-def _pressed(bendable: Bendable, numbers: Sequence[int] | None) -> list[Chamber]:
-    chambers = [part for part in bendable.actuation if isinstance(part, Chamber)]
+def _driven(bendable: Bendable, numbers: Sequence[int] | None) -> list[Chamber | Tendon]:
+    drives = list(bendable.actuation)
     if numbers is None:
-        return chambers
+        return drives
     for number in numbers:
-        if number not in range(len(chambers)):
+        if number not in range(len(drives)):
             raise DescriptionError(
-                f"bendable '{bendable.name}': expected numbers of its {len(chambers)} chambers, "
-                f"counted from 0, found {number}",
-                field="pressed",
+                f"bendable '{bendable.name}': expected numbers of its {len(drives)} chambers or "
+                f"tendons, counted from 0, found {number}",
+                field="driven",
             )
-    return [chambers[number] for number in dict.fromkeys(numbers)]
+    return [drives[number] for number in dict.fromkeys(numbers)]
 
 
 def _lost(bendable: Bendable) -> list[str]:
     """What the bendable has and a soft finger has not."""
-    backbone, kinds = bendable.backbone, {part.type for part in bendable.actuation}
     inertial = bendable.inertial
     has = {
-        "elongation (axial_stiffness)": bool(backbone.axial_stiffness),
-        "torsion (torsion_stiffness)": bool(backbone.torsion_stiffness),
-        "tendons": "tendon" in kinds,
-        "pressure that bends it to all sides": "chamber" in kinds and not bendable.planar,
+        "drives that bend it to all sides": bool(bendable.actuation) and not bendable.planar,
         "inertia of its own": inertial is not None and inertial.inertia is not None,
     }
     return [what for what, there in has.items() if there]

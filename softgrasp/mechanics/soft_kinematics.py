@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
@@ -10,30 +13,32 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 
+AXES = {"twist": "X", "y": "Y", "z": "Z"}
+
 
 def joint_positions(finger: SoftFinger, angles: ArrayLike) -> Array:
     """Joints and tip in the finger's base frame, (..., n + 1, 3) [m].
 
     Args:
         finger: The finger.
-        angles: Joint angles [rad], (..., n); of a spatial finger (..., 2n), about y and z in turn.
+        angles: Coordinates as ``SoftFinger.freedoms`` orders them [rad, or m of a stretch],
+            (..., n); of a spatial finger (..., 2n).
 
     Raises:
         DescriptionError: Another number of angles.
     """
     angles = np.asarray(angles, dtype=float)
-    joints = len(finger.joints)
-    wanted = joints if finger.planar else 2 * joints
+    wanted = len(finger.freedoms)
     if angles.shape[-1:] != (wanted,):
         raise DescriptionError(
             f"expected {wanted} angles, found shape {angles.shape}", field="angles"
         )
     points = np.array([joint.position for joint in finger.joints] + [finger.tip])
     steps = np.diff(points, axis=0)
-    if finger.planar:
-        ways = _turned_in_plane(steps, np.cumsum(angles, axis=-1))
-    else:
-        ways = _turned(steps, angles.reshape(*angles.shape[:-1], joints, 2))
+    if wanted > len(finger.joints):
+        flat = _followed(finger, points[0], steps, angles.reshape(-1, wanted))
+        return flat.reshape(*angles.shape[:-1], *points.shape)
+    ways = _turned_in_plane(steps, np.cumsum(angles, axis=-1))
     begin = np.broadcast_to(points[0], (*angles.shape[:-1], 1, 3))
     return np.cumsum(np.concatenate([begin, ways], axis=-2), axis=-2)
 
@@ -45,12 +50,19 @@ def _turned_in_plane(steps: Array, turns: Array) -> Array:
     return np.stack([x * cosine + z * sine, y + 0.0 * turns, z * cosine - x * sine], axis=-1)
 
 
-def _turned(steps: Array, angles: Array) -> Array:
-    """Steps (n, 3) turned by all joints before them, about y and z at each, (..., n, 2)."""
-    flat = angles.reshape(-1, *angles.shape[-2:])
-    turn = Rotation.identity(len(flat))
-    ways = []
-    for index, step in enumerate(steps):
-        turn = turn * Rotation.from_euler("YZ", flat[:, index])
-        ways.append(turn.apply(step))
-    return np.stack(ways, axis=1).reshape(*angles.shape[:-1], 3)
+def _followed(finger: SoftFinger, place: Array, steps: Array, rows: Array) -> Array:
+    """Joints and tip for rows of coordinates (r, c), joint after joint, (r, n + 1, 3)."""
+    turn, at = Rotation.identity(len(rows)), np.tile(place, (len(rows), 1))
+    points = np.empty((len(rows), len(steps) + 1, 3))
+    columns = iter(rows.T)
+    for index, ways in groupby(finger.freedoms, key=itemgetter(0)):
+        for _, way in ways:
+            value = next(columns)[:, None]
+            if way == "stretch":
+                at = at + turn.apply(value * [1.0, 0.0, 0.0])
+            else:
+                turn = turn * Rotation.from_euler(AXES[way], value)
+        points[:, index] = at
+        at = at + turn.apply(steps[index])
+    points[:, -1] = at
+    return points

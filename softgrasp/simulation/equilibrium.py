@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import mujoco
 import numpy as np
@@ -13,6 +14,7 @@ from softgrasp.build.soft_finger import TIP, finger_model
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.finger_drives import drive_forces
 from softgrasp.mechanics.refinement import refined
 from softgrasp.mechanics.transforms import Array
 
@@ -25,7 +27,7 @@ LEAST_LOAD_STEP = 1e-3
 DIFFERENCE = 1e-6
 """Joint angle for central differences [rad]."""
 TOLERANCE = 1e-13
-"""Largest joint moment that is left, over the largest stiffness [rad]."""
+"""Largest joint moment that is left, over the largest stiffness [rad]; of a stretch [m]."""
 LONGEST_STEP = 0.5
 """A Newton step turns no joint by more [rad]."""
 
@@ -35,11 +37,12 @@ class Equilibrium:
     """A finger at rest, in its base frame: straight along +x, z up.
 
     Args:
-        joint_angles: Positive towards −z [rad], shape (n,); of a spatial finger (2n,), about y and
-            z in turn.
+        joint_angles: Positive towards −z [rad], shape (n,); of a spatial finger, or one that twists
+            or stretches [m], a number for each of its ``freedoms``.
         tip_position: [m], shape (3,).
-        tip_angle: Turn of the tip [rad]; about y for a planar finger, positive towards −z.
-        residual: Largest joint moment that is left [N·m].
+        tip_angle: Turn of the tip [rad]; about y for a planar finger, positive towards −z; that of
+            the finger's axis for one that leaves the plane.
+        residual: Largest joint moment that is left [N·m] (force of a stretch [N]).
         converged: Whether that is nothing but rounding; where it is not, the shape is that under
             the largest part of the loads for which there was one.
         discretisation_error: How far the tip is from that of the beam whose compliance the joints
@@ -62,6 +65,8 @@ def equilibrium(
     tip_moment: ArrayLike = (0.0, 0.0, 0.0),
     tip_mass: float = 0.0,
     pressure: float = 0.0,
+    tension: float = 0.0,
+    joint_moments: ArrayLike = 0.0,
     gravity: bool = True,
     error_estimate: bool = True,
 ) -> Equilibrium:
@@ -76,6 +81,8 @@ def equilibrium(
         tip_moment: Moment at the tip [N·m], base frame.
         tip_mass: Mass that hangs at the tip [kg]; weighs only with gravity.
         pressure: [Pa]; bends each joint by its ``pressure_gain``.
+        tension: Of the tendon along the finger [N]; bends each joint by its ``tendon_arm``.
+        joint_moments: Of motors in the joints [N·m], one for all or (n,).
         gravity: Whether the links weigh, towards −z.
         error_estimate: Whether to solve a chain of twice as many joints, too, for
             ``discretisation_error``.
@@ -91,34 +98,43 @@ def equilibrium(
             raise DescriptionError(f"expected three finite numbers, found {vector}", field=name)
     if not (np.isfinite(tip_mass) and tip_mass >= 0.0):
         raise DescriptionError(f"expected a number at least 0, found {tip_mass}", field="tip_mass")
-    if not np.isfinite(pressure):
-        raise DescriptionError(f"expected a finite number, found {pressure}", field="pressure")
+    driven = partial(drive_forces, pressure=pressure, tension=tension)
+    inner = driven(finger, joint_moments=joint_moments)
     down = np.array(STANDARD_GRAVITY) if gravity else np.zeros(3)
     force = vectors["tip_force"] + tip_mass * down
-    loads_of = (force, vectors["tip_moment"], pressure, down)
-    rest = _Balance(finger, *loads_of).at_rest()
+    loads_of = (force, vectors["tip_moment"], down)
+    rest = _Balance(finger, inner, *loads_of).at_rest()
     if not error_estimate:
         return rest
-    finer = _Balance(refined(finger), *loads_of).at_rest()
+    twice = refined(finger)
+    inner = driven(twice, joint_moments=_for_halves(joint_moments))
+    finer = _Balance(twice, inner, *loads_of).at_rest()
     if not (rest.converged and finer.converged):
         return rest
     gap = float(np.linalg.norm(finer.tip_position - rest.tip_position))
     return replace(rest, discretisation_error=RICHARDSON * gap)
 
 
+def _for_halves(joint_moments: ArrayLike) -> Array:
+    """The same moment in both halves of a joint, which are twice as stiff."""
+    moments = np.asarray(joint_moments, dtype=float)
+    return moments.repeat(2) if moments.ndim else moments
+
+
 class _Balance:
     """The moments in a finger's joints under a part of its loads."""
 
     def __init__(
-        self, finger: SoftFinger, force: Array, moment: Array, pressure: float, gravity: Array
+        self, finger: SoftFinger, drives: Array, force: Array, moment: Array, gravity: Array
     ) -> None:
         self._finger, self._model = finger, finger_model(finger)
         self._data = mujoco.MjData(self._model)
         self._force, self._moment, self._gravity = force, moment, gravity
-        stride = 1 if finger.planar else 2
-        self._inner = np.zeros(self._model.nv)
-        self._inner[::stride] = [pressure * joint.pressure_gain for joint in finger.joints]
-        self._tolerance = TOLERANCE * max(joint.stiffness for joint in finger.joints)
+        self._inner = drives
+        slides = self._model.jnt_type == mujoco.mjtJoint.mjJNT_SLIDE
+        stiffness = self._model.jnt_stiffness
+        # moments are small against the largest of turning, forces against their own spring
+        self._scale = np.where(slides, stiffness, stiffness[~slides].max())
         self._tip = self._model.site(TIP).id
 
     def at_rest(self) -> Equilibrium:
@@ -138,7 +154,10 @@ class _Balance:
     def _told(self, angles: Array, done: float) -> Equilibrium:
         left = float(np.abs(self._moments(angles, 1.0)).max())
         x, y, z = self._data.site_xmat[self._tip].reshape(3, 3)[:, 0]
-        angle = angles.sum() if self._finger.planar else np.arctan2(np.hypot(y, z), x)
+        ways = {freedom for _, freedom in self._finger.freedoms}
+        turns = [freedom == "y" for _, freedom in self._finger.freedoms]
+        in_plane = ways <= {"y", "stretch"}
+        angle = angles[turns].sum() if in_plane else np.arctan2(np.hypot(y, z), x)
         return Equilibrium(
             joint_angles=angles,
             tip_position=self._data.site_xpos[self._tip].copy(),
@@ -150,23 +169,28 @@ class _Balance:
     def _newton(self, angles: Array, share: float) -> Array | None:
         """The rest shape near some angles; None where the steps do not lead there."""
         moments = self._moments(angles, share)
-        least = float(np.abs(moments).max())
         for _ in range(NEWTON_STEPS):
-            if least <= self._tolerance:
+            if self._left(moments) <= TOLERANCE:
                 return angles
             step = np.linalg.solve(self._slopes(angles, share), -moments)
             step *= min(1.0, LONGEST_STEP / float(np.abs(step).max()))
             for _halved in range(12):
                 ahead = self._moments(angles + step, share)
-                if float(np.linalg.norm(ahead)) < float(np.linalg.norm(moments)):
+                if self._norm(ahead) < self._norm(moments):
                     break
                 step *= 0.5
             else:
                 # rounding is all that is left, or the way is blocked
-                return angles if least <= 1e3 * self._tolerance else None
+                return angles if self._left(moments) <= 1e3 * TOLERANCE else None
             angles, moments = angles + step, ahead
-            least = float(np.abs(moments).max())
         return None
+
+    def _left(self, moments: Array) -> float:
+        """The largest, over stiffness [rad or m]."""
+        return float(np.abs(moments / self._scale).max())
+
+    def _norm(self, moments: Array) -> float:
+        return float(np.linalg.norm(moments / self._scale))
 
     def _moments(self, angles: Array, share: float) -> Array:
         """Springs, weight and loads about every joint [N·m]; zero at rest."""

@@ -11,12 +11,13 @@ from mujoco import rollout
 from numpy.typing import ArrayLike
 
 from softgrasp.build.compiling import compiled
-from softgrasp.build.names import bending_joint_names
+from softgrasp.build.names import finger_joint_names
 from softgrasp.build.shapes import set_inertia
 from softgrasp.build.soft_finger import TIP, finger_spec
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
+from softgrasp.mechanics.finger_drives import drive_forces
 from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import caught_warnings
@@ -37,7 +38,8 @@ class FingerMotion:
     Args:
         finger: The finger.
         time: [s], shape (T,).
-        joint_angles: Positive towards −z [rad], (T, n), or (T, 2n) of a spatial finger.
+        joint_angles: Positive towards −z [rad], (T, n); of a spatial finger, or one that twists or
+            stretches [m], a column for each of ``finger.freedoms``.
         timestep: Of the physics [s].
         integrator: Its name.
     """
@@ -60,6 +62,8 @@ def move_finger(
     *,
     start_angles: ArrayLike = 0.0,
     pressure: ArrayLike = 0.0,
+    tension: ArrayLike = 0.0,
+    joint_moments: ArrayLike = 0.0,
     tip_mass: float = 0.0,
     gravity: bool = True,
     timestep: float | None = None,
@@ -72,6 +76,8 @@ def move_finger(
         duration: [s]
         start_angles: Joint angles from which it is released [rad]; one for all, or one each.
         pressure: [Pa]; one number, or one a time step.
+        tension: Of the tendon along the finger [N]; one number, or one a time step.
+        joint_moments: Of motors in the joints [N·m]; one for all, (n,), or (steps, n).
         tip_mass: A small body at the tip [kg].
         gravity: Whether it weighs.
         timestep: Of the physics [s]; seven tenths of the largest stable one where not given, and
@@ -93,7 +99,10 @@ def move_finger(
     model.opt.timestep, model.opt.integrator = step, INTEGRATORS[integrator]
     model.opt.gravity[:] = STANDARD_GRAVITY if gravity else (0.0, 0.0, 0.0)
     steps = max(round(duration / step), 1)
-    angles = _recorded(model, start_angles, _pressures(pressure, steps, model.nu))
+    forces = drive_forces(
+        finger, pressure=pressure, tension=tension, joint_moments=joint_moments, instants=steps
+    )
+    angles = _recorded(model, start_angles, forces)
     _refuse_diverged(finger, angles, step, integrator, model)
     time = np.arange(steps + 1, dtype=float) * step
     return FingerMotion(finger, time, angles, step, integrator)
@@ -105,23 +114,10 @@ def _model(finger: SoftFinger, tip_mass: float) -> mujoco.MjModel:
         last = spec.body(f"link{len(finger.joints)}")
         weight = last.add_body(name="weight", pos=spec.site(TIP).pos)
         set_inertia(weight, tip_mass, np.eye(3) * tip_mass * 1e-6, (0.0, 0.0, 0.0))
-    about_y = bending_joint_names(finger)[:: 1 if finger.planar else 2]
-    for name, joint in zip(about_y, finger.joints, strict=True):
-        actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
-        actuator.set_to_motor()
-        actuator.gainprm[0] = joint.pressure_gain
+    for name in finger_joint_names(finger):
+        motor = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        motor.set_to_motor()
     return compiled(spec, finger.name)
-
-
-def _pressures(pressure: ArrayLike, steps: int, joints: int) -> Array:
-    """Controls, one row a step and one column a joint [Pa]."""
-    given = np.asarray(pressure, dtype=float)
-    if given.shape not in ((), (steps,)) or not np.isfinite(given).all():
-        raise DescriptionError(
-            f"expected one finite number or {steps}, one a time step, found shape {given.shape}",
-            field="pressure",
-        )
-    return np.broadcast_to(given.reshape(-1, 1), (steps, joints)).copy()
 
 
 def _recorded(model: mujoco.MjModel, start: ArrayLike, controls: Array) -> Array:

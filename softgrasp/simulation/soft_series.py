@@ -53,6 +53,6 @@ def _free_error(finger: SoftFinger, pressure: float) -> float | None:
 
 def _curvature(run: ClosureRun, digit: SoftDigit) -> Array:
     """Bending angle from base to tip, over the length [1/m], (rows,); negative bends backwards."""
-    joints = names.soft_joint_names(digit)[:: 1 if digit.finger.planar else 2]
+    joints = names.soft_joint_names(digit, "y")
     angles = run.recording.qpos[:, [run.model.joint(name).qposadr[0] for name in joints]]
     return np.asarray(angles.sum(axis=1) / digit.length)

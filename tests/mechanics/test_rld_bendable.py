@@ -76,10 +76,27 @@ def test_chambers_that_are_pressed_together_add_up() -> None:
     )
     part = bendable(chambers)
     gains = [
-        finger_from_bendable(part, pressed=pressed).joints[0].pressure_gain
+        finger_from_bendable(part, driven=pressed).joints[0].pressure_gain
         for pressed in ((0,), (1, 2), (0, 1, 2), None, (1, 1), ())
     ]
     assert gains == pytest.approx([-1e-6, 1e-6, 0.0, 0.0, 0.5e-6, 0.0], abs=1e-18)
+
+
+def test_tendons_pull_where_chambers_push() -> None:
+    part = bendable((Tendon(angle=0.3, radius=0.01), Tendon(angle=2.0, radius=0.02)), phi=0.1)
+    arms = {
+        driven: finger_from_bendable(part, driven=driven).joints[0].tendon_arm
+        for driven in ((0,), (1,), None)
+    }
+    assert arms[0,] == pytest.approx(0.01 * math.cos(0.2))
+    assert arms[1,] == pytest.approx(0.02 * math.cos(1.9))
+    assert arms[None] == pytest.approx(arms[0,] + arms[1,])
+
+
+def test_it_twists_and_stretches_as_the_bendable() -> None:
+    finger = finger_from_bendable(bendable(axial_stiffness=300.0, torsion_stiffness=1e-3))
+    assert sum(1 / joint.axial_stiffness for joint in finger.joints) == pytest.approx(0.2 / 300)
+    assert sum(1 / joint.torsion_stiffness for joint in finger.joints) == pytest.approx(0.2 / 1e-3)
 
 
 def test_it_may_bend_to_all_sides() -> None:
@@ -95,14 +112,9 @@ def test_it_may_bend_to_all_sides() -> None:
 @pytest.mark.parametrize(
     ("part", "lost"),
     [
-        (bendable(axial_stiffness=100.0), "no elongation (axial_stiffness)"),
-        (
-            bendable((Tendon(angle=0.0, radius=0.01),), torsion_stiffness=1.0),
-            "no torsion (torsion_stiffness), no tendons",
-        ),
         (
             bendable((Chamber(angle=0.0, radius=0.01, area=1e-4),), phi=None),
-            "no pressure that bends it to all sides",
+            "no drives that bend it to all sides",
         ),
         (
             bendable(inertial=Inertial(mass=0.1, inertia=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))),
@@ -138,10 +150,10 @@ def test_a_mass_is_needed() -> None:
 def test_only_its_own_chambers_can_be_pressed(number: int) -> None:
     part = bendable((Chamber(angle=0.0, radius=0.01, area=1e-4),))
     with pytest.raises(sg.DescriptionError) as refused:
-        finger_from_bendable(part, pressed=(number,))
+        finger_from_bendable(part, driven=(number,))
     assert str(refused.value) == (
-        "pressed: bendable 'part': expected numbers of its 1 chambers, counted from 0, found "
-        f"{number}"
+        "driven: bendable 'part': expected numbers of its 1 chambers or tendons, counted from 0, "
+        f"found {number}"
     )
 
 

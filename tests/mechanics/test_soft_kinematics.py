@@ -15,6 +15,10 @@ from softgrasp.mechanics.soft_kinematics import joint_positions
 FINGERS = {
     "paper000": sg.load_finger("paper000"),
     "spatial": sg.rld.discretise(0.1, 1e-3, 0.02, 5, planar=False),
+    "twisting": sg.rld.discretise(0.1, 1e-3, 0.02, 5, torsion_stiffness=1e-3),
+    "all ways": sg.rld.discretise(
+        0.1, 1e-3, 0.02, 4, planar=False, torsion_stiffness=1e-3, axial_stiffness=10.0
+    ),
 }
 MODELS = {name: finger_model(finger) for name, finger in FINGERS.items()}
 

@@ -67,9 +67,9 @@ def test_a_step_that_is_too_long_is_an_error_with_the_joint_and_the_step() -> No
     [
         ({"timestep": -1.0}, "timestep: expected a number above 0, found -1.0"),
         ({"integrator": "rk5"}, "integrator: no integrator 'rk5'; did you mean 'rk4'?"),
-        ({"pressure": [1.0, 2.0]}, "pressure: expected one finite number or "),
+        ({"pressure": [1.0, 2.0]}, "pressure: expected a finite number or "),
         ({"start_angles": [1.0, 2.0]}, "start_angles: expected one angle or 7, found shape (2,)"),
-        ({"pressure": np.nan}, "pressure: expected one finite number or "),
+        ({"pressure": np.nan}, "pressure: expected a finite number or "),
     ],
 )
 def test_refusals(options: dict[str, Any], sentence: str) -> None:

@@ -1,0 +1,181 @@
+"""A U(C)RDF robot with soft fingers as a hand that grasps."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from softgrasp.description.bendable import Bendable, Chamber
+from softgrasp.description.closure import Rates
+from softgrasp.description.contact import Contact
+from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
+from softgrasp.description.pose import Pose
+from softgrasp.description.robot import Link, LinkShape, Robot
+from softgrasp.description.shapes import Mesh
+from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.formats.ucrdf.soft_tips import with_tip
+from softgrasp.mechanics.rld_bendable import finger_from_bendable
+from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, rotate_about
+
+FINGER_IN_BENDABLE = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+"""Axes of a finger in the frame of a bendable that bends towards its x: +x along z, −z along x."""
+SKIN = Contact(stiffness=5e3, damping=20.0, static_friction=0.9)
+"""A wall of silicone, as that of our own soft hands; U(C)RDF says nothing of contact."""
+CENTER_SHARE = 0.6
+"""Where the object goes, over the length of the fingers."""
+CLOSING_TIME = 2.5
+"""In which the pressure reaches its limit [s]."""
+PRECISION_SHARE = 0.5
+"""Of the pressure limit."""
+ALONG = 1e-9
+"""Directions that differ by less are one."""
+
+
+def soft_hand(robot: Robot) -> Hand:
+    """The hand whose palm is the link that carries all bendables.
+
+    Its frame stands between the bases of the fingers, which point towards −z. Each bendable is one
+    finger, driven by all its chambers together. Grasps are ours: the object stands in the middle
+    of the fingers, ``power`` closes with the highest pressure and ``precision`` with half of it.
+
+    Raises:
+        DescriptionError: No bendables, they hang on different links or on one another, rigid joints
+            move beyond the palm, or a bendable is not planar, has no chambers or no highest
+            pressure.
+
+    Warns:
+        SoftgraspWarning: Joints that carry the palm are left out, or a shape is.
+    """
+    palm = _palm_of(robot)
+    limits = {part.name: _pressures(part) for part in robot.bendables}
+    fingers = {part.name: _finger(robot, part) for part in robot.bendables}
+    bases = np.array([origin_frame(part.origin)[:3, 3] for part in robot.bendables])
+    ways = [origin_frame(part.origin)[:3, 2] for part in robot.bendables]
+    frame = _hand_frame(bases, np.mean(ways, axis=0), robot.name)
+    inverse = np.asarray(np.linalg.inv(frame))
+    digits = tuple(
+        SoftDigit(
+            name=part.name.replace("_", "-"),
+            base=_pose(inverse @ origin_frame(part.origin) @ _finger_in(part)),
+            finger=fingers[part.name],
+            limits=limits[part.name],
+        )
+        for part in robot.bendables
+    )
+    return Hand(
+        name=robot.name,
+        soft_fingers=digits,
+        palm=_palm(palm, inverse),
+        palm_rgba=next((shape.rgba for shape in palm.visuals if shape.rgba), None),
+        contact=SKIN,
+        grasps=_grasps(digits),
+        source=robot.source,
+    )
+
+
+def _palm_of(robot: Robot) -> Link:
+    """The one link that carries all bendables; nothing else may hang on it or on the fingers."""
+    if not robot.bendables:
+        raise DescriptionError(
+            f"expected bendables as soft fingers of '{robot.name}', found none", field="bendable"
+        )
+    names = list(dict.fromkeys(part.parent for part in robot.bendables))
+    if len(names) > 1:
+        told = ", ".join(f"'{name}'" for name in names)
+        raise DescriptionError(
+            f"expected one link that carries all fingers of '{robot.name}', found {told}",
+            field="bendable",
+        )
+    beyond = {names[0], *(part.child for part in robot.bendables)}
+    for joint in robot.joints:
+        if joint.parent in beyond:
+            raise DescriptionError(
+                f"expected fingers of one bendable each and nothing else on '{names[0]}', found "
+                f"joint '{joint.name}'",
+                field=f"joint '{joint.name}'",
+            )
+    left = [f"'{joint.name}'" for joint in robot.joints]
+    if left:
+        warnings.warn(
+            f"robot '{robot.name}': expected a hand only; what carries its palm is left out: "
+            f"{', '.join(left)}",
+            SoftgraspWarning,
+            stacklevel=3,
+        )
+    return robot.link(names[0])
+
+
+def _finger(robot: Robot, part: Bendable) -> SoftFinger:
+    return with_tip(finger_from_bendable(part), robot.link(part.child), np.array([0.0, 0.0, 1.0]))
+
+
+def _pressures(part: Bendable) -> tuple[float, float]:
+    """Range in which all chambers may be together [Pa]."""
+    where = f"bendable '{part.name}'"
+    if not part.planar:
+        raise DescriptionError(
+            "expected phi_min equal to phi_max, as one pressure bends a finger in one plane",
+            field=where,
+        )
+    chambers = [drive for drive in part.actuation if isinstance(drive, Chamber)]
+    if len(chambers) != len(part.actuation) or not chambers:
+        found = "tendons" if part.actuation else "no actuation"
+        raise DescriptionError(f"expected chambers, found {found}", field=where)
+    highest = [chamber.pressure_max for chamber in chambers]
+    known = [pressure for pressure in highest if pressure is not None]
+    if not known:
+        raise DescriptionError("expected a pressure_max, found none", field=where)
+    return max(chamber.pressure_min for chamber in chambers), min(known)
+
+
+def _hand_frame(bases: Array, along: Array, name: str) -> Array:
+    """Between the bases, with −z along the fingers and x away from the first one, (4, 4)."""
+    if np.linalg.norm(along) < ALONG:
+        raise DescriptionError(
+            f"expected fingers of '{name}' that point to one side, found them opposite",
+            field="bendable",
+        )
+    frame = np.eye(4)
+    frame[:3, 3] = bases.mean(axis=0)
+    z = -along / np.linalg.norm(along)
+    aside = frame[:3, 3] - bases[0]
+    x = next(
+        part / np.linalg.norm(part)
+        for part in (way - (way @ z) * z for way in (aside, *np.eye(3)))
+        if np.linalg.norm(part) > ALONG
+    )
+    frame[:3, :3] = np.column_stack([x, np.cross(z, x), z])
+    return frame
+
+
+def _finger_in(part: Bendable) -> Array:
+    frame = np.eye(4)
+    frame[:3, :3] = FINGER_IN_BENDABLE
+    return np.asarray(rotate_about("z", part.limits.phi_min or 0.0) @ frame)
+
+
+def _pose(frame: Array) -> Pose:
+    return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
+
+
+def _palm(link: Link, inverse: Array) -> Palm:
+    """The first primitive that touches; a solid around the finger bases where there is none."""
+    shapes: list[LinkShape] = [s for s in link.collisions if not isinstance(s.shape, Mesh)]
+    if len(shapes) != 1 or len(link.collisions) != 1:
+        return Palm()
+    (only,) = shapes
+    return Palm(kind="shape", shape=only.shape, pose=_pose(inverse @ origin_frame(only.origin)))
+
+
+def _grasps(digits: tuple[SoftDigit, ...]) -> Grasps:
+    length = float(np.mean([digit.length for digit in digits]))
+    highest = min(digit.limits[1] for digit in digits)
+    rates = Rates([digit.limits[1] / CLOSING_TIME for digit in digits])
+    preset = GraspPreset(
+        center=(0.0, 0.0, -CENTER_SHARE * length), rates=rates, pressure=highest, from_above=True
+    )
+    return Grasps(power=preset, precision=preset.replace(pressure=PRECISION_SHARE * highest))

@@ -1,0 +1,207 @@
+"""U(C)RDF robots as hands: fingers where the robot has them, and what is no hand."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.description.bendable import Bendable, Chamber, Origin, Tendon
+from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
+from softgrasp.description.shapes import Mesh
+from softgrasp.formats.ucrdf.soft_hand import soft_hand
+from softgrasp.mechanics.pcc import segment_transform
+from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.mechanics.transforms import transform
+
+WRIST = "robot 'soft_gripper_two': expected a hand only; what carries its palm is left out: 'wrist'"
+
+
+def gripper(**changes: Any) -> Robot:
+    """The shipped gripper without its wrist; changes apply to both bendables."""
+    whole = sg.load_robot("soft_gripper_two")
+    parts = tuple(part.replace(**changes) for part in whole.bendables)
+    links = tuple(link for link in whole.links if link.name != "mount")
+    return whole.replace(joints=(), links=links, bendables=parts, control=())
+
+
+def turned(robot: Robot, xyz: tuple[float, float, float], rpy: tuple[float, float, float]) -> Robot:
+    """The same fingers on a palm whose link frame stands elsewhere."""
+    frame = origin_frame(Origin(xyz=xyz, rpy=rpy))
+
+    def moved(origin: Origin) -> Origin:
+        whole = frame @ origin_frame(origin)
+        yaw = np.arctan2(whole[1, 0], whole[0, 0])
+        pitch = np.arctan2(-whole[2, 0], np.hypot(whole[0, 0], whole[1, 0]))
+        roll = np.arctan2(whole[2, 1], whole[2, 2])
+        return Origin(xyz=tuple(whole[:3, 3].tolist()), rpy=(float(roll), float(pitch), float(yaw)))
+
+    parts = tuple(part.replace(origin=moved(part.origin)) for part in robot.bendables)
+    return robot.replace(bendables=parts)
+
+
+def test_a_file_is_a_hand() -> None:
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(WRIST)}$"):
+        hand = sg.load_hand("soft_gripper_two.ucrdf")
+    assert [digit.name for digit in hand.soft_fingers] == ["left-finger", "right-finger"]
+    assert hand.soft_fingers[0].limits == (0.0, 1.5e5)
+    assert hand.palm.kind == "shape"
+    assert hand.grasps.power.pressure == 1.5e5
+    assert hand.grasps.precision.pressure == 0.75e5
+
+
+@pytest.mark.parametrize("pressure", [0.0, 0.5e5, 1.5e5])
+def test_its_fingers_bend_as_the_segments_of_the_robot(pressure: float) -> None:
+    """The centres of the ball tips, from constant curvature in the robot's own frames."""
+    robot = gripper()
+    fine = robot.replace(bendables=tuple(
+        part.replace(backbone=part.backbone.replace(links=64)) for part in robot.bendables
+    ))  # fmt: skip
+    hand = soft_hand(fine)
+    tips = []
+    for digit in hand.soft_fingers:
+        rest = sg.equilibrium(digit.finger, pressure=pressure, gravity=False, error_estimate=False)
+        end = transform(rest.tip_position)
+        base = transform(digit.base.position, digit.base.quaternion)
+        points = joint_positions(digit.finger, rest.joint_angles)
+        back = (points[-1] - points[-2]) / np.linalg.norm(points[-1] - points[-2])
+        end[:3, 3] -= 0.011 * back
+        tips.append((base @ end)[:3, 3])
+    kappa = pressure * 1e-4 * 6e-3 / 6e-3
+    ends = [
+        (origin_frame(part.origin) @ segment_transform(kappa, 0.0, 0.1))[:3, 3]
+        for part in robot.bendables
+    ]
+    assert np.linalg.norm(tips[1] - tips[0]) == pytest.approx(
+        np.linalg.norm(ends[1] - ends[0]), abs=1e-5
+    )
+    # the hand's frame is between the bases, z against the fingers
+    middle = 0.5 * (ends[0] + ends[1])
+    assert 0.5 * (tips[0] + tips[1]) == pytest.approx([0, 0, 0.02 - middle[2]], abs=1e-5)
+
+
+@pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.7), (0.3, -0.4, 1.0), (np.pi, 0.0, 0.0)])
+def test_where_the_palm_has_its_frame_changes_nothing(rpy: tuple[float, float, float]) -> None:
+    plain = soft_hand(gripper())
+    moved = soft_hand(turned(gripper(), (0.1, -0.2, 0.3), rpy))
+    for one, other in zip(plain.soft_fingers, moved.soft_fingers, strict=True):
+        assert other.base.position == pytest.approx(one.base.position, abs=1e-12)
+        same = abs(np.dot(other.base.quaternion, one.base.quaternion))
+        assert same == pytest.approx(1.0, abs=1e-12)
+
+
+def test_tips_are_part_of_the_last_links() -> None:
+    finger = soft_hand(gripper()).soft_fingers[0].finger
+    assert finger.tip == (0.1 + 0.011, 0.0, 0.0)
+    assert sum(link.mass for link in finger.links) == pytest.approx(0.03 + 0.006)
+    last = finger.links[-1]
+    assert last.center[0] + 0.5 * last.size[0] == pytest.approx(finger.tip[0])
+
+
+def test_it_grasps() -> None:
+    hand = soft_hand(gripper())
+    ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), mass=0.03)
+    scene = sg.GraspScene(hand=hand, object=ball, surroundings=(sg.Table(),), lift=sg.Lift(),
+                          gravity=True)  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sg.SoftgraspWarning)
+        result = sg.simulate(scene)
+    assert result.held
+    touched = {event.body.rsplit("_", 1)[0] for event in result.events}
+    assert {"left-finger", "right-finger"} <= touched
+
+
+def with_joint(robot: Robot) -> Robot:
+    link = Link(name="claw")
+    joint = RigidJoint(name="knuckle", type="fixed", parent="left_tip", child="claw")
+    return robot.replace(links=(*robot.links, link), joints=(joint,))
+
+
+def hung_apart(robot: Robot) -> Robot:
+    one, other = robot.bendables
+    return robot.replace(bendables=(one, other.replace(parent="left_tip")))
+
+
+def opposite(robot: Robot) -> Robot:
+    one, other = robot.bendables
+    return robot.replace(bendables=(one, other.replace(origin=Origin(rpy=(np.pi, 0.0, 0.0)))))
+
+
+TENDONS = (Tendon(angle=0.0, radius=0.01),)
+OPEN = (Chamber(angle=np.pi, radius=0.006, area=1e-4),)
+LEFT = "bendable 'left_finger': "
+
+
+@pytest.mark.parametrize(
+    ("robot", "sentence"),
+    [
+        (
+            sg.load_robot("three_segment_arm").replace(bendables=(), control=(), joints=(),
+                                                       links=(Link(name="base"),)),
+            "bendable: expected bendables as soft fingers of 'three_segment_arm', found none",
+        ),
+        (
+            with_joint(gripper()),
+            "joint 'knuckle': expected fingers of one bendable each and nothing else on 'palm', "
+            "found joint 'knuckle'",
+        ),
+        (
+            hung_apart(gripper()),
+            "bendable: expected one link that carries all fingers of 'soft_gripper_two', found "
+            "'palm', 'left_tip'",
+        ),
+        (
+            opposite(gripper()),
+            "bendable: expected fingers of 'soft_gripper_two' that point to one side, found them "
+            "opposite",
+        ),
+        (gripper(actuation=TENDONS), LEFT + "expected chambers, found tendons"),
+        (gripper(actuation=()), LEFT + "expected chambers, found no actuation"),
+        (gripper(actuation=OPEN), LEFT + "expected a pressure_max, found none"),
+    ],
+)  # fmt: skip
+def test_what_is_no_hand_is_refused(robot: Robot, sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
+        soft_hand(robot)
+
+
+def test_fingers_bend_in_one_plane() -> None:
+    robot = gripper()
+    free = tuple(_to_all_sides(part) for part in robot.bendables)
+    sentence = "expected phi_min equal to phi_max, as one pressure bends a finger in one plane"
+    with pytest.raises(sg.DescriptionError, match=f"^{LEFT}{sentence}$"):
+        soft_hand(robot.replace(bendables=free))
+
+
+def _to_all_sides(part: Bendable) -> Bendable:
+    return part.replace(limits=part.limits.replace(phi_min=None, phi_max=None))
+
+
+def test_a_mesh_at_a_tip_is_left_out() -> None:
+    robot = gripper()
+    mesh = LinkShape(shape=Mesh(file="tip.stl"))
+    links = tuple(
+        link.replace(collisions=(mesh,)) if link.name == "left_tip" else link
+        for link in robot.links
+    )
+    sentence = (
+        "link 'left_tip': expected a primitive shape at the end of a soft finger, found a mesh; it "
+        "is left out"
+    )
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(sentence)}$"):
+        hand = soft_hand(robot.replace(links=links))
+    assert hand.soft_fingers[0].finger.tip == (0.1, 0.0, 0.0)
+
+
+def test_other_files_are_no_hand() -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.load_hand("hand.xml")
+    assert str(refused.value) == (
+        "hand.xml: expected a hand as .yaml, .yml, .ucrdf, .urdf, .xacro or a library name, found "
+        "'.xml'"
+    )
