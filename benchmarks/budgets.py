@@ -12,12 +12,14 @@ import time
 from collections.abc import Sequence
 from statistics import median
 
+from soft_finger_speed import stepping_share
+
 import softgrasp as sg
 from softgrasp.simulation.benchmark import closure_speed
 
 IMPORT_ROUNDS = 7
 IMPORT_SECONDS, DEMO_SECONDS = 0.35, 20.0
-PLAIN_SHARE, NATIVE_SHARE = 0.75, 0.95
+PLAIN_SHARE, NATIVE_SHARE, SOFT_SHARE = 0.75, 0.95, 0.95
 
 
 def main() -> int:
@@ -26,6 +28,7 @@ def main() -> int:
     rows = [
         ("import softgrasp [s]", import_seconds(), "at most", IMPORT_SECONDS),
         ("closed loop, plain, over raw engine", speed.plain_ratio, "at least", PLAIN_SHARE),
+        ("soft finger, over raw engine", stepping_share(), "at least", SOFT_SHARE),
         ("demo with film and report [s]", seconds(["-m", "softgrasp", "demo"]), "at most",
          DEMO_SECONDS),
     ]  # fmt: skip

@@ -62,6 +62,16 @@ def main() -> None:
         print(f"{name:<32}{speed:>16.1f}{spread:>30}{error(ends[name], exact):>13}")
 
 
+def stepping_share() -> float:
+    """Speed of our stepping over that of the raw engine in the same run."""
+    finger = sg.load_finger("paper000")
+    ways: dict[str, Way] = {RAW: raw(finger), ALL: partial(moved, finger)}
+    for way in ways.values():
+        way(SHORT)
+    rounds = [timed(ways) for _ in range(ROUNDS)]
+    return median(taken[RAW] / taken[STEPPING] for taken in rounds)
+
+
 def peers(finger: sg.SoftFinger) -> dict[str, Way]:
     """Other engines that can be imported here."""
     found = {}

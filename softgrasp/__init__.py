@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.scene_file import load_scene, save_scene
     from softgrasp.mechanics import pcc, rld
     from softgrasp.mechanics.dh import forward_kinematics
+    from softgrasp.mechanics.rld_bendable import finger_from_bendable
     from softgrasp.render.playback import render_video
     from softgrasp.report.page import write_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
@@ -87,6 +88,7 @@ _ROOMS = {
     "formats.scene_file": ("load_scene", "save_scene"),
     "mechanics": ("pcc", "rld"),
     "mechanics.dh": ("forward_kinematics",),
+    "mechanics.rld_bendable": ("finger_from_bendable",),
     "render.playback": ("render_video",),
     "report.page": ("write_report",),
     "simulation.equilibrium": ("Equilibrium", "equilibrium"),
@@ -142,6 +144,7 @@ __all__ = [
     "build_spec",
     "compile_model",
     "equilibrium",
+    "finger_from_bendable",
     "finger_from_mesh",
     "forward_kinematics",
     "load_finger",

@@ -48,7 +48,10 @@ def grasp(
     ] = None,
     mass: Annotated[Number, typer.Option(metavar="M", help="Mass of the object [kg].")] = None,
     grasp: Annotated[
-        GraspName | None, typer.Option(help="Which of the hand's two grasps; else power.")
+        GraspName | None,
+        typer.Option(
+            help="Which of the hand's two grasps; else power, or precision within its payload."
+        ),
     ] = None,
     position: Annotated[
         Triple,

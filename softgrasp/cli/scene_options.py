@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from softgrasp import library
 from softgrasp.description.field_path import with_field
@@ -19,6 +19,10 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.scene_file import load_scene
+
+if TYPE_CHECKING:
+    from softgrasp.description.hand import Hand
+    from softgrasp.description.objects import GraspObject
 
 _LOADERS: dict[str, Callable[[str], Any]] = {"hand": load_hand, "object": load_object}
 """Fields that ``--set`` takes by name."""
@@ -67,7 +71,7 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
     if second is not None:
         hand, units = load_hand(first), options.units or "m"
         thing = load_object(second, mass=options.mass, density=options.density, units=units)
-        scene = GraspScene(hand=hand, object=thing)
+        scene = GraspScene(hand=hand, object=thing, grasp=_fitting_grasp(hand, thing))
     else:
         scene = _scene(first)
         if options.mass is not None or options.density is not None:
@@ -91,6 +95,14 @@ def _refuse_odd_weight(thing: str | None, options: SceneOptions) -> None:
         raise DescriptionError(f"{thing}: a mesh file needs --mass or --density, found neither")
     if options.units is not None and not is_mesh:
         raise DescriptionError("--units: expected a mesh file as the object, found none")
+
+
+def _fitting_grasp(hand: Hand, thing: GraspObject) -> Literal["power", "precision"]:
+    """The grasp where none is asked for: ``power``, but ``precision`` where that one is enough."""
+    from softgrasp.build.objects import object_mass
+
+    payload = hand.grasps.precision.payload
+    return "precision" if payload is not None and object_mass(thing) <= payload else "power"
 
 
 def _scene(name: str) -> GraspScene:

@@ -52,6 +52,8 @@ class GraspPreset(Description):
     """Where to close from, one number a drive, instead of the drives' own ``start``."""
     pressure: Number | None = None
     """Where the pressure of soft fingers stops growing [Pa]; at their limit where not given."""
+    payload: Positive | None = None
+    """Heaviest object that this grasp is meant to lift [kg]; for show and for choosing a grasp."""
     from_above: bool = False
     """Whether the hand reaches down for an object that stands on a table."""
 

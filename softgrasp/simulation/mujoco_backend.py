@@ -21,7 +21,7 @@ from softgrasp.simulation.hold import hold_test, is_held
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.outcome import GraspStatus, judge
 from softgrasp.simulation.result import BodyContact, ContactModel, GraspResult, ObjectMotion
-from softgrasp.simulation.soft_series import soft_ends, soft_series
+from softgrasp.simulation.soft_series import soft_ends, soft_series, squeeze_warning
 from softgrasp.simulation.stiffness import chatter_warnings, measured_stiffness, stiffness_warnings
 from softgrasp.simulation.track import object_motion, object_track
 
@@ -82,6 +82,7 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
     if run.finished:
         notes += tuple(stiffness_warnings(measured, run.built.contact.stiffness))
         notes += tuple(chatter_warnings(normal, run.built.bodies))
+        notes += squeeze_warning(run, quaternion)
     notes += _slot_warnings(run, force)
     hold = hold_test(run, position, quaternion)
     pressure, curvature = soft_series(run)

@@ -10,10 +10,13 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, relative_quaternions, rotation_angles
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.equilibrium import equilibrium
 from softgrasp.simulation.result import SoftFingerEnd
+
+ROLLED = math.radians(30.0)
+"""An object that turns by more was not taken as it stood."""
 
 
 def soft_series(run: ClosureRun) -> tuple[Array, Array] | tuple[None, None]:
@@ -41,6 +44,27 @@ def soft_ends(run: ClosureRun) -> tuple[SoftFingerEnd, ...]:
             discretisation_error_m=_free_error(digit.finger, own),
         )
         for digit, (own, bent) in zip(run.scene.hand.soft_fingers, ends, strict=True)
+    )
+
+
+def squeeze_warning(run: ClosureRun, quaternions: Array) -> tuple[str, ...]:
+    """Tell where the object was rolled in the hand and a gentler grasp of it is there.
+
+    Args:
+        run: The run.
+        quaternions: Of the object in time, wxyz, (T, 4).
+    """
+    hand = run.scene.hand
+    gentle = hand.grasps.precision.pressure
+    if not hand.soft_fingers or gentle is None:
+        return ()
+    pressure = max(high for _, high in run.scene.limits[-len(hand.soft_fingers) :])
+    turn = float(rotation_angles(relative_quaternions(quaternions[-1:], quaternions[0]))[0])
+    if turn < ROLLED or gentle >= pressure:
+        return ()
+    return (
+        f"the object turned by {math.degrees(turn):.0f}° under {1e-3 * pressure:g} kPa; the "
+        f"precision grasp of this hand presses with {1e-3 * gentle:g} kPa",
     )
 
 
