@@ -61,14 +61,15 @@ def self_pairs(model: mujoco.MjModel, chains: Mapping[str, str]) -> list[Pair]:
         model: The compiled scene.
         chains: The soft finger of each of its bodies.
     """
-    geoms = _hand_geoms(model)
+    geoms, carriers = _hand_geoms(model), _carriers(model)
     return [
         Pair(first, second)
         for index, (body, first) in enumerate(geoms)
         for other, second in geoms[index + 1 :]
         if body != other
         and not (body in chains and chains[body] == chains.get(other))
-        and not _neighbours(model, body, other)
+        and body != carriers.get(other)
+        and other != carriers.get(body)
     ]
 
 
@@ -143,19 +144,17 @@ def _touchable(model: mujoco.MjModel) -> Iterator[tuple[str, str]]:
             yield body, geom.name
 
 
-def _neighbours(model: mujoco.MjModel, first: str, second: str) -> bool:
-    """Whether only joints, and rows without a body, lie between two bodies of the hand."""
-    return second in _next_bodies(model, first) or first in _next_bodies(model, second)
+def _carriers(model: mujoco.MjModel) -> dict[str, str]:
+    """The body with geoms, or the palm, right before each body of the hand in its chain.
 
-
-def _next_bodies(model: mujoco.MjModel, name: str) -> set[str]:
-    """Bodies with geoms that follow a body directly in its chain."""
-    found: set[str] = set()
+    Only joints, and rows without a body, lie between the two.
+    """
+    found = {}
     for index in range(1, model.nbody):
         body = model.body(index)
         parent = model.body(int(body.parentid[0]))
         while parent.geomnum[0] == 0 and parent.name not in (PALM, "world"):
             parent = model.body(int(parent.parentid[0]))
-        if parent.name == name and body.geomnum[0] > 0:
-            found.add(body.name)
+        if body.geomnum[0] > 0:
+            found[body.name] = parent.name
     return found

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
+PLANE_OF = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}
+"""The axes that a turn about one axis carries from the first towards the second."""
 
 
 def transform(position: ArrayLike = (0, 0, 0), quaternion: ArrayLike = (1, 0, 0, 0)) -> Array:
@@ -58,10 +60,12 @@ def rotation_angles(quaternions: ArrayLike) -> Array:
 def rotate_about(axis: str, angle: ArrayLike) -> Array:
     """Turns about x, y or z [rad], shape (..., 4, 4) for angles of shape (...)."""
     angle = np.asarray(angle, dtype=float)
+    first, second = PLANE_OF[axis]
     matrix = np.zeros((*angle.shape, 4, 4))
-    turns = Rotation.from_euler(axis, angle.reshape(-1, 1)).as_matrix()
-    matrix[..., :3, :3] = turns.reshape(*angle.shape, 3, 3)
-    matrix[..., 3, 3] = 1.0
+    matrix[..., range(4), range(4)] = 1.0
+    matrix[..., first, first] = matrix[..., second, second] = np.cos(angle)
+    matrix[..., second, first] = np.sin(angle)
+    matrix[..., first, second] = -np.sin(angle)
     return matrix
 
 

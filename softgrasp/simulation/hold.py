@@ -50,6 +50,9 @@ def seen_from_palm(run: ClosureRun, position: Array, quaternion: Array) -> tuple
     palm = run.model.body(names.PALM).id
     places, turns = np.zeros((len(rows), 3)), np.zeros((len(rows), 4))
     for index, row in enumerate(rows):
+        if index and run.model.body_weldid[palm] == 0:  # it stands still
+            places[index:], turns[index:] = places[0], turns[0]
+            break
         data.qpos[:] = run.recording.qpos[row]
         mujoco.mj_kinematics(run.model, data)
         places[index], turns[index] = data.xpos[palm], data.xquat[palm]

@@ -11,6 +11,8 @@ from tests.scenes import pinch
 
 TETRAHEDRON = "v 0 0 0\nv 40 0 0\nv 0 40 0\nv 0 0 40\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
 
+HANDS = ".yaml, .yml, .ucrdf, .urdf, .xacro"
+
 
 def test_a_mesh_file_in_millimetres(tmp_path: Path) -> None:
     path = tmp_path / "corner.obj"
@@ -40,8 +42,8 @@ def test_a_mesh_file_needs_a_mass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("a.urdf", "a.urdf: expected a hand as .yaml, .yml or a library name, found '.urdf'"),
-        ("some/hand", "some/hand: expected a hand as .yaml, .yml or a library name, found 'hand'"),
+        ("a.xml", f"a.xml: expected a hand as {HANDS} or a library name, found '.xml'"),
+        ("some/hand", f"some/hand: expected a hand as {HANDS} or a library name, found 'hand'"),
     ],
 )
 def test_files_of_other_kinds_are_refused(name: str, sentence: str) -> None:

@@ -81,7 +81,9 @@ def _palm_of(robot: Robot) -> Link:
     """The one link that carries all bendables; nothing else may hang on it or on the fingers."""
     if not robot.bendables:
         raise DescriptionError(
-            f"expected bendables as soft fingers of '{robot.name}', found none", field="bendable"
+            f"expected bendables as soft fingers of '{robot.name}', found none; rigid hands are "
+            "read from Denavit-Hartenberg tables in YAML",
+            field="bendable",
         )
     names = list(dict.fromkeys(part.parent for part in robot.bendables))
     if len(names) > 1:
