@@ -17,6 +17,7 @@ from softgrasp.cli.grasp import grasp
 from softgrasp.cli.listing import list_
 from softgrasp.cli.new import new
 from softgrasp.cli.rerun import rerun
+from softgrasp.cli.sweep import sweep
 from softgrasp.cli.verb import WRONG_INPUT, guarded
 
 
@@ -34,6 +35,11 @@ VERBS = {
         grasp,
         "Simulate a grasp; write numbers, figures, film and page.",
         "softgrasp grasp four_finger strawberry --density 700 --hold",
+    ),
+    "sweep": Verb(
+        sweep,
+        "Simulate many grasps that differ in some fields; write a table.",
+        "softgrasp sweep four_finger strawberry --density 160,700,1500 --hold",
     ),
     "rerun": Verb(rerun, "Repeat a result and compare it bit for bit.", "softgrasp rerun out/demo"),
     "new": Verb(new, "Write a commented template.", "softgrasp new hand my_hand"),

@@ -143,7 +143,8 @@ LEFT = "bendable 'left_finger': "
         (
             sg.load_robot("three_segment_arm").replace(bendables=(), control=(), joints=(),
                                                        links=(Link(name="base"),)),
-            "bendable: expected bendables as soft fingers of 'three_segment_arm', found none; rigid "
+            "bendable: expected bendables as soft fingers of 'three_segment_arm', found none; "
+            "rigid "
             "hands are read from Denavit-Hartenberg tables in YAML",
         ),
         (

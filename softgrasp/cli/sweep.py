@@ -1,0 +1,284 @@
+"""``softgrasp sweep``: many grasps from one plan."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softgrasp.cli import terminal
+from softgrasp.cli.grasp import GraspName
+from softgrasp.cli.options import Json, NoReport, Out
+from softgrasp.cli.verb import NOT_HELD
+from softgrasp.errors import DescriptionError, ResultError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from softgrasp.description.sweep_plan import SweepPlan
+
+PLAN_SUFFIXES = (".yaml", ".yml")
+
+
+class Executor(StrEnum):
+    """Who computes."""
+
+    LOCAL = "local"
+    DASK = "dask"
+
+
+class Sampling(StrEnum):
+    """How samples are drawn between the ends of axes."""
+
+    LATIN = "latin"
+    SOBOL = "sobol"
+
+
+def sweep(
+    what: Annotated[
+        str | None, typer.Argument(metavar="HAND|SCENE|PLAN", help="Hand, scene, or plan in YAML.")
+    ] = None,
+    thing: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,
+    *,
+    density: Annotated[
+        str | None, typer.Option(metavar="R1,R2,…", help="Densities of the object [kg/m³].")
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=VALUES",
+            help="Field with V1,V2,… or LOW:HIGH:STEPS (LOW:HIGH with --sample); repeatable.",
+        ),
+    ] = None,
+    sample: Annotated[
+        Sampling | None, typer.Option(help="Draw samples between the ends; else the full grid.")
+    ] = None,
+    samples: Annotated[int | None, typer.Option(metavar="N", help="How many samples.")] = None,
+    repeats: Annotated[int, typer.Option(metavar="N", help="Each combination so often.")] = 1,
+    noise: Annotated[
+        float, typer.Option(metavar="M", help="Standard deviation of the object's start [m].")
+    ] = 0.0,
+    noise_deg: Annotated[
+        float, typer.Option(metavar="A", help="Of its orientation about each axis [deg].")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(metavar="S", help="Of samples and noise.")] = 0,
+    grasp: Annotated[GraspName | None, typer.Option(help="Which of the hand's two grasps.")] = None,
+    gravity: Annotated[bool | None, typer.Option(help="Weight during the closure.")] = None,
+    hold: Annotated[
+        bool | None, typer.Option(help="Whether to load the grasp with gravity at the end.")
+    ] = None,
+    lift: Annotated[bool | None, typer.Option(help="Whether to lift from a table.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Any field of the scene; repeatable."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; else one a core.")
+    ] = None,
+    executor: Annotated[Executor, typer.Option(help="Who computes.")] = Executor.LOCAL,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of dask, such as tcp://host:8786.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the rows that the folder has.")
+    ] = False,
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Only part I of N, for array jobs.")
+    ] = None,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Only put the parts in --out together.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Check all rows first; stop where one is wrong.")
+    ] = False,
+    trajectories: Annotated[
+        bool, typer.Option("--trajectories", help="Keep whole trajectories, compressed.")
+    ] = False,
+    no_report: NoReport = False,
+    out: Out = None,
+    json_: Json = False,
+) -> None:
+    """Simulate many grasps that differ in some fields; write a table and a page.
+
+    Columns are explained in docs/sweeps.md. An interrupted sweep goes on with --resume.
+    """
+    from softgrasp.cli.output import default_folder
+    from softgrasp.sweep.run import sweep as run
+    from softgrasp.sweep.shards import Shard
+    from softgrasp.sweep.shards import merge as merged
+
+    if merge:
+        if out is None:
+            raise DescriptionError("--merge: expected --out with the shards' folder, found none")
+        table, folder = merged(out), out
+        plan = _plan_in(folder)
+    else:
+        if what is None:
+            raise DescriptionError("expected HAND OBJECT, a SCENE or a PLAN, found nothing")
+        options = {"grasp": grasp, "gravity": gravity, "hold": hold, "lift": lift}
+        plan = _plan(what, thing, options, tuple(settings or ()), density, vary or [], {
+            "method": str(sample or "grid"), "samples": samples, "repeats": repeats, "seed": seed,
+            "noise": {"position": noise, "rotation_deg": noise_deg},
+        })  # fmt: skip
+        if strict:
+            _check_rows(plan)
+        folder = out or default_folder(f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}")
+        part = None if shard is None else Shard.parse(shard)
+        _refuse_started(folder / (part.folder if part else ""), resume)
+        with terminal.progress_bar() as tell:
+
+            def progress(done: int, whole: int) -> None:
+                tell(f"{done} of {whole} grasps", done / whole)
+
+            table = run(
+                plan, folder, workers=workers, executor=str(executor), scheduler=scheduler,
+                shard=part, trajectories=trajectories, progress=progress,
+            )  # fmt: skip
+    _tell(plan, table, folder, json_, page=not no_report and shard is None)
+
+
+def _plan(
+    what: str,
+    thing: str | None,
+    options: dict[str, Any],
+    settings: tuple[str, ...],
+    density: str | None,
+    vary: list[str],
+    rest: dict[str, Any],
+) -> SweepPlan:
+    """The plan that a command line means."""
+    import math
+
+    from softgrasp.cli.scene_options import SceneOptions, scene_of
+    from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
+    from softgrasp.formats.plan_file import load_plan
+
+    axes = [_axis(f"object.density={density}")] if density is not None else []
+    axes += [_axis(text) for text in vary]
+    if thing is None and Path(what).suffix.lower() in PLAN_SUFFIXES and _is_plan(Path(what)):
+        if axes or settings or any(value is not None for value in options.values()):
+            raise DescriptionError(
+                f"{what}: expected all of the plan in its file, found options that change it"
+            )
+        return load_plan(what)
+    scene = scene_of(what, thing, SceneOptions(settings=settings, **options))
+    noise = rest.pop("noise")
+    return SweepPlan(
+        scene=scene,
+        axes=tuple(Axis(**axis) for axis in axes),
+        noise=PoseNoise(position=noise["position"], rotation=math.radians(noise["rotation_deg"])),
+        **rest,
+    )
+
+
+def _is_plan(path: Path) -> bool:
+    """Whether a YAML file is a plan rather than a hand or a scene: it has axes."""
+    try:
+        return any(line.startswith("axes:") for line in path.read_text("utf-8").splitlines())
+    except OSError:
+        return False
+
+
+def _axis(text: str) -> dict[str, Any]:
+    path, equals, values = text.partition("=")
+    if not equals or not values.strip():
+        raise DescriptionError(
+            f"--vary: expected FIELD=V1,V2,… or FIELD=LOW:HIGH:STEPS, found '{text}'"
+        )
+    ends = values.split(":")
+    if len(ends) in (2, 3):
+        try:
+            low, high, *steps = (float(end) for end in ends)
+            found: dict[str, Any] = {"path": path.strip(), "low": low, "high": high}
+            return found | ({"steps": int(steps[0])} if steps else {})
+        except ValueError:
+            pass  # a text with a colon, such as ycb:NAME
+    return {"path": path.strip(), "values": tuple(_values(values))}
+
+
+def _values(text: str) -> list[Any]:
+    """Values between commas, each JSON or a text; brackets keep their commas."""
+    try:
+        return list(json.loads(f"[{text}]"))
+    except json.JSONDecodeError:
+        return [_value(part.strip()) for part in text.split(",")]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _check_rows(plan: SweepPlan) -> None:
+    from softgrasp.sweep.fields import scene_of
+    from softgrasp.sweep.sampling import combinations
+
+    for index, values in enumerate(combinations(plan)):
+        try:
+            scene_of(plan, values, None)
+        except DescriptionError as error:
+            raise DescriptionError(f"--strict: row {index * plan.repeats}: {error}") from None
+
+
+def _refuse_started(folder: Path, resume: bool) -> None:
+    from softgrasp.sweep.store import JOURNAL
+
+    path = folder / JOURNAL
+    rows = path.read_bytes().count(b"\n") if path.exists() else 0
+    if rows and not resume:
+        raise ResultError(
+            f"{folder}: expected no rows yet, found {rows}; --resume goes on from them, --out "
+            "names another folder"
+        )
+
+
+def _plan_in(folder: Path) -> SweepPlan:
+    from softgrasp.sweep.store import plan_in
+
+    return plan_in(folder)
+
+
+def _tell(plan: SweepPlan, table: pd.DataFrame, folder: Path, as_json: bool, *, page: bool) -> None:
+    """Say what came out, and where it is; exit code 5 where rows failed."""
+    from softgrasp.sweep.rows import FAILED
+    from softgrasp.sweep.table import CSV, PARQUET
+
+    files = [folder / CSV, folder / PARQUET]
+    if page:
+        from softgrasp.report.sweep_page import write_sweep_page
+
+        files.append(write_sweep_page(plan, table, folder))
+    failed = int((table["status"] == FAILED).sum())
+    counts = {str(key): int(value) for key, value in table["status"].value_counts().items()}
+    held = table["held"].dropna()
+    if as_json:
+        terminal.put_json({
+            "rows": len(table), "status": counts, "held": int(held.sum()), "judged": len(held),
+            "failed": failed, "files": [str(file) for file in files if file.exists()],
+        })  # fmt: skip
+    else:
+        _put_summary(table, counts, held, files)
+    if failed:
+        first = table.loc[table["status"] == FAILED, "error"].iloc[0]
+        terminal.say("warning", f"{failed} of {len(table)} rows failed, the first: {first}")
+        raise typer.Exit(NOT_HELD)
+
+
+def _put_summary(
+    table: pd.DataFrame, counts: dict[str, int], held: pd.Series, files: list[Path]
+) -> None:
+    told = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    terminal.put(f"sweep     {len(table)} grasps: {told}")
+    if len(held):
+        terminal.put(f"held      {int(held.sum())} of {len(held)} ({held.mean():.0%})")
+    wall = float(table["wall_time_s"].sum())
+    simulated = float(table["simulated_time_s"].sum())
+    terminal.put(f"cost      {simulated:.1f} s simulated in {wall:.1f} s of work")
+    there = [str(file) for file in files if file.exists()]
+    for index, file in enumerate(there):
+        terminal.put(f"{'files' if index == 0 else '':<10}{file}")

@@ -1,0 +1,1 @@
+"""Many grasps from one plan: what varies, who computes it, and the table that comes out."""

@@ -1,0 +1,127 @@
+"""Which scene a row of a plan means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from softgrasp.build.scene import object_pose
+from softgrasp.description.field_path import with_field
+from softgrasp.description.objects import GraspObject
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.sweep_plan import SweepPlan
+from softgrasp.errors import DescriptionError
+from softgrasp.formats.load import load_hand, load_object
+from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.scene_file import load_scene
+
+EVERY = "[*]"
+SHORT = {"closure.rate": "closure.rates", "contact.friction": "contact.static_friction"}
+"""Names that are told for longer ones; those of an object's shape may stand at the object."""
+FIRST = ("scene", "hand", "object")
+"""Whole values go first, so that fields inside them can be set after them."""
+
+
+class StartNoise(NamedTuple):
+    """How far the object's start is off."""
+
+    position: tuple[float, float, float]
+    """[m]"""
+    rotation: tuple[float, float, float]
+    """Rotation vector in the world [rad]."""
+
+
+def scene_of(plan: SweepPlan, values: Mapping[str, Any], noise: StartNoise | None) -> GraspScene:
+    """The scene of a row.
+
+    Args:
+        plan: The plan.
+        values: By the paths of its axes.
+        noise: Of the object's start; None where there is none.
+
+    Raises:
+        DescriptionError: A path names no field, or a value does not fit.
+    """
+    scene = plan.scene
+    ordered = sorted(values, key=lambda path: FIRST.index(path) if path in FIRST else len(FIRST))
+    for path in ordered:
+        try:
+            for single in expanded(scene, path):
+                scene = _with_value(scene, single, values[path])
+        except DescriptionError as error:
+            if path in str(error):
+                raise
+            raise DescriptionError(f"'{path}' = {values[path]}: {error}") from None
+    return scene if noise is None else _moved(scene, noise)
+
+
+def start_noise(plan: SweepPlan, row: int) -> StartNoise | None:
+    """Noise of one row, which depends on the plan's seed and on the row alone."""
+    if not (plan.noise.position or plan.noise.rotation):
+        return None
+    drawn = np.random.default_rng([plan.seed, row]).normal(size=6)
+    position, rotation = plan.noise.position * drawn[:3], plan.noise.rotation * drawn[3:]
+    return StartNoise(tuple(position.tolist()), tuple(rotation.tolist()))
+
+
+def expanded(scene: GraspScene, path: str) -> Iterator[str]:
+    """The paths that one with ``[*]`` means.
+
+    Raises:
+        DescriptionError: What stands before ``[*]`` is no list of the scene.
+    """
+    before, every, after = path.partition(EVERY)
+    if not every:
+        yield path
+        return
+    node: Any = scene.model_dump()
+    for part in re.findall(r"\w+", before):
+        inside = node[int(part)] if part.isdigit() and isinstance(node, tuple | list) else None
+        node = node.get(part) if isinstance(node, dict) else inside
+    if not isinstance(node, tuple | list):
+        raise DescriptionError(f"expected a list before {EVERY}, found none", field=path)
+    for index in range(len(node)):
+        yield from expanded(scene, f"{before}[{index}]{after}")
+
+
+def _with_value(scene: GraspScene, path: str, value: Any) -> GraspScene:
+    path = SHORT.get(path, path)
+    loaders: dict[str, Callable[[str], Any]] = {
+        "scene": load_scene,
+        "hand": load_hand,
+        "object": lambda name: _object(name, scene.object),
+    }
+    if path in loaders and isinstance(value, str):
+        found = loaders[path](value)
+        return found if path == "scene" else scene.replace(**{path: found})
+    if path in ("object.mass", "object.density"):
+        name = path.removeprefix("object.")
+        return scene.replace(object=scene.object.weighing(**{name: value}))
+    head, dot, rest = path.partition(".")
+    if head == "object" and dot and re.split(r"[.\[]", rest)[0] not in GraspObject.model_fields:
+        path = f"object.shape.{rest}"
+    return with_field(scene, path, value)
+
+
+def _object(name: str, before: GraspObject) -> GraspObject:
+    """An object by name or file; a mesh file weighs as the plan's own object says."""
+    if Path(name).suffix.lower() in MESH_SUFFIXES:
+        return load_object(name, mass=before.mass, density=before.density)
+    return load_object(name)
+
+
+def _moved(scene: GraspScene, noise: StartNoise) -> GraspScene:
+    pose = object_pose(scene)
+    position = np.add(pose.position, noise.position)
+    if scene.table is not None:
+        position[2] = pose.position[2]  # it stands on its table
+    turn = Rotation.from_rotvec(noise.rotation)
+    own = Rotation.from_quat(pose.quaternion, scalar_first=True)
+    about_z, about_y, about_x = (turn * own).as_euler("ZYX").tolist()
+    euler = (about_x, about_y, about_z)
+    return scene.replace(object_position=tuple(position.tolist()), object_euler=euler)

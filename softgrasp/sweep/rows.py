@@ -1,0 +1,95 @@
+"""A result as one row of the table; what stands in which column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from softgrasp.simulation.result import GraspResult
+
+FAILED = "FAILED"
+"""Status of a row whose grasp could not be simulated; its ``error`` says why."""
+COLUMNS: dict[str, str] = {
+    "status": "name of the GraspStatus, or FAILED",
+    "held": "whether the hold test or the lift was passed; empty where there was none",
+    "error": "why there is no result; empty where there is one",
+    "simulated_time_s": "simulated time [s]",
+    "first_touch_s": "first touch of the object [s]",
+    "all_established_s": "last establishing of a contact [s]",
+    "contacts": "bodies of the hand in established contact at the end",
+    "contacts_lost": "how often an established contact was lost",
+    "contact_order": "bodies in the order of their first established contact, joined by >",
+    "largest_force_N": "largest normal force of one body [N]",
+    "final_force_N": "sum of the normal forces at the end [N]",
+    "displacement_m": "how far the object went [m]",
+    "displacement_x_m": "its displacement in the world [m]",
+    "displacement_y_m": "[m]",
+    "displacement_z_m": "[m]",
+    "rotation_rad": "angle by which it turned [rad]",
+    "final_x_m": "its final pose in the world [m]",
+    "final_y_m": "[m]",
+    "final_z_m": "[m]",
+    "final_qw": "quaternion",
+    "final_qx": "quaternion",
+    "final_qy": "quaternion",
+    "final_qz": "quaternion",
+    "hold_drop_m": "drift in the hand during the hold test or the lift [m]",
+    "hold_rotation_rad": "turn in the hand [rad]",
+    "hold_lifted_m": "how far it was lifted [m]",
+    "stiffness_min_N_m": "lowest measured contact stiffness at the end [N/m]",
+    "stiffness_max_N_m": "highest one [N/m]",
+    "timestep_s": "time step of the physics [s]",
+    "warnings": "number of warnings",
+    "trajectory_sha256": "hash of the whole trajectory",
+    "wall_time_s": "time that the grasp took [s]; differs from run to run",
+}
+"""Columns behind ``row`` and the plan's axes, in this order, with their meaning."""
+
+
+def row_of(result: GraspResult) -> dict[str, Any]:
+    """The columns of a finished grasp, as plain data."""
+    motion, hold = result.object, result.hold
+    established = {c.body: c.established_s[0] for c in result.contacts if c.established_s}
+    touches = [c.first_touch_s for c in result.contacts if c.first_touch_s is not None]
+    stiffness = list(result.contact_model.measured_stiffness_N_m.values())
+    start, end = np.array(motion.initial_quat_wxyz), np.array(motion.final_quat_wxyz)
+    return {
+        "status": result.status.name,
+        "held": result.held,
+        "error": "",
+        "simulated_time_s": result.simulated_time,
+        "first_touch_s": min(touches, default=None),
+        "all_established_s": max(established.values(), default=None),
+        "contacts": sum(contact.in_contact for contact in result.contacts),
+        "contacts_lost": sum(len(contact.lost_s) for contact in result.contacts),
+        "contact_order": ">".join(sorted(established, key=lambda body: (established[body], body))),
+        "largest_force_N": float(result.normal_force.max(initial=0.0)),
+        "final_force_N": float(result.normal_force[-1].sum()),
+        "displacement_m": float(np.linalg.norm(motion.displacement_m)),
+        **_named("displacement", "xyz", motion.displacement_m, "_m"),
+        "rotation_rad": float(2.0 * np.arccos(min(abs(float(start @ end)), 1.0))),
+        **_named("final", "xyz", motion.final_position_m, "_m"),
+        **_named("final_q", "wxyz", motion.final_quat_wxyz, "", ""),
+        "hold_drop_m": None if hold is None else hold.drop_m,
+        "hold_rotation_rad": None if hold is None else hold.rotation_rad,
+        "hold_lifted_m": None if hold is None else hold.lifted_m,
+        "stiffness_min_N_m": min(stiffness, default=None),
+        "stiffness_max_N_m": max(stiffness, default=None),
+        "timestep_s": result.contact_model.timestep_s,
+        "warnings": len(result.warnings),
+        "trajectory_sha256": result.trajectory_sha256,
+        "wall_time_s": result.wall_time,
+    }
+
+
+def failed_row(error: str, wall_time: float) -> dict[str, Any]:
+    """The columns of a grasp without a result."""
+    empty = dict.fromkeys(COLUMNS)
+    return empty | {"status": FAILED, "error": error, "wall_time_s": wall_time}
+
+
+def _named(
+    stem: str, axes: str, values: tuple[float, ...], unit: str, joint: str = "_"
+) -> dict[str, float]:
+    return {f"{stem}{joint}{axis}{unit}": value for axis, value in zip(axes, values, strict=True)}

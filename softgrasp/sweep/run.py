@@ -1,0 +1,120 @@
+"""A sweep from its plan to its table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from softgrasp.description.sweep_plan import SweepPlan
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.sweep import local
+from softgrasp.sweep.local import Chunk
+from softgrasp.sweep.shards import Shard
+from softgrasp.sweep.store import SweepStore
+from softgrasp.sweep.table import require_pandas, table_of, write_tables
+from softgrasp.sweep.trajectories import FOLDER
+from softgrasp.sweep.worker import Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXECUTORS = ("local", "dask")
+CHUNK, CHUNKS_A_WORKER = 16, 8
+"""Most rows that are handed out together, and least chunks a worker, so that none waits long."""
+
+Progress = Callable[[int, int], None]
+"""Called with the rows that are finished and all rows."""
+
+
+def sweep(
+    plan: SweepPlan,
+    out: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    executor: str = "local",
+    scheduler: str | None = None,
+    shard: Shard | None = None,
+    trajectories: bool = False,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Simulate all grasps of a plan.
+
+    Rows that are in ``out`` already are not computed again; nothing in the table depends on the
+    number of workers but columns whose name contains ``wall``.
+
+    Args:
+        plan: The plan.
+        out: Folder for plan, rows and tables; nothing is written where it is not given.
+        workers: Processes; as many as cores where not given. 1 computes in this process.
+        executor: ``local`` processes, or ``dask``.
+        scheduler: Address of a dask scheduler, such as ``tcp://host:8786``; a cluster on this
+            machine where it is not given.
+        shard: Which part of the rows; all where not given. Its table is written where all parts
+            are merged.
+        trajectories: Whether to keep whole trajectories in ``out``.
+        progress: Called when rows are finished.
+
+    Returns:
+        A row a grasp, in the order of the plan; columns as ``sweep.rows.COLUMNS``.
+
+    Raises:
+        DescriptionError: There is no such executor, or a number is out of range.
+        ResultError: The folder cannot be written, is in use, or belongs to another plan.
+        BackendUnavailable: pandas, or what the executor needs, is not installed, or there is no
+            scheduler at the address.
+    """
+    require_pandas()
+    workers = os.cpu_count() or 1 if workers is None else workers
+    if workers < 1:
+        raise DescriptionError(f"expected at least 1, found {workers}", field="workers")
+    if executor not in EXECUTORS:
+        raise DescriptionError(f"no executor '{executor}'; {did_you_mean(executor, EXECUTORS)}")
+    if trajectories and out is None:
+        raise DescriptionError("expected a folder for the trajectories, found none", field="out")
+    rows = range(plan.size) if shard is None else shard.rows(plan.size)
+    folder = None if out is None else Path(out) / (shard.folder if shard else "")
+    kept = None if folder is None or not trajectories else folder / FOLDER
+
+    def computed(left: Sequence[int]) -> Iterator[list[Row]]:
+        chunks = chunked(left, workers)
+        if executor == "dask":
+            from softgrasp.sweep.dask_cluster import computed_by_dask
+
+            return computed_by_dask(plan, chunks, kept, workers, scheduler)
+        if workers == 1:
+            return local.serial(plan, chunks, kept)
+        return local.LocalPool(plan, workers, kept).run(chunks)
+
+    if folder is None:
+        return table_of(plan, _all(rows, computed(rows), progress))
+    with SweepStore(folder, plan) as store:
+        done = {row["row"]: row for row in store.finished()}
+        left = [row for row in rows if row not in done]
+        if progress is not None:
+            progress(len(rows) - len(left), len(rows))
+        for found in computed(left) if left else ():
+            store.add(found)
+            done |= {row["row"]: row for row in found}
+            if progress is not None:
+                progress(len(done), len(rows))
+        table = table_of(plan, list(done.values()))
+        if shard is None:
+            write_tables(table, folder)
+    return table
+
+
+def chunked(rows: Sequence[int], workers: int) -> list[Chunk]:
+    """Rows that are handed out together."""
+    size = max(min(len(rows) // (workers * CHUNKS_A_WORKER), CHUNK), 1)
+    return [tuple(rows[start : start + size]) for start in range(0, len(rows), size)]
+
+
+def _all(rows: Sequence[int], found: Iterator[list[Row]], progress: Progress | None) -> list[Row]:
+    done: list[Row] = []
+    for part in found:
+        done += part
+        if progress is not None:
+            progress(len(done), len(rows))
+    return done
