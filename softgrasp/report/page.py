@@ -103,12 +103,12 @@ def page_html(result: GraspResult, files: Sequence[Path], film: VideoInfo | None
         files: Its files, of which the pictures go into the page.
         film: The film, where there is one.
     """
-    pictures = {path.stem: _embedded(path, "image/png") for path in files if path.suffix == ".png"}
-    template = _templates().get_template("report.html.j2")
+    pictures = {path.stem: embedded(path, "image/png") for path in files if path.suffix == ".png"}
+    template = templates().get_template("report.html.j2")
     return template.render(
         folder=shlex.quote(files[0].resolve().parent.name),
         pictures=pictures,
-        film=_embedded(film.path, "video/mp4") if film else "",
+        film=embedded(film.path, "video/mp4") if film else "",
         film_note=_film_note(film) if film else "",
         strip_alt="; ".join(f"{time:.3f} s {text}" for time, text in key_instants(result)),
         **_content(result, film),
@@ -174,11 +174,13 @@ def _film_note(film: VideoInfo) -> str:
     )
 
 
-def _embedded(path: Path, kind: str) -> str:
+def embedded(path: Path, kind: str) -> str:
+    """A file as a data URL."""
     return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
 
 
-def _templates() -> Environment:
+def templates() -> Environment:
+    """The pages' templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     return Environment(
