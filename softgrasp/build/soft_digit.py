@@ -10,6 +10,7 @@ from softgrasp.build.skin import add_finger_skin
 from softgrasp.build.soft_finger import add_soft_finger
 from softgrasp.build.visual import SILICONE_RGBA
 from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.mechanics.finger_drives import drive_forces
 
 LOCKED = 1e-3
 """Width [Pa] of the range of a pressure that cannot change: MuJoCo refuses an empty one."""
@@ -19,19 +20,19 @@ def add_soft_digit(spec: mujoco.MjSpec, base: mujoco.MjsBody, digit: SoftDigit) 
     """Add a soft finger to a hand's base and return the bodies that can touch.
 
     Its pressure [Pa] is one actuator, called as the finger: through a fixed tendon it puts the
-    moment gain · pressure on every joint (paper 000, eq 2).
+    moment gain · pressure on every joint (paper 000, eq 2), and the force area · pressure on those
+    that stretch.
     """
     finger = digit.finger
     bodies = [names.soft_link(digit.name, index) for index in range(len(finger.links))]
     joints = names.soft_joint_names(digit)
     rgba = digit.rgba or SILICONE_RGBA
     add_soft_finger(base, finger, digit.base, bodies, joints, names.tip_site(digit.name), rgba)
-    about_y = names.soft_joint_names(digit, "y")
     for body in bodies:
         spec.geom(body).group = SKINNED_GROUP
     add_finger_skin(spec, digit.name, finger, bodies, rgba)
-    gains = [joint.pressure_gain for joint in finger.joints]
-    _add_pressure(spec, digit, dict(zip(about_y, gains, strict=True)))
+    per_pascal = drive_forces(finger, pressure=1.0).tolist()
+    _add_pressure(spec, digit, dict(zip(joints, per_pascal, strict=True)))
     return bodies
 
 

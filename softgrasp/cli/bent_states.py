@@ -47,10 +47,15 @@ def _numbers(part: Bendable, word: str, text: str) -> dict[str, float]:
         if name not in known:
             hint = did_you_mean(name, known)
             raise DescriptionError(f"--at: '{part.name}' has no '{name}'; {hint}")
+        if name in found:
+            raise DescriptionError(f"--at: expected {name} once, found it twice in '{word}'")
         try:
             found[name] = float(number)
         except ValueError:
             raise DescriptionError(f"--at: expected a number, found {name}='{number}'") from None
+    curved = [name for name in found if name.startswith("kappa")]
+    if "phi" in found and not curved:
+        raise DescriptionError(f"--at: expected phi with kappa, found phi alone in '{word}'")
     return found
 
 

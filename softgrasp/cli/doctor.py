@@ -14,7 +14,14 @@ from softgrasp._version import __version__
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
 
-OPTIONAL = {"dm-control": "dm", "numba": "fast", "coacd": "mesh"}
+OPTIONAL = {
+    "dm-control": "dm",
+    "numba": "fast",
+    "coacd": "mesh",
+    "pandas": "sweep",
+    "pyarrow": "sweep",
+    "distributed": "dist",
+}
 """Optional libraries, and the extra that brings each."""
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from softgrasp.control.hardware.plugins import kind_of, options_of
 from softgrasp.description.bendable import AGREEMENT, Actuator, Bendable, Chamber
 from softgrasp.description.control_system import ControlledJoint
 from softgrasp.description.robot import Robot
+from softgrasp.errors import DescriptionError
 
 NEARLY = 1e-6
 """Directions and moments smaller than this, relative, count as none [–]."""
@@ -24,7 +26,17 @@ def robot_problems(robot: Robot) -> list[str]:
             *_control_problems(part, controlled.get(part.name)),
         )
         found += [f"bendable '{part.name}' {text}" for text in own]
-    return found
+    return [*found, *_hardware_problems(robot)]
+
+
+def _hardware_problems(robot: Robot) -> Iterator[str]:
+    """What softgrasp's own controllers would refuse; a real robot may have another plugin."""
+    for system in robot.control:
+        try:
+            kind_of(system)
+            options_of(system)
+        except DescriptionError as error:
+            yield f"softgrasp cannot drive it: {error}"
 
 
 def _link_problems(robot: Robot) -> Iterator[str]:

@@ -13,6 +13,9 @@ from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.transforms import Array
 
+TOLERANCE = 1e-9
+"""How far beyond its range a target may be, over its size."""
+
 
 class BendCommand:
     """(u, v) as commands ``kappa`` and ``phi``, or ``kappa`` alone where ``phi`` is fixed."""
@@ -38,6 +41,16 @@ class BendCommand:
         self.fixed = part.planar or self._phi not in commanded
 
     @property
+    def rate(self) -> float | None:
+        """Largest speed of the vector, ``kappa_dot_max`` [1/(m·s)]."""
+        return self.part.limits.kappa_dot_max
+
+    @property
+    def turn_rate(self) -> float | None:
+        """Largest speed of the plane, ``phi_dot_max`` [rad/s]; of one that turns."""
+        return None if self.fixed else self.part.limits.phi_dot_max
+
+    @property
     def claims(self) -> list[str]:
         """Names of its command interfaces."""
         return [self._kappa] if self.fixed else [self._kappa, self._phi]
@@ -45,6 +58,38 @@ class BendCommand:
     def vector(self, resources: ResourceManager) -> Array:
         """What is commanded now [1/m], (2,)."""
         return vector_of(resources.commanded(self._kappa), resources.commanded(self._phi))
+
+    def aimed(self, resources: ResourceManager, target: Sequence[float] | float) -> Array:
+        """The vector of a target κ [1/m] and φ [rad], (2,); κ alone where the plane is fixed.
+
+        Raises:
+            DescriptionError: It is no such target, not finite, or not within the ranges.
+        """
+        numbers = np.atleast_1d(np.asarray(target, dtype=float))
+        where = f"bendable '{self.part.name}'"
+        if numbers.shape not in ((2,), (1,)[: int(self.fixed)]) or not np.isfinite(numbers).all():
+            wanted = "a finite kappa" if self.fixed else "finite kappa and phi"
+            raise DescriptionError(f"expected {wanted}, found {target}", field=where)
+        kappa = float(numbers[0])
+        phi = float(numbers[1]) if len(numbers) == 2 else resources.commanded(self._phi)
+        vector = vector_of(kappa, phi)
+        nearest = self.admitted(resources, vector)
+        if float(np.abs(nearest - vector).max()) > TOLERANCE * max(abs(kappa), 1.0):
+            raise DescriptionError(self._beyond(resources, kappa, phi), field=where)
+        return vector
+
+    def _beyond(self, resources: ResourceManager, kappa: float, phi: float) -> str:
+        own = resources.commands[self._kappa]
+        if not max(own.low, -own.high) <= kappa <= own.high:
+            return f"expected a curvature of at most {own.high:g} 1/m, found {kappa:g}"
+        if self.fixed:
+            plane = resources.commanded(self._phi)
+            return f"expected a target in its plane at {plane:g} rad, found phi = {phi:g}"
+        plane_range = resources.commands[self._phi]
+        return (
+            f"expected a curvature from {own.low:g} to {own.high:g} 1/m and a plane from "
+            f"{plane_range.low:g} to {plane_range.high:g} rad, found {kappa:g} and {phi:g}"
+        )
 
     def admitted(self, resources: ResourceManager, vector: Array) -> Array:
         """The nearest vector that can be commanded [1/m], (2,)."""

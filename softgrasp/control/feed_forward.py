@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from softgrasp.control.bends import curvature_of, vector_of, within
+from softgrasp.control.bend_command import bend_commands
+from softgrasp.control.bends import STRAIGHT
 from softgrasp.control.resources import ResourceManager
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.mechanics.transforms import Array
 
 DEADZONE = 0.1
 """Deflection below which a stick does nothing; what is left is stretched to the whole range."""
@@ -18,7 +20,10 @@ Sticks = Callable[[float], Mapping[str, tuple[float, float]]]
 
 
 class FeedForwardController:
-    """Adds ``kappa_dot_max`` · deflection · time to (u, v), within ``kappa_max``."""
+    """Adds ``kappa_dot_max`` · deflection · time to (u, v), within ``kappa_max``.
+
+    The plane of a bent segment turns by ``phi_dot_max`` at most.
+    """
 
     def __init__(
         self,
@@ -36,60 +41,69 @@ class FeedForwardController:
             name: Of the controller.
 
         Raises:
-            DescriptionError: A segment does not exist, or has no ``kappa_dot_max``.
+            DescriptionError: A segment does not exist, is not commanded, or has no
+                ``kappa_dot_max``.
         """
         self.name, self._sticks = name, sticks
-        known = {part.name: part for part in robot.bendables}
-        self._parts = []
-        for segment in segments if segments is not None else list(known):
-            if segment not in known:
-                raise DescriptionError(f"no bendable '{segment}'; {did_you_mean(segment, known)}")
-            if known[segment].limits.kappa_dot_max is None:
+        self._commands = bend_commands(robot, segments)
+        for segment, command in self._commands.items():
+            if command.rate is None:
                 raise DescriptionError(
                     "expected kappa_dot_max, the rate of a stick at its stop, found none",
                     field=f"bendable '{segment}'",
                 )
-            self._parts.append(known[segment])
-        self._vectors: dict[str, np.ndarray] = {}
-        self._phis: dict[str, float] = {}
+        self._vectors: dict[str, Array] = {}
 
     def claims(self) -> list[str]:
-        """Curvature and plane of its segments; only the curvature of planar ones."""
-        return [f"{p.name}/{k}" for p in self._parts for k in ("kappa", "phi")[: 2 - p.planar]]
+        """Curvature and plane of its segments; only the curvature where the plane is fixed."""
+        return [claim for command in self._commands.values() for claim in command.claims]
 
     def start(self, resources: ResourceManager, now: float) -> None:
         """Go on from the curvatures that are commanded."""
-        for part in self._parts:
-            phi = resources.commanded(f"{part.name}/phi")
-            self._phis[part.name] = phi
-            self._vectors[part.name] = vector_of(resources.commanded(f"{part.name}/kappa"), phi)
+        self._vectors = {name: own.vector(resources) for name, own in self._commands.items()}
 
     def update(self, resources: ResourceManager, now: float, period: float) -> None:
-        """Move the curvatures by the sticks' deflections."""
+        """Move the curvatures by the sticks' deflections.
+
+        Raises:
+            DescriptionError: A stick moves a segment that is not this controller's, or its
+                deflection is not finite.
+        """
         sticks = self._sticks(now)
-        for part in self._parts:
-            rate = part.limits.kappa_dot_max or 0.0
-            high = resources.commands[f"{part.name}/kappa"].high
-            push = deflection(sticks.get(part.name, (0.0, 0.0)))
-            moved = self._vectors[part.name] + rate * period * push
-            if part.planar:
-                plane = vector_of(1.0, self._phis[part.name])
-                command = resources.commands[f"{part.name}/kappa"]
-                kappa = float(np.clip(moved @ plane, command.low, command.high))
-                self._vectors[part.name] = kappa * plane
-                resources.command(f"{part.name}/kappa", kappa, self.name)
-                continue
-            self._vectors[part.name] = within(moved, high)
-            kappa, phi = curvature_of(self._vectors[part.name], self._phis[part.name])
-            self._phis[part.name] = phi
-            resources.command(f"{part.name}/kappa", kappa, self.name)
-            resources.command(f"{part.name}/phi", phi, self.name)
+        for name, stick in sticks.items():
+            if name not in self._commands:
+                raise DescriptionError(
+                    f"no segment '{name}' of '{self.name}'; {did_you_mean(name, self._commands)}"
+                )
+            if not np.isfinite(stick).all():
+                raise DescriptionError(
+                    f"expected a finite deflection, found {stick}", field=f"stick '{name}'"
+                )
+        for name, command in self._commands.items():
+            push = (command.rate or 0.0) * period * deflection(sticks.get(name, (0.0, 0.0)))
+            before = self._vectors[name]
+            if command.turn_rate is not None:
+                push = turned_slowly(before, push, command.turn_rate * period)
+            self._vectors[name] = command.admitted(resources, before + push)
+            command.write(resources, self.name, self._vectors[name])
 
 
-def deflection(stick: tuple[float, float]) -> np.ndarray:
+def deflection(stick: tuple[float, float]) -> Array:
     """A stick's deflection without its dead zone, at most 1 long, (2,)."""
     given = np.asarray(stick, dtype=float)
     length = float(np.hypot(*given))
     if length <= DEADZONE:
         return np.zeros(2)
     return np.asarray(given / length * min((length - DEADZONE) / (1.0 - DEADZONE), 1.0))
+
+
+def turned_slowly(vector: Array, push: Array, angle: float) -> Array:
+    """A push of a vector whose part across turns it by no more than an angle, (2,)."""
+    size = float(np.hypot(*vector))
+    if size <= STRAIGHT:
+        return push
+    along = vector / size
+    across = np.array([-along[1], along[0]])
+    outwards = float(push @ along)
+    most = max(size + outwards, 0.0) * np.tan(min(angle, 1.5))
+    return np.asarray(outwards * along + float(np.clip(push @ across, -most, most)) * across)

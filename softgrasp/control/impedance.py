@@ -6,19 +6,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from softgrasp.control.bends import curvature_of, vector_of
+from softgrasp.control.bends import vector_of
 from softgrasp.control.resources import ResourceManager
+from softgrasp.description.bendable import Bendable
 from softgrasp.description.robot import Robot
-from softgrasp.errors import DescriptionError
+from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.transforms import Array
 
 
 class ImpedanceController:
-    """The drives bend a segment with K (κ_d − κ) − D κ̇ beyond what its own stiffness takes.
+    """The drives bend a segment with K (κ_d − κ) − D κ̇ besides what its own stiffness takes.
 
-    It commands the curvature that this moment belongs to, κ + (K (κ_d − κ) − D κ̇)/EI, so hardware
-    must not correct curvatures by itself (its parameter ``integral_gain`` is 0). A load M at the
-    end then changes the curvature by M/K.
+    It commands the moment EI κ + K (κ_d − κ) − D κ̇, so a load M at the end changes the curvature
+    by M/K. Hardware has to offer moments (``moment``, or ``moment_u`` and ``moment_v``), as every
+    model of a robot with tendons, chambers or moments does.
     """
 
     def __init__(
@@ -26,6 +27,8 @@ class ImpedanceController:
         robot: Robot,
         stiffness: float,
         damping: float = 0.0,
+        *,
+        filter_time: float = 0.02,
         name: str = "curvature_impedance_controller",
     ) -> None:
         """Set up by the robot's description.
@@ -34,18 +37,22 @@ class ImpedanceController:
             robot: Gives the stiffness of its segments.
             stiffness: K [N·m²].
             damping: D [N·m²·s].
+            filter_time: Time constant of the curvature's measured rate [s]; a large D at a long
+                period needs a longer one.
             name: Of the controller.
 
         Raises:
             DescriptionError: A number is out of range, or a segment has no bending stiffness.
         """
-        if stiffness <= 0.0 or damping < 0.0:
+        if not (
+            0.0 < stiffness < np.inf and 0.0 <= damping < np.inf and 0.0 <= filter_time < np.inf
+        ):
             raise DescriptionError(
-                f"expected a stiffness above 0 and a damping of at least 0, found {stiffness:g} "
-                f"and {damping:g}"
+                "expected a stiffness above 0, a damping and a filter_time of at least 0, found "
+                f"{stiffness:g}, {damping:g} and {filter_time:g}"
             )
         self.name, self._parts = name, robot.bendables
-        self._stiffness, self._damping = stiffness, damping
+        self._stiffness, self._damping, self._filter_time = stiffness, damping, filter_time
         for part in self._parts:
             if not part.backbone.bending_stiffness:
                 raise DescriptionError(
@@ -53,10 +60,11 @@ class ImpedanceController:
                 )
         self.targets: dict[str, Array] = {}
         self._before: dict[str, Array] = {}
+        self._rates: dict[str, Array] = {}
 
     def claims(self) -> list[str]:
-        """Curvature and plane of every segment."""
-        return [f"{p.name}/{k}" for p in self._parts for k in ("kappa", "phi")[: 2 - p.planar]]
+        """The moments of every segment."""
+        return [f"{part.name}/{way}" for part in self._parts for way in _ways(part)]
 
     def start(self, resources: ResourceManager, now: float) -> None:
         """Hold the curvatures that are commanded."""
@@ -64,25 +72,42 @@ class ImpedanceController:
             kappa, phi = (resources.commanded(f"{part.name}/{k}") for k in ("kappa", "phi"))
             self.targets[part.name] = vector_of(kappa, phi)
             self._before.pop(part.name, None)
+            self._rates.pop(part.name, None)
 
     def aim(self, targets: Mapping[str, tuple[float, float]]) -> None:
-        """Set the curvatures κ [1/m] and planes φ [rad] that segments are drawn to."""
+        """Set the curvatures κ [1/m] and planes φ [rad] that segments are drawn to.
+
+        Raises:
+            DescriptionError: A segment does not exist, or a number is not finite.
+        """
+        known = [part.name for part in self._parts]
+        for name, numbers in targets.items():
+            if name not in known:
+                raise DescriptionError(f"no bendable '{name}'; {did_you_mean(name, known)}")
+            if np.shape(numbers) != (2,) or not np.isfinite(numbers).all():
+                raise DescriptionError(
+                    f"expected finite kappa and phi, found {numbers}", field=f"bendable '{name}'"
+                )
         self.targets |= {name: vector_of(kappa, phi) for name, (kappa, phi) in targets.items()}
 
     def update(self, resources: ResourceManager, now: float, period: float) -> None:
-        """Command the curvature that belongs to the wanted moment."""
+        """Command the moment that belongs to the measured curvature."""
         for part in self._parts:
             kappa, phi = (resources.states.get(f"{part.name}/{k}", 0.0) for k in ("kappa", "phi"))
             here = vector_of(kappa, phi)
-            rate = (here - self._before.get(part.name, here)) / period
-            self._before[part.name] = here
-            own = part.backbone.bending_stiffness or 1.0
-            pull = self._stiffness * (self.targets[part.name] - here) - self._damping * rate
-            wanted = here + pull / own
+            change = (here - self._before.get(part.name, here)) / period
+            kept = self._filter_time / (self._filter_time + period)
+            rate = kept * self._rates.get(part.name, np.zeros(2)) + (1.0 - kept) * change
+            self._before[part.name], self._rates[part.name] = here, rate
+            own = part.backbone.bending_stiffness or 0.0
+            moment = own * here + self._stiffness * (self.targets[part.name] - here)
+            moment = moment - self._damping * rate
             if part.planar:
                 plane = vector_of(1.0, resources.commanded(f"{part.name}/phi"))
-                resources.command(f"{part.name}/kappa", float(wanted @ plane), self.name)
-                continue
-            size, angle = curvature_of(np.asarray(wanted), phi)
-            resources.command(f"{part.name}/kappa", size, self.name)
-            resources.command(f"{part.name}/phi", angle, self.name)
+                moment = np.array([moment @ plane])
+            for way, value in zip(_ways(part), moment.tolist(), strict=True):
+                resources.command(f"{part.name}/{way}", value, self.name)
+
+
+def _ways(part: Bendable) -> list[str]:
+    return ["moment"] if part.planar else ["moment_u", "moment_v"]

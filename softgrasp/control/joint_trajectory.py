@@ -3,114 +3,236 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from softgrasp.control.bends import STRAIGHT, curvature_of, vector_of
+from softgrasp.control.bend_command import BendCommand, bend_commands
+from softgrasp.control.position_command import PositionCommand, position_commands
 from softgrasp.control.resources import ResourceManager
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.mechanics.transforms import Array, minimum_jerk
+from softgrasp.mechanics.quintic import Quintic
+from softgrasp.mechanics.transforms import Array
 
 PEAK = 1.875
 """Largest speed of a quintic from rest to rest, in ways a time."""
+LOOKS = 400
+"""Instants of a motion at which its speeds are compared with their limits."""
+NEAR_STRAIGHT = 0.01
+"""A way that passes straight nearer than this share of its largest curvature turns its plane there
+at once: the plane of a straight segment means nothing."""
+LONGER, LONGEST = 1.02, 60.0
+"""Factor between durations that are tried where a motion begins with a speed, and the largest one
+over that from rest."""
+
+Target = Sequence[float] | float
+"""(κ, φ) of a bendable [1/m, rad], κ alone of a planar one, or the position of a rigid joint."""
 
 
 class JointTrajectoryController:
-    """Moves all segments to target curvatures by one quintic in (u, v).
+    """Moves all segments and rigid joints to targets, each by a quintic, all in the same time.
 
-    The way between two points of the disc κ ≤ κ_max stays in it, and no segment is faster than its
-    ``kappa_dot_max``.
+    A segment moves in (u, v) = κ (cos φ, sin φ): the way between two points of the disc κ ≤ κ_max
+    stays in it. None is faster than its ``kappa_dot_max``, ``phi_dot_max`` or ``velocity``. A new
+    target takes over the speed and the acceleration of the motion so far.
     """
 
     def __init__(self, robot: Robot, name: str = "continuum_joint_trajectory_controller") -> None:
-        """Set up by the robot's description."""
+        """Set up by the robot's description.
+
+        Raises:
+            DescriptionError: Nothing of the robot is commanded by curvature or position.
+        """
         self.name = name
-        self._parts = {part.name: part for part in robot.bendables}
-        self._begin: dict[str, Array] = {}
-        self._target: dict[str, Array] = {}
-        self._phis: dict[str, float] = {}
-        self._start_time, self.duration = 0.0, 0.0
+        self._parts: dict[str, BendCommand | PositionCommand] = {
+            **bend_commands(robot),
+            **position_commands(robot),
+        }
+        if not self._parts:
+            raise DescriptionError(
+                "expected command interfaces kappa or position, found none", field=robot.name
+            )
+        self._resources: ResourceManager | None = None
+        self._pieces: list[tuple[float, dict[str, Quintic]]] = []
+        """When each motion begins [s], and the motions by name."""
+
+    @property
+    def duration(self) -> float:
+        """How long the whole motion takes [s]."""
+        if not self._pieces:
+            return 0.0
+        begin, last = self._pieces[-1]
+        return begin - self._pieces[0][0] + max(motion.duration for motion in last.values())
 
     def claims(self) -> list[str]:
-        """Curvature and plane of every segment; only the curvature of planar ones."""
-        parts = self._parts.values()
-        return [f"{p.name}/{k}" for p in parts for k in ("kappa", "phi")[: 2 - p.planar]]
+        """All curvatures, planes and positions that are commanded."""
+        return [claim for part in self._parts.values() for claim in part.claims]
 
     def start(self, resources: ResourceManager, now: float) -> None:
-        """Stand still at the curvatures that are commanded."""
-        for name in self._parts:
-            self._phis[name] = resources.commanded(f"{name}/phi")
-            place = vector_of(resources.commanded(f"{name}/kappa"), self._phis[name])
-            self._begin[name] = self._target[name] = place
-        self._start_time, self.duration = now, 0.0
+        """Stand still at what is commanded."""
+        self._resources = resources
+        places = {name: part.vector(resources) for name, part in self._parts.items()}
+        self._pieces = [(now, {name: Quintic(at, at, 0.0) for name, at in places.items()})]
 
-    def go(
-        self, target: Mapping[str, tuple[float, float]], now: float, duration: float | None = None
-    ) -> float:
+    def go(self, target: Mapping[str, Target], now: float, duration: float | None = None) -> float:
         """Begin to move to a shape; returns how long that takes [s].
 
         Args:
-            target: κ [1/m] and φ [rad] of the segments that move.
+            target: Of the segments and joints that move, by name.
             now: Time at which it begins [s].
             duration: How long to take [s]; as short as the rates allow where not given.
 
         Raises:
-            DescriptionError: A segment does not exist, bends too far, or would be too fast.
+            DescriptionError: Something does not exist, is out of its range or not finite, or the
+                motion would be too fast; nothing has changed then.
         """
-        place = {name: self._at(name, now) for name in self._parts}
-        ends = dict(place)
-        for name, (kappa, phi) in target.items():
+        piece = self._piece(self._states(now), target, now, duration)
+        self._pieces = [(now, piece)]
+        return self.duration
+
+    def follow(self, points: Iterable[tuple[float, Mapping[str, Target]]], now: float) -> float:
+        """Begin to move through several shapes, at rest in each; returns how long it takes [s].
+
+        Args:
+            points: How long each piece takes [s], and where it ends.
+            now: Time at which the first one begins [s].
+
+        Raises:
+            DescriptionError: As ``go``; nothing has changed then.
+        """
+        states, begin, pieces = self._states(now), now, []
+        for duration, target in points:
+            piece = self._piece(states, target, begin, duration)
+            pieces.append((begin, piece))
+            begin += duration
+            states = {
+                name: np.stack([m.end, 0.0 * m.end, 0.0 * m.end]) for name, m in piece.items()
+            }
+        if not pieces:
+            raise DescriptionError("expected at least one point, found none", field="points")
+        self._pieces = pieces
+        return self.duration
+
+    def update(self, resources: ResourceManager, now: float, period: float) -> None:
+        """Command the shape of the end of this period."""
+        for name, states in self._states(now + period).items():
+            part = self._parts[name]
+            part.write(resources, self.name, part.admitted(resources, states[0]))
+
+    def samples(self, rate: float) -> tuple[Array, dict[str, Array]]:
+        """The whole motion at a rate [Hz]: times (n,) from 0 to its end, vectors (n, 2) or (n, 1).
+
+        Raises:
+            DescriptionError: The rate is not above 0.
+        """
+        if not 0.0 < rate < math.inf:
+            raise DescriptionError(f"expected a number above 0, found {rate}", field="rate")
+        count = math.ceil(self.duration * rate - 1e-9) + 1
+        times = np.minimum(np.arange(count) / rate, self.duration)
+        begin = self._pieces[0][0] if self._pieces else 0.0
+        states = [self._states(begin + time) for time in times.tolist()]
+        return times, {name: np.stack([each[name][0] for each in states]) for name in self._parts}
+
+    def _states(self, time: float) -> dict[str, Array]:
+        """Place, velocity and acceleration of everything, (3, n) each."""
+        if not math.isfinite(time):
+            raise DescriptionError(f"expected a finite time, found {time}", field="now")
+        if not self._pieces:
+            raise DescriptionError(
+                f"expected controller '{self.name}' to be started, found it inactive"
+            )
+        begin, piece = next(
+            (one for one in reversed(self._pieces) if one[0] <= time), self._pieces[0]
+        )
+        return {
+            name: np.stack([motion.at(time - begin, order) for order in range(3)])
+            for name, motion in piece.items()
+        }
+
+    def _piece(
+        self,
+        states: Mapping[str, Array],
+        target: Mapping[str, Target],
+        now: float,
+        duration: float | None,
+    ) -> dict[str, Quintic]:
+        assert self._resources is not None  # a state was there
+        ends = {name: state[0] for name, state in states.items()}
+        for name, wanted in target.items():
             if name not in self._parts:
-                raise DescriptionError(f"no bendable '{name}'; {did_you_mean(name, self._parts)}")
-            most = self._parts[name].kappa_max
-            if not abs(kappa) <= most * (1.0 + STRAIGHT):
-                raise DescriptionError(
-                    f"expected a curvature of at most {most:g} 1/m, found {kappa:g}",
-                    field=f"bendable '{name}'",
-                )
-            ends[name] = vector_of(kappa, phi)
-        least = max((self._least(name, ends[name] - place[name]) for name in ends), default=0.0)
+                known = did_you_mean(name, self._parts)
+                raise DescriptionError(f"no bendable or rigid joint '{name}'; {known}")
+            ends[name] = self._parts[name].aimed(self._resources, wanted)
+        if duration is not None and not 0.0 <= duration < math.inf:
+            raise DescriptionError(
+                f"expected a finite number of at least 0, found {duration}", field="duration"
+            )
+        least = max(self._least(name, states[name], ends[name]) for name in ends)
         if duration is not None and duration < least * (1.0 - 1e-12):
             raise DescriptionError(
                 f"expected at least {least:.4g} s for these rates, found {duration:.4g} s",
                 field="duration",
             )
-        self._begin, self._target = place, ends
-        self._start_time, self.duration = now, least if duration is None else duration
-        return self.duration
+        time = least if duration is None else duration
+        return {name: _motion(states[name], ends[name], time) for name in ends}
 
-    def update(self, resources: ResourceManager, now: float, period: float) -> None:
-        """Command the shape of the end of this period."""
-        for name, part in self._parts.items():
-            vector = self._at(name, now + period)
-            if part.planar:
-                kappa = float(vector @ vector_of(1.0, self._phis[name]))
-                resources.command(f"{name}/kappa", kappa, self.name)
-                continue
-            kappa, self._phis[name] = curvature_of(vector, self._phis[name])
-            resources.command(f"{name}/kappa", kappa, self.name)
-            resources.command(f"{name}/phi", self._phis[name], self.name)
+    def _least(self, name: str, state: Array, end: Array) -> float:
+        """The shortest time in which a part may go from a state of motion to a place [s]."""
+        rate, turning = self._parts[name].rate, self._parts[name].turn_rate
+        way = float(np.linalg.norm(end - state[0]))
+        at_rest = 0.0 if rate is None else PEAK * way / rate
+        if not state[1:].any():
+            return max(at_rest, _turning_time(state[0], end, turning))
+        # with a speed at its begin a motion is tried: longer ones swing farther out
+        time = max(at_rest, 1e-3)
+        for _ in range(math.ceil(math.log(LONGEST) / math.log(LONGER))):
+            if self._is_within(name, _motion(state, end, time)):
+                return time
+            time *= LONGER
+        raise DescriptionError(
+            "expected a target that can be reached within its rates and its range from the motion "
+            "so far, found none; wait until it has ended",
+            field=f"'{name}'",
+        )
 
-    def samples(self, rate: float) -> tuple[Array, dict[str, Array]]:
-        """The whole motion at a rate [Hz]: times (n,) from 0 to its end and (u, v), (n, 2) each."""
-        count = math.ceil(self.duration * rate - 1e-9) + 1
-        times = np.minimum(np.arange(count) / rate, self.duration)
-        begin = self._start_time
-        vectors = {
-            name: np.stack([self._at(name, begin + time) for time in times.tolist()])
-            for name in self._parts
-        }
-        return times, vectors
+    def _is_within(self, name: str, motion: Quintic) -> bool:
+        assert self._resources is not None  # a motion goes on
+        part, times = self._parts[name], np.linspace(0.0, motion.duration, LOOKS)
+        places, speeds = motion.at(times), motion.at(times, 1)
+        begin = float(np.linalg.norm(speeds[0]))
+        rate = math.inf if part.rate is None else max(part.rate, begin)
+        if np.linalg.norm(speeds, axis=1).max() > rate * (1.0 + 1e-9):
+            return False
+        if part.turn_rate is not None and _fastest_turn(places, speeds) > part.turn_rate * 1.001:
+            return False
+        return all(
+            np.abs(part.admitted(self._resources, place) - place).max() < 1e-9 for place in places
+        )
 
-    def _least(self, name: str, way: Array) -> float:
-        rate = self._parts[name].limits.kappa_dot_max
-        return 0.0 if rate is None else PEAK * float(np.hypot(*way)) / rate
 
-    def _at(self, name: str, time: float) -> Array:
-        if self.duration <= 0.0:
-            return self._target[name]
-        share = min(max((time - self._start_time) / self.duration, 0.0), 1.0)
-        way = self._target[name] - self._begin[name]
-        return np.asarray(self._begin[name] + float(minimum_jerk(share)) * way)
+def _at_rest(place: Array) -> Array:
+    return np.stack([place, 0.0 * place, 0.0 * place])
+
+
+def _motion(state: Array, end: Array, duration: float) -> Quintic:
+    return Quintic(state[0], end, duration, state[1], state[2])
+
+
+def _turning_time(begin: Array, end: Array, rate: float | None) -> float:
+    """The time from rest to rest on a straight way in which its plane turns no faster [s]."""
+    if rate is None or begin.size != 2:
+        return 0.0
+    motion = Quintic(begin, end, 1.0)
+    times = np.linspace(0.0, 1.0, 10 * LOOKS)
+    return _fastest_turn(motion.at(times), motion.at(times, 1)) / rate
+
+
+def _fastest_turn(places: Array, speeds: Array) -> float:
+    """Largest speed of the plane [rad/s]; where it passes straight, that is left out."""
+    sizes = np.linalg.norm(places, axis=1)
+    if sizes.min() <= NEAR_STRAIGHT * sizes.max():
+        # it turns at once where nothing is bent, and stands still on the rest of a straight way
+        return 0.0
+    across = np.abs(places[:, 0] * speeds[:, 1] - places[:, 1] * speeds[:, 0])
+    return float((across / sizes**2).max())

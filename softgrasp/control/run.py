@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+from collections.abc import Sequence
+
 import mujoco
 import numpy as np
 
@@ -14,12 +18,11 @@ from softgrasp.control.hardware.segment import SegmentHardware
 from softgrasp.control.hardware.segments import SegmentsHardware, correction_of
 from softgrasp.control.manager import ControllerManager
 from softgrasp.control.resources import ResourceManager
-from softgrasp.description.base import Vec3
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.control_system import ControlledJoint, ControlSystem
 from softgrasp.description.robot import Robot
 from softgrasp.description.scene import STANDARD_GRAVITY
-from softgrasp.errors import DescriptionError, SimulationError
+from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.stability import spring_limit
@@ -28,6 +31,8 @@ CONTROL_PERIOD = 0.01
 """Time between two ticks [s], as in the paper's stack."""
 SAFE_SHARE, LONGEST_STEP = 0.7, 1e-3
 """A step is this share of the largest stable one, and at most this long [s]."""
+BEYOND = 1.05
+"""Curvature over the largest one at which a warning is due."""
 WILD = 1e3
 """Angle, length or speed [rad, m, per s] that no robot reaches."""
 
@@ -43,7 +48,7 @@ class ControlledRobot:
         self,
         robot: Robot,
         *,
-        gravity: Vec3 | bool = False,
+        gravity: Sequence[float] | bool = False,
         period: float = CONTROL_PERIOD,
         timestep: float | None = None,
     ) -> None:
@@ -51,7 +56,7 @@ class ControlledRobot:
 
         Args:
             robot: The robot, with ``ros2_control`` elements.
-            gravity: [m/s²]; True is 9.81 down.
+            gravity: Three numbers [m/s²]; True is 9.81 down.
             period: Time between two ticks [s].
             timestep: Of the physics [s], a whole part of the period; a safe one where not given.
 
@@ -64,10 +69,11 @@ class ControlledRobot:
         self.resources = ResourceManager(robot)
         self.manager = ControllerManager(self.resources)
         self.model = robot_model(_stiffened(robot) if self._ideal else robot)
-        self.model.opt.gravity[:] = STANDARD_GRAVITY if gravity is True else gravity or 0.0
+        self.model.opt.gravity[:] = _gravity(gravity)
         self._substeps = self._chosen_substeps(timestep)
         self.model.opt.timestep = period / self._substeps
         self.data = mujoco.MjData(self.model)
+        self._beyond: set[str] = set()
         joints, self.segments = self._parts()
         self._start([*joints, SegmentsHardware(list(self.segments.values()), None)])
         self._hardware: list[Hardware] = [*joints]
@@ -80,20 +86,38 @@ class ControlledRobot:
         return float(self.data.time)
 
     def curvature(self, segment: str) -> tuple[float, float]:
-        """Measured κ [1/m] and φ [rad] of a segment."""
+        """Measured κ [1/m] and φ [rad] of a segment.
+
+        Raises:
+            DescriptionError: No such segment is under control.
+        """
+        if segment not in self.segments:
+            hint = did_you_mean(segment, self.segments)
+            raise DescriptionError(f"no bendable '{segment}' under control; {hint}")
         return curvature_of(self.segments[segment].measured)
 
     def place_of(self, link: str) -> Array:
-        """Origin of a link in the world [m], (3,)."""
+        """Origin of a link in the world [m], (3,).
+
+        Raises:
+            DescriptionError: There is no such link.
+        """
+        known = [part.name for part in self.robot.links]
+        if link not in known:
+            raise DescriptionError(f"no link '{link}'; {did_you_mean(link, known)}")
         return np.array(self.data.body(link).xpos)
 
     def step(self, duration: float) -> None:
         """Run for a while.
 
+        Args:
+            duration: [s]; a whole number of periods, at least one.
+
         Raises:
+            DescriptionError: The duration is none.
             SimulationError: A drive would have to go beyond its range, or the motion diverges.
         """
-        for _ in range(round(duration / self.period)):
+        for _ in range(self._ticks(duration)):
             for part in self._hardware:
                 part.read(self.resources)
             self.manager.update(self.now, self.period)
@@ -108,8 +132,17 @@ class ControlledRobot:
         """Let go of all drives of segments and run for a while; raises as ``step``."""
         for part in self._hardware:
             part.release()
-        for _ in range(round(duration / self.period)):
+        for _ in range(self._ticks(duration)):
             self._advance()
+
+    def _ticks(self, duration: float) -> int:
+        count = duration / self.period if math.isfinite(duration) else 0.0
+        if count < 1.0 - 1e-9:
+            raise DescriptionError(
+                f"expected at least one period of {self.period:g} s, found {duration:g} s",
+                field="duration",
+            )
+        return round(count)
 
     def _chosen_substeps(self, timestep: float | None) -> int:
         for field, value in {"period": self.period, "timestep": timestep}.items():
@@ -191,19 +224,49 @@ class ControlledRobot:
             return
         with caught_warnings():
             mujoco.mj_step(self.model, self.data, self._substeps)
+        self._tell_beyond()
         wild = ~(np.abs(self.data.qvel) < WILD)
         if wild.any() or has_diverged(self.data):
             raise SimulationError(self._divergence())
 
+    def _tell_beyond(self) -> None:
+        """Warn, once each, where a segment bends farther than its description allows."""
+        for name, segment in self.segments.items():
+            found, most = float(np.hypot(*segment.measured)), segment.part.kappa_max
+            if found > BEYOND * most and name not in self._beyond:
+                self._beyond.add(name)
+                warnings.warn(
+                    f"bendable '{name}': expected a curvature of at most {most:.4g} 1/m, found "
+                    f"{found:.4g} 1/m at {self.now:.3f} s; nothing stops it there",
+                    SoftgraspWarning,
+                    stacklevel=2,
+                )
+
     def _divergence(self) -> str:
         worst = int(np.nan_to_num(np.abs(self.data.qvel), nan=np.inf).argmax())
         joint = self.model.joint(int(self.model.dof_jntid[worst])).name
-        longest = min(SAFE_SHARE * spring_limit(self.model), LONGEST_STEP)
+        step, longest = self.model.opt.timestep, SAFE_SHARE * spring_limit(self.model)
+        advice = f"use at most {longest:.2g} s"
+        if step <= longest * (1.0 + 1e-9):
+            advice = (
+                "the step is short enough, so it is what drives the robot: its controllers' gains, "
+                f"its loads, or the period of {self.period:g} s"
+            )
         return (
             f"{self.robot.name}: expected a motion that stays finite, found joint '{joint}' "
-            f"diverging at {self.now:.4g} s with a timestep of {self.model.opt.timestep:g} s; use "
-            f"at most {longest:.2g} s"
+            f"diverging at {self.now:.4g} s with a timestep of {step:g} s; {advice}"
         )
+
+
+def _gravity(given: Sequence[float] | bool) -> Array:
+    if isinstance(given, bool):
+        return np.array(STANDARD_GRAVITY if given else (0.0, 0.0, 0.0))
+    found = np.asarray(given, dtype=float)
+    if found.shape != (3,) or not np.isfinite(found).all():
+        raise DescriptionError(
+            f"expected three finite numbers, or true or false, found {given}", field="gravity"
+        )
+    return found
 
 
 def _is_ideal(robot: Robot) -> bool:

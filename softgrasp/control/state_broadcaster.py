@@ -19,6 +19,8 @@ class JointStates(NamedTuple):
     """[1/m]"""
     phi: tuple[float, ...]
     """[rad]"""
+    length: tuple[float, ...]
+    """[m]; as measured where the hardware does, else that of the description."""
 
 
 class StateBroadcaster:
@@ -39,6 +41,7 @@ class StateBroadcaster:
         """
         self.name, self.records = name, list[JointStates]()
         self._names = tuple(part.name for part in robot.bendables)
+        self._lengths = {part.name: part.backbone.length for part in robot.bendables}
         self._listener = listener
 
     def claims(self) -> list[str]:
@@ -54,7 +57,10 @@ class StateBroadcaster:
             tuple(resources.states.get(f"{name}/{what}", 0.0) for name in self._names)
             for what in ("kappa", "phi")
         )
-        record = JointStates(now, self._names, kappa, phi)
+        length = tuple(
+            resources.states.get(f"{name}/l") or own for name, own in self._lengths.items()
+        )
+        record = JointStates(now, self._names, kappa, phi, length)
         self.records.append(record)
         if self._listener is not None:
             self._listener(record)

@@ -10,11 +10,16 @@ from softgrasp.control.state_broadcaster import JointStates
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.robot import Robot
 from softgrasp.mechanics.pcc import segment_transform
+from softgrasp.mechanics.robot_frames import origin_frame
 from softgrasp.mechanics.transforms import Array
 
 
 class SegmentFrames(NamedTuple):
-    """A segment at one instant; frames in the one of its base."""
+    """A segment at one instant; frames in the one of its parent link.
+
+    They lie on an arc of the measured mean curvature: a segment that gravity or a load bends
+    unevenly is elsewhere by as much.
+    """
 
     parent: str
     child: str
@@ -26,13 +31,13 @@ class SegmentFrames(NamedTuple):
 
 def segment_frames(robot: Robot, states: JointStates) -> dict[str, SegmentFrames]:
     """Frames of all segments by their names, from what the broadcaster says."""
-    told = zip(states.names, states.kappa, states.phi, strict=True)
-    return {name: _frames(robot.bendable(name), kappa, phi) for name, kappa, phi in told}
+    told = zip(states.names, states.kappa, states.phi, states.length, strict=True)
+    return {name: _frames(robot.bendable(name), *state) for name, *state in told}
 
 
-def _frames(part: Bendable, kappa: float, phi: float) -> SegmentFrames:
-    length, count = part.backbone.length, part.backbone.discs
+def _frames(part: Bendable, kappa: float, phi: float, length: float) -> SegmentFrames:
+    base, count = origin_frame(part.origin), part.backbone.discs
     places = length * np.arange(1, count + 1) / max(count, 1)
     discs = segment_transform(kappa, phi, places, part.frame) if count else np.zeros((0, 4, 4))
     end = segment_transform(kappa, phi, length, part.frame)
-    return SegmentFrames(part.parent, part.child, end, discs)
+    return SegmentFrames(part.parent, part.child, base @ end, base @ discs)

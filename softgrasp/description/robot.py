@@ -6,7 +6,7 @@ segment that bends with constant or polynomial curvature between its parent link
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
@@ -16,7 +16,7 @@ from softgrasp.description.control_system import ControlSystem
 from softgrasp.description.problems import FieldError, refuse_twins
 from softgrasp.description.robot_tree import check_tree, root_link
 from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere
-from softgrasp.errors import did_you_mean
+from softgrasp.errors import DescriptionError, did_you_mean
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
 LinkGeometry = Annotated[Sphere | Cylinder | Cuboid | Capsule | Mesh, Field(discriminator="type")]
@@ -146,9 +146,26 @@ class Robot(Description):
         return root_link([link.name for link in self.links], self.joints, self.bendables)
 
     def link(self, name: str) -> Link:
-        """The link of a name that exists."""
-        return next(link for link in self.links if link.name == name)
+        """The link of a name.
+
+        Raises:
+            DescriptionError: There is none.
+        """
+        return _named("link", name, {link.name: link for link in self.links})
 
     def bendable(self, name: str) -> Bendable:
-        """The bendable of a name that exists."""
-        return next(part for part in self.bendables if part.name == name)
+        """The bendable of a name.
+
+        Raises:
+            DescriptionError: There is none.
+        """
+        return _named("bendable", name, {part.name: part for part in self.bendables})
+
+
+T = TypeVar("T")
+
+
+def _named(kind: str, name: str, known: dict[str, T]) -> T:
+    if name not in known:
+        raise DescriptionError(f"no {kind} '{name}'; {did_you_mean(name, known)}")
+    return known[name]

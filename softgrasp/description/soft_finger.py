@@ -32,6 +32,10 @@ class SoftJoint(Description):
     """Bending moment over pressure [N·m/Pa]; ``alpha`` of paper 000 (eq 2)."""
     tendon_arm: Number = 0.0
     """Bending moment over tension [m]: how far the tendon runs from the axis, on the −z side."""
+    pressure_area: Number = 0.0
+    """Force along the finger over pressure [m²]; lengthens a joint that gives way."""
+    tendon_pull: NonNegative = 0.0
+    """Force along the finger over tension: the number of tendons; shortens such a joint."""
     torsion_stiffness: Positive | None = None
     """About the finger's own axis [N·m/rad]; stiff where not given."""
     axial_stiffness: Positive | None = None

@@ -40,6 +40,8 @@ def load_hand(name: str | Path) -> Hand:
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return soft_hand(load_robot(path))
     _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES))
+    if str(name) in library.names("robots") and str(name) not in library.names("hands"):
+        return soft_hand(load_robot(name))
     return read_hand(library.find("hands", str(name)))
 
 

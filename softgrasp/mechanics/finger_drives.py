@@ -20,8 +20,9 @@ def drive_forces(
 ) -> Array:
     """Generalised forces of all drives together, (c,) as ``SoftFinger.freedoms`` or (T, c).
 
-    A pressure bends every joint by ``pressure_gain`` (paper 000, eq 2). A tendon that runs along
-    the finger bends it by its tension times ``tendon_arm``, and presses it together by the tension.
+    A pressure bends every joint by ``pressure_gain`` (paper 000, eq 2) and lengthens it by
+    ``pressure_area``. A tendon that runs along the finger bends it by its tension times
+    ``tendon_arm``, and presses it together by the tension times ``tendon_pull``.
 
     Args:
         finger: The finger.
@@ -47,8 +48,10 @@ def drive_forces(
     for column, (index, freedom) in enumerate(finger.freedoms):
         if freedom == "y":
             forces[:, column] = bends[:, index]
-        elif freedom == "stretch" and finger.joints[index].tendon_arm:
-            forces[:, column] = -tensions[:, 0]
+        elif freedom == "stretch":
+            joint = finger.joints[index]
+            along = joint.pressure_area * pressures - joint.tendon_pull * tensions
+            forces[:, column] = along[:, 0]
     return forces if instants is not None else forces[0]
 
 

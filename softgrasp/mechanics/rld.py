@@ -39,7 +39,9 @@ def discretise(
     bending_damping: float = 0.0,
     section: tuple[float, float] | None = None,
     pressure_moment: float = 0.0,
+    pressure_area: float = 0.0,
     tendon_arm: float = 0.0,
+    tendon_pull: float | None = None,
     torsion_stiffness: float | None = None,
     axial_stiffness: float | None = None,
     name: str = "finger",
@@ -60,7 +62,9 @@ def discretise(
         bending_damping: Moment over rate of curvature [N·m²·s].
         section: Width (y) and height (z) of the links [m]; a tenth of the length where not given.
         pressure_moment: Bending moment over pressure, the same along the finger [N·m/Pa].
+        pressure_area: Force along the finger over pressure [m²]; counts where it stretches.
         tendon_arm: Bending moment over the tension of a tendon along the finger [m].
+        tendon_pull: Force along the finger over tension; 1 where there is an arm, if not given.
         torsion_stiffness: GJ [N·m²]; the finger does not twist where not given.
         axial_stiffness: EA [N]; it does not stretch where not given.
         name: Of the finger.
@@ -76,10 +80,15 @@ def discretise(
         "axial_stiffness": axial_stiffness,
     }
     for field, value in numbers.items():
-        if value is not None and not 0.0 < value < np.inf:
-            raise DescriptionError(f"expected a number above 0, found {value!r}", field=field)
-    if joints < 1:
-        raise DescriptionError(f"expected at least 1, found {joints}", field="joints")
+        optional = field.endswith(("torsion_stiffness", "axial_stiffness"))
+        if not (optional and value is None):
+            _check(field, value, above=True)
+    _check("bending_damping", bending_damping, above=False)
+    for edge in () if section is None else _pair(section):
+        _check("section", edge, above=True)
+    count: object = joints
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise DescriptionError(f"expected a whole number from 1 on, found {joints}", field="joints")
     cells = _cells(joints, layout)
     width, height = section or (SLENDERNESS * length,) * 2
     bounds = np.concatenate([[0.0], cells.places, [1.0]]) * length
@@ -97,7 +106,9 @@ def discretise(
             stiffness=bending_stiffness / (share * length),
             damping=bending_damping / (share * length),
             pressure_gain=pressure_moment,
+            pressure_area=pressure_area,
             tendon_arm=tendon_arm,
+            tendon_pull=float(tendon_arm != 0.0) if tendon_pull is None else tendon_pull,
             torsion_stiffness=torsion_stiffness and torsion_stiffness / (share * length),
             axial_stiffness=axial_stiffness and axial_stiffness / (share * length),
         )
@@ -106,6 +117,20 @@ def discretise(
     return SoftFinger(
         name=name, joints=tuple(bends), links=tuple(links), tip=(length, 0.0, 0.0), planar=planar
     )
+
+
+def _check(field: str, value: object, *, above: bool) -> None:
+    """Refuse what is no finite number above zero, or at least zero."""
+    good = isinstance(value, float | int | np.number) and not isinstance(value, bool)
+    if not good or not (0.0 < value < np.inf or (not above and value == 0.0)):  # type: ignore[operator]
+        told = "above 0" if above else "of at least 0"
+        raise DescriptionError(f"expected a number {told}, found {value!r}", field=field)
+
+
+def _pair(section: object) -> tuple[object, object]:
+    if not isinstance(section, tuple | list | np.ndarray) or len(section) != 2:
+        raise DescriptionError(f"expected width and height, found {section!r}", field="section")
+    return section[0], section[1]
 
 
 def _cells(joints: int, layout: str) -> _Cells:
@@ -141,6 +166,9 @@ def joint_compliances(joints: ArrayLike, places: ArrayLike, bending_stiffness: A
             zero.
     """
     bends, along = np.asarray(joints, dtype=float), np.asarray(places, dtype=float)
+    for field, line in {"joints": bends, "places": along}.items():
+        if line.ndim != 1 or not line.size or not np.isfinite(line).all():
+            raise DescriptionError(f"expected finite numbers in a row, found {line}", field=field)
     stiffness = np.broadcast_to(np.asarray(bending_stiffness, dtype=float), along.shape)
     for field, line in {"joints": bends, "places": along}.items():
         falls = np.flatnonzero(~(np.diff(line) > 0.0))

@@ -61,13 +61,15 @@ def finger_from_bendable(bendable: Bendable, *, driven: Sequence[int] | None = N
             stacklevel=2,
         )
     phi = bendable.limits.phi_min or 0.0
-    gain, arm = 0.0, 0.0
+    gain, area, arm, pull = 0.0, 0.0, 0.0, 0.0
     for drive in drives if bendable.planar else ():
         lever = drive.radius * math.cos(drive.angle - phi)
         if isinstance(drive, Chamber):
             gain -= drive.area * lever
+            area += drive.area
         else:
             arm += lever
+            pull += 1.0
     return discretise(
         backbone.length,
         backbone.bending_stiffness,
@@ -77,7 +79,9 @@ def finger_from_bendable(bendable: Bendable, *, driven: Sequence[int] | None = N
         bending_damping=backbone.damping,
         section=(2.0 * backbone.radius, 2.0 * backbone.radius),
         pressure_moment=gain,
+        pressure_area=area,
         tendon_arm=arm,
+        tendon_pull=pull,
         torsion_stiffness=backbone.torsion_stiffness or None,
         axial_stiffness=backbone.axial_stiffness or None,
         name=name,
@@ -103,6 +107,8 @@ def _lost(bendable: Bendable) -> list[str]:
     inertial = bendable.inertial
     has = {
         "drives that bend it to all sides": bool(bendable.actuation) and not bendable.planar,
+        "limits of its elongation (eps_min, eps_max)": bendable.limits.eps_min is not None
+        and bool(bendable.backbone.axial_stiffness),
         "inertia of its own": inertial is not None and inertial.inertia is not None,
     }
     return [what for what, there in has.items() if there]

@@ -108,7 +108,7 @@ def hold_clause(result: GraspResult) -> str:
         failures.append(f"it turned {found:.1f}° ({allowed:.1f}° allowed)")
     if not any(contact.in_contact for contact in result.contacts):
         failures.append("nothing is in contact at the end")
-    return f"Did not hold {weight}: {' and '.join(failures)}"
+    return f"Did not hold {weight.removesuffix(',')}: {' and '.join(failures)}"
 
 
 def force_clause(result: GraspResult) -> str:

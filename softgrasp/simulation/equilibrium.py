@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from softgrasp.build.soft_finger import TIP, finger_model
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.errors import DescriptionError
+from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.mechanics.finger_drives import drive_forces
 from softgrasp.mechanics.refinement import refined
 from softgrasp.mechanics.transforms import Array
@@ -104,6 +105,7 @@ def equilibrium(
     force = vectors["tip_force"] + tip_mass * down
     loads_of = (force, vectors["tip_moment"], down)
     rest = _Balance(finger, inner, *loads_of).at_rest()
+    _warn_of_turns(finger, rest)
     if not error_estimate:
         return rest
     twice = refined(finger)
@@ -113,6 +115,19 @@ def equilibrium(
         return rest
     gap = float(np.linalg.norm(finer.tip_position - rest.tip_position))
     return replace(rest, discretisation_error=RICHARDSON * gap)
+
+
+def _warn_of_turns(finger: SoftFinger, rest: Equilibrium) -> None:
+    """Tell where a joint has turned farther than a finger can."""
+    bends = [way != "stretch" for _, way in finger.freedoms]
+    most = float(np.abs(rest.joint_angles[bends]).max())
+    if most > np.pi:
+        warnings.warn(
+            f"finger '{finger.name}': expected joints that turn by less than half a turn, found "
+            f"{math.degrees(most):.0f}°; the loads are beyond what the finger can be",
+            SoftgraspWarning,
+            stacklevel=3,
+        )
 
 
 def _for_halves(joint_moments: ArrayLike) -> Array:

@@ -94,6 +94,13 @@ def move_finger(
     for field, value in {"duration": duration, "timestep": timestep}.items():
         if value is not None and not 0.0 < value < np.inf:
             raise DescriptionError(f"expected a number above 0, found {value}", field=field)
+    if not 0.0 <= tip_mass < np.inf:
+        raise DescriptionError(f"expected a number at least 0, found {tip_mass}", field="tip_mass")
+    bends = np.asarray(start_angles, dtype=float)
+    if not (np.abs(bends) < FULL_TURN).all():
+        raise DescriptionError(
+            f"expected angles of less than a full turn, found {bends}", field="start_angles"
+        )
     model = _model(finger, tip_mass)
     step = timestep or min(SAFE_SHARE * stable_step_of(model, integrator), LONGEST_STEP)
     model.opt.timestep, model.opt.integrator = step, INTEGRATORS[integrator]
@@ -158,9 +165,11 @@ def _refuse_diverged(
         return
     row = int(wild.any(axis=1).argmax())
     joint = model.joint(int(wild[row].argmax())).name
-    largest = stable_step_of(model, integrator)
+    longest = SAFE_SHARE * stable_step_of(model, integrator)
+    advice = f"use at most {longest:.2g} s"
+    if step <= longest * (1.0 + 1e-9):
+        advice = "the step is short enough for the free finger, so its drive or load is too large"
     raise SimulationError(
         f"finger '{finger.name}': expected a motion that stays finite, found joint '{joint}' "
-        f"diverging at {row * step:.4g} s with a timestep of {step:g} s ({integrator}); use at "
-        f"most {SAFE_SHARE * largest:.2g} s"
+        f"diverging at {row * step:.4g} s with a timestep of {step:g} s ({integrator}); {advice}"
     )

@@ -15,6 +15,7 @@ from softgrasp.control.resources import ResourceManager
 from softgrasp.control.state_broadcaster import StateBroadcaster
 from softgrasp.control.state_publisher import segment_frames
 from softgrasp.mechanics.pcc import segment_transform
+from softgrasp.mechanics.robot_frames import origin_frame
 from tests.control.arms import LENGTH, arm
 
 RIGHT = (1.0, 0.0)
@@ -73,6 +74,15 @@ def trajectory(segments: int = 1) -> tuple[JointTrajectoryController, ResourceMa
     return controller, resources
 
 
+def place(controller: JointTrajectoryController, time: float) -> np.ndarray:
+    """(u, v) of the segment at a time."""
+    resources = ResourceManager(arm())
+    resources.claim(controller.claims(), controller.name)
+    controller.update(resources, time, 0.0)
+    kappa, phi = (resources.commanded(f"s1/{name}") for name in ("kappa", "phi"))
+    return np.array([kappa * math.cos(phi), kappa * math.sin(phi)])
+
+
 def test_the_time_and_the_samples_of_a_trajectory() -> None:
     controller, _ = trajectory()
     assert controller.go({"s1": (3.0, 0.0)}, now=0.0) == pytest.approx(2.8125)
@@ -103,10 +113,96 @@ def test_a_trajectory_that_is_too_fast_or_too_far_is_refused() -> None:
     with pytest.raises(sg.DescriptionError) as caught:
         controller.go({"s1": (3.0, 0.0)}, now=0.0, duration=2.0)
     assert str(caught.value) == ("duration: expected at least 2.812 s for these rates, found 2 s")
-    with pytest.raises(sg.DescriptionError, match=r"expected a curvature of at most 3\.3 1/m"):
+    with pytest.raises(sg.DescriptionError, match="expected a curvature of at most 3 1/m"):
         controller.go({"s1": (4.0, 0.0)}, now=0.0)
-    with pytest.raises(sg.DescriptionError, match="no bendable 's2'; known: s1"):
+    with pytest.raises(sg.DescriptionError, match="no bendable or rigid joint 's2'; known: s1"):
         controller.go({"s2": (1.0, 0.0)}, now=0.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "duration", "sentence"),
+    [
+        ({"s1": (math.nan, 0.0)}, None, "expected finite kappa and phi, found"),
+        ({"s1": (1.0, math.inf)}, None, "expected finite kappa and phi, found"),
+        ({"s1": 1.0}, None, "expected finite kappa and phi, found"),
+        ({"s1": (1.0, 0.0)}, math.nan, "expected a finite number of at least 0, found nan"),
+        ({"s1": (1.0, 0.0)}, -1.0, "expected a finite number of at least 0, found -1"),
+    ],
+)
+def test_a_target_that_is_no_number_changes_nothing(
+    target: dict[str, object], duration: float | None, sentence: str
+) -> None:
+    controller, _ = trajectory()
+    with pytest.raises(sg.DescriptionError, match=sentence):
+        controller.go(target, 0.0, duration)
+    assert controller.go({"s1": (3.0, 0.0)}, 0.0) == pytest.approx(2.8125)
+
+
+def test_a_new_target_takes_over_the_motion() -> None:
+    controller, _ = trajectory()
+    controller.go({"s1": (3.0, 0.0)}, now=0.0)
+    ways = [place(controller, 0.01 * tick) for tick in range(141)]
+    controller.go({"s1": (1.0, 1.0)}, now=1.4)
+    ways += [place(controller, 1.4 + 0.01 * tick) for tick in range(1, 400)]
+    speed = np.diff(np.array(ways), axis=0) / 0.01
+    assert np.linalg.norm(speed, axis=1).max() <= 2.001
+    assert np.abs(np.diff(speed, axis=0)).max() < 0.25  # no jump of the speed
+    assert ways[-1] == pytest.approx([math.cos(1.0), math.sin(1.0)])
+
+
+def test_a_trajectory_goes_through_several_shapes() -> None:
+    controller, resources = trajectory()
+    points = [(1.5, {"s1": (1.0, 0.0)}), (2.0, {"s1": (1.0, 1.0)}), (3.0, {"s1": (2.5, 1.0)})]
+    assert controller.follow(points, now=1.0) == pytest.approx(6.5)
+    for time, (kappa, phi) in ((2.5, (1.0, 0.0)), (4.5, (1.0, 1.0)), (7.5, (2.5, 1.0))):
+        controller.update(resources, time - 0.01, 0.01)
+        assert resources.commanded("s1/kappa") == pytest.approx(kappa)
+        assert resources.commanded("s1/phi") == pytest.approx(phi)
+    with pytest.raises(sg.DescriptionError, match=r"^duration: expected at least 2\.506 s"):
+        controller.follow([(2.0, {"s1": (3.0, 0.0)}), (1.0, {"s1": (0.0, 0.0)})], now=20.0)
+
+
+def test_the_plane_turns_no_faster_than_its_rate() -> None:
+    robot = arm()
+    (part,) = robot.bendables
+    part = part.replace(limits=part.limits.replace(phi_dot_max=math.pi))
+    robot = robot.replace(bendables=(part,))
+    manager = ControllerManager(ResourceManager(robot))
+    controller = JointTrajectoryController(robot, name="cjtc")
+    stick = FeedForwardController(robot, lambda _: {"s1": (0.0, 1.0)}, name="cffc")
+    for each in (controller, stick):
+        manager.load(each)
+    manager.switch(start=["cjtc"])
+    controller.go({"s1": (0.5, 0.0)}, now=0.0)
+    begin = controller.duration
+    controller.go({"s1": (0.5, 3.0)}, now=begin)
+    ways = np.array([place(controller, begin + time)
+                     for time in np.linspace(0.0, controller.duration, 4000)])  # fmt: skip
+    phi = np.unwrap(np.arctan2(ways[:, 1], ways[:, 0]))
+    fastest = np.abs(np.diff(phi)).max() / (controller.duration / 3999)
+    assert 0.95 * math.pi < fastest <= 1.002 * math.pi
+    manager.resources.commands["s1/kappa"].value = 0.05
+    manager.resources.commands["s1/phi"].value = 0.0
+    manager.switch(start=["cffc"], stop=["cjtc"])
+    for tick in range(10):
+        manager.update(0.01 * tick, 0.01)
+    assert manager.resources.commanded("s1/phi") == pytest.approx(0.1 * math.pi, rel=1e-6)
+    assert manager.resources.commanded("s1/kappa") > 0.05
+
+
+def test_a_controller_that_is_not_started_says_so() -> None:
+    controller = JointTrajectoryController(arm(), name="cjtc")
+    with pytest.raises(sg.DescriptionError, match="expected controller 'cjtc' to be started"):
+        controller.go({"s1": (1.0, 0.0)}, 0.0)
+
+
+def test_a_stick_of_another_segment_is_refused() -> None:
+    robot = arm()
+    manager = ControllerManager(ResourceManager(robot))
+    manager.load(FeedForwardController(robot, lambda _: {"sl": RIGHT}, name="cffc"))
+    manager.switch(start=["cffc"])
+    with pytest.raises(sg.DescriptionError, match="no segment 'sl' of 'cffc'; known: s1"):
+        manager.update(0.0, 0.01)
 
 
 def test_the_plane_is_kept_where_the_segment_is_straight() -> None:
@@ -137,7 +233,8 @@ def test_the_broadcaster_keeps_one_record_a_tick_and_the_publisher_makes_frames_
     assert caster.records[0].kappa == (0.0, 2.0, 0.0)
     frames = segment_frames(robot, caster.records[0])["segment2"]
     assert (frames.parent, frames.child) == ("tip1", "tip2")
-    assert frames.end == pytest.approx(segment_transform(2.0, 0.5, LENGTH))
+    base = origin_frame(robot.bendable("segment2").origin)
+    assert frames.end == pytest.approx(base @ segment_transform(2.0, 0.5, LENGTH))
     assert frames.discs.shape == (5, 4, 4)
     assert frames.discs[-1] == pytest.approx(frames.end)
     assert frames.discs[1] == pytest.approx(segment_transform(2.0, 0.5, 0.4 * LENGTH))

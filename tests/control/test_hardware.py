@@ -162,26 +162,42 @@ def test_the_ideal_hardware_is_where_it_is_commanded_to_be() -> None:
     assert machine.curvature("s2") == pytest.approx((1.0, 1.5), abs=1e-9)
 
 
-def test_impedance_makes_a_segment_as_stiff_as_asked() -> None:
-    robot = arm(drives="moments", params=(("integral_gain", "0"),))
-    system = robot.control[0]
-    wide = tuple(
-        joint.replace(commands=tuple(c.replace(min=None, max=None) for c in joint.commands))
-        for joint in system.joints
-    )
-    robot = robot.replace(control=(system.replace(joints=wide),))
-    machine = ControlledRobot(robot, period=0.001)
+@pytest.mark.parametrize("drives", ["tendons", "moments"])
+def test_impedance_makes_a_segment_as_stiff_as_asked(drives: str) -> None:
+    robot = arm(drives=drives)
+    machine = ControlledRobot(robot)
     controller = ImpedanceController(robot, stiffness=2 * STIFFNESS, damping=0.05, name="soft")
     machine.manager.load(controller)
     machine.manager.switch(start=["soft"])
     controller.aim({"s1": (1.0, 0.0)})
-    machine.step(3.0)
+    machine.step(4.0)
     assert machine.curvature("s1")[0] == pytest.approx(1.0, rel=0.01)
-    load = np.zeros(machine.model.nv)
     axis = np.zeros((3, machine.model.nv))
     mujoco.mj_forward(machine.model, machine.data)
     mujoco.mj_jacBody(machine.model, machine.data, None, axis, machine.model.body("l1").id)
-    load[:] = axis[1] * 0.4  # a moment about y at the end
-    machine.data.qfrc_applied[:] = load
-    machine.step(3.0)
+    machine.data.qfrc_applied[:] = axis[1] * 0.4  # a moment about y at the end
+    machine.step(4.0)
     assert machine.curvature("s1")[0] == pytest.approx(1.0 + 0.4 / (2 * STIFFNESS), rel=0.02)
+
+
+@pytest.mark.parametrize(("stiffness", "damping"), [(0.5, 0.02), (1.0, 0.02), (2.0, 0.1)])
+def test_impedance_calms_the_shipped_arm(stiffness: float, damping: float) -> None:
+    robot = sg.load_robot("three_segment_arm")
+    machine = ControlledRobot(robot)
+    controller = ImpedanceController(robot, stiffness, damping, name="soft")
+    machine.manager.load(controller)
+    machine.manager.switch(start=["soft"])
+    controller.aim({"segment1": (1.0, 0.0)})
+    machine.step(6.0)
+    assert machine.curvature("segment1")[0] == pytest.approx(1.0, rel=0.06)
+    assert machine.curvature("segment3")[0] < 0.02
+
+
+def test_a_segment_is_commanded_by_curvature_or_by_moment_not_both() -> None:
+    robot = arm()
+    machine = ControlledRobot(robot)
+    machine.manager.load(ImpedanceController(robot, 1.0, name="soft"))
+    machine.manager.load(JointTrajectoryController(robot, name="shapes"))
+    machine.manager.switch(start=["soft"])
+    with pytest.raises(sg.DescriptionError, match="expected 's1/moment_u' to be free, found it"):
+        machine.manager.switch(start=["shapes"])

@@ -19,7 +19,10 @@ from softgrasp.mechanics.robot_frames import origin_frame
 from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import transform
 
-WRIST = "robot 'soft_gripper_two': expected a hand only; what carries its palm is left out: 'wrist'"
+WRIST = (
+    "robot 'soft_gripper_two': expected a hand only; what its palm hangs on, and what is fixed to "
+    "palm and fingers, is left out: 'wrist'"
+)
 
 
 def gripper(**changes: Any) -> Robot:
@@ -118,7 +121,7 @@ def test_it_grasps() -> None:
 
 def with_joint(robot: Robot) -> Robot:
     link = Link(name="claw")
-    joint = RigidJoint(name="knuckle", type="fixed", parent="left_tip", child="claw")
+    joint = RigidJoint(name="knuckle", type="continuous", parent="left_tip", child="claw")
     return robot.replace(links=(*robot.links, link), joints=(joint,))
 
 
@@ -149,8 +152,8 @@ LEFT = "bendable 'left_finger': "
         ),
         (
             with_joint(gripper()),
-            "joint 'knuckle': expected fingers of one bendable each and nothing else on 'palm', "
-            "found joint 'knuckle'",
+            "joint 'knuckle': expected fingers of one bendable each and no moving joint on "
+            "'palm', found joint 'knuckle'",
         ),
         (
             hung_apart(gripper()),
@@ -170,6 +173,42 @@ LEFT = "bendable 'left_finger': "
 def test_what_is_no_hand_is_refused(robot: Robot, sentence: str) -> None:
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
         soft_hand(robot)
+
+
+def chambers(*degrees: float) -> tuple[Chamber, ...]:
+    return tuple(
+        Chamber(angle=np.radians(angle), radius=0.006, area=1e-4, pressure_max=1e5 + angle)
+        for angle in degrees
+    )
+
+
+def test_the_chambers_that_close_the_hand_are_chosen() -> None:
+    """Of an antagonist pair the one on the back; those that bend it backwards stay empty."""
+    (one, _) = soft_hand(gripper(actuation=chambers(0.0, 180.0))).soft_fingers
+    assert one.finger.joints[0].pressure_gain == pytest.approx(6e-7)
+    assert one.limits == (0.0, 1e5 + 180.0)
+    (three, _) = soft_hand(gripper(actuation=chambers(180.0, 60.0, -60.0))).soft_fingers
+    assert three.finger.joints[0].pressure_gain == pytest.approx(6e-7)
+    for angles in ((0.0,), (90.0,), (30.0, -30.0)):
+        with pytest.raises(sg.DescriptionError) as refused:
+            soft_hand(gripper(actuation=chambers(*angles)))
+        assert str(refused.value) == (
+            f"{LEFT}expected a chamber on the side away from phi, which bends the finger towards "
+            "phi, found none"
+        )
+
+
+def test_a_camera_fixed_to_the_palm_is_left_out() -> None:
+    robot = gripper()
+    camera = RigidJoint(name="mount", type="fixed", parent="palm", child="camera")
+    robot = robot.replace(links=(*robot.links, Link(name="camera")), joints=(camera,))
+    with pytest.warns(sg.SoftgraspWarning, match="is left out: 'mount'"):
+        assert len(soft_hand(robot).soft_fingers) == 2
+
+
+def test_a_shipped_robot_is_a_hand_by_its_name() -> None:
+    with pytest.warns(sg.SoftgraspWarning):
+        assert sg.load_hand("soft_gripper_two") == sg.load_hand("soft_gripper_two.ucrdf")
 
 
 def test_fingers_bend_in_one_plane() -> None:

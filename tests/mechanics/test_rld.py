@@ -71,7 +71,7 @@ def test_interface_joints_as_in_paper_000_vibrate_an_eighth_too_fast() -> None:
         ({"length": 0.0}, "length: expected a number above 0, found 0.0"),
         ({"bending_stiffness": -1.0}, "bending_stiffness: expected a number above 0, found -1.0"),
         ({"mass": float("nan")}, "mass: expected a number above 0, found nan"),
-        ({"joints": 0}, "joints: expected at least 1, found 0"),
+        ({"joints": 0}, "joints: expected a whole number from 1 on, found 0"),
         (
             {"layout": "midpoints"},
             "layout: expected a layout, found 'midpoints'; did you mean 'midpoint'? known: "

@@ -11,6 +11,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.names import finger_joint_names
+from softgrasp.description.bendable import Tendon
 from softgrasp.mechanics.finger_drives import drive_forces
 
 LENGTH, BENDING, TORSION, AXIAL = 0.2, 4e-3, 3e-3, 150.0
@@ -59,6 +60,48 @@ def test_a_tendon_makes_an_arc_that_is_pressed_together(planar: bool) -> None:
     orders = [math.log2(before / after) for before, after in pairwise(errors)]
     assert errors[0] < 1e-3 * LENGTH
     assert orders == pytest.approx([2.0, 2.0], abs=0.05)
+
+
+def test_a_pressure_lengthens_a_finger_by_its_area() -> None:
+    """P A L / EA, as the model of the same bendable (paper 002's segment with a chamber)."""
+    finger = sg.rld.discretise(LENGTH, BENDING, 1e-9, axial_stiffness=AXIAL, pressure_area=1e-4)
+    rest = sg.equilibrium(finger, pressure=1e5, gravity=False)
+    stretched = LENGTH * (1 + 1e5 * 1e-4 / AXIAL)
+    assert rest.tip_position == pytest.approx([stretched, 0, 0], abs=1e-12)
+
+
+def test_antagonist_tendons_only_press_it_together() -> None:
+    part = sg.load_robot("soft_gripper_two").bendable("left_finger")
+    pair = tuple(Tendon(angle=angle, radius=0.006) for angle in (0.0, math.pi))
+    part = part.replace(actuation=pair, backbone=part.backbone.replace(axial_stiffness=300.0))
+    rest = sg.equilibrium(sg.finger_from_bendable(part), tension=10.0, gravity=False)
+    assert rest.tip_position == pytest.approx([0.1 * (1 - 20.0 / 300.0), 0, 0], abs=1e-9)
+
+
+def test_a_load_beyond_what_a_finger_can_be_is_told() -> None:
+    with pytest.warns(sg.SoftgraspWarning, match="expected joints that turn by less than half"):
+        sg.equilibrium(sg.load_finger("paper000"), pressure=1e8, gravity=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"tip_mass": -1.0}, "tip_mass: expected a number at least 0, found -1.0"),
+        ({"tip_mass": math.nan}, "tip_mass: expected a number at least 0, found nan"),
+        (
+            {"start_angles": 7.0},
+            "start_angles: expected angles of less than a full turn, found 7.0",
+        ),
+    ],
+)
+def test_a_motion_refuses_nonsense(given: dict[str, float], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
+        sg.move_finger(rod(), 0.01, **given)
+
+
+def test_a_load_that_makes_a_motion_diverge_is_not_blamed_on_the_step() -> None:
+    with pytest.raises(sg.SimulationError, match="so its drive or load is too large"):
+        sg.move_finger(sg.load_finger("paper000"), 0.3, pressure=1e8, gravity=False)
 
 
 def test_all_ways_together_converge_with_the_square_of_the_cells() -> None:

@@ -9,9 +9,12 @@ ratio of 0.7, and the integral takes 0.3 ω. Nothing in it belongs to one robot.
 
 from __future__ import annotations
 
+import warnings
+
 import mujoco
 import numpy as np
 
+from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.transforms import Array
 
 DAMPING_RATIO = 0.7
@@ -87,7 +90,13 @@ def tuned(
     """
     step, inputs = _linearised(model, start)
     if np.abs(np.linalg.eigvals(step)).max() > 1.0 + GROWTH:
-        # it cannot stand by itself: take the springs alone
+        warnings.warn(
+            "the robot cannot stand by itself in its start pose: its weight outdoes the stiffness "
+            "of its segments, so commanded curvatures may not be reached",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
+        # take the springs alone
         gravity = model.opt.gravity.copy()
         model.opt.gravity[:] = 0.0
         step, inputs = _linearised(model, start)
@@ -108,6 +117,13 @@ def tuned(
         found = Correction(stiffness, share * chosen, share * times, smoothing, period)
         if _is_stable(found, *ticks, angles):
             break
+    if share == 0.0 and chosen.any():
+        warnings.warn(
+            "expected a robot whose bending can be corrected at this period, found it unstable "
+            "with any correction; only the stiffness of its segments is relied on",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
@@ -39,16 +40,17 @@ def soft_hand(robot: Robot) -> Hand:
     """The hand whose palm is the link that carries all bendables.
 
     Its frame stands between the bases of the fingers, which point towards −z. Each bendable is one
-    finger, driven by all its chambers together. Grasps are ours: the object stands in the middle
-    of the fingers, ``power`` closes with the highest pressure and ``precision`` with half of it.
+    finger, driven by those of its chambers together that bend it towards its phi. Grasps are ours:
+    the object stands in the middle of the fingers, ``power`` closes with the highest pressure and
+    ``precision`` with half of it.
 
     Raises:
         DescriptionError: No bendables, they hang on different links or on one another, rigid joints
-            move beyond the palm, or a bendable is not planar, has no chambers or no highest
-            pressure.
+            move beyond the palm, or a bendable is not planar, has no chambers that bend it towards
+            phi, or no highest pressure.
 
     Warns:
-        SoftgraspWarning: Joints that carry the palm are left out, or a shape is.
+        SoftgraspWarning: Joints that carry the palm, links fixed to it, or a shape are left out.
     """
     palm = _palm_of(robot)
     limits = {part.name: _pressures(part) for part in robot.bendables}
@@ -94,17 +96,19 @@ def _palm_of(robot: Robot) -> Link:
         )
     beyond = {names[0], *(part.child for part in robot.bendables)}
     for joint in robot.joints:
-        if joint.parent in beyond:
+        if joint.parent in beyond and joint.type == "fixed":
+            beyond.add(joint.child)
+        elif joint.parent in beyond:
             raise DescriptionError(
-                f"expected fingers of one bendable each and nothing else on '{names[0]}', found "
+                f"expected fingers of one bendable each and no moving joint on '{names[0]}', found "
                 f"joint '{joint.name}'",
                 field=f"joint '{joint.name}'",
             )
     left = [f"'{joint.name}'" for joint in robot.joints]
     if left:
         warnings.warn(
-            f"robot '{robot.name}': expected a hand only; what carries its palm is left out: "
-            f"{', '.join(left)}",
+            f"robot '{robot.name}': expected a hand only; what its palm hangs on, and what is "
+            f"fixed to palm and fingers, is left out: {', '.join(left)}",
             SoftgraspWarning,
             stacklevel=3,
         )
@@ -112,11 +116,12 @@ def _palm_of(robot: Robot) -> Link:
 
 
 def _finger(robot: Robot, part: Bendable) -> SoftFinger:
-    return with_tip(finger_from_bendable(part), robot.link(part.child), np.array([0.0, 0.0, 1.0]))
+    finger = finger_from_bendable(part, driven=_closing(part))
+    return with_tip(finger, robot.link(part.child), np.array([0.0, 0.0, 1.0]))
 
 
-def _pressures(part: Bendable) -> tuple[float, float]:
-    """Range in which all chambers may be together [Pa]."""
+def _closing(part: Bendable) -> list[int]:
+    """Numbers of the chambers that bend a finger towards its phi; the others stay empty."""
     where = f"bendable '{part.name}'"
     if not part.planar:
         raise DescriptionError(
@@ -127,11 +132,31 @@ def _pressures(part: Bendable) -> tuple[float, float]:
     if len(chambers) != len(part.actuation) or not chambers:
         found = "tendons" if part.actuation else "no actuation"
         raise DescriptionError(f"expected chambers, found {found}", field=where)
-    highest = [chamber.pressure_max for chamber in chambers]
-    known = [pressure for pressure in highest if pressure is not None]
+    phi = part.limits.phi_min or 0.0
+    closing = [
+        index
+        for index, chamber in enumerate(chambers)
+        if -math.cos(chamber.angle - phi) > ALONG and chamber.radius > 0.0
+    ]
+    if not closing:
+        raise DescriptionError(
+            "expected a chamber on the side away from phi, which bends the finger towards phi, "
+            "found none",
+            field=where,
+        )
+    return closing
+
+
+def _pressures(part: Bendable) -> tuple[float, float]:
+    """Range in which all closing chambers may be together [Pa]."""
+    chambers = [part.actuation[index] for index in _closing(part)]
+    limits = [(c.pressure_min, c.pressure_max) for c in chambers if isinstance(c, Chamber)]
+    known = [high for _, high in limits if high is not None]
     if not known:
-        raise DescriptionError("expected a pressure_max, found none", field=where)
-    return max(chamber.pressure_min for chamber in chambers), min(known)
+        raise DescriptionError(
+            "expected a pressure_max, found none", field=f"bendable '{part.name}'"
+        )
+    return max(low for low, _ in limits), min(known)
 
 
 def _hand_frame(bases: Array, along: Array, name: str) -> Array:

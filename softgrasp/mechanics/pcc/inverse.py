@@ -90,6 +90,8 @@ def chain_inverse(
     """
     goal = np.asarray(target, dtype=float)
     arcs = np.atleast_1d(np.asarray(lengths, dtype=float))
+    if not ((arcs > 0.0) & (arcs < np.inf)).all():
+        raise DescriptionError(f"expected numbers above 0, found {arcs}", field="lengths")
     if goal.shape not in ((3,), (4, 4)) or not np.isfinite(goal).all():
         raise DescriptionError(
             f"expected a position (3,) or a frame (4, 4), found shape {goal.shape}", field="target"
