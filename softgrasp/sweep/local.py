@@ -16,7 +16,9 @@ from softgrasp.sweep.worker import Row, Rows, compute, start_worker
 AHEAD = 2
 """Chunks a worker that are handed out at once: one in work, one waiting."""
 TRIES = 2
-"""How often a row may take its worker with it before it counts as failed."""
+"""How often a row that was in work when a worker died is tried alone."""
+PATIENCE = 5.0
+"""How long a process may take to end [s]."""
 
 Chunk = tuple[int, ...]
 
@@ -36,32 +38,42 @@ class LocalPool:
     def __init__(self, plan: SweepPlan, workers: int, trajectories: Path | None) -> None:
         """Start no process yet."""
         self._plan, self._workers, self._trajectories = plan, workers, trajectories
-        self._deaths: dict[int, int] = {}
 
     def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
         """Finished rows, in any order.
 
-        A dead worker ends its pool: what was not finished runs again in a new one, row by row, so
-        that one that kills its worker is found and told as failed.
+        A dead worker ends its pool. What was in work runs again alone, row by row, so that one
+        that kills its worker is found and told as failed; the rest goes on in a new pool.
         """
-        left = list(chunks)
-        while left:
-            unfinished: list[Chunk] = []
-            yield from self._with_pool(left, unfinished)
-            left = []
-            suspects = [row for chunk in unfinished[: self._workers * AHEAD] for row in chunk]
-            for row in suspects:
-                self._deaths[row] = self._deaths.get(row, 0) + 1
-                if self._deaths[row] > TRIES:
-                    yield [self._lost(row)]
-                else:
-                    left.append((row,))
-            left += unfinished[self._workers * AHEAD :]
+        waiting = list(chunks)
+        while waiting:
+            suspects: list[Chunk] = []
+            yield from self._with_pool(waiting, suspects, self._workers, AHEAD * self._workers)
+            for row in (row for chunk in suspects for row in chunk):
+                yield from self._alone(row)
 
-    def _with_pool(self, chunks: Sequence[Chunk], unfinished: list[Chunk]) -> Iterator[list[Row]]:
-        waiting = list(reversed(chunks))
+    def _alone(self, row: int) -> Iterator[list[Row]]:
+        for _ in range(TRIES):
+            died: list[Chunk] = []
+            yield from self._with_pool([(row,)], died, 1, 1)
+            if not died:
+                return
+        told = f"the worker died {TRIES + 1} times with this grasp"
+        yield [Rows(self._plan).inputs(row) | failed_row(told, 0.0)]
+
+    def _with_pool(
+        self, waiting: list[Chunk], in_work: list[Chunk], workers: int, ahead: int
+    ) -> Iterator[list[Row]]:
+        """Rows of a pool until all are finished or a worker dies.
+
+        Args:
+            waiting: Chunks to do; those that were handed out are taken from it.
+            in_work: Filled with the chunks that were handed out and not finished.
+            workers: Processes.
+            ahead: Chunks that are handed out at once.
+        """
         pool = ProcessPoolExecutor(
-            self._workers,
+            workers,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=start_worker,
             initargs=(self._plan, self._trajectories, os.getpid()),
@@ -69,30 +81,30 @@ class LocalPool:
         running: dict[Future[list[Row]], Chunk] = {}
         try:
             while waiting or running:
-                while waiting and len(running) < AHEAD * self._workers:
-                    chunk = waiting.pop()
-                    running[pool.submit(compute, chunk)] = chunk
+                while waiting and len(running) < ahead:
+                    running[pool.submit(compute, waiting[0])] = waiting[0]
+                    del waiting[0]
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     rows = future.result()
                     del running[future]
                     yield rows
         except BrokenProcessPool:
-            # what one future says holds for all of them, but some may have finished before
+            # some may have finished before the pool broke
             for future, chunk in running.items():
                 if future.done() and future.exception() is None:
                     yield future.result()
                 else:
-                    unfinished.append(chunk)
-            unfinished += reversed(waiting)
+                    in_work.append(chunk)
         finally:
-            processes = list((pool._processes or {}).values())
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:
-                process.terminate()
-            for process in processes:
-                process.join(5.0)
+            _end(pool)
 
-    def _lost(self, row: int) -> Row:
-        told = f"the worker died {self._deaths[row]} times with this grasp"
-        return Rows(self._plan).inputs(row) | failed_row(told, 0.0)
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    """Stop a pool's processes, also those that are in work."""
+    processes = list((pool._processes or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join(PATIENCE)

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -74,9 +75,13 @@ class SweepStore:
         at: TracebackType | None,
     ) -> None:
         """Let others write."""
-        for file in (self._journal, self._lock):
-            if file is not None:
-                file.close()
+        try:
+            if self._journal is not None:
+                with suppress(OSError):  # told already, by ``add``
+                    self._journal.close()
+        finally:
+            if self._lock is not None:
+                self._lock.close()
 
     def _claim(self) -> None:
         path = self.folder / PLAN

@@ -1,0 +1,22 @@
+"""Small plans: a pinch of a few control samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from softgrasp.description.sweep_plan import Axis, SweepPlan
+from tests.scenes import pinch
+
+DENSITIES = (200.0, 700.0, 1500.0)
+
+
+def plan(**changes: Any) -> SweepPlan:
+    """Three densities by two coefficients of friction."""
+    base: dict[str, Any] = {
+        "scene": pinch(duration=0.02),
+        "axes": (
+            Axis(path="object.density", values=DENSITIES),
+            Axis(path="contact.friction", low=0.3, high=0.9, steps=2),
+        ),
+    }
+    return SweepPlan(**(base | changes))

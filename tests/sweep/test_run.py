@@ -1,0 +1,293 @@
+"""Sweeps from plan to table: order, resume, locks, shards, dead workers, errors in rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
+from softgrasp.sweep import run as runs
+from softgrasp.sweep.rows import COLUMNS, FAILED
+from softgrasp.sweep.run import chunked, sweep
+from softgrasp.sweep.shards import Shard, merge
+from softgrasp.sweep.store import JOURNAL, SweepStore
+from softgrasp.sweep.trajectories import trajectories
+from tests.scenes import pinch
+from tests.sweep.plans import DENSITIES, plan
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+
+def told(table: Any) -> Any:
+    """A table without what differs from run to run."""
+    return table[[name for name in table.columns if "wall" not in name]]
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> Any:
+    return sweep(plan(), workers=1)
+
+
+def test_a_row_a_grasp_in_the_order_of_the_plan(undisturbed: Any) -> None:
+    assert list(undisturbed.columns) == ["row", "object.density", "contact.friction", *COLUMNS]
+    assert undisturbed["row"].tolist() == list(range(6))
+    assert undisturbed["object.density"].tolist() == [d for d in DENSITIES for _ in range(2)]
+    assert set(undisturbed["status"]) <= {status.name for status in sg.GraspStatus}
+
+
+def test_a_row_is_the_result_of_its_scene(undisturbed: Any) -> None:
+    scene = pinch(duration=0.02)
+    scene = scene.replace(
+        object=scene.object.weighing(density=700.0),
+        contact=scene.asked_contact.replace(static_friction=0.9),
+    )
+    result = sg.simulate(scene)
+    row = undisturbed.iloc[3]
+    assert row["trajectory_sha256"] == result.trajectory_sha256
+    assert row["simulated_time_s"] == result.simulated_time
+    assert row["final_z_m"] == result.object.final_position_m[2]
+    assert row["status"] == result.status.name
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_files_are_the_same_whatever_the_workers(
+    workers: int, undisturbed: Any, tmp_path: Path
+) -> None:
+    table = sweep(plan(), tmp_path, workers=workers)
+    pd.testing.assert_frame_equal(told(table), told(undisturbed), check_exact=True)
+    stored = pd.read_parquet(tmp_path / "sweep.parquet")
+    pd.testing.assert_frame_equal(told(stored), told(undisturbed), check_exact=True)
+    texts = (tmp_path / "sweep.csv").read_text("utf-8").splitlines()
+    assert len(texts) == 7
+    assert texts[0].startswith("row,object.density,contact.friction,status,held,error,")
+
+
+def test_a_sweep_goes_on_from_the_rows_it_has(
+    undisturbed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep(plan(), tmp_path, workers=1)
+    journal = tmp_path / JOURNAL
+    lines = journal.read_text("utf-8").splitlines(keepends=True)
+    journal.write_text("".join(lines[:2]) + lines[2][:40], encoding="utf-8")  # cut in mid-line
+    computed = []
+    monkeypatch.setattr(
+        runs, "chunked", lambda rows, workers: computed.append(list(rows)) or chunked(rows, workers)
+    )
+    table = sweep(plan(), tmp_path, workers=1)
+    assert computed == [[2, 3, 4, 5]]
+    pd.testing.assert_frame_equal(told(table), told(undisturbed), check_exact=True)
+
+
+def test_another_plan_or_another_writer_is_refused(tmp_path: Path) -> None:
+    sweep(plan(), tmp_path, workers=1)
+    sentence = (
+        f"{tmp_path}: expected the results of this plan, found those of another one; choose "
+        "another folder"
+    )
+    with pytest.raises(sg.ResultError, match=f"^{re.escape(sentence)}$"):
+        sweep(plan(seed=1), tmp_path, workers=1)
+    sentence = f"{tmp_path}: expected no other sweep that writes here, found process {os.getpid()}"
+    with (
+        SweepStore(tmp_path, plan()),
+        pytest.raises(sg.ResultError, match=f"^{re.escape(sentence)}$"),
+    ):
+        sweep(plan(), tmp_path, workers=1)
+
+
+def test_a_disk_that_is_full_is_told_and_the_rows_are_safe(tmp_path: Path) -> None:
+    with SweepStore(tmp_path, plan()) as store:
+        store.add([{"row": 0}])
+        assert store._journal is not None
+        store._journal.close()
+        store._journal = Path("/dev/full").open("w")  # noqa: SIM115
+        with pytest.raises(sg.ResultError, match="expected room for the finished rows, found: No"):
+            store.add([{"row": 1}])
+    assert list(SweepStore(tmp_path, plan()).finished()) == [{"row": 0}]
+
+
+def test_a_bad_value_is_a_row_with_an_error() -> None:
+    axis = Axis(path="object.radius", values=(0.02, -1.0, 0.025))
+    table = sweep(plan(axes=(axis,)), workers=1)
+    assert table["status"].tolist()[1] == FAILED
+    assert table["error"][1].startswith("'object.radius' = -1.0: object.shape.radius")
+    assert table["error"].tolist()[::2] == ["", ""]
+
+
+def test_shards_are_merged_to_the_whole(undisturbed: Any, tmp_path: Path) -> None:
+    parts = [sweep(plan(), tmp_path, workers=1, shard=Shard(k, 2)) for k in (1, 2)]
+    assert [part["row"].tolist() for part in parts] == [[0, 2, 4], [1, 3, 5]]
+    assert not (tmp_path / "sweep.csv").exists()
+    table = merge(tmp_path)
+    pd.testing.assert_frame_equal(told(table), told(undisturbed), check_exact=True)
+    assert (tmp_path / "sweep.parquet").exists()
+
+
+def test_a_merge_tells_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(sg.ResultError, match="expected shards such as shard-1-of-8, found none"):
+        merge(tmp_path)
+    sweep(plan(), tmp_path, workers=1, shard=Shard(1, 2))
+    sentence = f"{tmp_path}: expected all 6 rows, found 3; missing: 1, 3, 5"
+    with pytest.raises(sg.ResultError, match=f"^{re.escape(sentence)}$"):
+        merge(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "3", "0/4", "5/4", "a/b", "1/0", "1/2/3"])
+def test_a_shard_is_a_part_of_a_whole(text: str) -> None:
+    with pytest.raises(sg.DescriptionError, match=r"^--shard: expected I/N with I from 1 to N"):
+        Shard.parse(text)
+    assert Shard.parse(" 3/8 ") == (3, 8)
+
+
+def test_trajectories_are_those_of_the_results(tmp_path: Path) -> None:
+    table = sweep(plan(), tmp_path, workers=1, trajectories=True)
+    from softgrasp.simulation.result import digest
+
+    kept = dict(trajectories(tmp_path))
+    assert sorted(kept) == list(range(6))
+    for row, arrays in kept.items():
+        assert digest(arrays) == table["trajectory_sha256"][row]
+
+
+def test_noise_makes_repeats_differ() -> None:
+    noisy = SweepPlan(scene=pinch(duration=0.02), repeats=3, noise=PoseNoise(position=1e-3))
+    table = sweep(noisy, workers=1)
+    assert table["trajectory_sha256"].nunique() == 3
+    assert {"noise_x_m", "noise_y_m", "noise_z_m", "noise_rad"} < set(table.columns)
+
+
+KILLER = """
+import os, signal, sys
+from softgrasp.sweep import worker
+once = sys.argv[1]
+compute = worker.Rows.compute
+def deadly(self, rows):
+    if {deadly} in rows and not (os.path.exists(once) and {survives}):
+        open(once, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return compute(self, rows)
+worker.Rows.compute = deadly
+"""
+
+
+@pytest.mark.parametrize("survives", [True, False])
+def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
+    survives: bool, undisturbed: Any, tmp_path: Path
+) -> None:
+    """A worker is killed while it has row 3: once, or whenever the row comes."""
+    script = tmp_path / "killed.py"
+    # spawned workers import the main module, and with it what kills them
+    script.write_text(
+        KILLER.format(deadly=3, survives=survives) + "if __name__ == '__main__':\n"
+        "    from softgrasp.sweep.run import sweep\n"
+        "    from tests.sweep.plans import plan\n"
+        "    sweep(plan(), sys.argv[2], workers=2)\n",
+        encoding="utf-8",
+    )
+    root = Path(__file__).parents[2]
+    out = tmp_path / "out"
+    subprocess.run(
+        [sys.executable, script, tmp_path / "once", out],
+        check=True, timeout=300, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(root)},
+    )  # fmt: skip
+    table = pd.read_parquet(out / "sweep.parquet")
+    assert table["row"].tolist() == list(range(6))
+    if survives:
+        pd.testing.assert_frame_equal(told(table), told(undisturbed), check_exact=True)
+        return
+    assert table["status"][3] == FAILED
+    assert table["error"][3] == "the worker died 3 times with this grasp"
+    others = [0, 1, 2, 4, 5]
+    assert table["trajectory_sha256"][others].tolist() == (
+        undisturbed["trajectory_sha256"][others].tolist()
+    )
+
+
+def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) -> None:
+    long = plan(scene=pinch(duration=0.3), repeats=4)
+    script = tmp_path / "long.py"
+    script.write_text(
+        "import sys\n"
+        "if __name__ == '__main__':\n"
+        "    from softgrasp.sweep.run import sweep\n"
+        "    from softgrasp.description.sweep_plan import SweepPlan\n"
+        "    plan = SweepPlan.model_validate_json(open(sys.argv[1]).read())\n"
+        "    sweep(plan, sys.argv[2], workers=2)\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "plan.json").write_text(long.model_dump_json(), encoding="utf-8")
+    out = tmp_path / "out"
+    process = subprocess.Popen([sys.executable, script, tmp_path / "plan.json", out])
+    journal = out / JOURNAL
+    for _ in range(600):
+        if journal.exists() and journal.read_bytes().count(b"\n") >= 2:
+            break
+        time.sleep(0.1)
+    children = _children(process.pid)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert children
+    for _ in range(100):
+        if not any(Path(f"/proc/{child}").exists() for child in children):
+            break
+        time.sleep(0.1)
+    assert not [child for child in children if Path(f"/proc/{child}").exists()]
+    before = journal.read_bytes().count(b"\n")
+    assert 2 <= before < 24
+    table = sweep(long, out, workers=2)
+    assert table["row"].tolist() == list(range(24))
+    hashes = table.groupby(["object.density", "contact.friction"])["trajectory_sha256"].nunique()
+    assert set(hashes) == {1}  # repeats without noise are the same grasp
+
+
+def _children(process: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"workers": 0}, "workers: expected at least 1, found 0"),
+        ({"executor": "dusk"}, "no executor 'dusk'; did you mean 'dask'? known: dask, local"),
+        ({"trajectories": True}, "out: expected a folder for the trajectories, found none"),
+    ],
+)
+def test_odd_requests(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
+        sweep(plan(), **given)
+
+
+def test_a_damaged_plan_is_told(tmp_path: Path) -> None:
+    sweep(plan(), tmp_path, workers=1)
+    file = tmp_path / "plan.json"
+    content = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps(content | {"schema_version": 99}), encoding="utf-8")
+    with pytest.raises(sg.ResultError, match="expected schema_version 1, found 99"):
+        sweep(plan(), tmp_path, workers=1)
+    file.write_text("{", encoding="utf-8")
+    with pytest.raises(sg.ResultError, match=r"plan\.json: damaged: "):
+        sweep(plan(), tmp_path, workers=1)
+
+
+def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from softgrasp.sweep import table
+
+    monkeypatch.setattr(table, "find_spec", lambda name: None)
+    with pytest.raises(sg.BackendUnavailable) as refused:
+        sweep(plan())
+    assert str(refused.value) == (
+        "a sweep needs pandas and pyarrow; pip install 'softgrasp[sweep]'"
+    )
