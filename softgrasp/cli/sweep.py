@@ -91,6 +91,10 @@ def sweep(
     merge: Annotated[
         bool, typer.Option("--merge", help="Only put the parts in --out together.")
     ] = False,
+    film: Annotated[
+        list[int] | None,
+        typer.Option(metavar="ROW", help="Only film a row of the sweep in --out; repeatable."),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Check all rows first; stop where one is wrong.")
     ] = False,
@@ -110,6 +114,10 @@ def sweep(
     from softgrasp.sweep.shards import Shard
     from softgrasp.sweep.shards import merge as merged
 
+    if film:
+        if out is None:
+            raise DescriptionError("--film: expected --out with the sweep's folder, found none")
+        return _film(out, film, json_)
     if merge:
         if out is None:
             raise DescriptionError("--merge: expected --out with the shards' folder, found none")
@@ -138,6 +146,7 @@ def sweep(
                 shard=part, trajectories=trajectories, progress=progress,
             )  # fmt: skip
     _tell(plan, table, folder, json_, page=not no_report and shard is None)
+    return None
 
 
 def _plan(
@@ -235,6 +244,26 @@ def _refuse_started(folder: Path, resume: bool) -> None:
             f"{folder}: expected no rows yet, found {rows}; --resume goes on from them, --out "
             "names another folder"
         )
+
+
+def _film(folder: Path, rows: list[int], as_json: bool) -> None:
+    """Simulate rows again, and write them as ``softgrasp grasp`` does."""
+    from softgrasp.report.page import write_report
+    from softgrasp.simulation.run import simulate
+    from softgrasp.sweep.fields import scene_of_row
+
+    plan = _plan_in(folder)
+    for row in rows:
+        if not 0 <= row < plan.size:
+            raise DescriptionError(f"--film: expected a row from 0 to {plan.size - 1}, found {row}")
+    files = []
+    for row in rows:
+        files += write_report(simulate(scene_of_row(plan, row)), folder / f"row-{row}")
+    if as_json:
+        terminal.put_json({"files": [str(file) for file in files]})
+    else:
+        for file in files:
+            terminal.put(str(file))
 
 
 def _plan_in(folder: Path) -> SweepPlan:

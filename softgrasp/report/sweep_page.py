@@ -19,9 +19,8 @@ from softgrasp.report.page import embedded, templates
 from softgrasp.report.strip_figure import final_poses
 from softgrasp.report.sweep_data import last_name, measures_of, numbers, short, varied, wilson
 from softgrasp.simulation.run import simulate
-from softgrasp.sweep.fields import scene_of, start_noise
+from softgrasp.sweep.fields import scene_of_row
 from softgrasp.sweep.rows import COLUMNS, FAILED
-from softgrasp.sweep.sampling import combinations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,10 +141,9 @@ def _order(value: object) -> float:
 
 
 def _again(plan: SweepPlan, row: int) -> GraspResult:
-    values = combinations(plan)[row // plan.repeats]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are in the table
-        return simulate(scene_of(plan, values, start_noise(plan, row)))
+        return simulate(scene_of_row(plan, row))
 
 
 def _failures(table: pd.DataFrame) -> list[tuple[str, int]]:

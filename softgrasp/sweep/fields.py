@@ -19,6 +19,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.scene_file import load_scene
+from softgrasp.sweep.sampling import combinations
 
 EVERY = "[*]"
 SHORT = {"closure.rate": "closure.rates", "contact.friction": "contact.static_friction"}
@@ -58,6 +59,12 @@ def scene_of(plan: SweepPlan, values: Mapping[str, Any], noise: StartNoise | Non
                 raise
             raise DescriptionError(f"'{path}' = {values[path]}: {error}") from None
     return scene if noise is None else _moved(scene, noise)
+
+
+def scene_of_row(plan: SweepPlan, row: int) -> GraspScene:
+    """The scene of a row by its number; raises as ``scene_of``."""
+    values = combinations(plan)[row // plan.repeats]
+    return scene_of(plan, values, start_noise(plan, row))
 
 
 def start_noise(plan: SweepPlan, row: int) -> StartNoise | None:

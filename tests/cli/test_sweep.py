@@ -1,0 +1,132 @@
+"""``softgrasp sweep`` from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.cli.sweep import _axis
+from tests.cli.conftest import Run
+
+pd = pytest.importorskip("pandas")
+
+SMALL = ("--set", "duration=0.02", "--workers", "1", "--no-report")
+
+
+def test_density_and_another_field_make_a_grid(run: Run, tmp_path: Path) -> None:
+    ran = run(
+        "sweep", "four_finger", "sphere", "--density", "160,700", "--vary",
+        "contact.friction=0.3:0.9:3", *SMALL, "--json", "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert (ran.json["rows"], ran.json["failed"]) == (6, 0)
+    table = pd.read_csv(tmp_path / "out" / "sweep.csv")
+    assert table["object.density"].tolist() == [160] * 3 + [700] * 3
+    assert table["contact.friction"].tolist() == [0.3, 0.6, 0.9] * 2
+    ran = run("sweep", "four_finger", "sphere", "--density", "160,700", "--vary",
+              "contact.friction=0.3:0.9:3", *SMALL, "--out", tmp_path / "out")  # fmt: skip
+    assert ran.code == 2
+    assert (
+        "expected no rows yet, found 6; --resume goes on from them, --out names another" in ran.err
+    )
+    ran = run("sweep", "four_finger", "sphere", "--density", "160,700", "--vary",
+              "contact.friction=0.3:0.9:3", *SMALL, "--resume", "--out", tmp_path / "out")  # fmt: skip
+    assert ran.code == 0
+    assert ran.out.startswith("sweep     6 grasps: ")
+
+
+def test_shards_are_merged(run: Run, tmp_path: Path) -> None:
+    words = ("sweep", "four_finger", "sphere", "--density", "160,700,900", *SMALL, "--out",
+             tmp_path / "out")  # fmt: skip
+    for part in ("1/2", "2/2"):
+        assert run(*words, "--shard", part).code == 0
+    ran = run("sweep", "--merge", "--out", tmp_path / "out", "--json", "--no-report")
+    assert ran.code == 0, ran.err
+    assert ran.json["rows"] == 3
+
+
+def test_a_plan_in_a_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(
+        "scene: {hand: four_finger, object: sphere, duration: 0.02}\n"
+        "axes: {object.density: [160, 700]}\n",
+        encoding="utf-8",
+    )
+    words = ("sweep", tmp_path / "plan.yaml", "--workers", "1", "--no-report")
+    ran = run(*words, "--json")
+    assert ran.json["rows"] == 2, ran.err
+    ran = run(*words, "--density", "3")
+    assert ran.code == 2
+    assert "expected all of the plan in its file, found options that change it" in ran.err
+
+
+def test_rows_that_fail_end_with_code_5_and_with_strict_before_the_start(
+    run: Run, tmp_path: Path
+) -> None:
+    words = ("sweep", "four_finger", "sphere", "--vary", "object.radius=0.02,-1", *SMALL)
+    ran = run(*words)
+    assert ran.code == 5
+    assert "warning: 1 of 2 rows failed, the first: 'object.radius' = -1" in ran.err
+    ran = run(*words, "--strict", "--out", tmp_path / "strict")
+    assert ran.code == 2
+    assert "error: --strict: row 1: 'object.radius' = -1" in ran.err
+    assert not (tmp_path / "strict").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("four_finger", "sphere", "--vary", "object.densty=1"), "no such field"),
+        (("four_finger", "sphere", "--vary", "object.density="), "--vary: expected FIELD=V1,V2,…"),
+        (("four_finger", "sphere", "--vary", "seed"), "--vary: expected FIELD=V1,V2,…"),
+        (("four_finger", "sphere", "--shard", "3/2"), "--shard: expected I/N"),
+        (("--merge",), "--merge: expected --out with the shards' folder, found none"),
+        ((), "expected HAND OBJECT, a SCENE or a PLAN, found nothing"),
+        (("four_finger", "sphere", "--sample", "latin", "--vary", "object.density=1:2"),
+         "samples: expected samples exactly with latin and sobol, found none with latin"),
+        (("four_finger", "sphere", "--executor", "dask", "--scheduler", "nowhere:1"),
+         "no dask scheduler answers at nowhere:1"),
+    ],
+)  # fmt: skip
+def test_odd_words(
+    words: tuple[str, ...], sentence: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from softgrasp.sweep import dask_cluster
+
+    monkeypatch.setattr(dask_cluster, "CONNECT_TIME", 0.5)
+    ran = run("sweep", *words, *SMALL, "--strict")
+    assert ran.code == (3 if "dask" in words else 2), ran.err
+    assert sentence in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "axis"),
+    [
+        ("a=1,2.5", {"path": "a", "values": (1, 2.5)}),
+        ("a=0:1:5", {"path": "a", "low": 0.0, "high": 1.0, "steps": 5}),
+        ("a=0:1", {"path": "a", "low": 0.0, "high": 1.0}),
+        ("object=sphere, mug", {"path": "object", "values": ("sphere", "mug")}),
+        ("object=ycb:mug", {"path": "object", "values": ("ycb:mug",)}),
+        ("a=[1,2],[3,4]", {"path": "a", "values": ([1, 2], [3, 4])}),
+        ("a=true,null", {"path": "a", "values": (True, None)}),
+    ],
+)
+def test_what_vary_means(text: str, axis: dict[str, Any]) -> None:
+    assert _axis(text) == axis
+
+
+def test_a_film_of_a_row(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL,
+               "--out", out).code == 0  # fmt: skip
+    ran = run("sweep", "--out", out, "--film", "1", "--json")
+    assert ran.code == 0, ran.err
+    assert (out / "row-1" / "grasp.mp4").stat().st_size > 1000
+    table = pd.read_csv(out / "sweep.csv")
+    result = sg.load_result(out / "row-1")
+    assert result.trajectory_sha256 == table["trajectory_sha256"][1]
+    ran = run("sweep", "--out", out, "--film", "2")
+    assert ran.code == 2
+    assert "--film: expected a row from 0 to 1, found 2" in ran.err
