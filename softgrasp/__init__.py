@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
     from softgrasp.description.success import SuccessCriterion
     from softgrasp.description.surroundings import Lift, Table
+    from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
     from softgrasp.errors import (
         BackendUnavailable,
         BuildError,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from softgrasp.simulation.result import ContactEvent, GraspResult
     from softgrasp.simulation.run import simulate
     from softgrasp.simulation.stability import stable_timestep
+    from softgrasp.sweeps.run import sweep
 
 _ROOMS = {
     "build.scene": ("build_spec", "compile_model", "to_mjcf"),
@@ -72,6 +74,7 @@ _ROOMS = {
     "description.soft_finger": ("SoftFinger", "SoftJoint", "SoftLink"),
     "description.success": ("SuccessCriterion",),
     "description.surroundings": ("Lift", "Table"),
+    "description.sweep_plan": ("Axis", "PoseNoise", "SweepPlan"),
     "errors": (
         "BackendUnavailable",
         "BuildError",
@@ -98,10 +101,12 @@ _ROOMS = {
     "simulation.result": ("ContactEvent", "GraspResult"),
     "simulation.run": ("simulate",),
     "simulation.stability": ("stable_timestep",),
+    "sweeps.run": ("sweep",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "Axis",
     "BackendUnavailable",
     "BuildError",
     "Capsule",
@@ -127,6 +132,7 @@ __all__ = [
     "Palm",
     "Phalanx",
     "Pose",
+    "PoseNoise",
     "PositionIncrementClosure",
     "ResultError",
     "SimulationError",
@@ -139,6 +145,7 @@ __all__ = [
     "Solver",
     "Sphere",
     "SuccessCriterion",
+    "SweepPlan",
     "Table",
     "__version__",
     "build_spec",
@@ -162,6 +169,7 @@ __all__ = [
     "save_scene",
     "simulate",
     "stable_timestep",
+    "sweep",
     "to_mjcf",
     "write_report",
 ]

@@ -13,7 +13,9 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli import main
+from softgrasp.cli.verb import INTERRUPTED
 from softgrasp.formats.hand_file import read_hand
+from softgrasp.formats.plan_file import load_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -38,6 +40,8 @@ def test_the_python_blocks_run_one_after_the_other(
 
 def test_the_yaml_hand_is_a_hand_that_closes(tmp_path: Path) -> None:
     for _, text in blocks("yaml"):
+        if "axes:" in text:
+            continue  # a plan, see below
         path = tmp_path / "hand.yaml"
         path.write_text(text, encoding="utf-8")
         bar = sg.load_object("cylinder")
@@ -51,6 +55,22 @@ def commands() -> list[list[str]]:
     return [shlex.split(part)[1:] for part in parts if part.startswith("softgrasp ")]
 
 
+def documented_plan() -> str:
+    (text,) = (text for _, text in blocks("yaml") if "axes:" in text)
+    return text
+
+
+def interrupted(plan: sg.SweepPlan, *_: object, **options: object) -> None:
+    assert plan.size > 1
+    assert options
+    raise KeyboardInterrupt
+
+
+def test_the_documented_plan_is_one(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(documented_plan(), encoding="utf-8")
+    assert load_plan(tmp_path / "plan.yaml").size == 3 * 4 * 5
+
+
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
 def test_every_command_line_is_understood(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -59,8 +79,13 @@ def test_every_command_line_is_understood(
     if words[0] == "rerun":
         assert main(["grasp", "four_finger", "sphere", "--no-video", "--no-report",
                      "--out", "out/demo"]) == 0  # fmt: skip
-    if words[0] in SLOW_VERBS:
+    if words[0] in SLOW_VERBS or "--film" in words:
         assert main([*words, "--help"]) == 0
+    elif words[0] == "sweep":
+        # the plan is made, and nothing is simulated
+        (tmp_path / "plan.yaml").write_text(documented_plan(), encoding="utf-8")
+        monkeypatch.setattr("softgrasp.sweeps.run.sweep", interrupted)
+        assert main(words) == INTERRUPTED
     else:
         assert main(words) == 0
 

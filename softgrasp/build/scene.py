@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import lru_cache
 from typing import NamedTuple
 
 import mujoco
@@ -30,6 +31,7 @@ from softgrasp.build.timestep import resolved_contact, resolved_timestep
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
 from softgrasp.build.wrist import add_wrist
 from softgrasp.description.contact import Contact
+from softgrasp.description.hand import Hand
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspWarning
@@ -225,10 +227,22 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
     """At the table; else below the object and the fingers on their way from start to limit [m]."""
     if scene.table is not None and scene.table.height is not None:
         return scene.table.height
-    hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
-    height = object_pose(scene).position[2] - float(model.geom_rbound.max(initial=0.0))
-    ways = zip(scene.start, scene.rates, strict=True)
-    for finger in scene.hand.fingers:
+    below = object_pose(scene).position[2] - float(model.geom_rbound.max(initial=0.0))
+    height = min(below, _lowest_finger(scene.hand, scene.hand_pose, scene.start, scene.rates))
+    return math.floor((height - FLOOR_GAP) * 100) / 100.0
+
+
+@lru_cache(maxsize=32)
+def _lowest_finger(
+    described: Hand, pose: Pose, start: tuple[float, ...], all_rates: tuple[float, ...]
+) -> float:
+    """The lowest place of fingers on their way from start to limit [m].
+
+    A sweep asks the same of every grasp.
+    """
+    hand = transform(pose.position, pose.quaternion)
+    height, ways = math.inf, zip(start, all_rates, strict=True)
+    for finger in described.fingers:
         begin, rates = zip(*(next(ways) for _ in finger.phalanges), strict=True)
         end = [
             row.limits[0 if rate < 0 else 1]
@@ -238,7 +252,7 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
             posture = [a + share * (b - a) for a, b in zip(begin, end, strict=True)]
             frames = hand @ forward_kinematics(finger, posture)
             height = min(height, float(frames[:, 2, 3].min()))
-    for digit in scene.hand.soft_fingers:
+    for digit in described.soft_fingers:
         base = hand @ transform(digit.base.position)
         height = min(height, float(base[2, 3]) - digit.length)
-    return math.floor((height - FLOOR_GAP) * 100) / 100.0
+    return height

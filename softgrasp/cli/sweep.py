@@ -110,9 +110,9 @@ def sweep(
     Columns are explained in docs/sweeps.md. An interrupted sweep goes on with --resume.
     """
     from softgrasp.cli.output import default_folder
-    from softgrasp.sweep.run import sweep as run
-    from softgrasp.sweep.shards import Shard
-    from softgrasp.sweep.shards import merge as merged
+    from softgrasp.sweeps.run import sweep as run
+    from softgrasp.sweeps.shards import Shard
+    from softgrasp.sweeps.shards import merge as merged
 
     if film:
         if out is None:
@@ -224,8 +224,8 @@ def _value(text: str) -> Any:
 
 
 def _check_rows(plan: SweepPlan) -> None:
-    from softgrasp.sweep.fields import scene_of
-    from softgrasp.sweep.sampling import combinations
+    from softgrasp.sweeps.fields import scene_of
+    from softgrasp.sweeps.sampling import combinations
 
     for index, values in enumerate(combinations(plan)):
         try:
@@ -235,7 +235,7 @@ def _check_rows(plan: SweepPlan) -> None:
 
 
 def _refuse_started(folder: Path, resume: bool) -> None:
-    from softgrasp.sweep.store import JOURNAL
+    from softgrasp.sweeps.store import JOURNAL
 
     path = folder / JOURNAL
     rows = path.read_bytes().count(b"\n") if path.exists() else 0
@@ -250,7 +250,7 @@ def _film(folder: Path, rows: list[int], as_json: bool) -> None:
     """Simulate rows again, and write them as ``softgrasp grasp`` does."""
     from softgrasp.report.page import write_report
     from softgrasp.simulation.run import simulate
-    from softgrasp.sweep.fields import scene_of_row
+    from softgrasp.sweeps.fields import scene_of_row
 
     plan = _plan_in(folder)
     for row in rows:
@@ -267,15 +267,15 @@ def _film(folder: Path, rows: list[int], as_json: bool) -> None:
 
 
 def _plan_in(folder: Path) -> SweepPlan:
-    from softgrasp.sweep.store import plan_in
+    from softgrasp.sweeps.store import plan_in
 
     return plan_in(folder)
 
 
 def _tell(plan: SweepPlan, table: pd.DataFrame, folder: Path, as_json: bool, *, page: bool) -> None:
     """Say what came out, and where it is; exit code 5 where rows failed."""
-    from softgrasp.sweep.rows import FAILED
-    from softgrasp.sweep.table import CSV, PARQUET
+    from softgrasp.sweeps.rows import FAILED
+    from softgrasp.sweeps.table import CSV, PARQUET
 
     files = [folder / CSV, folder / PARQUET]
     if page:

@@ -13,8 +13,18 @@ PLANE_OF = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}
 
 def transform(position: ArrayLike = (0, 0, 0), quaternion: ArrayLike = (1, 0, 0, 0)) -> Array:
     """``T_parent_child`` (4, 4) from an origin [m] and a unit quaternion (w, x, y, z)."""
-    matrix = np.eye(4)
-    matrix[:3, :3] = Rotation.from_quat(np.asarray(quaternion), scalar_first=True).as_matrix()
+    # written out: scipy's general way takes ten times as long, and building a scene waits for it
+    w, x, y, z = np.asarray(quaternion, dtype=float).tolist()
+    scale = 2.0 / (w * w + x * x + y * y + z * z)
+    xx, yy, zz = scale * x * x, scale * y * y, scale * z * z
+    xy, xz, yz = scale * x * y, scale * x * z, scale * y * z
+    wx, wy, wz = scale * w * x, scale * w * y, scale * w * z
+    matrix = np.array([
+        [1.0 - yy - zz, xy - wz, xz + wy, 0.0],
+        [xy + wz, 1.0 - xx - zz, yz - wx, 0.0],
+        [xz - wy, yz + wx, 1.0 - xx - yy, 0.0],
+        [0.0, 0.0, 0.0, 1.0],
+    ])  # fmt: skip
     matrix[:3, 3] = position
     return matrix
 

@@ -19,8 +19,8 @@ from softgrasp.report.page import embedded, templates
 from softgrasp.report.strip_figure import final_poses
 from softgrasp.report.sweep_data import last_name, measures_of, numbers, short, varied, wilson
 from softgrasp.simulation.run import simulate
-from softgrasp.sweep.fields import scene_of_row
-from softgrasp.sweep.rows import COLUMNS, FAILED
+from softgrasp.sweeps.fields import scene_of_row
+from softgrasp.sweeps.rows import COLUMNS, FAILED
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import mujoco
@@ -15,6 +15,7 @@ from softgrasp.build.pairs import object_pairs
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
+from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import BodyContactState, ContactReader, merged
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.friction import SlipFriction
@@ -24,7 +25,7 @@ from softgrasp.simulation.lifting import lift_path
 from softgrasp.simulation.native import NativeStepper, native_pays
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
-from softgrasp.simulation.stepper import PlainStepper, Stepper
+from softgrasp.simulation.stepper import PlainStepper, Stepper, driven
 
 FIRST_ROWS = 4096
 """Rows of the recording to begin with; it grows."""
@@ -37,6 +38,8 @@ EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "los
 GRACE = 0.5
 """Without a given duration a closure may take this much longer than its longest joint [s]."""
 
+Plans = Generator[Array, int, None]
+"""Yields targets of coming samples, and takes how many of them were finished."""
 Progress = Callable[[float], None]
 """Called with the simulated time [s]."""
 
@@ -84,6 +87,11 @@ class ClosureRun:
         return self._stepper.recording
 
     @property
+    def look_ahead(self) -> int:
+        """Most control samples of a plan."""
+        return self._stepper.look_ahead
+
+    @property
     def now(self) -> float:
         """Time of the last control sample [s]."""
         return float(self.recording.time[self.recording.rows - 1])
@@ -91,20 +99,27 @@ class ClosureRun:
     def run(self) -> None:
         """Close the hand and, where the scene asks for it, hold against gravity or lift."""
         with caught_warnings() as self.engine_warnings, held_back() as self._let_interrupt:
-            self.close()
-            if self.scene.success is not None and not self.diverged:
-                self._hold(self.scene.success)
-            if self.scene.lift is not None and not self.diverged:
-                self._lift(self.scene.lift)
-            self.finished = not self.diverged
+            driven(self.running(), self._stepper.stretch)
 
     def close(self) -> None:
         """Close the hand; ``run`` does this and the hold test, and keeps the engine's warnings."""
+        driven(self._closing(), self._stepper.stretch)
+
+    def running(self) -> Plans:
+        """The whole run, where somebody else does its stretches; see ``Stepper.advancing``."""
+        yield from self._closing()
+        if self.scene.success is not None and not self.diverged:
+            yield from self._holding(self.scene.success)
+        if self.scene.lift is not None and not self.diverged:
+            yield from self._lifting(self.scene.lift)
+        self.finished = not self.diverged
+
+    def _closing(self) -> Plans:
         scene = self.scene
         given = scene.duration is not None
         total = self._planned_samples()
         settle = round(scene.closure.settle_time / scene.control_period)
-        self._advance(total, idle_limit=total + 1 if given else max(settle, 1))
+        yield from self._advancing(total, idle_limit=total + 1 if given else max(settle, 1))
 
     def _new_stepper(self, kind: type[Stepper] | None) -> Stepper:
         rows = min(self._planned_samples(), FIRST_ROWS)
@@ -124,7 +139,7 @@ class ClosureRun:
         duration = self.scene.duration or self.scene.longest_closure + GRACE
         return round(duration / self.scene.control_period) + 1
 
-    def _hold(self, criterion: SuccessCriterion) -> None:
+    def _holding(self, criterion: SuccessCriterion) -> Plans:
         period = self.scene.control_period
         self.hold_from = self.recording.rows - 1
         ramp = max(round(criterion.ramp_time / period), 1)
@@ -132,25 +147,25 @@ class ClosureRun:
         for sample in range(1, ramp + 1):
             share = sample / ramp
             self.model.opt.gravity[:] = before + share * (np.array(criterion.gravity) - before)
-            self._advance(1)
-        self._advance(round(criterion.hold_time / period))
+            yield from self._advancing(1)
+        yield from self._advancing(round(criterion.hold_time / period))
 
-    def _lift(self, lift: Lift) -> None:
+    def _lifting(self, lift: Lift) -> Plans:
         period = self.scene.control_period
         self.hold_from = self.recording.rows - 1
         samples = max(round(lift.time / period), 1)
         first = len(self.scene.hand.drives)
         for targets in lift_path(self.scene, lift, samples):
             self._stepper.steer(first, targets)
-            self._advance(1)
-        self._advance(round(lift.hold_time / period))
+            yield from self._advancing(1)
+        yield from self._advancing(round(lift.hold_time / period))
 
-    def _advance(self, samples: int, idle_limit: int | None = None) -> None:
+    def _advancing(self, samples: int, idle_limit: int | None = None) -> Plans:
         end = self.recording.rows + samples
         limit = samples + self.state.idle + 1 if idle_limit is None else idle_limit
         while self.recording.rows < end and not self.diverged:
             samples = min(self._stepper.look_ahead, end - self.recording.rows)
-            changed = self._stepper.advance(samples, limit)
+            changed = yield from self._stepper.advancing(samples, limit)
             if self._went_wrong():
                 self.diverged = True
                 self._forget_diverged_rows()

@@ -58,7 +58,8 @@ class NativeStepper(Stepper):
         self._previous = state.targets.copy()
         self._flags = np.zeros((4, bodies), dtype=np.int64)
 
-    def _stretch(self, plan: Array) -> int:
+    def stretch(self, plan: Array) -> int:
+        """Run the samples of a plan in machine code."""
         recording, state = self.recording, self._state
         done: int = self._run_stretch(
             (self._model._address, self._data._address),

@@ -65,7 +65,7 @@ def run_stretch(
     log: tuple[Array, Array],
     first_row: int,
 ) -> int:
-    """Run the samples of a plan until contact changes; see ``Stepper._stretch``.
+    """Run the samples of a plan until contact changes; see ``Stepper.stretch``.
 
     Args:
         addresses: Of mjModel and mjData.

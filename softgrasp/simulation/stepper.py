@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
+from typing import TypeVar
 
 import mujoco
 import numpy as np
@@ -19,6 +20,18 @@ LOOK_AHEAD = 512
 of work, so that little is lost where the user stops it or where it diverges."""
 
 StepHook = Callable[[], None]
+Told = TypeVar("Told")
+
+
+def driven(running: Generator[Array, int, Told], stretch: Callable[[Array], int]) -> Told:
+    """Run what yields plans to its end, every plan by a stretch, and return what it returns."""
+    try:
+        plan = next(running)
+        while True:
+            plan = running.send(stretch(plan))
+    except StopIteration as end:
+        told: Told = end.value
+        return told
 
 
 class Stepper(ABC):
@@ -53,7 +66,7 @@ class Stepper(ABC):
         self._replan()
 
     @abstractmethod
-    def _stretch(self, plan: Array) -> int:
+    def stretch(self, plan: Array) -> int:
         """Run the samples of a plan, one row of targets each, until contact changes.
 
         Returns:
@@ -67,13 +80,17 @@ class Stepper(ABC):
 
         Stops early, too, when no target has moved for ``idle_limit`` samples.
         """
+        return driven(self.advancing(samples, idle_limit), self.stretch)
+
+    def advancing(self, samples: int, idle_limit: int) -> Generator[Array, int, bool]:
+        """The same where somebody else runs the stretches: yields plans, takes their outcome."""
         self.recording.reserve(samples)
         end = self.recording.rows + samples
         while True:
             room = min(end - self.recording.rows, self._samples_to_idle(idle_limit))
             plan = self._plan[self._used :][:room]
             before = self._state.in_contact.copy()
-            done = self._stretch(plan)
+            done = yield plan
             self._keep(plan[:done], before)
             if done < len(plan):
                 self._replan()
@@ -134,7 +151,7 @@ class Stepper(ABC):
         self._used += count
 
     def _command(self, targets: Array) -> None:
-        """Give the joints their targets and record the row that ``_stretch`` has begun."""
+        """Give the joints their targets and record the row that ``stretch`` has begun."""
         self._data.ctrl[:] = targets
         self.recording.qpos[self.recording.rows] = self._data.qpos
 
@@ -171,7 +188,8 @@ class PlainStepper(Stepper):
         whole = partial(mujoco.mj_step, model, data, layout.substeps)
         self._step = self._step_one_by_one if one_by_one else whole
 
-    def _stretch(self, plan: Array) -> int:
+    def stretch(self, plan: Array) -> int:
+        """Run the samples of a plan in Python."""
         data, counts = self._data, self._state.counts
         step, judge, control, position = self._step, self._judge, data.ctrl, data.qpos
         first, log = self.recording.rows, self.recording.qpos

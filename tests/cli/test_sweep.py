@@ -32,8 +32,10 @@ def test_density_and_another_field_make_a_grid(run: Run, tmp_path: Path) -> None
     assert (
         "expected no rows yet, found 6; --resume goes on from them, --out names another" in ran.err
     )
-    ran = run("sweep", "four_finger", "sphere", "--density", "160,700", "--vary",
-              "contact.friction=0.3:0.9:3", *SMALL, "--resume", "--out", tmp_path / "out")  # fmt: skip
+    ran = run(
+        "sweep", "four_finger", "sphere", "--density", "160,700", "--vary",
+        "contact.friction=0.3:0.9:3", *SMALL, "--resume", "--out", tmp_path / "out",
+    )  # fmt: skip
     assert ran.code == 0
     assert ran.out.startswith("sweep     6 grasps: ")
 
@@ -93,7 +95,7 @@ def test_rows_that_fail_end_with_code_5_and_with_strict_before_the_start(
 def test_odd_words(
     words: tuple[str, ...], sentence: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softgrasp.sweep import dask_cluster
+    from softgrasp.sweeps import dask_cluster
 
     monkeypatch.setattr(dask_cluster, "CONNECT_TIME", 0.5)
     ran = run("sweep", *words, *SMALL, "--strict")
@@ -117,6 +119,7 @@ def test_what_vary_means(text: str, axis: dict[str, Any]) -> None:
     assert _axis(text) == axis
 
 
+@pytest.mark.slow
 def test_a_film_of_a_row(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL,

@@ -27,6 +27,7 @@ def test_a_robot_that_its_weight_bends_down_is_told() -> None:
         machine.step(6.0)
 
 
+@pytest.mark.slow
 def test_hanging_it_goes_where_it_is_told() -> None:
     robot = sg.load_robot("three_segment_arm")
     machine = ControlledRobot(robot, gravity=(0.0, 0.0, 9.81))

@@ -17,7 +17,7 @@ from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.native import NativeStepper
-from softgrasp.simulation.stepper import PlainStepper, Stepper
+from softgrasp.simulation.stepper import PlainStepper, Stepper, driven
 from softgrasp.simulation.stiffness import chatter_warnings
 from softgrasp.simulation.track import object_track
 from tests.scenes import pinch, plate
@@ -215,15 +215,20 @@ def test_a_diverged_run_says_what_to_change_and_keeps_finite_numbers(tmp_path: P
     assert sg.load_result(tmp_path).status is sg.GraspStatus.DIVERGED
 
 
+def advance(run: ClosureRun, samples: int) -> None:
+    """Let a run go on for some control samples."""
+    driven(run._advancing(samples), run._stepper.stretch)
+
+
 def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run = ClosureRun(build(pinch()))
-    run._advance(300)
+    advance(run, 300)
     run.data.qvel[0] = np.nan
     with caught_warnings() as told:
-        run._advance(2)
+        advance(run, 2)
     assert run.diverged
     assert any("Nan" in text or "NaN" in text for text in told)
     assert np.isfinite(run.recording.qpos[: run.recording.rows]).all()
@@ -238,11 +243,11 @@ def test_no_work_is_lost_on_a_state_that_is_not_a_number(
     if stepper is NativeStepper:
         pytest.importorskip("numba", reason=NEEDS_NUMBA)
     run = ClosureRun(build(pinch()), stepper=stepper)
-    run._advance(samples)
+    advance(run, samples)
     before = run.data.time
     run.data.qvel[0] = np.nan
     with caught_warnings():
-        run._advance(200)
+        advance(run, 200)
     assert run.diverged
     assert run.data.time - before < 2.5 * run.model.opt.timestep
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.sweep import local
-from softgrasp.sweep.local import Chunk
-from softgrasp.sweep.shards import Shard
-from softgrasp.sweep.store import SweepStore
-from softgrasp.sweep.table import require_pandas, table_of, write_tables
-from softgrasp.sweep.trajectories import FOLDER
-from softgrasp.sweep.worker import Row
+from softgrasp.sweeps import local
+from softgrasp.sweeps.local import Chunk
+from softgrasp.sweeps.shards import Shard
+from softgrasp.sweeps.store import SweepStore
+from softgrasp.sweeps.table import require_pandas, table_of, write_tables
+from softgrasp.sweeps.trajectories import FOLDER
+from softgrasp.sweeps.worker import Row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +80,7 @@ def sweep(
     def computed(left: Sequence[int]) -> Iterator[list[Row]]:
         chunks = chunked(left, workers)
         if executor == "dask":
-            from softgrasp.sweep.dask_cluster import computed_by_dask
+            from softgrasp.sweeps.dask_cluster import computed_by_dask
 
             return computed_by_dask(plan, chunks, kept, workers, scheduler)
         if workers == 1:

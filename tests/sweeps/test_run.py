@@ -16,14 +16,14 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
-from softgrasp.sweep import run as runs
-from softgrasp.sweep.rows import COLUMNS, FAILED
-from softgrasp.sweep.run import chunked, sweep
-from softgrasp.sweep.shards import Shard, merge
-from softgrasp.sweep.store import JOURNAL, SweepStore
-from softgrasp.sweep.trajectories import trajectories
+from softgrasp.sweeps import run as runs
+from softgrasp.sweeps.rows import COLUMNS, FAILED
+from softgrasp.sweeps.run import chunked, sweep
+from softgrasp.sweeps.shards import Shard, merge
+from softgrasp.sweeps.store import JOURNAL, SweepStore
+from softgrasp.sweeps.trajectories import trajectories
 from tests.scenes import pinch
-from tests.sweep.plans import DENSITIES, plan
+from tests.sweeps.plans import DENSITIES, plan
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -168,7 +168,7 @@ def test_noise_makes_repeats_differ() -> None:
 
 KILLER = """
 import os, signal, sys
-from softgrasp.sweep import worker
+from softgrasp.sweeps import worker
 once = sys.argv[1]
 compute = worker.Rows.compute
 def deadly(self, rows):
@@ -180,7 +180,7 @@ worker.Rows.compute = deadly
 """
 
 
-@pytest.mark.parametrize("survives", [True, False])
+@pytest.mark.parametrize("survives", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
     survives: bool, undisturbed: Any, tmp_path: Path
 ) -> None:
@@ -189,8 +189,8 @@ def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
     # spawned workers import the main module, and with it what kills them
     script.write_text(
         KILLER.format(deadly=3, survives=survives) + "if __name__ == '__main__':\n"
-        "    from softgrasp.sweep.run import sweep\n"
-        "    from tests.sweep.plans import plan\n"
+        "    from softgrasp.sweeps.run import sweep\n"
+        "    from tests.sweeps.plans import plan\n"
         "    sweep(plan(), sys.argv[2], workers=2)\n",
         encoding="utf-8",
     )
@@ -219,7 +219,7 @@ def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) 
     script.write_text(
         "import sys\n"
         "if __name__ == '__main__':\n"
-        "    from softgrasp.sweep.run import sweep\n"
+        "    from softgrasp.sweeps.run import sweep\n"
         "    from softgrasp.description.sweep_plan import SweepPlan\n"
         "    plan = SweepPlan.model_validate_json(open(sys.argv[1]).read())\n"
         "    sweep(plan, sys.argv[2], workers=2)\n",
@@ -283,7 +283,7 @@ def test_a_damaged_plan_is_told(tmp_path: Path) -> None:
 
 
 def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from softgrasp.sweep import table
+    from softgrasp.sweeps import table
 
     monkeypatch.setattr(table, "find_spec", lambda name: None)
     with pytest.raises(sg.BackendUnavailable) as refused:

@@ -10,8 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from softgrasp.description.sweep_plan import SweepPlan
-from softgrasp.sweep.rows import failed_row
-from softgrasp.sweep.worker import Row, Rows, compute, start_worker
+from softgrasp.sweeps.rows import failed_row
+from softgrasp.sweeps.worker import Row, Rows, compute, start_worker
 
 AHEAD = 2
 """Chunks a worker that are handed out at once: one in work, one waiting."""

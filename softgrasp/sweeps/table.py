@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import BackendUnavailable
 from softgrasp.formats.atomic import atomic_path
-from softgrasp.sweep.rows import COLUMNS
-from softgrasp.sweep.worker import Row, Rows
+from softgrasp.sweeps.rows import COLUMNS
+from softgrasp.sweeps.worker import Row, Rows
 
 if TYPE_CHECKING:
     import pandas as pd

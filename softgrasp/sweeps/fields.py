@@ -19,7 +19,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.scene_file import load_scene
-from softgrasp.sweep.sampling import combinations
+from softgrasp.sweeps.sampling import combinations
 
 EVERY = "[*]"
 SHORT = {"closure.rate": "closure.rates", "contact.friction": "contact.static_friction"}

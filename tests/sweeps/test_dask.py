@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
-from softgrasp.sweep import dask_cluster
-from softgrasp.sweep.run import sweep
-from softgrasp.sweep.store import JOURNAL
+from softgrasp.sweeps import dask_cluster
+from softgrasp.sweeps.run import sweep
+from softgrasp.sweeps.store import JOURNAL
 from tests.scenes import pinch
-from tests.sweep.plans import plan
+from tests.sweeps.plans import plan
 
 pd = pytest.importorskip("pandas")
 distributed = pytest.importorskip("distributed")
@@ -63,6 +63,7 @@ def test_a_killed_worker_costs_no_row(cluster: Any, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(told(table), told(sweep(long, workers=1)), check_exact=True)
 
 
+@pytest.mark.slow
 def test_a_cluster_of_its_own_gives_the_same_table() -> None:
     table = sweep(plan(), executor="dask", workers=2)
     pd.testing.assert_frame_equal(told(table), told(sweep(plan(), workers=1)), check_exact=True)

@@ -18,10 +18,10 @@ from softgrasp.errors import SoftgraspError
 from softgrasp.formats.atomic import write_bytes
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.run import simulate
-from softgrasp.sweep.fields import scene_of, start_noise
-from softgrasp.sweep.rows import failed_row, row_of
-from softgrasp.sweep.sampling import combinations
-from softgrasp.sweep.trajectories import packed
+from softgrasp.sweeps.fields import scene_of, start_noise
+from softgrasp.sweeps.rows import failed_row, row_of
+from softgrasp.sweeps.sampling import combinations
+from softgrasp.sweeps.trajectories import packed
 
 PARENT_LOOKS = 0.5
 """Time between two looks at whether the parent still lives [s]."""

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import BackendUnavailable
-from softgrasp.sweep.local import Chunk
-from softgrasp.sweep.rows import failed_row
-from softgrasp.sweep.worker import Row, Rows
+from softgrasp.sweeps.local import Chunk
+from softgrasp.sweeps.rows import failed_row
+from softgrasp.sweeps.worker import Row, Rows
 
 CONNECT_TIME = 10.0
 """How long a scheduler may take to answer [s]."""

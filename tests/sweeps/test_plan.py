@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
 from softgrasp.formats.plan_file import load_plan
-from softgrasp.sweep.fields import StartNoise, scene_of, start_noise
-from softgrasp.sweep.sampling import combinations
+from softgrasp.sweeps.fields import StartNoise, scene_of, start_noise
+from softgrasp.sweeps.sampling import combinations
 from tests.scenes import pinch
-from tests.sweep.plans import DENSITIES, plan
+from tests.sweeps.plans import DENSITIES, plan
 
 
 def test_a_grid_has_all_combinations_with_the_last_axis_fastest() -> None:
@@ -36,6 +36,7 @@ def test_a_list_takes_values_together() -> None:
 
 @pytest.mark.parametrize("method", ["latin", "sobol"])
 @given(st.integers(1, 70), st.integers(0, 5))
+@settings(max_examples=20)
 def test_samples_fill_every_axis_and_come_again(method: Any, samples: int, seed: int) -> None:
     axes = (
         Axis(path="object.density", low=100.0, high=1000.0, log=True),

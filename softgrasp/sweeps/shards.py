@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.sweep.store import SweepStore, plan_in
-from softgrasp.sweep.table import require_pandas, table_of, write_tables
-from softgrasp.sweep.worker import Row
+from softgrasp.sweeps.store import SweepStore, plan_in
+from softgrasp.sweeps.table import require_pandas, table_of, write_tables
+from softgrasp.sweeps.worker import Row
 
 if TYPE_CHECKING:
     import pandas as pd
