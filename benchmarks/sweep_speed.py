@@ -21,7 +21,7 @@ from softgrasp.build.scene import BuiltScene, build
 from softgrasp.simulation.batch import run_batch
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.stepper import PlainStepper
+from softgrasp.simulation.stepper import PlainStepper, Stepper
 from softgrasp.sweeps.fields import scene_of_row
 
 DENSITIES = (160.0, 700.0, 1000.0, 2300.0, 7860.0)
@@ -48,20 +48,21 @@ def main() -> None:
 
 
 def side_by_side(builts: list[BuiltScene]) -> None:
-    """Closing alone, building left out: one by one and in one batch."""
-    raw = sum(raw_seconds(built) for built in builts)
-    ways = {"one by one, plain": PlainStepper}
+    """Whole runs, building left out: one by one and in one batch, in turns with the raw engine."""
+    ways: dict[str, type[Stepper]] = {"plain": PlainStepper}
     if native_available():
-        ways["one by one, compiled"] = NativeStepper
+        ways["compiled"] = NativeStepper
     for name, stepper in ways.items():
-        runs = [ClosureRun(built, stepper=stepper) for built in builts]
-        begin = time.perf_counter()
-        for run in runs:
+        raw = taken = 0.0
+        for built in builts:
+            raw += raw_seconds(built)
+            run = ClosureRun(built, stepper=stepper)
+            begin = time.perf_counter()
             run.run()
-        print(
-            f"{len(builts)} grasps {name}: {raw / (time.perf_counter() - begin):.2f} of raw speed"
-        )
+            taken += time.perf_counter() - begin
+        print(f"{len(builts)} grasps one by one, {name}: {raw / taken:.2f} of raw speed")
     for threads in (1, 2):
+        raw = sum(raw_seconds(built) for built in builts)
         begin = time.perf_counter()
         run_batch(builts, threads)
         speed = raw / (time.perf_counter() - begin)

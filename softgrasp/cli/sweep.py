@@ -76,7 +76,8 @@ def sweep(
         typer.Option("--set", metavar="FIELD=VALUE", help="Any field of the scene; repeatable."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; else one a core.")
+        int | None,
+        typer.Option(metavar="N", help="Processes; else one a core, fewer for few rows."),
     ] = None,
     executor: Annotated[Executor, typer.Option(help="Who computes.")] = Executor.LOCAL,
     scheduler: Annotated[

@@ -24,6 +24,9 @@ EXECUTORS = ("local", "dask")
 CHUNK, CHUNKS_A_WORKER = 16, 8
 """Most rows that are handed out together, and least chunks a worker, so that none waits long."""
 
+WORTHWHILE = 8
+"""Rows for which a further process is worth its start."""
+
 Progress = Callable[[int, int], None]
 """Called with the rows that are finished and all rows."""
 
@@ -47,7 +50,8 @@ def sweep(
     Args:
         plan: The plan.
         out: Folder for plan, rows and tables; nothing is written where it is not given.
-        workers: Processes; as many as cores where not given. 1 computes in this process.
+        workers: Processes; as many as cores where not given, and fewer for few rows. 1 computes in
+            this process.
         executor: ``local`` processes, or ``dask``.
         scheduler: Address of a dask scheduler, such as ``tcp://host:8786``; a cluster on this
             machine where it is not given.
@@ -66,7 +70,9 @@ def sweep(
             scheduler at the address.
     """
     require_pandas()
-    workers = os.cpu_count() or 1 if workers is None else workers
+    if workers is None:
+        # a process takes as long to start as a dozen light grasps
+        workers = min(os.cpu_count() or 1, max(plan.size // WORTHWHILE, 1))
     if workers < 1:
         raise DescriptionError(f"expected at least 1, found {workers}", field="workers")
     if executor not in EXECUTORS:
