@@ -77,7 +77,7 @@ def sweep(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Processes; else one a core, fewer for few rows."),
+        typer.Option(metavar="N", help="Processes; else a core each, fewer for few rows."),
     ] = None,
     executor: Annotated[Executor, typer.Option(help="Who computes.")] = Executor.LOCAL,
     scheduler: Annotated[
