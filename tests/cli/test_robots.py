@@ -280,3 +280,34 @@ def test_convert_without_xacro(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
         "a .xacro file needs the package xacro; install it: pip install 'softgrasp[xacro]'"
     )
     assert files_in(tmp_path) == ["hinge.urdf.xacro"]
+
+
+@pytest.mark.parametrize(
+    ("at", "sentence"),
+    [
+        ("phi=2", "--at: expected phi with kappa, found phi alone in 'phi=2'"),
+        ("segment1:kappa=1,kappa=2", "--at: expected kappa once, found it twice in"),
+    ],
+)
+def test_a_state_that_means_nothing_is_refused(at: str, sentence: str, run: Run) -> None:
+    ran = run("convert", "three_segment_arm.ucrdf", "arm.urdf", "--at", at)
+    assert ran.code == 2
+    assert sentence in ran.err
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ("SoftRobotInterface", "SoftRobot", "no hardware plugin 'SoftRobot'; did you mean"),
+        ('name="model"', 'name="stiffness"', "param 'stiffness': no such parameter"),
+    ],
+)
+def test_hardware_that_no_controller_can_drive_is_a_problem(
+    before: str, after: str, sentence: str, run: Run, tmp_path: Path
+) -> None:
+    text = library.find("robots", "three_segment_arm").read_text("utf-8")
+    (tmp_path / "arm.ucrdf").write_text(text.replace(before, after), encoding="utf-8")
+    ran = run("check", tmp_path / "arm.ucrdf")
+    assert ran.code == 1
+    assert "softgrasp cannot drive it: ros2_control" in ran.out + ran.err
+    assert sentence in ran.out + ran.err

@@ -291,3 +291,9 @@ def test_arguments_broadcast() -> None:
 def test_nonsense_is_refused(call, sentence: str) -> None:
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
         call()
+
+
+@pytest.mark.parametrize("lengths", [[-0.3] * 3, [0.3, 0.0, 0.3], [0.3, float("nan"), 0.3]])
+def test_a_chain_has_lengths_above_zero(lengths: list[float]) -> None:
+    with pytest.raises(sg.DescriptionError, match=r"^lengths: expected numbers above 0, found"):
+        sg.pcc.chain_inverse([0.1, 0.1, 0.5], lengths)
