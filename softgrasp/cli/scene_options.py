@@ -167,7 +167,7 @@ def _with_settings(scene: GraspScene, settings: tuple[str, ...]) -> GraspScene:
             raise DescriptionError(
                 f"--set: expected FIELD=VALUE such as contact.damping=500, found '{setting}'"
             )
-        name, value = path.strip(), _value(text.strip())
+        name, value = path.strip(), plain_value(text.strip())
         if name in _LOADERS and isinstance(value, str):
             scene = scene.replace(**{name: _LOADERS[name](value)})
         else:
@@ -175,7 +175,7 @@ def _with_settings(scene: GraspScene, settings: tuple[str, ...]) -> GraspScene:
     return scene
 
 
-def _value(text: str) -> Any:
+def plain_value(text: str) -> Any:
     """A JSON value (``500``, ``true``, ``null``, ``[1, 2]``), or the text itself."""
     try:
         return json.loads(text)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from softgrasp.description.sweep_plan import SweepPlan
-
-PLAN_SUFFIXES = (".yaml", ".yml")
 
 
 class Executor(StrEnum):
@@ -111,6 +108,7 @@ def sweep(
     Columns are explained in docs/sweeps.md. An interrupted sweep goes on with --resume.
     """
     from softgrasp.cli.output import default_folder
+    from softgrasp.cli.sweep_plan import check_rows, plan_of
     from softgrasp.sweeps.run import sweep as run
     from softgrasp.sweeps.shards import Shard
     from softgrasp.sweeps.shards import merge as merged
@@ -128,12 +126,12 @@ def sweep(
         if what is None:
             raise DescriptionError("expected HAND OBJECT, a SCENE or a PLAN, found nothing")
         options = {"grasp": grasp, "gravity": gravity, "hold": hold, "lift": lift}
-        plan = _plan(what, thing, options, tuple(settings or ()), density, vary or [], {
+        plan = plan_of(what, thing, options, tuple(settings or ()), density, vary or [], {
             "method": str(sample or "grid"), "samples": samples, "repeats": repeats, "seed": seed,
             "noise": {"position": noise, "rotation_deg": noise_deg},
         })  # fmt: skip
         if strict:
-            _check_rows(plan)
+            check_rows(plan)
         folder = out or default_folder(f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}")
         part = None if shard is None else Shard.parse(shard)
         _refuse_started(folder / (part.folder if part else ""), resume)
@@ -148,91 +146,6 @@ def sweep(
             )  # fmt: skip
     _tell(plan, table, folder, json_, page=not no_report and shard is None)
     return None
-
-
-def _plan(
-    what: str,
-    thing: str | None,
-    options: dict[str, Any],
-    settings: tuple[str, ...],
-    density: str | None,
-    vary: list[str],
-    rest: dict[str, Any],
-) -> SweepPlan:
-    """The plan that a command line means."""
-    import math
-
-    from softgrasp.cli.scene_options import SceneOptions, scene_of
-    from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
-    from softgrasp.formats.plan_file import load_plan
-
-    axes = [_axis(f"object.density={density}")] if density is not None else []
-    axes += [_axis(text) for text in vary]
-    if thing is None and Path(what).suffix.lower() in PLAN_SUFFIXES and _is_plan(Path(what)):
-        if axes or settings or any(value is not None for value in options.values()):
-            raise DescriptionError(
-                f"{what}: expected all of the plan in its file, found options that change it"
-            )
-        return load_plan(what)
-    scene = scene_of(what, thing, SceneOptions(settings=settings, **options))
-    noise = rest.pop("noise")
-    return SweepPlan(
-        scene=scene,
-        axes=tuple(Axis(**axis) for axis in axes),
-        noise=PoseNoise(position=noise["position"], rotation=math.radians(noise["rotation_deg"])),
-        **rest,
-    )
-
-
-def _is_plan(path: Path) -> bool:
-    """Whether a YAML file is a plan rather than a hand or a scene: it has axes."""
-    try:
-        return any(line.startswith("axes:") for line in path.read_text("utf-8").splitlines())
-    except OSError:
-        return False
-
-
-def _axis(text: str) -> dict[str, Any]:
-    path, equals, values = text.partition("=")
-    if not equals or not values.strip():
-        raise DescriptionError(
-            f"--vary: expected FIELD=V1,V2,… or FIELD=LOW:HIGH:STEPS, found '{text}'"
-        )
-    ends = values.split(":")
-    if len(ends) in (2, 3):
-        try:
-            low, high, *steps = (float(end) for end in ends)
-            found: dict[str, Any] = {"path": path.strip(), "low": low, "high": high}
-            return found | ({"steps": int(steps[0])} if steps else {})
-        except ValueError:
-            pass  # a text with a colon, such as ycb:NAME
-    return {"path": path.strip(), "values": tuple(_values(values))}
-
-
-def _values(text: str) -> list[Any]:
-    """Values between commas, each JSON or a text; brackets keep their commas."""
-    try:
-        return list(json.loads(f"[{text}]"))
-    except json.JSONDecodeError:
-        return [_value(part.strip()) for part in text.split(",")]
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
-
-
-def _check_rows(plan: SweepPlan) -> None:
-    from softgrasp.sweeps.fields import scene_of
-    from softgrasp.sweeps.sampling import combinations
-
-    for index, values in enumerate(combinations(plan)):
-        try:
-            scene_of(plan, values, None)
-        except DescriptionError as error:
-            raise DescriptionError(f"--strict: row {index * plan.repeats}: {error}") from None
 
 
 def _refuse_started(folder: Path, resume: bool) -> None:

@@ -72,17 +72,11 @@ def discretise(
     Raises:
         DescriptionError: A number is out of range, or there is no such layout.
     """
-    numbers = {
-        "length": length,
-        "bending_stiffness": bending_stiffness,
-        "mass": mass,
-        "torsion_stiffness": torsion_stiffness,
-        "axial_stiffness": axial_stiffness,
-    }
-    for field, value in numbers.items():
-        optional = field.endswith(("torsion_stiffness", "axial_stiffness"))
-        if not (optional and value is None):
-            _check(field, value, above=True)
+    needed = {"length": length, "bending_stiffness": bending_stiffness, "mass": mass}
+    optional = {"torsion_stiffness": torsion_stiffness, "axial_stiffness": axial_stiffness}
+    there = {field: value for field, value in optional.items() if value is not None}
+    for field, value in (needed | there).items():
+        _check(field, value, above=True)
     _check("bending_damping", bending_damping, above=False)
     for edge in () if section is None else _pair(section):
         _check("section", edge, above=True)

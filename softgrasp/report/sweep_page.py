@@ -112,8 +112,8 @@ def _drawn_again(plan: SweepPlan, table: pd.DataFrame, folder: Path) -> list[Sho
     if not results:
         return []
     path = overlay_objects(results, labels, folder / "objects.png")
-    told = "the other axes at the values of the first row" if len(axes) > 1 else "one grasp a value"
-    found = [Shown("Motion of the object", path, f"Simulated again for this page; {told}.")]
+    told = f"Simulated again for this page; {_others(plan, axes)}."
+    found = [Shown("Motion of the object", path, told)]
     try:
         path = final_poses(results, labels, folder / "poses.png")
         found.append(Shown("How they ended", path, "Seen from one place."))
@@ -122,12 +122,20 @@ def _drawn_again(plan: SweepPlan, table: pd.DataFrame, folder: Path) -> list[Sho
     return found
 
 
+def _others(plan: SweepPlan, axes: Sequence[Axis]) -> str:
+    """What the grasps that are shown have in common."""
+    if len(axes) < 2:
+        return "one grasp a value"
+    same = plan.method == "grid"
+    return "the other axes at their first values" if same else "the other axes differ as well"
+
+
 def _label(axis: Axis, table: pd.DataFrame, row: int) -> str:
     return f"{last_name(axis.path)} = {short(table[axis.path].iloc[row])}"
 
 
 def _along(table: pd.DataFrame, axis: Axis) -> list[int]:
-    """Rows along an axis, evenly spread, where the other axes stay as in the first row."""
+    """The first row of every value of an axis, or of a few that are evenly spread."""
     good = table[table["status"] != FAILED]
     first = good.drop_duplicates(axis.path)
     if len(first) > MOST_POSES:

@@ -214,7 +214,6 @@ def test_convert_urdf_to_itself_changes_nothing(run: Run, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_convert_to_a_model_that_loads(name: str, run: Run) -> None:
-    pytest.importorskip("softgrasp.build.robot")
     assert run("convert", name, "arm.xml").code == 0
     assert mujoco.MjModel.from_xml_path("arm.xml").nv > 0
 

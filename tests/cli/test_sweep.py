@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
-from softgrasp.cli.sweep import _axis
+from softgrasp.cli.sweep_plan import axis_of
 from tests.cli.conftest import Run
 
-pd = pytest.importorskip("pandas")
+pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 
 SMALL = ("--set", "duration=0.02", "--workers", "1", "--no-report")
 
@@ -116,7 +116,7 @@ def test_odd_words(
     ],
 )
 def test_what_vary_means(text: str, axis: dict[str, Any]) -> None:
-    assert _axis(text) == axis
+    assert axis_of(text) == axis
 
 
 @pytest.mark.slow

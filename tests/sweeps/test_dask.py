@@ -20,8 +20,8 @@ from softgrasp.sweeps.store import JOURNAL
 from tests.scenes import pinch
 from tests.sweeps.plans import plan
 
-pd = pytest.importorskip("pandas")
-distributed = pytest.importorskip("distributed")
+pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
+distributed = pytest.importorskip("distributed", reason="distributed is the extra 'dist'")
 # its own threads and sockets end a moment after the cluster
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning",
     "ignore::pytest.PytestUnraisableExceptionWarning")  # fmt: skip

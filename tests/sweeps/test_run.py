@@ -25,8 +25,8 @@ from softgrasp.sweeps.trajectories import trajectories
 from tests.scenes import pinch
 from tests.sweeps.plans import DENSITIES, plan
 
-pd = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
+pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
 
 
 def told(table: Any) -> Any:
