@@ -21,7 +21,7 @@ from softgrasp.build.scene import BuiltScene, build
 from softgrasp.simulation.batch import run_batch
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.stepper import PlainStepper, Stepper
+from softgrasp.simulation.stepper import OwnStepper, PlainStepper
 from softgrasp.sweeps.fields import scene_of_row
 
 DENSITIES = (160.0, 700.0, 1000.0, 2300.0, 7860.0)
@@ -49,7 +49,7 @@ def main() -> None:
 
 def side_by_side(builts: list[BuiltScene]) -> None:
     """Whole runs, building left out: one by one and in one batch, in turns with the raw engine."""
-    ways: dict[str, type[Stepper]] = {"plain": PlainStepper}
+    ways: dict[str, type[OwnStepper]] = {"plain": PlainStepper}
     if native_available():
         ways["compiled"] = NativeStepper
     for name, stepper in ways.items():

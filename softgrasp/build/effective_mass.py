@@ -8,7 +8,7 @@ touch, so each pair is looked at in the posture in which the closing hand first 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -34,8 +34,16 @@ class Touch(NamedTuple):
     """Nearest points of the first and of the second geom in the world, (2, 3) [m]."""
 
 
+MOST_KNOWN = 16
+_KNOWN: dict[Hashable, Array] = {}
+"""The masses of hands by what decides them: a sweep asks for the same ones with every grasp."""
+
+
 def inverse_masses(
-    model: mujoco.MjModel, pairs: Sequence[tuple[str, str]], postures: Array
+    model: mujoco.MjModel,
+    pairs: Sequence[tuple[str, str]],
+    postures: Array,
+    known: Hashable = None,
 ) -> Array:
     """Inverse effective mass of each pair as the engine takes it [1/kg], shape (np,).
 
@@ -43,7 +51,21 @@ def inverse_masses(
         model: The compiled scene.
         pairs: Names of two geoms each.
         postures: ``qpos`` on the way from open to closed, (n, nq).
+        known: What decides the masses besides the pairs, where other models may share them.
     """
+    if known is None:
+        return _inverse_masses(model, pairs, postures)
+    key = (known, tuple(pairs))
+    if key not in _KNOWN:
+        while len(_KNOWN) >= MOST_KNOWN:
+            del _KNOWN[next(iter(_KNOWN))]
+        _KNOWN[key] = _inverse_masses(model, pairs, postures)
+    return _KNOWN[key]
+
+
+def _inverse_masses(
+    model: mujoco.MjModel, pairs: Sequence[tuple[str, str]], postures: Array
+) -> Array:
     geoms = [(model.geom(one).id, model.geom(other).id) for one, other in pairs]
     bodies = model.geom_bodyid[np.array(geoms, dtype=int).reshape(-1, 2)]
     weights = np.asarray(model.body_invweight0[:, 0][bodies].sum(axis=1))
@@ -86,8 +108,8 @@ def _implicit_shares(model: mujoco.MjModel, geoms: list[tuple[int, int]], postur
                 touches[place] = _nearer(best, _touch(model, data, pair, index))
     extra = _implicit_inertia(model)
     shares = np.ones(len(geoms))
-    for index, posture in enumerate(postures):
-        data.qpos[:] = posture
+    for index in sorted({touch.posture for touch in touches if touch is not None}):
+        data.qpos[:] = postures[index]
         mujoco.mj_forward(model, data)
         inertia = _inertia_diagonal(model, data)
         for place, touch in enumerate(touches):

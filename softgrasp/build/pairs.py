@@ -6,7 +6,7 @@ that normal force over penetration at rest is what was asked (decision 0004).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import NamedTuple
 
 import mujoco
@@ -88,6 +88,7 @@ def add_pairs(
     solver: Solver,
     *,
     held: bool,
+    known: Hashable = None,
 ) -> None:
     """Add explicit contacts to a spec, converted with the masses of its compiled model.
 
@@ -99,8 +100,9 @@ def add_pairs(
         contact: Stiffness, damping and friction.
         solver: Contact dimension and impedance.
         held: Whether both sides of these pairs are held in place (prescribed joints, fixed object).
+        known: What decides the masses, where other models may share them; None where none do.
     """
-    inverse = inverse_masses(model, pairs, postures)
+    inverse = inverse_masses(model, pairs, postures, known)
     impedance = HELD_IMPEDANCE if held else solver.impedance
     solref = direct_solref(contact.stiffness, contact.damping, inverse, impedance)
     along = solref * [1.0, solver.friction_damping]

@@ -11,11 +11,10 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.arm import add_arm, add_arm_servos
+from softgrasp.build.carried_hand import carried_hand
 from softgrasp.build.clearance import START_TOLERANCE, way_to_clear
 from softgrasp.build.compiling import compiled
 from softgrasp.build.effective_mass import closing_postures
-from softgrasp.build.hand import add_hand
 from softgrasp.build.objects import add_object
 from softgrasp.build.pairs import (
     Pair,
@@ -29,7 +28,6 @@ from softgrasp.build.sensors import add_contact_sensors, contact_slots
 from softgrasp.build.table import add_table, lowest_point
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
-from softgrasp.build.wrist import add_wrist
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
 from softgrasp.description.pose import Pose
@@ -91,19 +89,22 @@ def build(scene: GraspScene) -> BuiltScene:
     """
     asked, scene = scene, on_its_table(scene)
     timestep = resolved_timestep(scene)
-    spec = _new_spec(scene, timestep)
+    hand, touching = carried_hand(
+        scene.hand, scene.hand_pose, scene.actuation, scene.arm, scene.lift
+    )
+    spec, bodies = hand.copy(), list(touching)
+    _set_options(spec, scene, timestep)
     held = scene.actuation == "prescribed"
-    bodies = _add_carried_hand(spec, scene)
     geoms = add_object(spec, scene.object, object_pose(scene), scene.object_mount)
     if scene.table is not None:
         add_table(spec, scene.table, object_pose(scene))
-    add_contact_sensors(spec, bodies, contact_slots(len(geoms)))
+    add_contact_sensors(spec, bodies, contact_slots(spec, bodies, geoms))
     what = f"{scene.hand.name} with {scene.object.name}"
     bare = compiled(spec, what)
     start = _start_position(bare, scene)
     spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
     data = _state_at(bare, start)
-    touching = object_pairs(bare)
+    pairs = object_pairs(bare)
     if (way := way_to_clear(bare, data, asked)) is not None:
         place = np.array(object_pose(scene).position) + way
         return build(asked.replace(object_position=tuple(place.tolist())))
@@ -111,8 +112,10 @@ def build(scene: GraspScene) -> BuiltScene:
     contact = resolved_contact(scene, timestep)
     fixed = scene.object_mount == "fixed"
     ways = closing_postures(bare, scene, start)
-    add_pairs(spec, bare, touching, ways, contact, scene.solver, held=held and fixed)
-    add_pairs(spec, bare, own, ways, contact, scene.solver, held=held)
+    add_pairs(spec, bare, pairs, ways, contact, scene.solver, held=held and fixed)
+    hand_alone = (scene.hand, scene.hand_pose, scene.actuation, scene.arm, scene.lift, timestep)
+    known = (*hand_alone, scene.integrator, scene.start, scene.rates, scene.limits)
+    add_pairs(spec, bare, own, ways, contact, scene.solver, held=held, known=known)
     if scene.table is not None:
         top = scene.table.contact or contact
         add_pairs(spec, bare, table_pairs(bare), ways, top, scene.solver, held=held and fixed)
@@ -158,24 +161,8 @@ def start_targets(scene: GraspScene) -> list[float]:
     return [*scene.start, *(0.0 for _ in names.carrier_joints(scene))]
 
 
-def _add_carried_hand(spec: mujoco.MjSpec, scene: GraspScene) -> list[str]:
-    """Add the hand and what carries it; returns the bodies of the hand that can touch."""
-    if scene.arm is None:
-        bodies = add_hand(spec, scene.hand, scene.hand_pose, scene.actuation)
-        if scene.lift is not None:
-            held = scene.actuation == "prescribed"
-            add_wrist(spec, scene.hand_pose, scene.lift.height, prescribed=held)
-        return bodies
-    flange, pose = add_arm(spec, scene.arm, scene.hand_pose, scene.actuation)
-    bodies = add_hand(spec, scene.hand, pose, scene.actuation, flange)
-    add_arm_servos(spec, scene.arm, scene.actuation)
-    return bodies
-
-
-def _new_spec(scene: GraspScene, timestep: float) -> mujoco.MjSpec:
-    spec = mujoco.MjSpec()
+def _set_options(spec: mujoco.MjSpec, scene: GraspScene, timestep: float) -> None:
     spec.modelname = scene.name or f"{scene.hand.name} {scene.object.name}"
-    spec.compiler.degree = False
     option = spec.option
     option.timestep = timestep
     option.gravity = list(scene.gravity)
@@ -187,7 +174,6 @@ def _new_spec(scene: GraspScene, timestep: float) -> mujoco.MjSpec:
     option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     # a diverged state must be seen, not replaced by the start state
     option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    return spec
 
 
 def _start_position(bare: mujoco.MjModel, scene: GraspScene) -> Array:

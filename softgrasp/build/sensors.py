@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import mujoco
 import numpy as np
 
@@ -20,9 +22,18 @@ POINTS_OF_A_PAIR = 8
 MOST_SLOTS = 64
 
 
-def contact_slots(object_geoms: int) -> int:
-    """Contacts that one body of the hand can report; a run warns where they were all taken."""
-    return min(POINTS_OF_A_PAIR * object_geoms, MOST_SLOTS)
+def contact_slots(spec: mujoco.MjSpec, bodies: list[str], geoms: list[str]) -> int:
+    """Contacts that one body of the hand can report; a run warns where they were all taken.
+
+    Args:
+        spec: The scene.
+        bodies: Bodies of the hand that can touch.
+        geoms: Of the object.
+    """
+    if all(spec.geom(geom).type == mujoco.mjtGeom.mjGEOM_SPHERE for geom in geoms):
+        # a ball touches a convex geom in one point
+        return min(len(geoms) * max(len(spec.body(body).geoms) for body in bodies), MOST_SLOTS)
+    return min(POINTS_OF_A_PAIR * len(geoms), MOST_SLOTS)
 
 
 def add_contact_sensors(spec: mujoco.MjSpec, bodies: list[str], slots: int) -> None:
@@ -49,5 +60,11 @@ def contact_layout(model: mujoco.MjModel, bodies: list[str]) -> tuple[int, int, 
     first = int(model.sensor(contact_sensor(bodies[0])).adr[0])
     width = int(model.sensor(contact_sensor(bodies[0])).dim[0])
     slots = width // COMPONENTS
-    normal = np.tile([1.0, 0.0, 0.0], slots)
-    return first, slots, np.kron(np.eye(len(bodies)), normal)
+    return first, slots, _normal_sums(len(bodies), slots)
+
+
+@lru_cache(maxsize=16)
+def _normal_sums(bodies: int, slots: int) -> Array:
+    sums = np.kron(np.eye(bodies), np.tile([1.0, 0.0, 0.0], slots))
+    sums.flags.writeable = False
+    return sums

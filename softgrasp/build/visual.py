@@ -23,6 +23,10 @@ SKY_RGB: tuple[tuple[float, float, float], tuple[float, float, float]] = (
 )
 """Zenith and nadir; the horizon is halfway between."""
 
+SKY_PIXELS, FLOOR_PIXELS = 64, 128
+"""Sides of a face of the sky and of four floor squares; large ones cost as much as the rest of a
+model."""
+
 FLOOR_NAME = "floor"
 FLOOR_SQUARE = 0.02
 """Side of a floor square [m]: the floor is also a ruler."""
@@ -71,8 +75,8 @@ def _add_sky(spec: mujoco.MjSpec) -> None:
         builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
         rgb1=zenith,
         rgb2=nadir,
-        width=256,
-        height=1536,
+        width=SKY_PIXELS,
+        height=6 * SKY_PIXELS,
     )
 
 
@@ -83,8 +87,8 @@ def _add_floor(spec: mujoco.MjSpec, height: float) -> None:
         builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
         rgb1=FLOOR_RGBA[0][:3],
         rgb2=FLOOR_RGBA[1][:3],
-        width=512,
-        height=512,
+        width=FLOOR_PIXELS,
+        height=FLOOR_PIXELS,
     )
     textures = [""] * int(mujoco.mjtTextureRole.mjNTEXROLE)
     textures[int(mujoco.mjtTextureRole.mjTEXROLE_RGB)] = FLOOR_NAME

@@ -55,4 +55,5 @@ class Description(BaseModel, metaclass=_DescriptionType):
         Raises:
             DescriptionError: A field does not exist or the new value is out of range.
         """
-        return type(self)(**(dict(self) | changes))
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**(kept | changes))

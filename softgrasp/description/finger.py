@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, Literal, Self
 
 from pydantic import field_validator, model_validator
@@ -127,7 +128,7 @@ class Finger(Description):
                 )
         return self
 
-    @property
+    @cached_property
     def link_ends(self) -> tuple[Vec3, ...]:
         """End of each link in its own frame [m]: the origin of the next joint, or the tip.
 
@@ -141,7 +142,7 @@ class Finger(Description):
         )
         return (*inner, self.tip)
 
-    @property
+    @cached_property
     def has_body(self) -> tuple[bool, ...]:
         """Which rows carry a link; one without length and without a shape does not."""
         return tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -170,17 +171,17 @@ class Hand(Description):
                     index,
                 )
 
-    @property
+    @cached_property
     def rows(self) -> tuple[int, ...]:
         """Number of drives of each finger."""
         return (*(len(finger.phalanges) for finger in self.fingers), *(1,) * len(self.soft_fingers))
 
-    @property
+    @cached_property
     def joints(self) -> tuple[Phalanx, ...]:
         """All rows of the rigid fingers, finger by finger."""
         return tuple(row for finger in self.fingers for row in finger.phalanges)
 
-    @property
+    @cached_property
     def drives(self) -> tuple[Phalanx | SoftDigit, ...]:
         """What moves the hand, each with ``limits`` and ``start``: joints, then soft fingers."""
         return (*self.joints, *self.soft_fingers)

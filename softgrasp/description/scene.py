@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -100,7 +101,7 @@ class GraspScene(Description):
             rule(self)
         return self
 
-    @property
+    @cached_property
     def longest_closure(self) -> float:
         """Time that the slowest drive needs from its start to its limit [s]."""
         travel = [
@@ -115,19 +116,19 @@ class GraspScene(Description):
         """The hand's numbers for the chosen grasp."""
         return self.hand.grasps.power if self.grasp == "power" else self.hand.grasps.precision
 
-    @property
+    @cached_property
     def rates(self) -> tuple[float, ...]:
         """Closing rate of each drive, zero where it is inactive [rad/s, m/s or Pa/s]."""
         rates = (self.closure.rates or self.preset.rates).for_fingers(self.hand.rows)
         active = self.closure.active or (True,) * len(rates)
         return tuple(rate if on else 0.0 for rate, on in zip(rates, active, strict=True))
 
-    @property
+    @cached_property
     def start(self) -> tuple[float, ...]:
         """Where each drive closes from [rad, m or Pa]."""
         return self.preset.start or tuple(drive.start for drive in self.hand.drives)
 
-    @property
+    @cached_property
     def limits(self) -> tuple[tuple[float, float], ...]:
         """Lowest and highest target of each drive [rad, m or Pa]."""
         wanted = self.preset.pressure if self.closure.pressure is None else self.closure.pressure

@@ -24,7 +24,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.stepper import PlainStepper, Stepper
+from softgrasp.simulation.stepper import OwnStepper, PlainStepper
 
 Way = Callable[[], tuple[float, Array]]
 """Runs a closure once: seconds that it took, and the final positions (nq,)."""
@@ -120,7 +120,7 @@ def _ratio(raw: list[float], closed: list[float]) -> float:
     return median(before / after for before, after in zip(raw, closed, strict=True))
 
 
-def _closed(built: BuiltScene, kind: type[Stepper]) -> tuple[float, Array]:
+def _closed(built: BuiltScene, kind: type[OwnStepper]) -> tuple[float, Array]:
     run = ClosureRun(built, stepper=kind)
     begin = time.perf_counter()
     run.close()

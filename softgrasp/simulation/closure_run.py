@@ -5,36 +5,37 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Generator
-from typing import Any
+from functools import cached_property
 
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
 from softgrasp.build.pairs import object_pairs
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
-from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.contacts import BodyContactState, ContactReader, merged
+from softgrasp.mechanics.transforms import Array, minimum_jerk
+from softgrasp.simulation.contacts import ContactReader
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
+from softgrasp.simulation.event_log import EventLog
 from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.interrupt import held_back
-from softgrasp.simulation.laws import ESTABLISHED, LOST, TOUCHING
 from softgrasp.simulation.lifting import lift_path
 from softgrasp.simulation.native import NativeStepper, native_pays
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
-from softgrasp.simulation.stepper import PlainStepper, Stepper, driven
+from softgrasp.simulation.stepper import OwnStepper, PlainStepper, Stepper, driven
 
-FIRST_ROWS = 4096
+MOST_ROWS = 100_000
 """Rows of the recording to begin with; it grows."""
+GRAVITY_STEP = 0.01
+"""Gravity grows in steps of about this time [s], large ones in the middle and ever smaller ones
+towards the full load, which none of them overshoots by more than 0.2 %."""
 LARGEST_SPEED = 300.0
 """Speed [rad/s or m/s] no part of a grasp reaches: the state has diverged before it is NaN."""
 FARTHEST, LARGEST_FORCE = 1e3, 1e9
 """Angles, places and forces [rad or m, N] that no grasp reaches either; rows that have them are
 not kept."""
-EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost"))
 GRACE = 0.5
 """Without a given duration a closure may take this much longer than its longest joint [s]."""
 
@@ -52,7 +53,7 @@ class ClosureRun:
         built: BuiltScene,
         progress: Progress | None = None,
         *,
-        stepper: type[Stepper] | None = None,
+        stepper: type[OwnStepper] | None = None,
     ) -> None:
         """Put the scene into its start state.
 
@@ -64,11 +65,9 @@ class ClosureRun:
         """
         self.built, self.scene = built, built.scene
         self.model = built.model
-        self.data = mujoco.MjData(self.model)
-        mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
         self.layout = closure_layout(built)
         self.state = ClosureState.at_start(start_targets(self.scene), len(built.bodies))
-        self.events: list[ContactEvent] = []
+        self.log = EventLog(built)
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = False
         self.finished = False
@@ -77,9 +76,19 @@ class ClosureRun:
         """Row at which the hold test, or the lift, began."""
         self._progress = progress
         self._let_interrupt: Callable[[], None] = lambda: None
-        self._contacts = ContactReader(built.model)
-        self._places = names.parts(self.scene.hand)
         self._stepper = self._new_stepper(stepper)
+
+    @cached_property
+    def data(self) -> mujoco.MjData:
+        """The state of the engine."""
+        data = mujoco.MjData(self.model)
+        mujoco.mj_resetDataKeyframe(self.model, data, 0)
+        return data
+
+    @property
+    def events(self) -> list[ContactEvent]:
+        """Contacts that began or ended so far."""
+        return self.log.events
 
     @property
     def recording(self) -> Recording:
@@ -121,11 +130,22 @@ class ClosureRun:
         settle = round(scene.closure.settle_time / scene.control_period)
         yield from self._advancing(total, idle_limit=total + 1 if given else max(settle, 1))
 
-    def _new_stepper(self, kind: type[Stepper] | None) -> Stepper:
-        rows = min(self._planned_samples(), FIRST_ROWS)
-        recording = Recording.empty(
-            self.model, len(self.built.bodies), self.layout.force_sum.shape[1], rows
-        )
+    @property
+    def most_rows(self) -> int:
+        """Most rows that the recording may come to, but for what it grows in very long runs."""
+        scene = self.scene
+        times = [scene.success.ramp_time + scene.success.hold_time] if scene.success else []
+        times += [scene.lift.time + scene.lift.hold_time] if scene.lift else []
+        rows = self._planned_samples() + round(sum(times) / scene.control_period) + 2
+        return min(rows, MOST_ROWS)
+
+    def _empty_recording(self) -> Recording:
+        # rows that are not used cost nothing
+        bodies, width = len(self.built.bodies), self.layout.force_sum.shape[1]
+        return Recording.empty(self.model, bodies, width, self.most_rows)
+
+    def _new_stepper(self, kind: type[OwnStepper] | None) -> Stepper:
+        recording = self._empty_recording()
         if self.built.contact.switches_friction:
             pairs = [pair for pair in object_pairs(self.model) if _has_pair(self.model, pair.name)]
             law = SlipFriction(self.model, self.data, pairs, self.built.contact)
@@ -143,22 +163,19 @@ class ClosureRun:
         period = self.scene.control_period
         self.hold_from = self.recording.rows - 1
         ramp = max(round(criterion.ramp_time / period), 1)
+        steps = min(max(round(criterion.ramp_time / GRAVITY_STEP), 1), ramp)
         before = np.array(self.model.opt.gravity)
-        for sample in range(1, ramp + 1):
-            share = sample / ramp
+        for step, share in enumerate(minimum_jerk(np.arange(1, steps + 1) / steps), start=1):
             self.model.opt.gravity[:] = before + share * (np.array(criterion.gravity) - before)
-            yield from self._advancing(1)
+            yield from self._advancing(ramp * step // steps - ramp * (step - 1) // steps)
         yield from self._advancing(round(criterion.hold_time / period))
 
     def _lifting(self, lift: Lift) -> Plans:
         period = self.scene.control_period
         self.hold_from = self.recording.rows - 1
         samples = max(round(lift.time / period), 1)
-        first = len(self.scene.hand.drives)
-        for targets in lift_path(self.scene, lift, samples):
-            self._stepper.steer(first, targets)
-            yield from self._advancing(1)
-        yield from self._advancing(round(lift.hold_time / period))
+        self._stepper.lead(len(self.scene.hand.drives), lift_path(self.scene, lift, samples))
+        yield from self._advancing(samples + round(lift.hold_time / period))
 
     def _advancing(self, samples: int, idle_limit: int | None = None) -> Plans:
         end = self.recording.rows + samples
@@ -171,7 +188,7 @@ class ClosureRun:
                 self._forget_diverged_rows()
                 return
             if changed:
-                self._log_events()
+                self._note_changes()
             if self._progress is not None:
                 self._progress(self.now)
             self._let_interrupt()
@@ -193,34 +210,13 @@ class ClosureRun:
         # the row before the first bad one was already on its way there
         recording.cut(max(int(bad[0]) - 1, 1) if bad.size else recording.rows)
 
-    def _log_events(self) -> None:
+    @cached_property
+    def _contacts(self) -> ContactReader:
+        return ContactReader(self.model)
+
+    def _note_changes(self) -> None:
         points = self._contacts.read(self.data)
-        for body, change in zip(self.built.bodies, self.state.changes, strict=True):
-            if change == 0:
-                continue
-            finger, phalanx = self._places.get(body, ("", ""))
-            state = merged([point for point in points if point.body == body])
-            fields: dict[str, Any] = {"time_s": self.now, "body": body}
-            fields |= {"finger": finger, "phalanx": phalanx}
-            fields |= _event_numbers(state)
-            self.events += [
-                ContactEvent.model_validate(fields | {"kind": kind})
-                for bit, kind in EVENT_KINDS
-                if change & bit
-            ]
-
-
-def _event_numbers(state: BodyContactState | None) -> dict[str, Any]:
-    if state is None:
-        return {}
-    return {
-        "point_m": state.point,
-        "normal": state.normal,
-        "normal_force_N": state.normal_force,
-        "friction_force_N": state.friction_force,
-        "slip_speed_m_s": state.slip_speed,
-        "separation_m": state.separation,
-    }
+        self.log.note(self.now, self.state.changes, lambda: points)
 
 
 def _has_pair(model: mujoco.MjModel, name: str) -> bool:

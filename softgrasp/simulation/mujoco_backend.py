@@ -50,14 +50,12 @@ def run_mujoco(scene: GraspScene, progress: Progress | None = None) -> GraspResu
         for warning in told:  # there is no result to keep them, and they may say what is wrong
             warnings.warn(warning.message, stacklevel=2)
         raise
-    notes = list(dict.fromkeys(str(warning.message) for warning in told))
-    notes += sentences(run.engine_warnings)
-    if stopped:
-        notes.append(f"interrupted by the user at {run.now:.3f} s")
-    result = _result(run, tuple(notes), begin)
-    if stopped:
-        raise Interrupted(result)
-    return result
+    notes = [str(warning.message) for warning in told]
+    taken = time.perf_counter() - begin
+    if not stopped:
+        return result_of(run, notes, taken)
+    interrupted = f"interrupted by the user at {run.now:.3f} s"
+    raise Interrupted(result_of(run, notes, taken, interrupted))
 
 
 def _ran_until_stopped(run: ClosureRun) -> bool:
@@ -71,7 +69,18 @@ def _ran_until_stopped(run: ClosureRun) -> bool:
     return False
 
 
-def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResult:
+def result_of(run: ClosureRun, told: list[str], taken: float, interrupted: str = "") -> GraspResult:
+    """What a run has come to.
+
+    Args:
+        run: The run, at its end.
+        told: Warnings while it was built.
+        taken: Time that building and running took [s].
+        interrupted: A sentence where the user has stopped it.
+    """
+    begin = time.perf_counter()
+    notes = (*dict.fromkeys(told), *sentences(run.engine_warnings))
+    notes += (interrupted,) if interrupted else ()
     recording, model, scene = run.recording, run.model, run.scene
     rows = slice(0, recording.rows)
     force = recording.force[rows].reshape(recording.rows, len(run.built.bodies), -1, 3)
@@ -93,7 +102,7 @@ def _result(run: ClosureRun, notes: tuple[str, ...], begin: float) -> GraspResul
         status=_status(run, motion),
         held=is_held(run, hold),
         simulated_time=float(recording.time[recording.rows - 1]),
-        wall_time=time.perf_counter() - begin,
+        wall_time=taken + time.perf_counter() - begin,
         contacts=_contacts(run, points),
         events=tuple(run.events),
         objects=(motion,),

@@ -14,7 +14,7 @@ import numpy as np
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
-from softgrasp.simulation.stepper import Stepper
+from softgrasp.simulation.stepper import OwnStepper
 
 WORTHWHILE = 20_000
 """Control samples from which loading the compiled loop costs less than it saves."""
@@ -32,7 +32,7 @@ def native_pays(samples: int) -> bool:
     return native_available() and (loaded or samples >= WORTHWHILE)
 
 
-class NativeStepper(Stepper):
+class NativeStepper(OwnStepper):
     """The loop in machine code; decisions as in ``PlainStepper``."""
 
     def __init__(
@@ -43,7 +43,7 @@ class NativeStepper(Stepper):
         state: ClosureState,
         recording: Recording,
     ) -> None:
-        """Take over a model and its state; arguments as for ``Stepper``."""
+        """Take over a model and its state; arguments as for ``OwnStepper``."""
         from softgrasp.simulation.native_loop import run_stretch
 
         super().__init__(model, data, layout, state, recording)

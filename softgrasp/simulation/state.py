@@ -15,6 +15,8 @@ from softgrasp.build.sensors import contact_layout
 from softgrasp.mechanics.transforms import Array
 
 Integers = NDArray[np.int64]
+ROWS = ("time", "qpos", "control", "force", "in_contact")
+"""What is recorded a sample."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +96,25 @@ class Recording:
     @classmethod
     def empty(cls, model: mujoco.MjModel, bodies: int, width: int, rows: int) -> Recording:
         """Room for a number of control samples."""
+        return cls.side_by_side(model, bodies, width, rows, 1).one(0)
+
+    @classmethod
+    def side_by_side(
+        cls, model: mujoco.MjModel, bodies: int, width: int, rows: int, count: int
+    ) -> Recording:
+        """Room for ``count`` grasps, which is the first axis of every array."""
+        shape = (count, rows)
         return cls(
-            time=np.zeros(rows),
-            qpos=np.zeros((rows, model.nq)),
-            control=np.zeros((rows, model.nu)),
-            force=np.zeros((rows, width)),
-            in_contact=np.zeros((rows, bodies), dtype=np.int8),
+            time=np.zeros(shape),
+            qpos=np.zeros((*shape, model.nq)),
+            control=np.zeros((*shape, model.nu)),
+            force=np.zeros((*shape, width)),
+            in_contact=np.zeros((*shape, bodies), dtype=np.int8),
         )
+
+    def one(self, index: int) -> Recording:
+        """One of several grasps side by side, in the same memory."""
+        return Recording(*(getattr(self, name)[index] for name in ROWS))
 
     @property
     def capacity(self) -> int:
@@ -110,7 +124,7 @@ class Recording:
     def reserve(self, rows: int) -> None:
         """Make room for more rows."""
         while self.capacity < self.rows + rows:
-            for name in ("time", "qpos", "control", "force", "in_contact"):
+            for name in ROWS:
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
 

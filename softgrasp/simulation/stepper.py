@@ -44,25 +44,23 @@ class Stepper(ABC):
 
     def __init__(
         self,
-        model: mujoco.MjModel,
-        data: mujoco.MjData,
         layout: ClosureLayout,
         state: ClosureState,
         recording: Recording,
+        ahead: int = LOOK_AHEAD,
     ) -> None:
-        """Take over a model and its state.
+        """Take over a state.
 
         Args:
-            model: Compiled scene.
-            data: Its state, at the start.
             layout: Constants of the loop.
             state: Counters and targets; changed.
             recording: Grows by one row a sample.
+            ahead: Physics steps whose targets are computed at once.
         """
-        self._model, self._data = model, data
         self._layout, self._state, self.recording = layout, state, recording
-        self.look_ahead = max(LOOK_AHEAD // layout.substeps, 1)
+        self.look_ahead = max(ahead // layout.substeps, 1)
         """Control samples that are best asked for at once."""
+        self._path, self._led = np.zeros((0, 0)), slice(0)
         self._replan()
 
     @abstractmethod
@@ -102,15 +100,14 @@ class Stepper(ABC):
             if self._used == len(self._plan):
                 self._replan()
 
-    def steer(self, first: int, targets: Array) -> None:
-        """Send the drives from one on to targets of their own, whatever their rates.
+    def lead(self, first: int, path: Array) -> None:
+        """Lead the drives from one on along targets of their own, whatever their rates.
 
         Args:
             first: Index of the first of them.
-            targets: [rad, m or Pa], (n,).
+            path: Targets, one row a sample [rad, m or Pa], (samples, n); the last ones stay.
         """
-        self._state.targets = self._state.targets.copy()
-        self._state.targets[first : first + len(targets)] = targets
+        self._path, self._led = path, slice(first, first + path.shape[1])
         self._replan()
 
     def _replan(self) -> None:
@@ -121,8 +118,12 @@ class Stepper(ABC):
         )
         limits = (layout.lower, layout.upper)
         plan = planned_targets(state.targets, layout.increments, free, limits, self.look_ahead)
+        ahead = self._path[: self.look_ahead]
+        if len(ahead):
+            plan[1 : 1 + len(ahead), self._led] = ahead
+            plan[1 + len(ahead) :, self._led] = ahead[-1]
         self._plan, self._used = plan[1:], 0
-        self._moving = int((plan[1:] != plan[:-1]).any(axis=1).sum())
+        self._moving = _moving_rows(plan)
 
     def _samples_to_idle(self, idle_limit: int) -> int:
         """Samples until no target will have moved for ``idle_limit`` ones, at least one."""
@@ -149,14 +150,51 @@ class Stepper(ABC):
         moved = min(max(self._moving - self._used, 0), count)
         state.idle = count - moved if moved else state.idle + count
         self._used += count
+        self._path = self._path[count:]
 
+    @abstractmethod
     def _command(self, targets: Array) -> None:
         """Give the joints their targets and record the row that ``stretch`` has begun."""
+
+
+def _moving_rows(plan: Array) -> int:
+    """Samples until all targets of a plan stand still; the first row is where they begin."""
+    moves = (plan[1:] != plan[:-1]).ravel()[::-1]
+    size = int(moves.size)
+    still = int(moves.argmax()) if moves.any() else size
+    moving = size - still
+    return math.ceil(moving / max(int(plan.shape[1]), 1))
+
+
+class OwnStepper(Stepper):
+    """Steps an engine state of its own."""
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        layout: ClosureLayout,
+        state: ClosureState,
+        recording: Recording,
+    ) -> None:
+        """Take over a model and its state.
+
+        Args:
+            model: Compiled scene.
+            data: Its state, at the start.
+            layout: Constants of the loop.
+            state: Counters and targets; changed.
+            recording: Grows by one row a sample.
+        """
+        super().__init__(layout, state, recording)
+        self._model, self._data = model, data
+
+    def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets
         self.recording.qpos[self.recording.rows] = self._data.qpos
 
 
-class PlainStepper(Stepper):
+class PlainStepper(OwnStepper):
     """The loop in plain Python; needs nothing but MuJoCo."""
 
     def __init__(
@@ -168,7 +206,7 @@ class PlainStepper(Stepper):
         recording: Recording,
         after_step: StepHook | None = None,
     ) -> None:
-        """Take over a model and its state; arguments as for ``Stepper``.
+        """Take over a model and its state; arguments as for ``OwnStepper``.
 
         Args:
             model: Compiled scene.

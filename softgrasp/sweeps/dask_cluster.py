@@ -75,7 +75,7 @@ def computed_by_dask(
                 yield future.result()
             else:
                 told = f"the cluster gave it up: {future.exception()}"
-                yield [Rows(plan).inputs(row) | failed_row(told, 0.0) for row in chunk]
+                yield [Rows(plan).inputs(row) | failed_row(told) for row in chunk]
 
 
 def compute(plan: str, chunk: Chunk, trajectories: Path | None) -> list[Row]:

@@ -59,7 +59,7 @@ class LocalPool:
             if not died:
                 return
         told = f"the worker died {TRIES + 1} times with this grasp"
-        yield [Rows(self._plan).inputs(row) | failed_row(told, 0.0)]
+        yield [Rows(self._plan).inputs(row) | failed_row(told)]
 
     def _with_pool(
         self, waiting: list[Chunk], in_work: list[Chunk], workers: int, ahead: int

@@ -83,10 +83,10 @@ def row_of(result: GraspResult) -> dict[str, Any]:
     }
 
 
-def failed_row(error: str, wall_time: float) -> dict[str, Any]:
+def failed_row(error: str) -> dict[str, Any]:
     """The columns of a grasp without a result."""
     empty = dict.fromkeys(COLUMNS)
-    return empty | {"status": FAILED, "error": error, "wall_time_s": wall_time}
+    return empty | {"status": FAILED, "error": error, "wall_time_s": 0.0}
 
 
 def _named(

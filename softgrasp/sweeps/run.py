@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.sweeps import local
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EXECUTORS = ("local", "dask")
-CHUNK, CHUNKS_A_WORKER = 16, 8
+CHUNK, CHUNKS_A_WORKER = 64, 8
 """Most rows that are handed out together, and least chunks a worker, so that none waits long."""
+CHUNK_STEPS = 200_000
+"""Physics steps that are handed out together, some seconds of work: a kill loses no more."""
 
 WORTHWHILE = 8
 """Rows for which a further process is worth its start."""
@@ -84,7 +87,7 @@ def sweep(
     kept = None if folder is None or not trajectories else folder / FOLDER
 
     def computed(left: Sequence[int]) -> Iterator[list[Row]]:
-        chunks = chunked(left, workers)
+        chunks = chunked(left, workers, max(CHUNK_STEPS // most_steps(plan.scene), 1))
         if executor == "dask":
             from softgrasp.sweeps.dask_cluster import computed_by_dask
 
@@ -111,9 +114,17 @@ def sweep(
     return table
 
 
-def chunked(rows: Sequence[int], workers: int) -> list[Chunk]:
-    """Rows that are handed out together."""
-    size = max(min(len(rows) // (workers * CHUNKS_A_WORKER), CHUNK), 1)
+def most_steps(scene: GraspScene) -> int:
+    """Physics steps that a grasp may take, for what the scene says of them."""
+    time = scene.duration or scene.longest_closure
+    time += scene.success.ramp_time + scene.success.hold_time if scene.success else 0.0
+    time += scene.lift.time + scene.lift.hold_time if scene.lift else 0.0
+    return max(round(time / (scene.timestep or scene.control_period)), 1)
+
+
+def chunked(rows: Sequence[int], workers: int, most: int = CHUNK) -> list[Chunk]:
+    """Rows that are handed out together, at most so many."""
+    size = max(min(len(rows) // (workers * CHUNKS_A_WORKER), CHUNK, most), 1)
     return [tuple(rows[start : start + size]) for start in range(0, len(rows), size)]
 
 

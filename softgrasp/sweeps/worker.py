@@ -6,18 +6,18 @@ import os
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import SoftgraspError
 from softgrasp.formats.atomic import write_bytes
 from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.run import simulate
+from softgrasp.simulation.together import Together
 from softgrasp.sweeps.fields import scene_of, start_noise
 from softgrasp.sweeps.rows import failed_row, row_of
 from softgrasp.sweeps.sampling import combinations
@@ -41,6 +41,7 @@ class Rows:
         """
         self._plan, self._trajectories = plan, trajectories
         self._combinations = combinations(plan)
+        self._together = Together()
 
     def inputs(self, row: int) -> Row:
         """Number and axes of a row, and its noise."""
@@ -55,28 +56,30 @@ class Rows:
     def compute(self, rows: Sequence[int]) -> list[Row]:
         """Simulate some rows; a grasp that cannot be simulated is a row with an error."""
         found, results = [], {}
-        for row in rows:
-            begin = time.perf_counter()
-            try:
-                result = self._simulated(row)
-                results[row] = result
-                found.append(self.inputs(row) | row_of(result))
-            except SoftgraspError as error:
-                found.append(self.inputs(row) | failed_row(str(error), _since(begin)))
-            except Exception as error:  # noqa: BLE001 - one bad grasp does not end a sweep
-                told = f"internal error: {type(error).__name__}: {error}"
-                found.append(self.inputs(row) | failed_row(told, _since(begin)))
+        scenes = [self._scene(row) for row in rows]
+        for row, told in zip(rows, self._together.simulate(scenes), strict=True):
+            found.append(self.inputs(row) | _outcome(told))
+            if isinstance(told, GraspResult) and self._trajectories is not None:
+                results[row] = told
         if self._trajectories is not None and results:
             name = f"rows-{min(rows):07d}-{max(rows):07d}.npz"
             write_bytes(self._trajectories / name, packed(results))
         return found
 
-    def _simulated(self, row: int) -> GraspResult:
+    def _scene(self, row: int) -> GraspScene | Exception:
         values = self._combinations[row // self._plan.repeats]
-        scene = scene_of(self._plan, values, start_noise(self._plan, row))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the result has them
-            return simulate(scene)
+        try:
+            return scene_of(self._plan, values, start_noise(self._plan, row))
+        except Exception as error:  # noqa: BLE001 - one bad grasp does not end a sweep
+            return error
+
+
+def _outcome(told: GraspResult | Exception) -> Row:
+    if isinstance(told, GraspResult):
+        return row_of(told)
+    if isinstance(told, SoftgraspError):
+        return failed_row(str(told))
+    return failed_row(f"internal error: {type(told).__name__}: {told}")
 
 
 _ROWS: Rows | None = None
@@ -100,7 +103,3 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(PARENT_LOOKS)
     os._exit(1)
-
-
-def _since(begin: float) -> float:
-    return time.perf_counter() - begin

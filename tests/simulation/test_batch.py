@@ -33,7 +33,7 @@ def built(scene: sg.GraspScene) -> BuiltScene:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_batch_is_its_grasps_one_by_one(threads: int) -> None:
     assert len({topology(built(scene)) for scene in scenes()}) == 1
-    together = run_batch([built(scene) for scene in scenes()], threads)
+    together = list(run_batch([built(scene) for scene in scenes()], threads))
     for scene, run in zip(scenes(), together, strict=True):
         alone = ClosureRun(built(scene), stepper=PlainStepper)
         alone.run()

@@ -17,7 +17,7 @@ from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.native import NativeStepper
-from softgrasp.simulation.stepper import PlainStepper, Stepper, driven
+from softgrasp.simulation.stepper import OwnStepper, PlainStepper, driven
 from softgrasp.simulation.stiffness import chatter_warnings
 from softgrasp.simulation.track import object_track
 from tests.scenes import pinch, plate
@@ -238,7 +238,7 @@ def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
 @pytest.mark.parametrize("stepper", [PlainStepper, NativeStepper])
 @pytest.mark.parametrize("samples", [300, 700])
 def test_no_work_is_lost_on_a_state_that_is_not_a_number(
-    stepper: type[Stepper], samples: int
+    stepper: type[OwnStepper], samples: int
 ) -> None:
     if stepper is NativeStepper:
         pytest.importorskip("numba", reason=NEEDS_NUMBA)

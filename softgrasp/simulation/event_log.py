@@ -1,0 +1,86 @@
+"""Which contacts began and ended in a run: when, where, and with which forces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from softgrasp.build import names
+from softgrasp.build.scene import BuiltScene
+from softgrasp.simulation.contacts import BodyContactState, ContactPoint, merged
+from softgrasp.simulation.laws import ESTABLISHED, LOST, TOUCHING
+from softgrasp.simulation.result import ContactEvent
+
+EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost"))
+
+Points = Callable[[], list[ContactPoint]]
+"""Reads the contacts of a sample; called when they are asked for."""
+
+
+class _Note(NamedTuple):
+    time: float
+    changes: Sequence[int]
+    points: Points
+
+
+class EventLog:
+    """Notes changes of contact while a run lasts, and tells them as events when it is asked."""
+
+    def __init__(self, built: BuiltScene) -> None:
+        """Start with an empty log.
+
+        Args:
+            built: The scene.
+        """
+        self._built = built
+        self._notes: list[_Note] = []
+        self._told: list[ContactEvent] = []
+        self._read = 0
+
+    def note(self, time: float, changes: Sequence[int], points: Points) -> None:
+        """Keep what changed at one sample.
+
+        Args:
+            time: Of the sample [s].
+            changes: Bits of ``laws``, one number a body, (nb,).
+            points: Reads the contacts of the sample.
+        """
+        self._notes.append(_Note(time, tuple(changes), points))
+
+    @property
+    def events(self) -> list[ContactEvent]:
+        """All events so far, in their order."""
+        for note in self._notes[self._read :]:
+            self._told += self._events(note)
+        self._read = len(self._notes)
+        return self._told
+
+    def _events(self, note: _Note) -> list[ContactEvent]:
+        points, places = note.points(), names.parts(self._built.scene.hand)
+        found = []
+        for body, change in zip(self._built.bodies, note.changes, strict=True):
+            if change == 0:
+                continue
+            finger, phalanx = places.get(body, ("", ""))
+            state = merged([point for point in points if point.body == body])
+            fields: dict[str, Any] = {"time_s": note.time, "body": body}
+            fields |= {"finger": finger, "phalanx": phalanx} | _numbers(state)
+            found += [
+                ContactEvent.model_validate(fields | {"kind": kind})
+                for bit, kind in EVENT_KINDS
+                if change & bit
+            ]
+        return found
+
+
+def _numbers(state: BodyContactState | None) -> dict[str, Any]:
+    if state is None:
+        return {}
+    return {
+        "point_m": state.point,
+        "normal": state.normal,
+        "normal_force_N": state.normal_force,
+        "friction_force_N": state.friction_force,
+        "slip_speed_m_s": state.slip_speed,
+        "separation_m": state.separation,
+    }

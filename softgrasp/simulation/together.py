@@ -1,0 +1,100 @@
+"""Many scenes simulated one after the other, or in batches where they can share one."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from softgrasp.build.scene import BuiltScene, build
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import SoftgraspError
+from softgrasp.simulation.batch import can_be_batched, run_batch, topology
+from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.simulation.lanes import Memory
+from softgrasp.simulation.mujoco_backend import result_of
+from softgrasp.simulation.result import GraspResult
+
+WORTHWHILE = 4
+"""Grasps for which a batch pays."""
+
+
+@dataclass
+class _Built:
+    """A scene on its way to its result."""
+
+    scene: BuiltScene
+    told: list[str]
+    taken: float
+
+
+class Together:
+    """Simulates scenes with what one batch can take over from another."""
+
+    def __init__(self) -> None:
+        """Simulate nothing yet."""
+        self._memory = Memory()
+
+    def simulate(
+        self, scenes: Iterable[GraspScene | Exception]
+    ) -> Iterator[GraspResult | Exception]:
+        """Simulate scenes.
+
+        Args:
+            scenes: Scenes; what is an error stays one.
+
+        Yields:
+            For every scene, in their order, its result, the same that it has alone bit for bit, or
+            the error that there is instead.
+        """
+        built = [scene if isinstance(scene, Exception) else _built(scene) for scene in scenes]
+        groups: dict[object, list[int]] = {}
+        for index, one in enumerate(built):
+            if isinstance(one, _Built) and can_be_batched(one.scene):
+                groups.setdefault(topology(one.scene), []).append(index)
+        done: dict[int, GraspResult | Exception] = {}
+        for group in groups.values():
+            if len(group) >= WORTHWHILE:
+                ready = [
+                    one for one in (built[index] for index in group) if isinstance(one, _Built)
+                ]
+                done |= dict(zip(group, self._in_batch(ready), strict=True))
+        for index, one in enumerate(built):
+            if index in done:
+                yield done[index]
+            else:
+                yield _alone(one) if isinstance(one, _Built) else one
+
+    def _in_batch(self, group: list[_Built]) -> Iterator[GraspResult | Exception]:
+        begin = time.perf_counter()
+        runs = run_batch([one.scene for one in group], memory=self._memory)
+        share = None
+        for one, run in zip(group, runs, strict=True):
+            if share is None:  # they have all run when the first one is there
+                share = (time.perf_counter() - begin) / len(group)
+            yield result_of(run, one.told, one.taken + share)
+
+
+def _built(scene: GraspScene) -> _Built | Exception:
+    begin = time.perf_counter()
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            built = build(scene)
+    except SoftgraspError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
+        return error
+    notes = [str(warning.message) for warning in told]
+    return _Built(built, notes, time.perf_counter() - begin)
+
+
+def _alone(one: _Built) -> GraspResult | Exception:
+    begin = time.perf_counter()
+    try:
+        run = ClosureRun(one.scene)
+        run.run()
+        return result_of(run, one.told, one.taken + time.perf_counter() - begin)
+    except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
+        return error
