@@ -62,9 +62,15 @@ def relative_quaternions(quaternions: ArrayLike, reference: ArrayLike) -> Array:
     return np.asarray(turned.as_quat(canonical=True, scalar_first=True))
 
 
-def rotation_angles(quaternions: ArrayLike) -> Array:
-    """Angles of rotations [rad], 0…π, shape (...) for quaternions of shape (..., 4)."""
-    return np.asarray(Rotation.from_quat(np.asarray(quaternions), scalar_first=True).magnitude())
+def rotation_angles(quaternions: ArrayLike, reference: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> Array:
+    """Angles of rotations since a reference [rad], 0…π, shape (...) for quaternions (..., 4).
+
+    4·atan2(|q − r|, |q + r|) for the sign of r that is nearer to q: exact for small angles too.
+    """
+    own, from_ = np.asarray(quaternions, dtype=float), np.asarray(reference, dtype=float)
+    apart = np.linalg.norm(own - from_, axis=-1)
+    along = np.linalg.norm(own + from_, axis=-1)
+    return np.asarray(4.0 * np.arctan2(np.minimum(apart, along), np.maximum(apart, along)))
 
 
 def rotate_about(axis: str, angle: ArrayLike) -> Array:

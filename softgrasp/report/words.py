@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.mechanics.transforms import relative_quaternions, rotation_angles
+from softgrasp.mechanics.transforms import rotation_angles
 from softgrasp.render.instants import body_label
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import BodyContact, GraspResult, column
@@ -78,9 +78,7 @@ def motion_clause(result: GraspResult) -> str:
     if result.scene.object_mount == "fixed":
         return "The object was fixed"
     moved = math.hypot(*result.object.displacement_m)
-    turned = rotation_angles(
-        relative_quaternions(result.object.final_quat_wxyz, result.object.initial_quat_wxyz)
-    )
+    turned = rotation_angles(result.object.final_quat_wxyz, result.object.initial_quat_wxyz)
     return f"The object moved {millimetres(moved)} and turned {math.degrees(turned):.1f}°"
 
 

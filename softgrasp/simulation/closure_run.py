@@ -14,13 +14,15 @@ from softgrasp.build.pairs import object_pairs
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
-from softgrasp.mechanics.transforms import Array, minimum_jerk
+from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import ContactReader
+from softgrasp.simulation.data_map import data_map
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.event_log import EventLog
 from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.interrupt import held_back
 from softgrasp.simulation.lifting import lift_path
+from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_pays
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
@@ -28,9 +30,6 @@ from softgrasp.simulation.stepper import OwnStepper, PlainStepper, Stepper, driv
 
 MOST_ROWS = 100_000
 """Rows of the recording to begin with; it grows."""
-GRAVITY_STEP = 0.01
-"""Gravity grows in steps of about this time [s], large ones in the middle and ever smaller ones
-towards the full load, which none of them overshoots by more than 0.2 %."""
 LARGEST_SPEED = 300.0
 """Speed [rad/s or m/s] no part of a grasp reaches: the state has diverged before it is NaN."""
 FARTHEST, LARGEST_FORCE = 1e3, 1e9
@@ -60,8 +59,7 @@ class ClosureRun:
         Args:
             built: The scene; the friction law and the hold test change its model.
             progress: Called with the simulated time now and then.
-            stepper: How to run the closed loop; the faster one where it is not given. A scene
-                whose friction switches runs in the plain one.
+            stepper: How to run the closed loop; the faster one where it is not given.
         """
         self.built, self.scene = built, built.scene
         self.model = built.model
@@ -146,13 +144,15 @@ class ClosureRun:
 
     def _new_stepper(self, kind: type[OwnStepper] | None) -> Stepper:
         recording = self._empty_recording()
+        friction = None
         if self.built.contact.switches_friction:
             pairs = [pair for pair in object_pairs(self.model) if _has_pair(self.model, pair.name)]
-            law = SlipFriction(self.model, self.data, pairs, self.built.contact)
-            return PlainStepper(self.model, self.data, self.layout, self.state, recording, law)
+            friction = SlipFriction.of(self.built, pairs)
         if kind is None:
             kind = NativeStepper if native_pays(self._planned_samples()) else PlainStepper
-        return kind(self.model, self.data, self.layout, self.state, recording)
+        if friction is not None and data_map() is None:
+            kind = PlainStepper  # compiled code does not find the contacts
+        return kind(self.model, self.data, self.layout, self.state, recording, friction)
 
     def _planned_samples(self) -> int:
         """Most control samples that the closure takes."""
@@ -162,13 +162,9 @@ class ClosureRun:
     def _holding(self, criterion: SuccessCriterion) -> Plans:
         period = self.scene.control_period
         self.hold_from = self.recording.rows - 1
-        ramp = max(round(criterion.ramp_time / period), 1)
-        steps = min(max(round(criterion.ramp_time / GRAVITY_STEP), 1), ramp)
-        before = np.array(self.model.opt.gravity)
-        for step, share in enumerate(minimum_jerk(np.arange(1, steps + 1) / steps), start=1):
-            self.model.opt.gravity[:] = before + share * (np.array(criterion.gravity) - before)
-            yield from self._advancing(ramp * step // steps - ramp * (step - 1) // steps)
-        yield from self._advancing(round(criterion.hold_time / period))
+        for samples, gravity in gravity_steps(criterion, self.model.opt.gravity.copy(), period):
+            self.model.opt.gravity[:] = gravity
+            yield from self._advancing(samples)
 
     def _lifting(self, lift: Lift) -> Plans:
         period = self.scene.control_period

@@ -6,54 +6,68 @@ dynamic one for the next step, any other the static one (paper 004, Table 2, "st
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.build.pairs import Pair
-from softgrasp.description.contact import Contact
+from softgrasp.build.scene import BuiltScene
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.laws import judge_slip
+from softgrasp.simulation.state import Integers
 
 
-class SlipFriction:
-    """Sets ``pair_friction`` of a model from the slip of its contacts; call it after each step."""
+class SlipFriction(NamedTuple):
+    """The law's constants and its memory, for a model whose friction it changes."""
 
-    def __init__(
-        self, model: mujoco.MjModel, data: mujoco.MjData, pairs: list[Pair], contact: Contact
-    ) -> None:
-        """Start with every pair sticking.
+    critical: float
+    """Slip speed above which a pair slides [m/s]."""
+    coefficients: tuple[float, float]
+    """Static and dynamic."""
+    pair_of: Integers
+    """Index of the pair of two geoms, −1 where they are none of the hand with the object, (ng, ng).
+    """
+    friction: Array
+    """``pair_friction`` of the model, (np, 5); changed."""
+    slipping: Integers
+    """1 for a pair that slides, (np,); changed."""
+    seen: Integers
+    """Zeros, (np,); scratch."""
+
+    @classmethod
+    def of(cls, built: BuiltScene, pairs: list[Pair]) -> SlipFriction:
+        """The law of a scene, with every pair sticking.
 
         Args:
-            model: The model whose friction is changed from now on.
-            data: Its state.
+            built: The scene.
             pairs: The pairs of the object with the hand.
-            contact: Coefficients and critical velocity.
         """
-        self._model, self._data = model, data
-        self._critical = contact.critical_velocity
-        self._static, self._kinetic = contact.static_friction, contact.kinetic_friction
-        geoms = [tuple(sorted(model.geom(name).id for name in pair)) for pair in pairs]
-        self._pair_of = dict(zip(geoms, (model.pair(p.name).id for p in pairs), strict=True))
-        self._slipping: set[int] = set()
+        model, contact = built.model, built.contact
+        pair_of = np.full((model.ngeom, model.ngeom), -1, dtype=np.int64)
+        for pair in pairs:
+            first, second = (model.geom(name).id for name in pair)
+            pair_of[first, second] = pair_of[second, first] = model.pair(pair.name).id
+        slipping, seen = np.zeros((2, model.npair), dtype=np.int64)
+        coefficients = (contact.static_friction, contact.kinetic_friction)
+        return cls(
+            contact.critical_velocity, coefficients, pair_of, model.pair_friction, slipping, seen
+        )
 
-    def __call__(self) -> None:
-        """Judge the slip of every contact in the step that has just been computed."""
-        data = self._data
+    def judge(self, data: mujoco.MjData) -> None:
+        """Judge the slip of every contact in the step that has just been computed.
+
+        A pair that has lost contact keeps its coefficient: it may only have hopped.
+        """
         if data.ncon == 0:
             return
         contact = data.contact
-        rows = contact.efc_address
-        speeds = np.hypot(data.efc_vel[rows + 1], data.efc_vel[rows + 2])
-        fast = (speeds > self._critical) & (rows >= 0)
-        slips: dict[int, bool] = {}
-        for geoms, slipping in zip(contact.geom.tolist(), fast.tolist(), strict=True):
-            pair = self._pair_of.get((min(geoms), max(geoms)))
-            if pair is not None:
-                slips[pair] = slips.get(pair, False) or slipping
-        self._set(slips)
-
-    def _set(self, slips: dict[int, bool]) -> None:
-        """A pair that has lost contact keeps its coefficient: it may only have hopped."""
-        for pair, slipping in slips.items():
-            if slipping != (pair in self._slipping):
-                coefficient = self._kinetic if slipping else self._static
-                self._model.pair_friction[pair, :2] = coefficient
-                self._slipping ^= {pair}
+        geoms: NDArray[np.int32] = contact.geom
+        pairs = self.pair_of[geoms[:, 0], geoms[:, 1]].tolist()
+        rows, velocities = contact.efc_address.tolist(), data.efc_vel.tolist()
+        if judge_slip(pairs, rows, velocities, self.critical, self.slipping, self.seen):
+            slides = self.slipping == 1
+            static, dynamic = self.coefficients
+            ours = np.unique(self.pair_of[self.pair_of >= 0])
+            self.friction[ours, :2] = np.where(slides, dynamic, static)[ours, None]

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from softgrasp.build import names
-from softgrasp.mechanics.transforms import Array, relative_quaternions, rotation_angles
+from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.result import HoldTest
 
@@ -28,14 +28,13 @@ def hold_test(run: ClosureRun, position: Array, quaternion: Array) -> HoldTest |
     if criterion is None or begin is None or not run.finished:
         return None
     in_hand, turned = seen_from_palm(run, position, quaternion)
-    turns = relative_quaternions(turned, turned[0])
     late = max(round(CREEP_SHARE * criterion.hold_time / scene.control_period), 1)
     crept = float(np.linalg.norm(in_hand[-1] - in_hand[-1 - late]))
     mass = float(run.model.body(names.OBJECT).mass[0])
     load = scene.gravity if scene.success is None else scene.success.gravity
     return HoldTest(
         drop_m=float(np.linalg.norm(in_hand - in_hand[0], axis=1).max()),
-        rotation_rad=float(rotation_angles(turns).max()),
+        rotation_rad=float(rotation_angles(turned, turned[0]).max()),
         weight_N=mass * float(np.linalg.norm(load)),
         start_s=float(run.recording.time[begin]),
         creep_m_s=crept / (late * scene.control_period),
@@ -45,21 +44,26 @@ def hold_test(run: ClosureRun, position: Array, quaternion: Array) -> HoldTest |
 
 def seen_from_palm(run: ClosureRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
     """The object's track since the test began in the frame of the palm, (n, 3) and (n, 4)."""
-    rows = range(run.hold_from or 0, len(position))
-    data = mujoco.MjData(run.model)
+    begin = run.hold_from or 0
+    places, turns = _palm_track(run, range(begin, len(position)))
+    hand = Rotation.from_quat(turns, scalar_first=True).inv()
+    thing = Rotation.from_quat(quaternion[begin:], scalar_first=True)
+    track = hand.apply(position[begin:] - places)
+    return track, np.asarray((hand * thing).as_quat(scalar_first=True))
+
+
+def _palm_track(run: ClosureRun, rows: range) -> tuple[Array, Array]:
+    """Pose of the palm in the world, a row each, or one row where it stands still."""
     palm = run.model.body(names.PALM).id
+    if run.model.body_weldid[palm] == 0:
+        return run.data.xpos[[palm]], run.data.xquat[[palm]]
+    data = mujoco.MjData(run.model)
     places, turns = np.zeros((len(rows), 3)), np.zeros((len(rows), 4))
     for index, row in enumerate(rows):
-        if index and run.model.body_weldid[palm] == 0:  # it stands still
-            places[index:], turns[index:] = places[0], turns[0]
-            break
         data.qpos[:] = run.recording.qpos[row]
         mujoco.mj_kinematics(run.model, data)
         places[index], turns[index] = data.xpos[palm], data.xquat[palm]
-    hand = Rotation.from_quat(turns, scalar_first=True).inv()
-    thing = Rotation.from_quat(quaternion[rows.start :], scalar_first=True)
-    track = hand.apply(position[rows.start :] - places)
-    return track, np.asarray((hand * thing).as_quat(canonical=True, scalar_first=True))
+    return places, turns
 
 
 def is_held(run: ClosureRun, hold: HoldTest | None) -> bool | None:

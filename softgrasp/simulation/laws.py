@@ -6,9 +6,11 @@ arrays in the compiled one. Both run this very source, so both take the same dec
 
 from __future__ import annotations
 
+import math
 from collections.abc import MutableSequence, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.mechanics.transforms import Array
 
@@ -65,6 +67,43 @@ def debounce(
         changes[body] = change
         if change != 0:
             changed = True
+    return changed
+
+
+def judge_slip(
+    pairs: Sequence[int] | NDArray[np.int64],
+    rows: Sequence[int] | NDArray[np.int64],
+    velocities: Sequence[float] | Array,
+    critical: float,
+    slipping: Flags | NDArray[np.int64],
+    seen: Flags | NDArray[np.int64],
+) -> bool:
+    """Judge which pairs slide (paper 004, Table 2); True if any began or ceased to.
+
+    A pair slides where one of its contacts is faster than the critical velocity. Pairs without a
+    contact stay as they are.
+
+    Args:
+        pairs: Index of the pair of each contact, −1 for one that does not count, (nc,).
+        rows: First constraint row of each contact, negative where it has none, (nc,).
+        velocities: Of the constraint rows: normal, and two along the surface [m/s], (nr,).
+        critical: Slip speed above which a contact slides [m/s].
+        slipping: 1 for a pair that slides, (np,); changed.
+        seen: Zeros, (np,); scratch, zeros again afterwards.
+    """
+    for contact, pair in enumerate(pairs):
+        if pair >= 0:
+            row = rows[contact]
+            fast = row >= 0 and math.hypot(velocities[row + 1], velocities[row + 2]) > critical
+            seen[pair] = max(seen[pair], 2 if fast else 1)
+    changed = False
+    for pair in pairs:
+        if pair >= 0 and seen[pair] > 0:
+            now = seen[pair] - 1
+            if slipping[pair] != now:
+                slipping[pair] = now
+                changed = True
+            seen[pair] = 0
     return changed
 
 

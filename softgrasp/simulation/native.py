@@ -12,7 +12,10 @@ from importlib.util import find_spec
 import mujoco
 import numpy as np
 
+from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.data_map import agrees, data_map
+from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
 from softgrasp.simulation.stepper import OwnStepper
 
@@ -42,11 +45,12 @@ class NativeStepper(OwnStepper):
         layout: ClosureLayout,
         state: ClosureState,
         recording: Recording,
+        friction: SlipFriction | None = None,
     ) -> None:
         """Take over a model and its state; arguments as for ``OwnStepper``."""
         from softgrasp.simulation.native_loop import run_stretch
 
-        super().__init__(model, data, layout, state, recording)
+        super().__init__(model, data, layout, state, recording, friction)
         self._run_stretch = run_stretch
         bodies = len(state.counts)
         slots = layout.force_sum.shape[1] // (3 * bodies)
@@ -57,6 +61,7 @@ class NativeStepper(OwnStepper):
         self._engine = (data.qpos, data.qvel, data.ctrl, data.sensordata)
         self._previous = state.targets.copy()
         self._flags = np.zeros((4, bodies), dtype=np.int64)
+        self._map = None if friction is None else data_map()
 
     def stretch(self, plan: Array) -> int:
         """Run the samples of a plan in machine code."""
@@ -69,7 +74,11 @@ class NativeStepper(OwnStepper):
             (self._previous, self._flags),
             (recording.qpos, recording.force),
             recording.rows,
+            self._map,
+            self._friction,
         )
+        if self._map is not None and not agrees(self._map, self._data):
+            raise SimulationError("the map of mjData does not agree with the engine")
         state.counts[:], state.touched[:], state.in_contact[:], state.changes[:] = (
             self._flags.tolist()
         )

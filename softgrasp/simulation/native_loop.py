@@ -12,13 +12,16 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from llvmlite import binding
-from numba import njit, types
+from llvmlite import binding, ir
+from numba import carray, njit, types  # type: ignore[attr-defined]
+from numba.extending import intrinsic
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation import laws
 from softgrasp.simulation.state import Integers
 
+MOST_CONSTRAINT_ROWS = 1 << 24
+"""Length of the view of ``efc_vel``; rows are only read where a contact says there are some."""
 STEP_SYMBOL = "softgrasp_mj_step"
 
 
@@ -34,6 +37,56 @@ def _bind_step() -> Any:
 
 step = _bind_step()
 debounce = njit(cache=True)(laws.debounce)
+judge_slip = njit(cache=True)(laws.judge_slip)
+
+
+def _reader(numba_type: Any, llvm_type: Any) -> Any:
+    """A function for compiled code that reads a number at an address."""
+
+    @intrinsic
+    def number_at(_: Any, __: Any) -> Any:
+        def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+            return builder.load(builder.inttoptr(arguments[0], llvm_type.as_pointer()))
+
+        return numba_type(types.intp), generate
+
+    return number_at
+
+
+long_at = _reader(types.int64, ir.IntType(64))
+int_at = _reader(types.int32, ir.IntType(32))
+doubles_at = _reader(types.CPointer(types.float64), ir.DoubleType().as_pointer())  # type: ignore[no-untyped-call]
+
+
+@njit(cache=True, nogil=True)
+def switch_friction(data: int, places: tuple[int, ...], law: Any) -> None:
+    """Give sliding pairs the dynamic coefficient and others the static one.
+
+    Args:
+        data: Address of mjData.
+        places: A ``DataMap``.
+        law: A ``SlipFriction``.
+    """
+    count_at, contacts_at, velocities_at, size, geoms_at, row_at = places
+    critical, (static, dynamic), pair_of, friction, slipping, seen = law
+    count = int_at(data + count_at)
+    if count == 0:
+        return
+    first = long_at(data + contacts_at)
+    pairs, rows = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    for index in range(count):
+        contact = first + index * size
+        one = int_at(contact + geoms_at)
+        other = int_at(contact + geoms_at + 4)
+        pairs[index] = pair_of[one, other]
+        rows[index] = int_at(contact + row_at)
+    velocities = carray(doubles_at(data + velocities_at), (MOST_CONSTRAINT_ROWS,))
+    if judge_slip(pairs, rows, velocities, critical, slipping, seen):
+        for pair in pairs:
+            if pair >= 0:
+                coefficient = dynamic if slipping[pair] == 1 else static
+                friction[pair, 0] = coefficient
+                friction[pair, 1] = coefficient
 
 
 @njit(cache=True, nogil=True)
@@ -64,6 +117,8 @@ def run_stretch(
     memory: tuple[Array, Integers],
     log: tuple[Array, Array],
     first_row: int,
+    places: Any,
+    law: Any,
 ) -> int:
     """Run the samples of a plan until contact changes; see ``Stepper.stretch``.
 
@@ -76,6 +131,8 @@ def run_stretch(
         memory: (targets before the last ones, flags (4, nb)).
         log: (qpos, force).
         first_row: Row of the first sample in the log.
+        places: A ``DataMap``; None where friction does not switch.
+        law: A ``SlipFriction``; None where friction does not switch.
 
     Returns:
         Samples that were finished.
@@ -94,6 +151,8 @@ def run_stretch(
                 if prescribed:
                     follow(previous, ctrl, substep, substeps, timestep, qpos, qvel, joints, dofs)
                 step(model, data)
+                if law is not None:
+                    switch_friction(data, places, law)
             previous[:] = ctrl
         for body in range(bodies):
             total = 0.0

@@ -10,7 +10,7 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.mechanics.transforms import Array, relative_quaternions, rotation_angles
+from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.equilibrium import equilibrium
 from softgrasp.simulation.result import SoftFingerEnd
@@ -59,7 +59,7 @@ def squeeze_warning(run: ClosureRun, quaternions: Array) -> tuple[str, ...]:
     if not hand.soft_fingers or gentle is None:
         return ()
     pressure = max(high for _, high in run.scene.limits[-len(hand.soft_fingers) :])
-    turn = float(rotation_angles(relative_quaternions(quaternions[-1:], quaternions[0]))[0])
+    turn = float(rotation_angles(quaternions[-1], quaternions[0]))
     if turn < ROLLED or gentle >= pressure:
         return ()
     return (

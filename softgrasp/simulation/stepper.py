@@ -12,14 +12,16 @@ import mujoco
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.laws import debounce, free_drives, planned_targets
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
 
 LOOK_AHEAD = 512
 """Physics steps whose targets are computed at once, and between two looks at the run: some 10 ms
 of work, so that little is lost where the user stops it or where it diverges."""
+FIRST_AHEAD = 64
+"""Samples that are planned after a change of contact, which is often soon followed by another."""
 
-StepHook = Callable[[], None]
 Told = TypeVar("Told")
 
 
@@ -61,6 +63,7 @@ class Stepper(ABC):
         self.look_ahead = max(ahead // layout.substeps, 1)
         """Control samples that are best asked for at once."""
         self._path, self._led = np.zeros((0, 0)), slice(0)
+        self._ahead = FIRST_AHEAD
         self._replan()
 
     @abstractmethod
@@ -91,6 +94,7 @@ class Stepper(ABC):
             done = yield plan
             self._keep(plan[:done], before)
             if done < len(plan):
+                self._ahead = FIRST_AHEAD
                 self._replan()
                 self._command(self._plan[0])
                 self._keep(self._plan[:1], self._state.in_contact)
@@ -98,6 +102,7 @@ class Stepper(ABC):
             if self.recording.rows == end or self._state.idle >= idle_limit:
                 return False
             if self._used == len(self._plan):
+                self._ahead *= 2
                 self._replan()
 
     def lead(self, first: int, path: Array) -> None:
@@ -117,8 +122,9 @@ class Stepper(ABC):
             layout.body_of_drive.tolist(), layout.last_of_finger.tolist(), state.in_contact
         )
         limits = (layout.lower, layout.upper)
-        plan = planned_targets(state.targets, layout.increments, free, limits, self.look_ahead)
-        ahead = self._path[: self.look_ahead]
+        self._ahead = min(self._ahead, self.look_ahead)
+        plan = planned_targets(state.targets, layout.increments, free, limits, self._ahead)
+        ahead = self._path[: self._ahead]
         if len(ahead):
             plan[1 : 1 + len(ahead), self._led] = ahead
             plan[1 + len(ahead) :, self._led] = ahead[-1]
@@ -176,6 +182,7 @@ class OwnStepper(Stepper):
         layout: ClosureLayout,
         state: ClosureState,
         recording: Recording,
+        friction: SlipFriction | None = None,
     ) -> None:
         """Take over a model and its state.
 
@@ -185,9 +192,10 @@ class OwnStepper(Stepper):
             layout: Constants of the loop.
             state: Counters and targets; changed.
             recording: Grows by one row a sample.
+            friction: How friction switches, where it does.
         """
         super().__init__(layout, state, recording)
-        self._model, self._data = model, data
+        self._model, self._data, self._friction = model, data, friction
 
     def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets
@@ -204,25 +212,15 @@ class PlainStepper(OwnStepper):
         layout: ClosureLayout,
         state: ClosureState,
         recording: Recording,
-        after_step: StepHook | None = None,
+        friction: SlipFriction | None = None,
     ) -> None:
-        """Take over a model and its state; arguments as for ``OwnStepper``.
-
-        Args:
-            model: Compiled scene.
-            data: Its state, at the start.
-            layout: Constants of the loop.
-            state: Counters and targets; changed.
-            recording: Grows by one row a sample.
-            after_step: Called behind every physics step, such as a friction law.
-        """
-        super().__init__(model, data, layout, state, recording)
+        """Take over a model and its state; arguments as for ``OwnStepper``."""
+        super().__init__(model, data, layout, state, recording, friction)
         end = layout.first_force + layout.force_sum.shape[1]
         self._raw_forces = data.sensordata[layout.first_force : end]
         self._forces = np.zeros(layout.force_sum.shape[0])
-        self._after_step = after_step
         self._previous = state.targets
-        one_by_one = layout.prescribed or after_step is not None
+        one_by_one = layout.prescribed or friction is not None
         whole = partial(mujoco.mj_step, model, data, layout.substeps)
         self._step = self._step_one_by_one if one_by_one else whole
 
@@ -265,8 +263,8 @@ class PlainStepper(OwnStepper):
             if self._layout.prescribed:
                 self._follow(substep)
             mujoco.mj_step(self._model, self._data)
-            if self._after_step is not None:
-                self._after_step()
+            if self._friction is not None:
+                self._friction.judge(self._data)
         self._previous = self._data.ctrl.copy()
 
     def _follow(self, substep: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.simulation.loading import gravity_steps
 from tests.scenes import ball, pinch, plate
 
 DENSITIES = (160.0, 700.0, 2300.0, 7860.0, 19250.0)
@@ -111,14 +112,16 @@ def test_a_box_at_95_percent_of_the_friction_limit_neither_creeps_nor_rocks(
 def slip_gravity(scene: sg.GraspScene, strongest: float) -> tuple[float, float]:
     """Gravity at which the contacts of a grasped object reach the friction cone [m/s²], and their
     normal force then [N]."""
-    ramp = sg.SuccessCriterion(gravity=(0, 0, -strongest), ramp_time=1.0, hold_time=0.05)
+    ramp = sg.SuccessCriterion(gravity=(0, 0, -strongest), ramp_time=4.0, hold_time=0.05)
     result = sg.simulate(scene.replace(success=ramp))
     assert result.hold is not None
     begin = round(result.hold.start_s / scene.control_period)
     friction, normal = result.friction_force[begin:].sum(1), result.normal_force[begin:].sum(1)
     at_cone = int(np.argmax(friction > 0.999 * scene.asked_contact.static_friction * normal))
     assert at_cone > 0, "the object never slipped"
-    return strongest * at_cone * scene.control_period, float(normal[at_cone])
+    steps = gravity_steps(ramp, np.zeros(3), scene.control_period)
+    gravity = np.concatenate([np.full(samples, -load[2]) for samples, load in steps])
+    return float(gravity[at_cone - 1]), float(normal[at_cone])
 
 
 def test_an_object_at_95_percent_of_its_slip_limit_creeps_less_than_a_micrometre_a_second() -> None:

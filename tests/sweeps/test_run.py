@@ -82,7 +82,7 @@ def test_a_sweep_goes_on_from_the_rows_it_has(
     journal.write_text("".join(lines[:2]) + lines[2][:40], encoding="utf-8")  # cut in mid-line
     computed = []
     monkeypatch.setattr(
-        runs, "chunked", lambda rows, workers, most: computed.append(list(rows)) or chunked(rows, workers)
+        runs, "chunked", lambda rows, *rest: computed.append(list(rows)) or chunked(rows, *rest)
     )
     table = sweep(plan(), tmp_path, workers=1)
     assert computed == [[2, 3, 4, 5]]
