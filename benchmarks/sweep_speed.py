@@ -1,90 +1,211 @@
-"""What a sweep costs over its physics: five densities of paper 004, and grasps side by side.
+"""What a sweep costs over its physics: grasps side by side, five densities, bookkeeping.
 
-The raw engine repeats every grasp from its recorded controls, without a controller, on one thread;
-all ways are measured in one run.
+The raw engine repeats every grasp from its recorded controls, without a controller, by open-loop
+``Batch.rollout`` on one thread, in turns with the ways that are measured.
 
-    python benchmarks/sweep_speed.py
+    python benchmarks/sweep_speed.py [GRASPS]
 """
 
 from __future__ import annotations
 
-import os
+import resource
+import sys
+import tempfile
 import time
 import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import mujoco
 import numpy as np
-from mujoco import rollout
+from measured import Line, machine, show
+from mujoco.batch import Batch
 
 import softgrasp as sg
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.simulation.batch import run_batch
 from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.simulation.lanes import Memory
+from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_available
 from softgrasp.simulation.stepper import OwnStepper, PlainStepper
 from softgrasp.sweeps.fields import scene_of_row
+from softgrasp.sweeps.store import SweepStore
+from softgrasp.sweeps.table import table_of, write_tables
+from softgrasp.sweeps.worker import Rows
 
-DENSITIES = (160.0, 700.0, 1000.0, 2300.0, 7860.0)
-GRASPS = 32
-"""Side by side."""
+GRASPS, SIDE_BY_SIDE = 1024, 64
+DENSITIES = (160.0, 700.0, 2300.0, 7860.0, 19250.0)
+ROWS = 10_000
 
 
-def main() -> None:
-    """Measure and print."""
+def lines(grasps: int = GRASPS) -> Iterator[Line]:
+    """All that is measured."""
     warnings.simplefilter("ignore")
-    scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"))
-    plan = sg.SweepPlan(scene=scene, axes=(sg.Axis(path="object.density", values=DENSITIES),))
-    sg.sweep(plan, workers=1)  # caches, compilation
-    builts = [build(scene_of_row(plan, row)) for row in range(plan.size)]
-    raw = sum(raw_seconds(built) for built in builts)
-    print(f"{os.cpu_count()} cores, MuJoCo {mujoco.__version__}")
-    print(f"five densities, raw engine: {raw:.2f} s")
-    for workers in (1, 2):
-        begin = time.perf_counter()
-        sg.sweep(plan, workers=workers)
-        taken = time.perf_counter() - begin
-        print(f"five densities, sweep with {workers}: {taken:.2f} s, {taken / raw:.2f} of raw")
-    side_by_side([build(scene) for _ in range(GRASPS)])
+    yield from many_grasps(grasps)
+    yield from five_densities()
+    yield from bookkeeping()
 
 
-def side_by_side(builts: list[BuiltScene]) -> None:
-    """Whole runs, building left out: one by one and in one batch, in turns with the raw engine."""
-    ways: dict[str, type[OwnStepper]] = {"plain": PlainStepper}
+def plan_of(grasps: int) -> sg.SweepPlan:
+    """Balls of other densities, frictions and sizes in the four-finger hand, held and weighed."""
+    scene = sg.GraspScene(
+        hand=sg.load_hand("four_finger"),
+        object=sg.load_object("sphere"),
+        success=sg.SuccessCriterion(),
+    )
+    ranges = {
+        "object.density": (200.0, 3000.0),
+        "contact.static_friction": (0.3, 0.9),
+        "object.radius": (0.024, 0.032),
+    }
+    axes = tuple(sg.Axis(path=path, low=low, high=high) for path, (low, high) in ranges.items())
+    return sg.SweepPlan(scene=scene, axes=axes, method="latin", samples=grasps)
+
+
+def many_grasps(grasps: int) -> Iterator[Line]:
+    """Grasps with their hold tests, building and results left out."""
+    plan, memory = plan_of(grasps), Memory()
+    ways: dict[str, Callable[[list[BuiltScene]], None]] = {
+        "one by one, plain": lambda built: one_by_one(built, PlainStepper),
+        "in batches, one thread": lambda built: exhaust(built, 1, memory),
+        "in batches, two threads": lambda built: exhaust(built, 2, memory),
+    }
     if native_available():
-        ways["compiled"] = NativeStepper
-    for name, stepper in ways.items():
-        raw = taken = 0.0
-        for built in builts:
-            raw += raw_seconds(built)
-            run = ClosureRun(built, stepper=stepper)
+        ways["one by one, compiled"] = lambda built: one_by_one(built, NativeStepper)
+    taken, raw = dict.fromkeys(ways, 0.0), 0.0
+    warm = [build(scene_of_row(plan, row)) for row in range(4)]
+    for way in ways.values():
+        way(warm)
+    for first in range(0, grasps, SIDE_BY_SIDE):
+        rows = range(first, min(first + SIDE_BY_SIDE, grasps))
+        built = [build(scene_of_row(plan, row)) for row in rows]
+        for name, way in ways.items():
             begin = time.perf_counter()
-            run.run()
-            taken += time.perf_counter() - begin
-        print(f"{len(builts)} grasps one by one, {name}: {raw / taken:.2f} of raw speed")
-    for threads in (1, 2):
-        raw = sum(raw_seconds(built) for built in builts)
-        begin = time.perf_counter()
-        run_batch(builts, threads)
-        speed = raw / (time.perf_counter() - begin)
-        print(f"{len(builts)} grasps in a batch, {threads} threads: {speed:.2f} of raw speed")
+            way(built)
+            taken[name] += time.perf_counter() - begin
+            at_rest(built)
+        raw += raw_seconds(built)
+    yield Line(f"{grasps} grasps, raw engine, one thread [s]", f"{raw:.1f}")
+    wanted = {"in batches, one thread": "at least 0.90", "in batches, two threads": "at least 1.75",
+              "one by one, compiled": "at least 0.97"}  # fmt: skip
+    for name, seconds in taken.items():
+        yield Line(f"{grasps} grasps {name}, speed over raw", f"{raw / seconds:.2f}",
+                   wanted.get(name, ""))  # fmt: skip
 
 
-def raw_seconds(built: BuiltScene) -> float:
-    """Wall time of the same physics without a controller [s]."""
+def exhaust(built: list[BuiltScene], threads: int, memory: Memory) -> None:
+    """Run a batch."""
+    for _ in run_batch(built, threads, memory):
+        pass
+
+
+def one_by_one(built: list[BuiltScene], kind: type[OwnStepper]) -> None:
+    """Run grasps alone."""
+    for one in built:
+        ClosureRun(one, stepper=kind).run()
+
+
+def at_rest(built: list[BuiltScene]) -> None:
+    """Give models the gravity back that they had before their hold tests."""
+    for one in built:
+        one.model.opt.gravity[:] = one.scene.gravity
+
+
+def raw_seconds(built: list[BuiltScene]) -> float:
+    """Wall time of the same physics, from the recorded controls and loads, on one thread [s]."""
+    segments = [recorded(one) for one in built]
+    at_rest(built)
+    batch = Batch(built[0].model, len(built), 1)
+    batch.set_models([one.model for one in built])
+    batch.reset(keyframe=0, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+    begin = time.perf_counter()
+    for lane, (one, parts) in enumerate(zip(built, segments, strict=True)):
+        for controls, gravity in parts:
+            one.model.opt.gravity[:] = gravity
+            batch.rollout(len(controls), control=controls[None], ids=[lane])
+    taken = time.perf_counter() - begin
+    at_rest(built)
+    return taken
+
+
+def recorded(built: BuiltScene) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Controls of every physics step of a grasp, in parts of one gravity each."""
     run = ClosureRun(built)
+    gravity = built.model.opt.gravity.copy()
     run.run()
-    controls = np.repeat(
+    control = np.repeat(
         run.recording.control[: run.recording.rows - 1], run.layout.substeps, axis=0
     )
-    data = mujoco.MjData(built.model)
-    mujoco.mj_resetDataKeyframe(built.model, data, 0)
-    kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    start = np.empty(mujoco.mj_stateSize(built.model, kind))
-    mujoco.mj_getState(built.model, data, start, kind)
+    end = len(control) if run.hold_from is None else run.hold_from * run.layout.substeps
+    parts = [(control[:end], gravity)]
+    criterion = run.scene.success
+    if criterion is not None and run.hold_from is not None:
+        for samples, load in gravity_steps(criterion, gravity, run.scene.control_period):
+            steps = samples * run.layout.substeps
+            parts.append((control[end : end + steps], load))
+            end += steps
+    return [part for part in parts if len(part[0])]
+
+
+def five_densities() -> Iterator[Line]:
+    """The sweep of paper 004 with its time step of 1e-5 s, from plan to tables."""
+    scene = sg.load_scene("paper004_power_sphere")
+    plan = sg.SweepPlan(scene=scene, axes=(sg.Axis(path="object.density", values=DENSITIES),))
+    if not native_available():
+        yield Line("five densities of paper 004", "numba is not installed")
+        return
+    built = [build(scene_of_row(plan, row)) for row in range(plan.size)]
+    prescribed_seconds(built[0])
+    raw = sum(prescribed_seconds(one) for one in built)
+    yield Line("five densities of paper 004, raw engine, one thread [s]", f"{raw:.1f}")
+    for workers in (1, 2):
+        with tempfile.TemporaryDirectory() as folder:
+            begin = time.perf_counter()
+            sg.sweep(plan, Path(folder, "sweep"), workers=workers)
+            taken = time.perf_counter() - begin
+        yield Line(f"five densities, plan to tables, {workers} workers, time over raw",
+                   f"{taken / raw:.2f}", "at most 1.5")  # fmt: skip
+
+
+def prescribed_seconds(built: BuiltScene) -> float:
+    """Wall time of the physics of a prescribed closure along its recorded path [s]."""
+    first = ClosureRun(built, stepper=NativeStepper)
+    first.run()
+    plan = first.recording.control[: first.recording.rows].copy()
+    again = ClosureRun(built, stepper=NativeStepper)
+    # a force that no contact reaches: nothing is established, logged or stopped
+    stepper = again._stepper
+    constants = list(stepper._constants)
+    constants[6] = np.inf
+    stepper._constants = tuple(constants)
+    stepper._flags[1] = 1  # touches are told already
     begin = time.perf_counter()
-    rollout.rollout(built.model, data, start, controls)
-    return time.perf_counter() - begin
+    done = stepper.stretch(plan)
+    taken = time.perf_counter() - begin
+    assert done == len(plan)
+    return taken
+
+
+def bookkeeping() -> Iterator[Line]:
+    """What is done besides simulating: 10,000 rows in the journal and in the tables."""
+    plan = plan_of(ROWS)
+    begin = time.perf_counter()
+    some = Rows(plan).compute(range(SIDE_BY_SIDE))
+    grasp = (time.perf_counter() - begin) / SIDE_BY_SIDE
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder, SweepStore(Path(folder), plan) as store:
+        for first in range(0, ROWS, SIDE_BY_SIDE):
+            last = min(first + SIDE_BY_SIDE, ROWS)
+            store.add([some[row % SIDE_BY_SIDE] | {"row": row} for row in range(first, last)])
+        write_tables(table_of(plan, list(store.finished())), Path(folder))
+    taken = time.perf_counter() - begin
+    yield Line(f"journal and tables of {ROWS} rows, share of their grasps",
+               f"{100 * taken / (ROWS * grasp):.2f} %", "less than 3 %")  # fmt: skip
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    yield Line("largest memory of this process [GB]", f"{peak:.2f}", "less than 1.5")
 
 
 if __name__ == "__main__":
-    main()
+    print(machine())
+    show(lines(int(sys.argv[1]) if len(sys.argv) > 1 else GRASPS))

@@ -7,21 +7,23 @@ from collections.abc import Iterator
 import numpy as np
 
 from softgrasp.description.success import SuccessCriterion
-from softgrasp.mechanics.transforms import Array, minimum_jerk
+from softgrasp.mechanics.transforms import Array
 
-STEP = 0.01
-"""Gravity stays for about this time [s] before it grows again, so that the physics need not wait
+LONGEST = 0.01
+"""Gravity stays for up to this time [s] before it grows again, so that the physics need not wait
 for the controller at every sample."""
+SHARE = 4
+"""What is put on at once is at most the load that is still missing over this."""
 
 
 def gravity_steps(
     criterion: SuccessCriterion, before: Array, period: float
 ) -> Iterator[tuple[int, Array]]:
-    """Gravity from its value before the test to the full load, as small weights that are put on.
+    """Gravity from its value before the test to the full load, as weights that are put on.
 
-    The weights are large in the middle of the ramp and ever smaller towards its end (minimum
-    jerk): where there are 20 of them the last one is 0.1 % of the load, which is therefore not
-    overshot.
+    It follows a straight ramp in steps that shrink to one sample towards its end. An elastic
+    grasp swings by a step when it is put on, and a quarter of the missing load cannot overshoot
+    the full one.
 
     Args:
         criterion: The hold test.
@@ -32,8 +34,10 @@ def gravity_steps(
         Control samples, and gravity during them [m/s²]; the time under full load is the last.
     """
     ramp = max(round(criterion.ramp_time / period), 1)
-    weights = min(max(round(criterion.ramp_time / STEP), 1), ramp)
-    rise = np.array(criterion.gravity) - before
-    for weight, share in enumerate(minimum_jerk(np.arange(1, weights + 1) / weights), start=1):
-        yield ramp * weight // weights - ramp * (weight - 1) // weights, before + share * rise
+    longest = max(round(LONGEST / period), 1)
+    rise, done = np.array(criterion.gravity) - before, 0
+    while done < ramp:
+        samples = min(longest, max((ramp - done) // SHARE, 1))
+        done += samples
+        yield samples, before + done / ramp * rise
     yield round(criterion.hold_time / period), np.array(criterion.gravity)
