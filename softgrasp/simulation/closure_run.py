@@ -162,9 +162,10 @@ class ClosureRun:
     def _holding(self, criterion: SuccessCriterion) -> Plans:
         period = self.scene.control_period
         self.hold_from = self.recording.rows - 1
-        for samples, gravity in gravity_steps(criterion, self.model.opt.gravity.copy(), period):
-            self.model.opt.gravity[:] = gravity
-            yield from self._advancing(samples)
+        steps = [*gravity_steps(criterion, self.model.opt.gravity.copy(), period)]
+        samples, loads = zip(*steps, strict=True)
+        self._stepper.loads = np.repeat(loads, samples, axis=0)
+        yield from self._advancing(sum(samples))
 
     def _lifting(self, lift: Lift) -> Plans:
         period = self.scene.control_period

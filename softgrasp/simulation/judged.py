@@ -63,6 +63,11 @@ class JudgedForces:
             self._debounce(lanes, live, forces[live, sample], sample, begun, changes)
         return Judgement(begun, changes)
 
+    def soonest(self, lanes: Integers) -> Integers:
+        """Samples after which contact may be established at the earliest, (m,)."""
+        counted = np.where(self._held[lanes], 0, self._counts[lanes])
+        return np.asarray(self._needed - counted.max(axis=1, initial=0))
+
     def _restless(self, lanes: Integers, forces: Array) -> Integers:
         """Grasps for which there is anything to count in a block."""
         held = self._held[lanes][:, None]

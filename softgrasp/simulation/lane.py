@@ -122,6 +122,11 @@ class LaneRun(ClosureRun):
 
         self.log.note(row * self.layout.control_period, changes, points)
 
+    @property
+    def loads(self) -> Array:
+        """Gravity at the samples of the plan, where it grows, (n, 3) [m/s²]."""
+        return self._stepper.loads
+
     def record_in(self, recording: Recording) -> None:
         """Record in memory of the batch; to be called before the run begins."""
         self._stepper.recording = recording

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import mujoco
 import numpy as np
@@ -13,7 +13,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import LARGEST_SPEED
 from softgrasp.simulation.judged import JudgedForces
 from softgrasp.simulation.lane import STATE, Before, LaneRun
-from softgrasp.simulation.state import Integers, Recording
+from softgrasp.simulation.state import ROWS, Integers, Recording
 
 NUMBER = 1
 """Column of a batch's warnings that counts them."""
@@ -46,7 +46,7 @@ class Memory:
         ):
             kept = Recording.side_by_side(model, sizes[2], width, rows, count)
             self._recording, self._sizes = kept, sizes
-        return kept
+        return Recording(*(getattr(kept, name)[:count] for name in ROWS))
 
 
 class Lanes:
@@ -78,10 +78,14 @@ class Lanes:
         for lane, run in enumerate(runs):
             run.record_in(self._rows.one(lane))
         self._plan = np.zeros((count, first.look_ahead + 1, model.nu))
+        self._until = np.zeros((count, first.look_ahead + 1), dtype=np.int64)
+        """Up to which sample of a plan gravity stays as it is at another one."""
         self._place, self._size, self._first = np.zeros((3, count), dtype=np.int64)
+        self._loading = np.zeros(count, dtype=bool)
+        self._steps = count * steps
         self._told = {
-            int(STATE): np.empty((count, steps, self._batch.nstate)),
-            "sensordata": np.empty((count, steps, model.nsensordata)),
+            int(STATE): np.empty(count * steps * self._batch.nstate),
+            "sensordata": np.empty(count * steps * model.nsensordata),
         }
         self._ctrl = np.zeros((count, model.nu))
         self._last_state = self._batch.state.copy()
@@ -100,13 +104,14 @@ class Lanes:
             self._take(lane, next(self.runs[lane].plans, None))
         self._command_first(left)
         while left.size:
-            before = complaints()
-            odd = self._do_block(left)
-            if complaints() != before:
-                odd[:] = True
-            for lane in left[odd].tolist():
+            odd = []
+            for lanes, samples in self._groups(left):
+                before = complaints()
+                told = self._do_block(lanes, samples)
+                odd += lanes.tolist() if complaints() != before else lanes[told].tolist()
+            for lane in odd:
                 self.runs[lane].odd = True
-            left = left[~odd]
+            left = left[~np.isin(left, odd)] if odd else left
             due = left[self._judged.stopped[left] | (self._place[left] == self._size[left])]
             over = [lane for lane in due.tolist() if not self._resume(lane)]
             if over:
@@ -123,18 +128,33 @@ class Lanes:
         for lane in lanes[self._size == 1].tolist():
             self._resume(lane)
 
-    def _do_block(self, lanes: Integers) -> NDArray[np.bool_]:
-        """Step grasps by a block, judge it, and put each to where it really got.
+    def _groups(self, lanes: Integers) -> Iterator[tuple[Integers, int]]:
+        """Grasps that can go on for a whole block, and those for which something is due before."""
+        room = np.minimum(self._room(lanes), self._judged.soonest(lanes))
+        short = room < self._block
+        if not short.all():
+            yield lanes[~short], self._block
+        if short.any():
+            yield lanes[short], int(room[short].max())
+
+    def _room(self, lanes: Integers) -> Integers:
+        """Samples for which targets and gravity of grasps are known."""
+        place = self._place[lanes]
+        return np.asarray(self._until[lanes, place] - place)
+
+    def _do_block(self, lanes: Integers, samples: int) -> NDArray[np.bool_]:
+        """Step grasps by some samples, judge them, and put each to where it really got.
 
         Returns:
             Which of them only a run alone can tell, (m,).
         """
         whole = lanes.size == len(self.runs)
         begin = self._batch.state.copy() if whole else self._batch.state[lanes]
-        controls = self._controls(lanes)
+        controls = self._controls(lanes, samples)
+        self._load(lanes[self._loading[lanes]])
         states, sensors = self._stepped(None if whole else lanes, controls)
         place = self._place[lanes]
-        room = np.minimum(self._size[lanes] - place, self._block)
+        room = np.minimum(self._room(lanes), samples)
         qvel = states[:, :, self._parts["qvel"]]
         warned = self._batch.warning[lanes, :, NUMBER].sum(axis=1)
         # written so that a speed that is not a number counts as too fast
@@ -153,11 +173,17 @@ class Lanes:
         self._ctrl[lanes[moved]] = self._plan[lanes[moved], place[moved] + done[moved] - 1]
         return np.asarray(odd)
 
-    def _controls(self, lanes: Integers) -> Array:
+    def _load(self, lanes: Integers) -> None:
+        """Give grasps in a hold test the gravity of their coming samples."""
+        for lane, place in zip(lanes.tolist(), self._place[lanes].tolist(), strict=True):
+            run = self.runs[lane]
+            run.model.opt.gravity[:] = run.loads[place]
+
+    def _controls(self, lanes: Integers, samples: int) -> Array:
         """What drives the steps to each sample of a block, (m, block, nu)."""
-        ahead = self._place[lanes, None] + np.arange(self._block - 1)
+        ahead = self._place[lanes, None] + np.arange(samples - 1)
         planned = np.minimum(ahead, self._size[lanes, None] - 1)
-        controls = np.empty((lanes.size, self._block, self._ctrl.shape[1]))
+        controls = np.empty((lanes.size, samples, self._ctrl.shape[1]))
         controls[:, 0] = self._ctrl[lanes]
         controls[:, 1:] = self._plan[lanes[:, None], planned]
         return controls
@@ -165,18 +191,23 @@ class Lanes:
     def _stepped(self, lanes: Integers | None, controls: Array) -> tuple[Array, Array]:
         """State and contact sensors behind every sample of a block."""
         substeps = self._layout.substeps
+        count, steps = controls.shape[0], controls.shape[1] * substeps
+        rooms = {item: (room, room.size // self._steps) for item, room in self._told.items()}
         told = self._batch.rollout(
-            self._block * substeps,
+            steps,
             control=controls if substeps == 1 else np.repeat(controls, substeps, axis=1),
             record=tuple(self._told),
             ids=lanes,
-            out={item: room[: len(controls)] for item, room in self._told.items()},
+            out={
+                item: room[: count * steps * width].reshape(count, steps, width)
+                for item, (room, width) in rooms.items()
+            },
         )
         samples = slice(substeps - 1, None, substeps)
         return told[int(STATE)][:, samples], told["sensordata"][:, samples, self._sensors]
 
     def _record(self, lanes: Integers, states: Array, forces: Array, begun: Integers) -> None:
-        lane, sample = np.nonzero(np.arange(self._block) < begun[:, None])
+        lane, sample = np.nonzero(np.arange(states.shape[1]) < begun[:, None])
         own = lanes[lane]
         row = self._first[own] + self._place[own] + sample
         self._rows.qpos[own, row] = states[lane, sample, self._parts["qpos"]]
@@ -186,7 +217,7 @@ class Lanes:
         self, lanes: Integers, begin: Array, states: Array, controls: Array, begun: Integers
     ) -> None:
         """Put grasps whose contact changed to the sample at which it did."""
-        early = np.flatnonzero(begun < self._block)
+        early = np.flatnonzero(begun < states.shape[1])
         self._batch.state[lanes[early]] = states[early, begun[early] - 1]
         rows = np.arange(lanes.size)
         last = begun - 1
@@ -215,6 +246,16 @@ class Lanes:
         self._plan[lane, : len(plan)] = plan
         self._place[lane], self._size[lane] = 0, len(plan)
         self._first[lane] = self.runs[lane].recording.rows
+        loads = self.runs[lane].loads[: len(plan)]
+        self._loading[lane] = len(loads) > 0
+        self._until[lane, : len(plan)] = _ends_of_equal_rows(loads) if len(loads) else len(plan)
+
+
+def _ends_of_equal_rows(rows: Array) -> Integers:
+    """For every row, the index behind the last one that is like it and follows it at once."""
+    changes = np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
+    ends = np.append(changes, len(rows))
+    return np.repeat(ends, np.diff(ends, prepend=0))
 
 
 def _parts(model: mujoco.MjModel) -> dict[str, slice]:

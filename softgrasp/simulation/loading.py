@@ -12,7 +12,7 @@ from softgrasp.mechanics.transforms import Array
 LONGEST = 0.01
 """Gravity stays for up to this time [s] before it grows again, so that the physics need not wait
 for the controller at every sample."""
-SHARE = 4
+SHARE = 2
 """What is put on at once is at most the load that is still missing over this."""
 
 
@@ -22,8 +22,8 @@ def gravity_steps(
     """Gravity from its value before the test to the full load, as weights that are put on.
 
     It follows a straight ramp in steps that shrink to one sample towards its end. An elastic
-    grasp swings by a step when it is put on, and a quarter of the missing load cannot overshoot
-    the full one.
+    grasp swings by as much again when a step is put on, and half of what is missing cannot
+    overshoot the full load.
 
     Args:
         criterion: The hold test.

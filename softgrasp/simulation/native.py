@@ -58,7 +58,7 @@ class NativeStepper(OwnStepper):
             slots, layout.substeps, layout.first_force, layout.prescribed, layout.samples,
             layout.timestep, layout.threshold, layout.qpos_of_drive, layout.dof_of_drive,
         )  # fmt: skip
-        self._engine = (data.qpos, data.qvel, data.ctrl, data.sensordata)
+        self._engine = (data.qpos, data.qvel, data.ctrl, data.sensordata, self._gravity)
         self._previous = state.targets.copy()
         self._flags = np.zeros((4, bodies), dtype=np.int64)
         self._map = None if friction is None else data_map()
@@ -71,6 +71,7 @@ class NativeStepper(OwnStepper):
             plan,
             self._constants,
             self._engine,
+            self.loads[: len(plan)],
             (self._previous, self._flags),
             (recording.qpos, recording.force),
             recording.rows,

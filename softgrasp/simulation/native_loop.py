@@ -113,7 +113,8 @@ def run_stretch(
     addresses: tuple[int, int],
     plan: Array,
     constants: tuple[Any, ...],
-    engine: tuple[Array, Array, Array, Array],
+    engine: tuple[Array, Array, Array, Array, Array],
+    loads: Array,
     memory: tuple[Array, Integers],
     log: tuple[Array, Array],
     first_row: int,
@@ -127,7 +128,8 @@ def run_stretch(
         plan: Targets, one row a sample.
         constants: (slots, substeps, first force, prescribed, debounce samples, timestep,
             threshold, qpos of joint, dof of joint).
-        engine: (qpos, qvel, ctrl, sensordata).
+        engine: (qpos, qvel, ctrl, sensordata, gravity).
+        loads: Gravity at each sample; empty where it stays, (n, 3) [m/s²].
         memory: (targets before the last ones, flags (4, nb)).
         log: (qpos, force).
         first_row: Row of the first sample in the log.
@@ -139,13 +141,15 @@ def run_stretch(
     """
     model, data = addresses
     slots, substeps, first, prescribed, needed, timestep, threshold, joints, dofs = constants
-    qpos, qvel, ctrl, sensordata = engine
+    qpos, qvel, ctrl, sensordata, gravity = engine
     previous, flags = memory
     log_qpos, log_force = log
     bodies = flags.shape[1]
     forces = np.zeros(bodies)
     for index in range(len(plan)):
         row = first_row + index
+        if len(loads) > 0:
+            gravity[:] = loads[index]
         if row > 0:
             for substep in range(substeps):
                 if prescribed:

@@ -64,6 +64,8 @@ class Stepper(ABC):
         """Control samples that are best asked for at once."""
         self._path, self._led = np.zeros((0, 0)), slice(0)
         self._ahead = FIRST_AHEAD
+        self.loads = np.zeros((0, 3))
+        """Gravity at the coming samples, as long as it is not over, (n, 3) [m/s²]."""
         self._replan()
 
     @abstractmethod
@@ -156,7 +158,7 @@ class Stepper(ABC):
         moved = min(max(self._moving - self._used, 0), count)
         state.idle = count - moved if moved else state.idle + count
         self._used += count
-        self._path = self._path[count:]
+        self._path, self.loads = self._path[count:], self.loads[count:]
 
     @abstractmethod
     def _command(self, targets: Array) -> None:
@@ -196,6 +198,7 @@ class OwnStepper(Stepper):
         """
         super().__init__(layout, state, recording)
         self._model, self._data, self._friction = model, data, friction
+        self._gravity = model.opt.gravity
 
     def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets
@@ -229,8 +232,11 @@ class PlainStepper(OwnStepper):
         data, counts = self._data, self._state.counts
         step, judge, control, position = self._step, self._judge, data.ctrl, data.qpos
         first, log = self.recording.rows, self.recording.qpos
+        loads = self.loads[: len(plan)]
         for index, targets in enumerate(plan):
             row = first + index
+            if len(loads):
+                self._gravity[:] = loads[index]
             if row:
                 step()
             # without a contact, and none to lose, there is nothing to judge or to record
