@@ -39,6 +39,9 @@ class JudgedForces:
         self.stopped = np.zeros(count, dtype=bool)
         """Whether contact was established or lost at the last judged sample, (n,)."""
 
+        self.restless = np.zeros(count, dtype=bool)
+        """Whether anything was counted in the last block, (n,)."""
+
     def judge(self, lanes: Integers, sensors: Array, room: Integers) -> Judgement:
         """Judge a block, each grasp up to its room or to the first change of targets.
 
@@ -48,6 +51,7 @@ class JudgedForces:
             room: Samples that may be judged, (m,).
         """
         begun, changes = room.copy(), list[tuple[int, int, list[int]]]()
+        self.restless[lanes] = False
         normal = sensors.reshape(*sensors.shape[:2], self._bodies, self._slots, 3)[..., 0]
         pressed = normal.any(axis=(1, 2, 3))
         if not pressed.any() and not self._counts[lanes].any():
@@ -56,6 +60,7 @@ class JudgedForces:
         for slot in range(self._slots):  # in this order, as the sum of one grasp alone
             forces += normal[..., slot]
         live = self._restless(lanes, forces)
+        self.restless[lanes[live]] = True
         for sample in range(normal.shape[1]):
             live = live[(sample < room[live]) & ~self.stopped[lanes[live]]]
             if not live.size:

@@ -17,9 +17,10 @@ from softgrasp.simulation.state import ROWS, Integers, Recording
 
 NUMBER = 1
 """Column of a batch's warnings that counts them."""
-LEAST, MOST = 8, 32
+LEAST, LONG = 8, 32
 """Samples of a block. Contact that begins in one block is established in the next one at the
-earliest where a block has as many samples as debouncing takes."""
+earliest where a block has as many samples as debouncing takes, so that few are stepped in vain.
+A long one is for grasps whose contacts have been as they are for a block."""
 
 
 class Memory:
@@ -64,8 +65,8 @@ class Lanes:
         first, count = runs[0], len(runs)
         model, layout = first.model, first.layout
         self._layout = layout
-        self._block = min(max(layout.samples, LEAST), MOST)
-        steps = self._block * layout.substeps
+        self._block = min(max(layout.samples, LEAST), LONG)
+        steps = LONG * layout.substeps
         self._batch = Batch(model, count, threads)
         self._batch.set_models([run.model for run in runs])
         # as a run alone starts: nothing is computed before the first step
@@ -129,11 +130,16 @@ class Lanes:
             self._resume(lane)
 
     def _groups(self, lanes: Integers) -> Iterator[tuple[Integers, int]]:
-        """Grasps that can go on for a whole block, and those for which something is due before."""
-        room = np.minimum(self._room(lanes), self._judged.soonest(lanes))
-        short = room < self._block
-        if not short.all():
-            yield lanes[~short], self._block
+        """Grasps that can go on for a long block, for a whole one, or for less."""
+        room = self._room(lanes)
+        calm = ~self._judged.restless[lanes] & (room >= LONG)
+        room = np.minimum(room, self._judged.soonest(lanes))
+        short = ~calm & (room < self._block)
+        whole = ~(calm | short)
+        if calm.any():
+            yield lanes[calm], LONG
+        if whole.any():
+            yield lanes[whole], self._block
         if short.any():
             yield lanes[short], int(room[short].max())
 

@@ -14,6 +14,7 @@ from softgrasp.simulation.batch import can_be_batched, run_batch, topology
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.lanes import Memory
 from softgrasp.simulation.mujoco_backend import result_of
+from softgrasp.simulation.native import NativeStepper
 from softgrasp.simulation.result import GraspResult
 
 WORTHWHILE = 4
@@ -32,9 +33,14 @@ class _Built:
 class Together:
     """Simulates scenes with what one batch can take over from another."""
 
-    def __init__(self) -> None:
-        """Simulate nothing yet."""
-        self._memory = Memory()
+    def __init__(self, *, compiled: bool) -> None:
+        """Simulate nothing yet.
+
+        Args:
+            compiled: Whether to run grasps one by one in compiled code, which is faster than a
+                batch where there are enough of them to load it.
+        """
+        self._memory, self._compiled = Memory(), compiled
 
     def simulate(
         self, scenes: Iterable[GraspScene | Exception]
@@ -55,7 +61,7 @@ class Together:
                 groups.setdefault(topology(one.scene), []).append(index)
         done: dict[int, GraspResult | Exception] = {}
         for group in groups.values():
-            if len(group) >= WORTHWHILE:
+            if len(group) >= WORTHWHILE and not self._compiled:
                 ready = [
                     one for one in (built[index] for index in group) if isinstance(one, _Built)
                 ]
@@ -64,7 +70,7 @@ class Together:
             if index in done:
                 yield done[index]
             else:
-                yield _alone(one) if isinstance(one, _Built) else one
+                yield self._alone(one) if isinstance(one, _Built) else one
 
     def _in_batch(self, group: list[_Built]) -> Iterator[GraspResult | Exception]:
         begin = time.perf_counter()
@@ -74,6 +80,15 @@ class Together:
             if share is None:  # they have all run when the first one is there
                 share = (time.perf_counter() - begin) / len(group)
             yield result_of(run, one.told, one.taken + share)
+
+    def _alone(self, one: _Built) -> GraspResult | Exception:
+        begin = time.perf_counter()
+        try:
+            run = ClosureRun(one.scene, stepper=NativeStepper if self._compiled else None)
+            run.run()
+            return result_of(run, one.told, one.taken + time.perf_counter() - begin)
+        except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
+            return error
 
 
 def _built(scene: GraspScene) -> _Built | Exception:
@@ -88,13 +103,3 @@ def _built(scene: GraspScene) -> _Built | Exception:
         return error
     notes = [str(warning.message) for warning in told]
     return _Built(built, notes, time.perf_counter() - begin)
-
-
-def _alone(one: _Built) -> GraspResult | Exception:
-    begin = time.perf_counter()
-    try:
-        run = ClosureRun(one.scene)
-        run.run()
-        return result_of(run, one.told, one.taken + time.perf_counter() - begin)
-    except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
-        return error

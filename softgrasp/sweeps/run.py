@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.sweeps import local
@@ -16,7 +15,7 @@ from softgrasp.sweeps.shards import Shard
 from softgrasp.sweeps.store import SweepStore
 from softgrasp.sweeps.table import require_pandas, table_of, write_tables
 from softgrasp.sweeps.trajectories import FOLDER
-from softgrasp.sweeps.worker import Row
+from softgrasp.sweeps.worker import Row, most_steps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,14 +111,6 @@ def sweep(
         if shard is None:
             write_tables(table, folder)
     return table
-
-
-def most_steps(scene: GraspScene) -> int:
-    """Physics steps that a grasp may take, for what the scene says of them."""
-    time = scene.duration or scene.longest_closure
-    time += scene.success.ramp_time + scene.success.hold_time if scene.success else 0.0
-    time += scene.lift.time + scene.lift.hold_time if scene.lift else 0.0
-    return max(round(time / (scene.timestep or scene.control_period)), 1)
 
 
 def chunked(rows: Sequence[int], workers: int, most: int = CHUNK) -> list[Chunk]:

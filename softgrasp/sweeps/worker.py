@@ -16,6 +16,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import SoftgraspError
 from softgrasp.formats.atomic import write_bytes
+from softgrasp.simulation.native import native_pays
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.together import Together
 from softgrasp.sweeps.fields import scene_of, start_noise
@@ -41,7 +42,8 @@ class Rows:
         """
         self._plan, self._trajectories = plan, trajectories
         self._combinations = combinations(plan)
-        self._together = Together()
+        share = plan.size * most_steps(plan.scene) // (os.cpu_count() or 1)
+        self._together = Together(compiled=native_pays(share))
 
     def inputs(self, row: int) -> Row:
         """Number and axes of a row, and its noise."""
@@ -72,6 +74,14 @@ class Rows:
             return scene_of(self._plan, values, start_noise(self._plan, row))
         except Exception as error:  # noqa: BLE001 - one bad grasp does not end a sweep
             return error
+
+
+def most_steps(scene: GraspScene) -> int:
+    """Physics steps that a grasp may take, for what the scene says of them."""
+    time = scene.duration or scene.longest_closure
+    time += scene.success.ramp_time + scene.success.hold_time if scene.success else 0.0
+    time += scene.lift.time + scene.lift.hold_time if scene.lift else 0.0
+    return max(round(time / (scene.timestep or scene.control_period)), 1)
 
 
 def _outcome(told: GraspResult | Exception) -> Row:

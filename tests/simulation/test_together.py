@@ -1,0 +1,81 @@
+"""Grasps simulated together are grasps simulated alone, whichever way it is done."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.build.scene import build
+from softgrasp.simulation.lanes import Memory
+from softgrasp.simulation.mujoco_backend import result_of
+from softgrasp.simulation.together import Together, run_batch
+from tests.scenes import pinch
+
+NEEDS_NUMBA = "the compiled loop needs numba"
+
+
+def scenes() -> list[sg.GraspScene | Exception]:
+    """Grasps that share a batch, one that has its own topology, one that is a mistake, one that
+    cannot be built, and one that diverges."""
+    ball = [
+        pinch(object=sg.GraspObject(name="ball", shape=sg.Sphere(radius=radius), density=900))
+        for radius in (0.026, 0.028, 0.03, 0.032, 0.034)
+    ]
+    box = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.05, 0.05, 0.05)), mass=0.1)
+    inside = pinch(object_position=(0.0, 0.0, 0.0))
+    return [*ball[:3], pinch(object=box), ValueError("no scene"), inside, *ball[3:]]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_together_is_alone(compiled: bool) -> None:
+    if compiled:
+        pytest.importorskip("numba", reason=NEEDS_NUMBA)
+    asked = scenes()
+    told = list(Together(compiled=compiled).simulate(asked))
+    assert len(told) == len(asked)
+    for scene, found in zip(asked, told, strict=True):
+        if isinstance(scene, Exception):
+            assert found is scene
+            continue
+        if isinstance(found, sg.BuildError):
+            with pytest.raises(sg.BuildError, match=f"^{re.escape(str(found))}$"):
+                sg.simulate(scene)
+            continue
+        alone = sg.simulate(scene)
+        assert isinstance(found, sg.GraspResult)
+        assert found.trajectory_sha256 == alone.trajectory_sha256
+        assert found.events == alone.events
+        assert found.contacts == alone.contacts
+        assert found.contact_model == alone.contact_model
+        assert found.hold == alone.hold
+        assert found.warnings == alone.warnings
+        assert found.status is alone.status
+    assert any(isinstance(found, sg.BuildError) for found in told)
+
+
+def test_memory_serves_smaller_and_other_batches() -> None:
+    memory = Memory()
+    balls = [scene for scene in scenes() if isinstance(scene, sg.GraspScene)][:3]
+    first = [result_of(run, [], 0.0) for run in run_batch([build(s) for s in balls], memory=memory)]
+    for one, scene in zip(first, balls, strict=True):
+        (again,) = (result_of(run, [], 0.0) for run in run_batch([build(scene)], memory=memory))
+        assert again.trajectory_sha256 == one.trajectory_sha256
+
+
+def test_what_happens_to_the_solver_in_a_batch_is_told_by_a_run_alone() -> None:
+    wild = pinch(
+        object=sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.03), density=900),
+        contact=sg.Contact(stiffness=1e7, damping=1e3),
+        allow_softer_contact=True,
+        timestep=1e-3,
+    )
+    calm = pinch(object=sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.03), density=900))
+    asked = [calm.replace(timestep=1e-3), wild, wild, wild, wild]
+    told = list(Together(compiled=False).simulate(asked))
+    for scene, found in zip(asked, told, strict=True):
+        alone = sg.simulate(scene)
+        assert isinstance(found, sg.GraspResult)
+        assert found.trajectory_sha256 == alone.trajectory_sha256
+        assert found.warnings == alone.warnings
