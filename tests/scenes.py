@@ -46,3 +46,11 @@ def plate(thing: sg.GraspObject, height: float, **changes: Any) -> sg.GraspScene
     )
     base: dict[str, Any] = {"hand": hand, "object": thing, "gravity": True}
     return sg.GraspScene(**(base | changes))
+
+
+def diverging(**changes: object) -> sg.GraspScene:
+    """A step that explicit integrators cannot take with this contact (docs/contact.md)."""
+    contact = sg.Contact(stiffness=1e6, damping=1000.0)
+    solver = sg.Solver(integrator="implicitfast")
+    place = (0.0, 0.002, -0.085)
+    return pinch(contact=contact, solver=solver, object_position=place, **changes)

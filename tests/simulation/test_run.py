@@ -20,7 +20,7 @@ from softgrasp.simulation.native import NativeStepper
 from softgrasp.simulation.stepper import OwnStepper, PlainStepper, driven
 from softgrasp.simulation.stiffness import chatter_warnings
 from softgrasp.simulation.track import object_track
-from tests.scenes import pinch, plate
+from tests.scenes import diverging, pinch, plate
 
 NEEDS_NUMBA = "the compiled loop needs the extra 'fast'"
 
@@ -190,14 +190,6 @@ def test_a_quarter_turn_of_the_whole_scene_turns_the_result() -> None:
     about_z = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
     expected = upright.object_position @ about_z.T
     assert np.allclose(turned.object_position, expected, atol=1e-5)
-
-
-def diverging(**changes: object) -> sg.GraspScene:
-    """A step that explicit integrators cannot take with this contact (docs/contact.md)."""
-    contact = sg.Contact(stiffness=1e6, damping=1000.0)
-    solver = sg.Solver(integrator="implicitfast")
-    place = (0.0, 0.002, -0.085)
-    return pinch(contact=contact, solver=solver, object_position=place, **changes)
 
 
 def test_a_diverged_run_says_what_to_change_and_keeps_finite_numbers(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.scene import build
+from softgrasp.simulation.batch import run_batch, topology
 from softgrasp.simulation.lanes import Memory
 from softgrasp.simulation.mujoco_backend import result_of
-from softgrasp.simulation.together import Together, run_batch
-from tests.scenes import pinch
+from softgrasp.simulation.together import Together
+from tests.scenes import diverging, pinch
 
 NEEDS_NUMBA = "the compiled loop needs numba"
 
@@ -64,18 +65,19 @@ def test_memory_serves_smaller_and_other_batches() -> None:
         assert again.trajectory_sha256 == one.trajectory_sha256
 
 
-def test_what_happens_to_the_solver_in_a_batch_is_told_by_a_run_alone() -> None:
-    wild = pinch(
-        object=sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.03), density=900),
-        contact=sg.Contact(stiffness=1e7, damping=1e3),
-        allow_softer_contact=True,
-        timestep=1e-3,
-    )
-    calm = pinch(object=sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.03), density=900))
-    asked = [calm.replace(timestep=1e-3), wild, wild, wild, wild]
+def test_a_grasp_that_diverges_in_a_batch_is_told_as_alone_and_harms_no_other() -> None:
+    wild = diverging(success=sg.SuccessCriterion())
+    calm = wild.replace(contact=wild.asked_contact.replace(stiffness=1e4, damping=10.0))
+    asked = [wild, calm, wild, calm]
+    assert len({topology(build(scene)) for scene in asked}) == 1
     told = list(Together(compiled=False).simulate(asked))
     for scene, found in zip(asked, told, strict=True):
         alone = sg.simulate(scene)
         assert isinstance(found, sg.GraspResult)
+        assert found.status is alone.status
+        assert found.message == alone.message
         assert found.trajectory_sha256 == alone.trajectory_sha256
         assert found.warnings == alone.warnings
+    assert {found.status for found in told if isinstance(found, sg.GraspResult)} > {
+        sg.GraspStatus.DIVERGED
+    }
