@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from softgrasp.description.objects import GraspObject, Material
     from softgrasp.description.pose import Pose
     from softgrasp.description.scene import GraspScene, Solver
-    from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Mesh, Sphere
+    from softgrasp.description.shapes import (
+        Capsule,
+        Cuboid,
+        Cylinder,
+        Ellipsoid,
+        Mesh,
+        Sphere,
+        Superellipsoid,
+    )
     from softgrasp.description.soft_digit import SoftDigit
     from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
     from softgrasp.description.success import SuccessCriterion
@@ -69,7 +77,15 @@ _ROOMS = {
     "description.objects": ("GraspObject", "Material"),
     "description.pose": ("Pose",),
     "description.scene": ("GraspScene", "Solver"),
-    "description.shapes": ("Capsule", "Cuboid", "Cylinder", "Ellipsoid", "Mesh", "Sphere"),
+    "description.shapes": (
+        "Capsule",
+        "Cuboid",
+        "Cylinder",
+        "Ellipsoid",
+        "Mesh",
+        "Sphere",
+        "Superellipsoid",
+    ),
     "description.soft_digit": ("SoftDigit",),
     "description.soft_finger": ("SoftFinger", "SoftJoint", "SoftLink"),
     "description.success": ("SuccessCriterion",),
@@ -145,6 +161,7 @@ __all__ = [
     "Solver",
     "Sphere",
     "SuccessCriterion",
+    "Superellipsoid",
     "SweepPlan",
     "Table",
     "__version__",

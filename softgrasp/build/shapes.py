@@ -19,8 +19,10 @@ from softgrasp.description.shapes import (
     Primitive,
     Shape,
     Sphere,
+    Superellipsoid,
 )
 from softgrasp.formats.meshes import MeshBody, load_mesh
+from softgrasp.mechanics import superellipsoid
 from softgrasp.mechanics.transforms import Array, transform
 
 GEOM = mujoco.mjtGeom
@@ -59,6 +61,9 @@ def mass_properties(shape: Shape) -> MassProperties:
     if isinstance(shape, Mesh):
         body = load_mesh(shape)
         return MassProperties(body.volume, body.inertia_per_density)
+    if isinstance(shape, Superellipsoid):
+        form = (shape.radii, shape.exponents)
+        return MassProperties(superellipsoid.volume(*form), np.diag(superellipsoid.moments(*form)))
     volume, moments = _primitive_moments(shape)
     return MassProperties(volume, np.diag(moments))
 
@@ -133,6 +138,10 @@ def add_shape(
         "contype": 0,
         "conaffinity": 0,
     }
+    if isinstance(shape, Superellipsoid):
+        _add_vertices(spec, name, *superellipsoid.triangles(shape.radii, shape.exponents))
+        body.add_geom(name=name, type=GEOM.mjGEOM_MESH, meshname=name, rgba=rgba, **common)
+        return [name]
     if not isinstance(shape, Mesh):
         body.add_geom(name=name, rgba=rgba, **geom_of(shape), **common)
         return [name]

@@ -25,6 +25,7 @@ from softgrasp.description.shapes import (
     Mesh,
     Shape,
     Sphere,
+    Superellipsoid,
 )
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.formats.meshes import load_mesh
@@ -44,7 +45,7 @@ def extent(shape: Shape) -> tuple[float, float, float]:
             return (2 * r, 2 * r, h + 2 * r)
         case Cuboid(size=size):
             return size
-        case Ellipsoid(radii=(a, b, c)):
+        case Ellipsoid(radii=(a, b, c)) | Superellipsoid(radii=(a, b, c)):
             return (2 * a, 2 * b, 2 * c)
         case Mesh():
             x, y, z = np.ptp(load_mesh(shape).vertices, axis=0).tolist()

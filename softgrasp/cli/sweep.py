@@ -221,7 +221,11 @@ def _put_summary(
         terminal.put(f"held      {int(held.sum())} of {len(held)} ({held.mean():.0%})")
     wall = float(table["wall_time_s"].sum())
     simulated = float(table["simulated_time_s"].sum())
-    terminal.put(f"cost      {simulated:.1f} s simulated in {wall:.1f} s of work")
+    models = float(table["wall_build_s"].sum())
+    terminal.put(
+        f"cost      {simulated:.1f} s simulated in {wall:.1f} s of work, {models:.1f} s of it for "
+        "models"
+    )
     there = [str(file) for file in files if file.exists()]
     for index, file in enumerate(there):
         terminal.put(f"{'files' if index == 0 else '':<10}{file}")

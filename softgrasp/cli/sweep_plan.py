@@ -11,6 +11,7 @@ from softgrasp.cli.scene_options import SceneOptions, plain_value, scene_of
 from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.load import YAML_SUFFIXES
+from softgrasp.formats.mesh_folder import with_folders
 from softgrasp.formats.plan_file import load_plan
 from softgrasp.sweeps import fields
 from softgrasp.sweeps.sampling import combinations
@@ -84,7 +85,8 @@ def axis_of(text: str) -> dict[str, Any]:
             return found | ({"steps": int(steps[0])} if steps else {})
         except ValueError:
             pass  # a text with a colon, such as ycb:NAME
-    return {"path": path.strip(), "values": tuple(_values(values))}
+    path = path.strip()
+    return {"path": path, "values": tuple(with_folders(path, _values(values), Path()))}
 
 
 def _values(text: str) -> list[Any]:

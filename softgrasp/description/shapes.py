@@ -55,6 +55,23 @@ class Ellipsoid(Description):
     """Half axes along x, y and z [m]."""
 
 
+Exponent = Annotated[float, Field(strict=True, ge=0.1, le=2.0)]
+
+
+class Superellipsoid(Description):
+    """Ellipsoid, box, cylinder, octahedron and what lies between, axes along x, y and z.
+
+    Exponents near 0 make edges, 1 is round, 2 makes slopes: ``[1, 1]`` is an ellipsoid,
+    ``[0.1, 1]`` a cylinder, ``[0.1, 0.1]`` a box with narrow roundings.
+    """
+
+    type: Literal["superellipsoid"] = "superellipsoid"
+    radii: tuple[Positive, Positive, Positive]
+    """Half axes along x, y and z [m]."""
+    exponents: tuple[Exponent, Exponent]
+    """Of the outline along z, and of the one around it [–]."""
+
+
 class Mesh(Description):
     """A triangle mesh from a file; the object's frame is put at its centre of mass.
 
@@ -88,6 +105,4 @@ class Mesh(Description):
 
 
 Primitive = Sphere | Cylinder | Cuboid | Capsule | Ellipsoid
-Shape = Annotated[
-    Sphere | Cylinder | Cuboid | Capsule | Ellipsoid | Mesh, Field(discriminator="type")
-]
+Shape = Annotated[Primitive | Superellipsoid | Mesh, Field(discriminator="type")]

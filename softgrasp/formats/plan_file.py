@@ -7,6 +7,7 @@ from typing import Any
 
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import DescriptionError
+from softgrasp.formats.mesh_folder import with_folders
 from softgrasp.formats.scene_file import load_scene, scene_from
 from softgrasp.formats.yaml_file import Tree, YamlFile
 
@@ -40,12 +41,12 @@ def plan_from(data: dict[str, Tree], *, folder: Path) -> SweepPlan:
     axes = tree.get("axes", {})
     if not isinstance(axes, dict):
         raise DescriptionError("expected paths with their values, found no mapping", field="axes")
-    tree["axes"] = tuple(_axis(path, values) for path, values in axes.items())
+    tree["axes"] = tuple(_axis(path, values, folder) for path, values in axes.items())
     return SweepPlan(**tree)
 
 
-def _axis(path: str, values: Any) -> dict[str, Any]:
+def _axis(path: str, values: Any, folder: Path) -> dict[str, Any]:
     if isinstance(values, dict):
         return {"path": path} | values
     listed = values if isinstance(values, list) else [values]
-    return {"path": path, "values": tuple(listed)}
+    return {"path": path, "values": tuple(with_folders(path, listed, folder))}

@@ -63,7 +63,9 @@ def shape_text(shape: Shape) -> str:
         return f"mesh {shape.file}"
     sizes = []
     for name, value in shape:
-        if name != "type":
+        if name == "exponents":
+            sizes.append(f"exponents {' and '.join(f'{exponent:g}' for exponent in value)}")
+        elif name != "type":
             lengths = value if isinstance(value, tuple) else (value,)
             sizes.append(f"{name} {' × '.join(f'{1e3 * length:g}' for length in lengths)} mm")
     return f"{shape.type}, {', '.join(sizes)}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.mechanics.transforms import Array
 
 if TYPE_CHECKING:
@@ -92,6 +94,8 @@ def short(value: object) -> str:
     if isinstance(value, int | float | np.number):
         return compact(float(value))
     text = str(value)
+    if Path(text).suffix.lower() in MESH_SUFFIXES:
+        text = Path(text).stem
     return text if len(text) <= 18 else f"{text[:17]}…"
 
 

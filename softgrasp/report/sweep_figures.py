@@ -39,7 +39,7 @@ HELD, DROPPED = style.EDGE, style.LOST
 def draw_lines(table: pd.DataFrame, axes: Sequence[Axis], path: Path) -> Path:
     """Measures over the first axis, one line a value of the second one.
 
-    Lines join means; bars reach from the least to the largest of repeats and other axes.
+    Lines join means over numbers; bars reach from the least to the largest of repeats and other axes.
     """
     measures, first = measures_of(table), axes[0]
     other = levels(table, axes[1].path)[:MOST_SERIES] if len(axes) > 1 else None
@@ -76,12 +76,15 @@ def _line(
         return
     middle = np.array(mean)
     errors = np.abs([middle - low, high - middle])
+    joined = 1.2 if is_numeric(table, axis.path) else 0.0  # names have no way between them
     place.errorbar(at, middle, errors, color=color, label=label, marker="o", markersize=3,
-                   linewidth=1.2, elinewidth=0.7, capsize=2)  # fmt: skip
+                   linewidth=joined, elinewidth=0.7, capsize=2)  # fmt: skip
 
 
 def _fit_x(place: Axes, table: pd.DataFrame, axis: Axis) -> None:
     if not is_numeric(table, axis.path):
+        place.tick_params(axis="x", rotation=30)
+        place.margins(x=0.15)
         return
     place.locator_params(axis="x", nbins=5)
     place.xaxis.set_major_formatter(compact)

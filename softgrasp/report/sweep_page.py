@@ -162,13 +162,17 @@ def _failures(table: pd.DataFrame) -> list[tuple[str, int]]:
 
 def _summary(plan: SweepPlan, table: pd.DataFrame) -> str:
     held = table["held"].dropna()
-    told = f"{len(table)} grasps over {len(plan.axes)} axes ({plan.method})"
+    told = f"{len(table)} grasps over {len(plan.axes)} {'axis' if len(plan.axes) == 1 else 'axes'} ({plan.method})"
     if len(held):
         low, high = wilson(int(held.sum()), len(held))
         interval = f"95 % interval {100 * low:.1f} … {100 * high:.1f} %"
         told += f"; {int(held.sum())} of {len(held)} held ({held.mean():.1%}, {interval})"
     failed = int((table["status"] == FAILED).sum())
-    return told + (f"; {failed} could not be simulated" if failed else "") + "."
+    told += f"; {failed} could not be simulated" if failed else ""
+    wall = float(table["wall_time_s"].sum())
+    if wall > 0.0:
+        told += f". {wall:.1f} s of work, {table['wall_build_s'].sum() / wall:.0%} of it for models"
+    return told + "."
 
 
 def _told(axis: Axis, table: pd.DataFrame) -> str:

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.description.scene import GraspScene
@@ -19,6 +20,15 @@ from softgrasp.simulation.result import GraspResult
 
 WORTHWHILE = 4
 """Grasps for which a batch pays."""
+
+
+class Told(NamedTuple):
+    """What became of one scene of many."""
+
+    result: GraspResult | Exception
+    """The error where there is no result."""
+    build_time: float = 0.0
+    """Wall time that its model took, files and cutting into convex parts included [s]."""
 
 
 @dataclass
@@ -42,9 +52,7 @@ class Together:
         """
         self._memory, self._compiled = Memory(), compiled
 
-    def simulate(
-        self, scenes: Iterable[GraspScene | Exception]
-    ) -> Iterator[GraspResult | Exception]:
+    def simulate(self, scenes: Iterable[GraspScene | Exception]) -> Iterator[Told]:
         """Simulate scenes.
 
         Args:
@@ -59,7 +67,7 @@ class Together:
         for index, one in enumerate(built):
             if isinstance(one, _Built) and can_be_batched(one.scene):
                 groups.setdefault(topology(one.scene), []).append(index)
-        done: dict[int, GraspResult | Exception] = {}
+        done: dict[int, Told] = {}
         for group in groups.values():
             if len(group) >= WORTHWHILE and not self._compiled:
                 ready = [
@@ -69,17 +77,19 @@ class Together:
         for index, one in enumerate(built):
             if index in done:
                 yield done[index]
+            elif isinstance(one, _Built):
+                yield Told(self._alone(one), one.taken)
             else:
-                yield self._alone(one) if isinstance(one, _Built) else one
+                yield Told(one)
 
-    def _in_batch(self, group: list[_Built]) -> Iterator[GraspResult | Exception]:
+    def _in_batch(self, group: list[_Built]) -> Iterator[Told]:
         begin = time.perf_counter()
         runs = run_batch([one.scene for one in group], memory=self._memory)
         share = None
         for one, run in zip(group, runs, strict=True):
             if share is None:  # they have all run when the first one is there
                 share = (time.perf_counter() - begin) / len(group)
-            yield result_of(run, one.told, one.taken + share)
+            yield Told(result_of(run, one.told, one.taken + share), one.taken)
 
     def _alone(self, one: _Built) -> GraspResult | Exception:
         begin = time.perf_counter()

@@ -43,6 +43,7 @@ COLUMNS: dict[str, str] = {
     "warnings": "number of warnings",
     "trajectory_sha256": "hash of the whole trajectory",
     "wall_time_s": "time that the grasp took [s]; differs from run to run",
+    "wall_build_s": "of which its model, reading and cutting a mesh included [s]; differs, too",
 }
 """Columns behind ``row`` and the plan's axes, in this order, with their meaning."""
 
@@ -86,7 +87,7 @@ def row_of(result: GraspResult) -> dict[str, Any]:
 def failed_row(error: str) -> dict[str, Any]:
     """The columns of a grasp without a result."""
     empty = dict.fromkeys(COLUMNS)
-    return empty | {"status": FAILED, "error": error, "wall_time_s": 0.0}
+    return empty | {"status": FAILED, "error": error, "wall_time_s": 0.0, "wall_build_s": 0.0}
 
 
 def _named(

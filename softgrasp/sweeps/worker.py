@@ -18,7 +18,7 @@ from softgrasp.errors import SoftgraspError
 from softgrasp.formats.atomic import write_bytes
 from softgrasp.simulation.native import native_pays
 from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.together import Together
+from softgrasp.simulation.together import Together, Told
 from softgrasp.sweeps.fields import scene_of, start_noise
 from softgrasp.sweeps.rows import failed_row, row_of
 from softgrasp.sweeps.sampling import combinations
@@ -61,8 +61,8 @@ class Rows:
         scenes = [self._scene(row) for row in rows]
         for row, told in zip(rows, self._together.simulate(scenes), strict=True):
             found.append(self.inputs(row) | _outcome(told))
-            if isinstance(told, GraspResult) and self._trajectories is not None:
-                results[row] = told
+            if isinstance(told.result, GraspResult) and self._trajectories is not None:
+                results[row] = told.result
         if self._trajectories is not None and results:
             name = f"rows-{min(rows):07d}-{max(rows):07d}.npz"
             write_bytes(self._trajectories / name, packed(results))
@@ -84,12 +84,13 @@ def most_steps(scene: GraspScene) -> int:
     return max(round(time / (scene.timestep or scene.control_period)), 1)
 
 
-def _outcome(told: GraspResult | Exception) -> Row:
-    if isinstance(told, GraspResult):
-        return row_of(told)
-    if isinstance(told, SoftgraspError):
-        return failed_row(str(told))
-    return failed_row(f"internal error: {type(told).__name__}: {told}")
+def _outcome(told: Told) -> Row:
+    result = told.result
+    if isinstance(result, GraspResult):
+        return row_of(result) | {"wall_build_s": told.build_time}
+    if isinstance(result, SoftgraspError):
+        return failed_row(str(result))
+    return failed_row(f"internal error: {type(result).__name__}: {result}")
 
 
 _ROWS: Rows | None = None

@@ -34,7 +34,7 @@ def test_together_is_alone(compiled: bool) -> None:
     if compiled:
         pytest.importorskip("numba", reason=NEEDS_NUMBA)
     asked = scenes()
-    told = list(Together(compiled=compiled).simulate(asked))
+    told = [one.result for one in Together(compiled=compiled).simulate(asked)]
     assert len(told) == len(asked)
     for scene, found in zip(asked, told, strict=True):
         if isinstance(scene, Exception):
@@ -70,7 +70,7 @@ def test_a_grasp_that_diverges_in_a_batch_is_told_as_alone_and_harms_no_other() 
     calm = wild.replace(contact=wild.asked_contact.replace(stiffness=1e4, damping=10.0))
     asked = [wild, calm, wild, calm]
     assert len({topology(build(scene)) for scene in asked}) == 1
-    told = list(Together(compiled=False).simulate(asked))
+    told = [one.result for one in Together(compiled=False).simulate(asked)]
     for scene, found in zip(asked, told, strict=True):
         alone = sg.simulate(scene)
         assert isinstance(found, sg.GraspResult)
