@@ -96,6 +96,9 @@ def sweep(
     strict: Annotated[
         bool, typer.Option("--strict", help="Check all rows first; stop where one is wrong.")
     ] = False,
+    dataset: Annotated[
+        bool, typer.Option("--dataset", help="Keep grasps for learning, seen from the object.")
+    ] = False,
     trajectories: Annotated[
         bool, typer.Option("--trajectories", help="Keep whole trajectories, compressed.")
     ] = False,
@@ -142,7 +145,7 @@ def sweep(
 
             table = run(
                 plan, folder, workers=workers, executor=str(executor), scheduler=scheduler,
-                shard=part, trajectories=trajectories, progress=progress,
+                shard=part, trajectories=trajectories, dataset=dataset, progress=progress,
             )  # fmt: skip
     _tell(plan, table, folder, json_, page=not no_report and shard is None)
     return None

@@ -39,7 +39,8 @@ HELD, DROPPED = style.EDGE, style.LOST
 def draw_lines(table: pd.DataFrame, axes: Sequence[Axis], path: Path) -> Path:
     """Measures over the first axis, one line a value of the second one.
 
-    Lines join means over numbers; bars reach from the least to the largest of repeats and other axes.
+    Lines join means over numbers; bars reach from the least to the largest of repeats and of
+    other axes.
     """
     measures, first = measures_of(table), axes[0]
     other = levels(table, axes[1].path)[:MOST_SERIES] if len(axes) > 1 else None

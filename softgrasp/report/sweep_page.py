@@ -162,7 +162,8 @@ def _failures(table: pd.DataFrame) -> list[tuple[str, int]]:
 
 def _summary(plan: SweepPlan, table: pd.DataFrame) -> str:
     held = table["held"].dropna()
-    told = f"{len(table)} grasps over {len(plan.axes)} {'axis' if len(plan.axes) == 1 else 'axes'} ({plan.method})"
+    axes = "1 axis" if len(plan.axes) == 1 else f"{len(plan.axes)} axes"
+    told = f"{len(table)} grasps over {axes} ({plan.method})"
     if len(held):
         low, high = wilson(int(held.sum()), len(held))
         interval = f"95 % interval {100 * low:.1f} … {100 * high:.1f} %"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from importlib.util import find_spec
-from pathlib import Path
 
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import BackendUnavailable
+from softgrasp.sweeps.kept import Kept
 from softgrasp.sweeps.local import Chunk
 from softgrasp.sweeps.rows import failed_row
 from softgrasp.sweeps.worker import Row, Rows
@@ -23,7 +23,7 @@ RETRIES = 2
 def computed_by_dask(
     plan: SweepPlan,
     chunks: Sequence[Chunk],
-    trajectories: Path | None,
+    kept: Kept | None,
     workers: int,
     scheduler: str | None,
 ) -> Iterator[list[Row]]:
@@ -32,7 +32,7 @@ def computed_by_dask(
     Args:
         plan: The plan.
         chunks: Rows that are computed together.
-        trajectories: Folder that all workers see, or None.
+        kept: What is kept besides rows, in a folder that all workers see; or None.
         workers: Of a cluster on this machine, where no scheduler is given.
         scheduler: Its address.
 
@@ -66,7 +66,7 @@ def computed_by_dask(
             ) from error
         text = plan.model_dump_json()
         futures = {
-            client.submit(compute, text, chunk, trajectories, pure=False, retries=RETRIES): chunk
+            client.submit(compute, text, chunk, kept, pure=False, retries=RETRIES): chunk
             for chunk in chunks
         }
         for future in as_completed(futures):
@@ -78,11 +78,11 @@ def computed_by_dask(
                 yield [Rows(plan).inputs(row) | failed_row(told) for row in chunk]
 
 
-def compute(plan: str, chunk: Chunk, trajectories: Path | None) -> list[Row]:
+def compute(plan: str, chunk: Chunk, kept: Kept | None) -> list[Row]:
     """Simulate some rows of a plan given as JSON; runs on a worker."""
-    return _rows(plan, trajectories).compute(chunk)
+    return _rows(plan, kept).compute(chunk)
 
 
 @lru_cache(maxsize=4)
-def _rows(plan: str, trajectories: Path | None) -> Rows:
-    return Rows(SweepPlan.model_validate_json(plan), trajectories)
+def _rows(plan: str, kept: Kept | None) -> Rows:
+    return Rows(SweepPlan.model_validate_json(plan), kept)

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from pathlib import Path
 
 from softgrasp.description.sweep_plan import SweepPlan
+from softgrasp.sweeps.kept import Kept
 from softgrasp.sweeps.rows import failed_row
 from softgrasp.sweeps.worker import Row, Rows, compute, start_worker
 
@@ -23,11 +23,9 @@ PATIENCE = 5.0
 Chunk = tuple[int, ...]
 
 
-def serial(
-    plan: SweepPlan, chunks: Sequence[Chunk], trajectories: Path | None
-) -> Iterator[list[Row]]:
+def serial(plan: SweepPlan, chunks: Sequence[Chunk], kept: Kept | None) -> Iterator[list[Row]]:
     """Finished rows, chunk by chunk, in this process."""
-    rows = Rows(plan, trajectories)
+    rows = Rows(plan, kept)
     for chunk in chunks:
         yield rows.compute(chunk)
 
@@ -35,9 +33,9 @@ def serial(
 class LocalPool:
     """Processes that are started anew where one of them dies."""
 
-    def __init__(self, plan: SweepPlan, workers: int, trajectories: Path | None) -> None:
+    def __init__(self, plan: SweepPlan, workers: int, kept: Kept | None) -> None:
         """Start no process yet."""
-        self._plan, self._workers, self._trajectories = plan, workers, trajectories
+        self._plan, self._workers, self._kept = plan, workers, kept
 
     def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
         """Finished rows, in any order.
@@ -76,7 +74,7 @@ class LocalPool:
             workers,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=start_worker,
-            initargs=(self._plan, self._trajectories, os.getpid()),
+            initargs=(self._plan, self._kept, os.getpid()),
         )
         running: dict[Future[list[Row]], Chunk] = {}
         try:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.sweeps import local
+from softgrasp.sweeps.kept import Kept
 from softgrasp.sweeps.local import Chunk
 from softgrasp.sweeps.shards import Shard
 from softgrasp.sweeps.store import SweepStore
 from softgrasp.sweeps.table import require_pandas, table_of, write_tables
-from softgrasp.sweeps.trajectories import FOLDER
 from softgrasp.sweeps.worker import Row, most_steps
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def sweep(
     scheduler: str | None = None,
     shard: Shard | None = None,
     trajectories: bool = False,
+    dataset: bool = False,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Simulate all grasps of a plan.
@@ -60,6 +61,7 @@ def sweep(
         shard: Which part of the rows; all where not given. Its table is written where all parts
             are merged.
         trajectories: Whether to keep whole trajectories in ``out``.
+        dataset: Whether to keep grasps for learning in ``out``; see ``sweeps.dataset``.
         progress: Called when rows are finished.
 
     Returns:
@@ -79,11 +81,14 @@ def sweep(
         raise DescriptionError(f"expected at least 1, found {workers}", field="workers")
     if executor not in EXECUTORS:
         raise DescriptionError(f"no executor '{executor}'; {did_you_mean(executor, EXECUTORS)}")
-    if trajectories and out is None:
-        raise DescriptionError("expected a folder for the trajectories, found none", field="out")
+    if (trajectories or dataset) and out is None:
+        what = "trajectories" if trajectories else "dataset"
+        raise DescriptionError(f"expected a folder for the {what}, found none", field="out")
     rows = range(plan.size) if shard is None else shard.rows(plan.size)
     folder = None if out is None else Path(out) / (shard.folder if shard else "")
-    kept = None if folder is None or not trajectories else folder / FOLDER
+    kept = None
+    if folder is not None and (trajectories or dataset):
+        kept = Kept(folder, trajectories=trajectories, dataset=dataset)
 
     def computed(left: Sequence[int]) -> Iterator[list[Row]]:
         chunks = chunked(left, workers, max(CHUNK_STEPS // most_steps(plan.scene), 1))

@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,13 @@ import numpy as np
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import SoftgraspError
-from softgrasp.formats.atomic import write_bytes
 from softgrasp.simulation.native import native_pays
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.together import Together, Told
 from softgrasp.sweeps.fields import scene_of, start_noise
+from softgrasp.sweeps.kept import Kept
 from softgrasp.sweeps.rows import failed_row, row_of
 from softgrasp.sweeps.sampling import combinations
-from softgrasp.sweeps.trajectories import packed
 
 PARENT_LOOKS = 0.5
 """Time between two looks at whether the parent still lives [s]."""
@@ -33,14 +31,14 @@ Row = dict[str, Any]
 class Rows:
     """The rows of a plan."""
 
-    def __init__(self, plan: SweepPlan, trajectories: Path | None = None) -> None:
+    def __init__(self, plan: SweepPlan, kept: Kept | None = None) -> None:
         """Take a plan.
 
         Args:
             plan: The plan.
-            trajectories: Folder for the trajectories; None where they are not kept.
+            kept: What is kept besides rows; None where nothing is.
         """
-        self._plan, self._trajectories = plan, trajectories
+        self._plan, self._kept = plan, kept
         self._combinations = combinations(plan)
         share = plan.size * most_steps(plan.scene) // (os.cpu_count() or 1)
         self._together = Together(compiled=native_pays(share))
@@ -61,11 +59,10 @@ class Rows:
         scenes = [self._scene(row) for row in rows]
         for row, told in zip(rows, self._together.simulate(scenes), strict=True):
             found.append(self.inputs(row) | _outcome(told))
-            if isinstance(told.result, GraspResult) and self._trajectories is not None:
+            if isinstance(told.result, GraspResult) and self._kept is not None:
                 results[row] = told.result
-        if self._trajectories is not None and results:
-            name = f"rows-{min(rows):07d}-{max(rows):07d}.npz"
-            write_bytes(self._trajectories / name, packed(results))
+        if self._kept is not None:
+            self._kept.write(results)
         return found
 
     def _scene(self, row: int) -> GraspScene | Exception:
@@ -96,12 +93,12 @@ def _outcome(told: Told) -> Row:
 _ROWS: Rows | None = None
 
 
-def start_worker(plan: SweepPlan, trajectories: Path | None, parent: int) -> None:
+def start_worker(plan: SweepPlan, kept: Kept | None, parent: int) -> None:
     """Make this process a worker that ends with its parent and leaves Ctrl-C to it."""
     global _ROWS
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    _ROWS = Rows(plan, trajectories)
+    _ROWS = Rows(plan, kept)
 
 
 def compute(rows: Sequence[int]) -> list[Row]:

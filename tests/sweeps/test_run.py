@@ -17,11 +17,11 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
 from softgrasp.sweeps import run as runs
+from softgrasp.sweeps.kept import trajectories
 from softgrasp.sweeps.rows import COLUMNS, FAILED
 from softgrasp.sweeps.run import chunked, sweep
 from softgrasp.sweeps.shards import Shard, merge
 from softgrasp.sweeps.store import JOURNAL, SweepStore
-from softgrasp.sweeps.trajectories import trajectories
 from tests.scenes import pinch
 from tests.sweeps.plans import DENSITIES, plan
 

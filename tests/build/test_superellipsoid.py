@@ -1,0 +1,51 @@
+"""Superellipsoids as objects: mass of the solid, a mesh that touches where the solid does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.build.scene import build
+from softgrasp.mechanics import superellipsoid
+from tests.scenes import pinch
+
+RADII = (0.03, 0.03, 0.03)
+
+
+def of(exponents: tuple[float, float], radii: tuple[float, float, float] = RADII) -> sg.GraspObject:
+    shape = sg.Superellipsoid(radii=radii, exponents=exponents)
+    return sg.GraspObject(name="super", shape=shape, density=700)
+
+
+@pytest.mark.parametrize("exponents", [(0.2, 0.2), (1.0, 1.0), (0.3, 1.7), (2.0, 2.0)])
+def test_mass_and_inertia_are_those_of_the_solid(exponents: tuple[float, float]) -> None:
+    radii = (0.02, 0.03, 0.04)
+    model = build(pinch(object=of(exponents, radii), object_mount="fixed")).model
+    body = model.body("object")
+    assert body.mass[0] == pytest.approx(700 * superellipsoid.volume(radii, exponents))
+    moments = 700 * np.array(superellipsoid.moments(radii, exponents))
+    np.testing.assert_allclose(np.sort(body.inertia), np.sort(moments), rtol=1e-6)
+
+
+def test_a_round_one_is_grasped_as_the_ball_it_is() -> None:
+    ball = sg.simulate(
+        pinch(object=sg.GraspObject(name="b", shape=sg.Sphere(radius=0.03), density=700))
+    )
+    found = sg.simulate(pinch(object=of((1.0, 1.0))))
+    assert found.status is ball.status
+    ends = [np.array(list(result.joints.values())) for result in (found, ball)]
+    np.testing.assert_allclose(ends[0], ends[1], atol=0.02)
+
+
+def test_a_sweep_goes_from_boxes_to_octahedra() -> None:
+    scene = pinch(object=of((1.0, 1.0)))
+    axis = sg.Axis(path="object.exponents[0]", values=(0.2, 1.0, 2.0))
+    table = sg.sweep(sg.SweepPlan(scene=scene, axes=(axis,)), workers=1)
+    assert table["status"].tolist() == ["CLOSED"] * 3
+    assert table["trajectory_sha256"].nunique() == 3
+
+
+def test_concave_ones_are_refused() -> None:
+    with pytest.raises(sg.DescriptionError, match=r"exponents"):
+        of((2.5, 1.0))

@@ -1,0 +1,57 @@
+"""A folder of meshes stands for its meshes where objects vary."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import trimesh
+
+import softgrasp as sg
+from softgrasp.cli.sweep_plan import axis_of
+from softgrasp.formats.mesh_folder import with_folders
+from softgrasp.formats.plan_file import load_plan
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two meshes and a note."""
+    meshes = tmp_path / "meshes"
+    meshes.mkdir()
+    trimesh.creation.box((0.04, 0.04, 0.05)).export(meshes / "b.STL")
+    trimesh.creation.icosphere(radius=0.025).export(meshes / "a.obj")
+    (meshes / "notes.txt").write_text("none", encoding="utf-8")
+    return meshes
+
+
+def test_a_folder_is_its_meshes_by_name_and_names_stay(folder: Path) -> None:
+    files = [str(folder / "a.obj"), str(folder / "b.STL")]
+    assert with_folders("object", ["sphere", "meshes"], folder.parent) == ["sphere", *files]
+    assert with_folders("scene", ["meshes"], folder.parent) == ["meshes"]
+    assert with_folders("object.density", [700.0], folder.parent) == [700.0]
+
+
+def test_on_the_command_line_and_in_a_plan_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    told = axis_of("object=meshes")
+    assert [Path(str(value)).name for value in told["values"]] == ["a.obj", "b.STL"]
+    path = folder.parent / "plan.yaml"
+    path.write_text(
+        "scene: {hand: four_finger, object: sphere, duration: 0.01}\naxes: {object: [meshes]}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(folder)  # names are relative to the plan
+    table = sg.sweep(load_plan(path), workers=1)
+    assert table["status"].tolist() == ["TIMED_OUT", "TIMED_OUT"]
+    assert [Path(value).name for value in table["object"]] == ["a.obj", "b.STL"]
+    assert (table["wall_build_s"] > 0.0).all()
+
+
+def test_a_folder_without_meshes_is_told(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    sentence = f"{tmp_path}: expected mesh files (.stl, .obj, .ply, .glb, .off), found notes.txt"
+    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
+        with_folders("object", [str(tmp_path)], Path())
