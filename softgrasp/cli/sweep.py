@@ -11,7 +11,8 @@ import typer
 from softgrasp.cli import terminal
 from softgrasp.cli.grasp import GraspName
 from softgrasp.cli.options import Json, NoReport, Out
-from softgrasp.cli.verb import NOT_HELD
+from softgrasp.cli.pace import Pace
+from softgrasp.cli.verb import INTERRUPTED, NOT_HELD
 from softgrasp.errors import DescriptionError, ResultError
 
 if TYPE_CHECKING:
@@ -138,24 +139,38 @@ def sweep(
         folder = out or default_folder(f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}")
         part = None if shard is None else Shard.parse(shard)
         _refuse_started(folder / (part.folder if part else ""), resume)
+        pace = Pace()
         with terminal.progress_bar() as tell:
 
             def progress(done: int, whole: int) -> None:
-                tell(f"{done} of {whole} grasps", done / whole)
+                tell(pace.told(done, whole), done / whole)
 
-            table = run(
-                plan, folder, workers=workers, executor=str(executor), scheduler=scheduler,
-                shard=part, trajectories=trajectories, dataset=dataset, progress=progress,
-            )  # fmt: skip
+            try:
+                table = run(
+                    plan, folder, workers=workers, executor=str(executor), scheduler=scheduler,
+                    shard=part, trajectories=trajectories, dataset=dataset, progress=progress,
+                )  # fmt: skip
+            except KeyboardInterrupt:
+                rows = _finished(folder / (part.folder if part else ""))
+                terminal.note(
+                    f"interrupted; {rows} finished grasps are safe in {folder}, --resume goes on "
+                    "from them"
+                )
+                raise typer.Exit(INTERRUPTED) from None
     _tell(plan, table, folder, json_, page=not no_report and shard is None)
     return None
 
 
-def _refuse_started(folder: Path, resume: bool) -> None:
+def _finished(folder: Path) -> int:
+    """Rows in the journal of a folder."""
     from softgrasp.sweeps.store import JOURNAL
 
     path = folder / JOURNAL
-    rows = path.read_bytes().count(b"\n") if path.exists() else 0
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def _refuse_started(folder: Path, resume: bool) -> None:
+    rows = _finished(folder)
     if rows and not resume:
         raise ResultError(
             f"{folder}: expected no rows yet, found {rows}; --resume goes on from them, --out "

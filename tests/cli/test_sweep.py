@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +15,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.cli.sweep_plan import axis_of
 from tests.cli.conftest import Run
+from tests.processes import are_gone, children_of
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 
@@ -133,3 +139,31 @@ def test_a_film_of_a_row(run: Run, tmp_path: Path) -> None:
     ran = run("sweep", "--out", out, "--film", "2")
     assert ran.code == 2
     assert "--film: expected a row from 0 to 1, found 2" in ran.err
+
+
+def test_ctrl_c_ends_workers_and_says_how_to_go_on(tmp_path: Path) -> None:
+    words = ["four_finger", "sphere", "--vary", "object.density=200:3000:400", "--workers", "2"]
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "softgrasp", "sweep", *words, "--out", out],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = out / "rows.jsonl"
+    for _ in range(600):
+        if journal.exists() and journal.stat().st_size:
+            break
+        time.sleep(0.1)
+    children = children_of(process.pid)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    rows = journal.read_bytes().count(b"\n")
+    assert process.returncode == 130
+    assert told == (
+        f"softgrasp: interrupted; {rows} finished grasps are safe in {out}, --resume goes on from "
+        "them\n"
+    )
+    assert 0 < rows < 400
+    assert children
+    assert are_gone(children)
+    assert all(json.loads(line)["status"] for line in journal.read_text("utf-8").splitlines())

@@ -22,6 +22,7 @@ from softgrasp.sweeps.rows import COLUMNS, FAILED
 from softgrasp.sweeps.run import chunked, sweep
 from softgrasp.sweeps.shards import Shard, merge
 from softgrasp.sweeps.store import JOURNAL, SweepStore
+from tests.processes import are_gone, children_of
 from tests.scenes import pinch
 from tests.sweeps.plans import DENSITIES, plan
 
@@ -233,28 +234,17 @@ def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) 
         if journal.exists() and journal.read_bytes().count(b"\n") >= 2:
             break
         time.sleep(0.1)
-    children = _children(process.pid)
+    children = children_of(process.pid)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert children
-    for _ in range(100):
-        if not any(Path(f"/proc/{child}").exists() for child in children):
-            break
-        time.sleep(0.1)
-    assert not [child for child in children if Path(f"/proc/{child}").exists()]
+    assert are_gone(children)
     before = journal.read_bytes().count(b"\n")
     assert 2 <= before < 24
     table = sweep(long, out, workers=2)
     assert table["row"].tolist() == list(range(24))
     hashes = table.groupby(["object.density", "contact.friction"])["trajectory_sha256"].nunique()
     assert set(hashes) == {1}  # repeats without noise are the same grasp
-
-
-def _children(process: int) -> list[int]:
-    found = []
-    for task in Path(f"/proc/{process}/task").iterdir():
-        found += [int(child) for child in (task / "children").read_text().split()]
-    return found
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,24 @@
+"""Processes that others start."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+
+def children_of(process: int) -> list[int]:
+    """Processes that a process has started."""
+    found = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+def are_gone(processes: list[int], patience: float = 10.0) -> bool:
+    """Whether processes have ended, at the latest after some time [s]."""
+    end = time.monotonic() + patience
+    while there := [one for one in processes if Path(f"/proc/{one}").exists()]:
+        if time.monotonic() > end:
+            return not there
+        time.sleep(0.1)
+    return True
