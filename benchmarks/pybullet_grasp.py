@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,7 +100,8 @@ def in_bullet(bullet: Any, built: BuiltScene, targets: np.ndarray, step: float) 
     for link in range(-1, bullet.getNumJoints(hand)):
         bullet.changeDynamics(hand, link, lateralFriction=friction)
     bullet.changeDynamics(thing, -1, lateralFriction=friction)
-    of_name = {bullet.getJointInfo(hand, i)[1].decode(): i for i in range(bullet.getNumJoints(hand))}
+    links = range(bullet.getNumJoints(hand))
+    of_name = {bullet.getJointInfo(hand, link)[1].decode(): link for link in links}
     joints = [of_name[model.actuator(i).name] for i in range(model.nu)]
     forces = np.abs(model.actuator_forcerange).max(axis=1).tolist()
     for index, value in zip(joints, targets[0].tolist(), strict=True):
@@ -136,9 +138,11 @@ def urdf(model: mujoco.MjModel) -> str:
             index = int(model.body_jntadr[body])
             kind, joint = "continuous", model.joint(index).name
             axis = f'<axis xyz="{words(model.jnt_axis[index])}"/>'
+        carrier = "world" if parent == 0 else f"b{parent}"
+        place = origin(model.body_pos[body], model.body_quat[body])
         parts.append(
-            f'<joint name="{joint}" type="{kind}"><parent link="{"world" if parent == 0 else f"b{parent}"}"/>'
-            f'<child link="{name}"/>{origin(model.body_pos[body], model.body_quat[body])}{axis}</joint>'
+            f'<joint name="{joint}" type="{kind}"><parent link="{carrier}"/>'
+            f'<child link="{name}"/>{place}{axis}</joint>'
         )
     return f'<robot name="hand">{"".join(parts)}</robot>'
 
@@ -158,9 +162,10 @@ def shapes(model: mujoco.MjModel, body: int) -> str:
     told = ""
     for geom in np.flatnonzero(model.geom_bodyid == body).tolist():
         size = model.geom_size[geom]
+        round_ = f'radius="{size[0]}" length="{2 * size[1]}"'
         kinds = {
-            mujoco.mjtGeom.mjGEOM_CAPSULE: f'<capsule radius="{size[0]}" length="{2 * size[1]}"/>',
-            mujoco.mjtGeom.mjGEOM_CYLINDER: f'<cylinder radius="{size[0]}" length="{2 * size[1]}"/>',
+            mujoco.mjtGeom.mjGEOM_CAPSULE: f"<capsule {round_}/>",
+            mujoco.mjtGeom.mjGEOM_CYLINDER: f"<cylinder {round_}/>",
             mujoco.mjtGeom.mjGEOM_BOX: f'<box size="{words(2 * size)}"/>',
             mujoco.mjtGeom.mjGEOM_SPHERE: f'<sphere radius="{size[0]}"/>',
         }
@@ -173,7 +178,9 @@ def shapes(model: mujoco.MjModel, body: int) -> str:
 
 def origin(position: np.ndarray, quaternion: np.ndarray) -> str:
     """An origin element."""
-    angles = Rotation.from_quat(quaternion, scalar_first=True).as_euler("xyz")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of gimbal lock: any of the solutions will do
+        angles = Rotation.from_quat(quaternion, scalar_first=True).as_euler("xyz")
     return f'<origin xyz="{words(position)}" rpy="{words(angles)}"/>'
 
 

@@ -45,6 +45,8 @@ MEASURES = (
     Measure("largest_force_N", "largest force", "N", 1.0),
     Measure("all_established_s", "last contact established", "s", 1.0),
     Measure("hold_drop_m", "drift in the hand", "mm", 1e3),
+    Measure("quality_friction_margin", "friction margin", "–", 1.0),
+    Measure("quality_min_singular", "least singular value of G", "–", 1.0),
 )
 
 

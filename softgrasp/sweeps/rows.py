@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from softgrasp.mechanics.grasp_matrix import smallest_singular_value
 from softgrasp.simulation.result import GraspResult
 
 FAILED = "FAILED"
@@ -34,6 +35,10 @@ COLUMNS: dict[str, str] = {
     "final_qx": "quaternion",
     "final_qy": "quaternion",
     "final_qz": "quaternion",
+    "quality_friction_margin": "1 - friction over its limit in the contact at the end that is "
+    "nearest to slipping; empty without contacts",
+    "quality_min_singular": "smallest singular value of the grasp matrix at the end, moments over "
+    "the contacts' rms distance from the centre; 0 where some motion is not resisted",
     "hold_drop_m": "drift in the hand during the hold test or the lift [m]",
     "hold_rotation_rad": "turn in the hand [rad]",
     "hold_lifted_m": "how far it was lifted [m]",
@@ -72,6 +77,7 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         "rotation_rad": float(2.0 * np.arccos(min(abs(float(start @ end)), 1.0))),
         **_named("final", "xyz", motion.final_position_m, "_m"),
         **_named("final_q", "wxyz", motion.final_quat_wxyz, "", ""),
+        **_quality(result),
         "hold_drop_m": None if hold is None else hold.drop_m,
         "hold_rotation_rad": None if hold is None else hold.rotation_rad,
         "hold_lifted_m": None if hold is None else hold.lifted_m,
@@ -81,6 +87,22 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         "warnings": len(result.warnings),
         "trajectory_sha256": result.trajectory_sha256,
         "wall_time_s": result.wall_time,
+    }
+
+
+def _quality(result: GraspResult) -> dict[str, float | None]:
+    touching = [contact for contact in result.contacts if contact.point_m is not None]
+    friction = result.contact_model.used.static_friction
+    used = [
+        contact.friction_force_N / (friction * contact.normal_force_N)
+        for contact in touching
+        if contact.normal_force_N > 0.0 and friction > 0.0
+    ]
+    points = np.array([contact.point_m for contact in touching])
+    centre = result.objects[0].final_position_m
+    return {
+        "quality_friction_margin": 1.0 - max(used) if used else None,
+        "quality_min_singular": smallest_singular_value(points, centre),
     }
 
 

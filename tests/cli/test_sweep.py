@@ -14,6 +14,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli.sweep_plan import axis_of
+from softgrasp.sweeps.kept import dataset, trajectories
 from tests.cli.conftest import Run
 from tests.processes import are_gone, children_of
 
@@ -44,6 +45,19 @@ def test_density_and_another_field_make_a_grid(run: Run, tmp_path: Path) -> None
     )  # fmt: skip
     assert ran.code == 0
     assert ran.out.startswith("sweep     6 grasps: ")
+
+
+def test_trajectories_and_a_dataset_are_kept_where_asked(run: Run, tmp_path: Path) -> None:
+    words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL)
+    assert run(*words, "--trajectories", "--dataset", "--out", tmp_path / "all").code == 0
+    assert run(*words, "--out", tmp_path / "bare").code == 0
+    kept = {row: arrays["time"].size for row, arrays in trajectories(tmp_path / "all")}
+    assert kept == {0: 21, 1: 21}
+    (grasps,) = dataset(tmp_path / "all")
+    assert grasps["row"].tolist() == [0, 1]
+    assert sorted(path.name for path in (tmp_path / "bare").iterdir()) == [
+        "plan.json", "rows.jsonl", "sweep.csv", "sweep.lock", "sweep.parquet"
+    ]  # fmt: skip
 
 
 def test_shards_are_merged(run: Run, tmp_path: Path) -> None:

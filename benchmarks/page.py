@@ -1,0 +1,56 @@
+"""Measure everything and write docs/benchmarks.md; on a machine with nothing else to do.
+
+python benchmarks/page.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pybullet_grasp
+import sweep_speed
+from measured import Line, machine, show
+
+import softgrasp as sg
+from softgrasp._version import __version__
+from softgrasp.simulation.benchmark import closure_speed
+
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+HEAD = """# Benchmarks
+
+Made by `python benchmarks/page.py`, which measures all of it in one run. Ratios are taken in turns
+on the same machine: they say more than times. "Raw" is the physics alone: MuJoCo stepping the same
+model through the same controls, without a controller. A ratio of 1 is a controller that costs
+nothing.
+"""
+
+
+def one_grasp() -> Iterator[Line]:
+    """The closed loop of the demo."""
+    speed = closure_speed(sg.load_scene("demo"))
+    yield Line(f"demo scene, {speed.steps} steps, raw engine [steps/s]", f"{speed.raw_steps_s:.0f}")
+    yield Line("closed loop in Python, speed over raw", f"{speed.plain_ratio:.2f}", "at least 0.75")
+    if speed.native_ratio is not None:
+        yield Line("closed loop compiled, speed over raw", f"{speed.native_ratio:.2f}",
+                   "at least 0.95")  # fmt: skip
+
+
+def main() -> None:
+    """Measure, print and write."""
+    sections = {
+        "One grasp": one_grasp(),
+        "Many grasps": sweep_speed.lines(),
+        "The same grasp in PyBullet": pybullet_grasp.lines(),
+    }
+    parts = [HEAD, f"softgrasp {__version__} on {machine()}.\n"]
+    for title, lines in sections.items():
+        print(f"-- {title}")
+        table = ["| | measured | wanted |", "|---|---|---|"]
+        table += [f"| {line.what} | {line.measured} | {line.wanted} |" for line in show(lines)]
+        parts.append(f"## {title}\n\n" + "\n".join(table) + "\n")
+    PAGE.write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

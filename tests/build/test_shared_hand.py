@@ -1,0 +1,36 @@
+"""What grasps of a sweep share changes no model."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.build import effective_mass
+from softgrasp.build.carried_hand import carried_hand
+from softgrasp.build.scene import build
+
+
+def content(scene: sg.GraspScene) -> bytes:
+    """All bytes of a scene's model."""
+    model = build(scene).model
+    buffer = np.empty(mujoco.mj_sizeModel(model), np.uint8)
+    mujoco.mj_saveModel(model, None, buffer)
+    return buffer.tobytes()
+
+
+@pytest.mark.parametrize("hand", ["four_finger", "human_24dof", "soft_gripper"])
+def test_models_are_the_same_bytes_whatever_was_built_before(hand: str) -> None:
+    scenes = [
+        sg.GraspScene(hand=sg.load_hand(hand), object=sg.load_object(thing), gravity=gravity)
+        for thing in ("sphere", "cuboid", "cylinder")
+        for gravity in (True, False)
+    ]
+    fresh = []
+    for scene in scenes:
+        effective_mass._KNOWN.clear()
+        carried_hand.cache_clear()
+        fresh.append(content(scene))
+    assert [content(scene) for scene in scenes] == fresh
+    assert len(set(fresh)) == len(fresh)
