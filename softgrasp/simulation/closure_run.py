@@ -212,7 +212,8 @@ class ClosureRun:
         return ContactReader(self.model)
 
     def _note_changes(self) -> None:
-        points = self._contacts.read(self.data)
+        bodies = zip(self.built.bodies, self.state.changes, strict=True)
+        points = self._contacts.read(self.data, [body for body, change in bodies if change])
         self.log.note(self.now, self.state.changes, lambda: points)
 
 

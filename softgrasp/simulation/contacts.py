@@ -6,6 +6,7 @@ A closure asks for a handful of contacts a few times: numbers one by one cost le
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from typing import NamedTuple
 
 import mujoco
@@ -63,8 +64,13 @@ class ContactReader:
         self._root_of_body: list[int] = model.body_rootid.tolist()
         self._object = self._bodies.index(OBJECT)
 
-    def read(self, data: mujoco.MjData) -> list[ContactPoint]:
-        """All contacts with the object in the state of the last physics step."""
+    def read(self, data: mujoco.MjData, bodies: Container[str] | None = None) -> list[ContactPoint]:
+        """Contacts with the object in the state of the last physics step.
+
+        Args:
+            data: The state.
+            bodies: Bodies of the hand that are asked for; all where not given.
+        """
         contact = data.contact
         columns = (contact.geom, contact.frame, contact.pos, contact.dist)
         rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -75,6 +81,9 @@ class ContactReader:
             hand, thing = (second, first) if swapped else (first, second)
             if self._body_of_geom[thing] != self._object:
                 continue
+            body = self._bodies[self._body_of_geom[hand]]
+            if bodies is not None and body not in bodies:
+                continue
             normal = _scaled(frame[:3], -1.0 if swapped else 1.0)
             mujoco.mj_contactForce(self._model, data, index, force)
             pressing, across, along, *_ = force.tolist()
@@ -84,7 +93,7 @@ class ContactReader:
             )
             found.append(
                 ContactPoint(
-                    body=self._bodies[self._body_of_geom[hand]],
+                    body=body,
                     pair=f"{self._geoms[hand]}|{self._geoms[thing]}",
                     point=tuple(point),
                     normal=normal,

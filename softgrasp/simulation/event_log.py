@@ -33,6 +33,7 @@ class EventLog:
             built: The scene.
         """
         self._built = built
+        self._places = names.parts(built.scene.hand)
         self._notes: list[_Note] = []
         self._told: list[ContactEvent] = []
         self._read = 0
@@ -56,7 +57,7 @@ class EventLog:
         return self._told
 
     def _events(self, note: _Note) -> list[ContactEvent]:
-        points, places = note.points(), names.parts(self._built.scene.hand)
+        points, places = note.points(), self._places
         found = []
         for body, change in zip(self._built.bodies, note.changes, strict=True):
             if change == 0:

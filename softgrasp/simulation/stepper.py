@@ -64,6 +64,7 @@ class Stepper(ABC):
         """Control samples that are best asked for at once."""
         self._path, self._led = np.zeros((0, 0)), slice(0)
         self._ahead = FIRST_AHEAD
+        self._places = (layout.body_of_drive.tolist(), layout.last_of_finger.tolist())
         self.loads = np.zeros((0, 3))
         """Gravity at the coming samples, as long as it is not over, (n, 3) [m/s²]."""
         self._replan()
@@ -96,10 +97,12 @@ class Stepper(ABC):
             done = yield plan
             self._keep(plan[:done], before)
             if done < len(plan):
-                self._ahead = FIRST_AHEAD
-                self._replan()
-                self._command(self._plan[0])
-                self._keep(self._plan[:1], self._state.in_contact)
+                if self._free_drives() != self._free:
+                    self._ahead = FIRST_AHEAD
+                    self._replan()
+                row = self._plan[self._used :][:1]
+                self._command(row[0])
+                self._keep(row, self._state.in_contact)
                 return True
             if self.recording.rows == end or self._state.idle >= idle_limit:
                 return False
@@ -120,18 +123,19 @@ class Stepper(ABC):
     def _replan(self) -> None:
         """Plan the coming targets from the contacts as they are."""
         layout, state = self._layout, self._state
-        free = free_drives(
-            layout.body_of_drive.tolist(), layout.last_of_finger.tolist(), state.in_contact
-        )
+        self._free = self._free_drives()
         limits = (layout.lower, layout.upper)
         self._ahead = min(self._ahead, self.look_ahead)
-        plan = planned_targets(state.targets, layout.increments, free, limits, self._ahead)
+        plan = planned_targets(state.targets, layout.increments, self._free, limits, self._ahead)
         ahead = self._path[: self._ahead]
         if len(ahead):
             plan[1 : 1 + len(ahead), self._led] = ahead
             plan[1 + len(ahead) :, self._led] = ahead[-1]
         self._plan, self._used = plan[1:], 0
         self._moving = _moving_rows(plan)
+
+    def _free_drives(self) -> list[bool]:
+        return free_drives(*self._places, self._state.in_contact)
 
     def _samples_to_idle(self, idle_limit: int) -> int:
         """Samples until no target will have moved for ``idle_limit`` ones, at least one."""
