@@ -29,6 +29,7 @@ from softgrasp.simulation.lanes import Memory
 from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_available
 from softgrasp.simulation.stepper import OwnStepper, PlainStepper
+from softgrasp.simulation.workspace import Workspace
 from softgrasp.sweeps.fields import scene_of_row
 from softgrasp.sweeps.store import SweepStore
 from softgrasp.sweeps.table import table_of, write_tables
@@ -106,9 +107,10 @@ def exhaust(built: list[BuiltScene], threads: int, memory: Memory) -> None:
 
 
 def one_by_one(built: list[BuiltScene], kind: type[OwnStepper]) -> None:
-    """Run grasps alone."""
+    """Run grasps alone, one after the other in the same memory."""
+    workspace = Workspace()
     for one in built:
-        ClosureRun(one, stepper=kind).run()
+        ClosureRun(one, stepper=kind, workspace=workspace).run()
 
 
 def at_rest(built: list[BuiltScene]) -> None:

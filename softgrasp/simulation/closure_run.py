@@ -27,6 +27,7 @@ from softgrasp.simulation.native import NativeStepper, native_pays
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
 from softgrasp.simulation.stepper import OwnStepper, PlainStepper, Stepper, driven
+from softgrasp.simulation.workspace import Workspace
 
 MOST_ROWS = 100_000
 """Rows of the recording to begin with; it grows."""
@@ -53,6 +54,7 @@ class ClosureRun:
         progress: Progress | None = None,
         *,
         stepper: type[OwnStepper] | None = None,
+        workspace: Workspace | None = None,
     ) -> None:
         """Put the scene into its start state.
 
@@ -60,6 +62,8 @@ class ClosureRun:
             built: The scene; the friction law and the hold test change its model.
             progress: Called with the simulated time now and then.
             stepper: How to run the closed loop; the faster one where it is not given.
+            workspace: Memory to use, which the next run may use again; this one's state and
+                recording are then gone.
         """
         self.built, self.scene = built, built.scene
         self.model = built.model
@@ -74,12 +78,13 @@ class ClosureRun:
         """Row at which the hold test, or the lift, began."""
         self._progress = progress
         self._let_interrupt: Callable[[], None] = lambda: None
+        self._workspace = workspace or Workspace()
         self._stepper = self._new_stepper(stepper)
 
     @cached_property
     def data(self) -> mujoco.MjData:
         """The state of the engine."""
-        data = mujoco.MjData(self.model)
+        data = self._workspace.data(self.model)
         mujoco.mj_resetDataKeyframe(self.model, data, 0)
         return data
 
@@ -140,7 +145,7 @@ class ClosureRun:
     def _empty_recording(self) -> Recording:
         # rows that are not used cost nothing
         bodies, width = len(self.built.bodies), self.layout.force_sum.shape[1]
-        return Recording.empty(self.model, bodies, width, self.most_rows)
+        return self._workspace.recording(self.model, bodies, width, self.most_rows)
 
     def _new_stepper(self, kind: type[OwnStepper] | None) -> Stepper:
         recording = self._empty_recording()

@@ -82,7 +82,7 @@ def agrees(found: DataMap, data: mujoco.MjData) -> bool:
         return False
     same_contacts = count == 0 or contacts == data.contact.dist.ctypes.data
     # contacts that do not press have no rows
-    return same_contacts and (data.nefc == 0 or velocities == data.efc_vel.ctypes.data)
+    return bool(same_contacts and (data.nefc == 0 or velocities == data.efc_vel.ctypes.data))
 
 
 def _bars() -> str:

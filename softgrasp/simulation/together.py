@@ -17,6 +17,7 @@ from softgrasp.simulation.lanes import Memory
 from softgrasp.simulation.mujoco_backend import result_of
 from softgrasp.simulation.native import NativeStepper
 from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.workspace import Workspace
 
 WORTHWHILE = 4
 """Grasps for which a batch pays."""
@@ -50,7 +51,7 @@ class Together:
             compiled: Whether to run grasps one by one in compiled code, which is faster than a
                 batch where there are enough of them to load it.
         """
-        self._memory, self._compiled = Memory(), compiled
+        self._memory, self._workspace, self._compiled = Memory(), Workspace(), compiled
 
     def simulate(self, scenes: Iterable[GraspScene | Exception]) -> Iterator[Told]:
         """Simulate scenes.
@@ -94,7 +95,8 @@ class Together:
     def _alone(self, one: _Built) -> GraspResult | Exception:
         begin = time.perf_counter()
         try:
-            run = ClosureRun(one.scene, stepper=NativeStepper if self._compiled else None)
+            kind = NativeStepper if self._compiled else None
+            run = ClosureRun(one.scene, stepper=kind, workspace=self._workspace)
             run.run()
             return result_of(run, one.told, one.taken + time.perf_counter() - begin)
         except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others

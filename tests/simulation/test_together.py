@@ -9,9 +9,11 @@ import pytest
 import softgrasp as sg
 from softgrasp.build.scene import build
 from softgrasp.simulation.batch import run_batch, topology
+from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.lanes import Memory
 from softgrasp.simulation.mujoco_backend import result_of
 from softgrasp.simulation.together import Together
+from softgrasp.simulation.workspace import Workspace
 from tests.scenes import diverging, pinch
 
 NEEDS_NUMBA = "the compiled loop needs numba"
@@ -81,3 +83,24 @@ def test_a_grasp_that_diverges_in_a_batch_is_told_as_alone_and_harms_no_other() 
     assert {found.status for found in told if isinstance(found, sg.GraspResult)} > {
         sg.GraspStatus.DIVERGED
     }
+
+
+def test_a_workspace_carries_nothing_from_one_run_to_the_next() -> None:
+    workspace = Workspace()
+    asked = [
+        pinch(),
+        pinch(object=sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.027), density=2000)),
+        pinch(hand=sg.load_hand("three_fingered"), success=sg.SuccessCriterion(hold_time=0.05)),
+        pinch(duration=0.05),
+        pinch(),
+    ]
+    for scene in asked:
+        run = ClosureRun(build(scene), workspace=workspace)
+        run.run()
+        found, alone = result_of(run, [], 0.0), sg.simulate(scene)
+        assert found.trajectory_sha256 == alone.trajectory_sha256
+        assert found.events == alone.events
+        assert found.contacts == alone.contacts
+    first = workspace.data(build(pinch()).model)
+    assert workspace.data(build(pinch()).model) is first
+    assert workspace.data(build(pinch(hand=sg.load_hand("vizzy"))).model) is not first

@@ -1,0 +1,47 @@
+"""Memory that one run after the other uses.
+
+The engine's state and the recording of a run are some megabytes, which come fresh from the system
+page by page; for a grasp of a second that costs more than its controller.
+"""
+
+from __future__ import annotations
+
+import mujoco
+
+from softgrasp.simulation.state import ROWS, Recording
+
+
+class Workspace:
+    """An engine state and a recording; what an earlier run has left in them is gone."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._data: mujoco.MjData | None = None
+        self._sizes: tuple[int, ...] = ()
+        self._recording: Recording | None = None
+        self._widths: tuple[int, ...] = ()
+
+    def data(self, model: mujoco.MjModel) -> mujoco.MjData:
+        """An engine state for a model, to be reset; the last one where the sizes are the same."""
+        sizes = _sizes(model)
+        if self._data is None or sizes != self._sizes:
+            self._data, self._sizes = mujoco.MjData(model), sizes
+        return self._data
+
+    def recording(self, model: mujoco.MjModel, bodies: int, width: int, rows: int) -> Recording:
+        """Room for the rows of a run; see ``Recording.empty``."""
+        widths = (model.nq, model.nu, bodies, width)
+        kept = self._recording
+        if kept is None or widths != self._widths or kept.capacity < rows:
+            kept = Recording.empty(model, bodies, width, rows)
+            self._recording, self._widths = kept, widths
+        else:
+            kept.force[:rows] = 0.0  # all other rows are written whole
+        return Recording(*(getattr(kept, name) for name in ROWS))
+
+
+def _sizes(model: mujoco.MjModel) -> tuple[int, ...]:
+    """All numbers of things in a model: they decide the layout of its MjData."""
+    names = (name for name in dir(model) if name.startswith("n"))
+    values = (getattr(model, name) for name in names)
+    return tuple(value for value in values if isinstance(value, int))
