@@ -25,7 +25,6 @@ import softgrasp as sg
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.simulation.batch import run_batch
 from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.lanes import Memory
 from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_available
 from softgrasp.simulation.stepper import OwnStepper, PlainStepper
@@ -66,11 +65,11 @@ def plan_of(grasps: int) -> sg.SweepPlan:
 
 def many_grasps(grasps: int) -> Iterator[Line]:
     """Grasps with their hold tests, building and results left out."""
-    plan, memory = plan_of(grasps), Memory()
+    plan, workspace = plan_of(grasps), Workspace()
     ways: dict[str, Callable[[list[BuiltScene]], None]] = {
         "one by one, plain": lambda built: one_by_one(built, PlainStepper),
-        "in batches, one thread": lambda built: exhaust(built, 1, memory),
-        "in batches, two threads": lambda built: exhaust(built, 2, memory),
+        "in batches, one thread": lambda built: exhaust(built, 1, workspace),
+        "in batches, two threads": lambda built: exhaust(built, 2, workspace),
     }
     if native_available():
         ways["one by one, compiled"] = lambda built: one_by_one(built, NativeStepper)
@@ -100,9 +99,9 @@ def many_grasps(grasps: int) -> Iterator[Line]:
                f"{raw / taken:.2f}")  # fmt: skip
 
 
-def exhaust(built: list[BuiltScene], threads: int, memory: Memory) -> None:
+def exhaust(built: list[BuiltScene], threads: int, workspace: Workspace) -> None:
     """Run a batch."""
-    for _ in run_batch(built, threads, memory):
+    for _ in run_batch(built, threads, workspace):
         pass
 
 

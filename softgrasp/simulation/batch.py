@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from softgrasp.build.scene import BuiltScene
-from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.simulation.closure_run import MOST_ROWS, ClosureRun, most_rows
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.lane import LaneRun, Scratch
-from softgrasp.simulation.lanes import Lanes, Memory
+from softgrasp.simulation.lanes import Lanes
+from softgrasp.simulation.workspace import Workspace
 
 SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "nsensordata",
          "ntendon", "neq", "nmocap", "nuserdata")  # fmt: skip
@@ -22,8 +23,9 @@ SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "ns
 
 
 def can_be_batched(built: BuiltScene) -> bool:
-    """Whether a scene can share a batch: servos, and friction that does not switch."""
-    return built.scene.actuation == "servo" and not built.contact.switches_friction
+    """Whether a scene can share a batch: servos, friction that does not switch, not too long."""
+    alike = built.scene.actuation == "servo" and not built.contact.switches_friction
+    return alike and most_rows(built.scene) <= MOST_ROWS
 
 
 def topology(built: BuiltScene) -> tuple[object, ...]:
@@ -35,7 +37,7 @@ def topology(built: BuiltScene) -> tuple[object, ...]:
 
 
 def run_batch(
-    builts: Sequence[BuiltScene], threads: int = 1, memory: Memory | None = None
+    builts: Sequence[BuiltScene], threads: int = 1, workspace: Workspace | None = None
 ) -> Iterator[ClosureRun]:
     """Run grasps of one ``topology`` from start to end.
 
@@ -45,15 +47,17 @@ def run_batch(
     Args:
         builts: Scenes that ``can_be_batched``.
         threads: Of the physics.
-        memory: Where the runs record, to be given to the next batch as well; their recordings
-            are then gone. Memory of their own where it is not given.
+        workspace: Memory to use, which the next batch may use again; the recordings of this one
+            are then gone.
 
     Yields:
         The finished runs, in the order of the scenes.
     """
     with caught_warnings() as told:
         scratch = Scratch(builts[0].model)
-        lanes = Lanes([LaneRun(built, scratch) for built in builts], threads, memory or Memory())
+        lanes = Lanes(
+            [LaneRun(built, scratch) for built in builts], threads, workspace or Workspace()
+        )
         lanes.run(told.total)
     for built, run in zip(builts, lanes.runs, strict=True):
         yield run if not run.odd else _alone(built)

@@ -12,6 +12,7 @@ import numpy as np
 
 from softgrasp.build.pairs import object_pairs
 from softgrasp.build.scene import BuiltScene, start_targets
+from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
@@ -129,23 +130,16 @@ class ClosureRun:
     def _closing(self) -> Plans:
         scene = self.scene
         given = scene.duration is not None
-        total = self._planned_samples()
+        total = planned_samples(self.scene)
         settle = round(scene.closure.settle_time / scene.control_period)
         yield from self._advancing(total, idle_limit=total + 1 if given else max(settle, 1))
-
-    @property
-    def most_rows(self) -> int:
-        """Most rows that the recording may come to, but for what it grows in very long runs."""
-        scene = self.scene
-        times = [scene.success.ramp_time + scene.success.hold_time] if scene.success else []
-        times += [scene.lift.time + scene.lift.hold_time] if scene.lift else []
-        rows = self._planned_samples() + round(sum(times) / scene.control_period) + 2
-        return min(rows, MOST_ROWS)
 
     def _empty_recording(self) -> Recording:
         # rows that are not used cost nothing
         bodies, width = len(self.built.bodies), self.layout.force_sum.shape[1]
-        return self._workspace.recording(self.model, bodies, width, self.most_rows)
+        return self._workspace.recording(
+            self.model, bodies, width, min(most_rows(self.scene), MOST_ROWS)
+        )
 
     def _new_stepper(self, kind: type[OwnStepper] | None) -> Stepper:
         recording = self._empty_recording()
@@ -154,15 +148,10 @@ class ClosureRun:
             pairs = [pair for pair in object_pairs(self.model) if _has_pair(self.model, pair.name)]
             friction = SlipFriction.of(self.built, pairs)
         if kind is None:
-            kind = NativeStepper if native_pays(self._planned_samples()) else PlainStepper
+            kind = NativeStepper if native_pays(planned_samples(self.scene)) else PlainStepper
         if friction is not None and data_map() is None:
             kind = PlainStepper  # compiled code does not find the contacts
         return kind(self.model, self.data, self.layout, self.state, recording, friction)
-
-    def _planned_samples(self) -> int:
-        """Most control samples that the closure takes."""
-        duration = self.scene.duration or self.scene.longest_closure + GRACE
-        return round(duration / self.scene.control_period) + 1
 
     def _holding(self, criterion: SuccessCriterion) -> Plans:
         period = self.scene.control_period
@@ -220,6 +209,20 @@ class ClosureRun:
         bodies = zip(self.built.bodies, self.state.changes, strict=True)
         points = self._contacts.read(self.data, [body for body, change in bodies if change])
         self.log.note(self.now, self.state.changes, lambda: points)
+
+
+def planned_samples(scene: GraspScene) -> int:
+    """Most control samples that a closure takes."""
+    duration = scene.duration or scene.longest_closure + GRACE
+    return round(duration / scene.control_period) + 1
+
+
+def most_rows(scene: GraspScene) -> int:
+    """Most control samples of a whole run, hold test or lift included."""
+    times = [scene.success.ramp_time + scene.success.hold_time] if scene.success else []
+    times += [scene.lift.time + scene.lift.hold_time] if scene.lift else []
+    # two for what rounding may add
+    return planned_samples(scene) + round(sum(times) / scene.control_period) + 2
 
 
 def _has_pair(model: mujoco.MjModel, name: str) -> bool:

@@ -10,10 +10,11 @@ from mujoco.batch import Batch
 from numpy.typing import NDArray
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.closure_run import LARGEST_SPEED
+from softgrasp.simulation.closure_run import LARGEST_SPEED, most_rows
 from softgrasp.simulation.judged import JudgedForces
 from softgrasp.simulation.lane import STATE, Before, LaneRun
-from softgrasp.simulation.state import ROWS, Integers, Recording
+from softgrasp.simulation.state import Integers
+from softgrasp.simulation.workspace import Workspace
 
 NUMBER = 1
 """Column of a batch's warnings that counts them."""
@@ -23,43 +24,16 @@ earliest where a block has as many samples as debouncing takes, so that few are 
 A long one is for grasps whose contacts have been as they are for a block."""
 
 
-class Memory:
-    """Recordings that one batch after the other writes into.
-
-    Fresh memory comes page by page from the system and may cost a tenth of the physics.
-    """
-
-    def __init__(self) -> None:
-        """Hold nothing yet."""
-        self._sizes: tuple[int, ...] = ()
-        self._recording: Recording | None = None
-
-    def recording(self, run: LaneRun, rows: int, count: int) -> Recording:
-        """Room for ``count`` grasps like one; all is written before it is read."""
-        model, width = run.model, run.layout.force_sum.shape[1]
-        sizes = (model.nq, model.nu, len(run.built.bodies), width)
-        kept = self._recording
-        if (
-            kept is None
-            or self._sizes != sizes
-            or kept.force.shape[0] < count
-            or kept.force.shape[1] < rows
-        ):
-            kept = Recording.side_by_side(model, sizes[2], width, rows, count)
-            self._recording, self._sizes = kept, sizes
-        return Recording(*(getattr(kept, name)[:count] for name in ROWS))
-
-
 class Lanes:
     """Grasps side by side; arrays have one row a grasp."""
 
-    def __init__(self, runs: Sequence[LaneRun], threads: int, memory: Memory) -> None:
+    def __init__(self, runs: Sequence[LaneRun], threads: int, workspace: Workspace) -> None:
         """Put all grasps to their starts.
 
         Args:
             runs: Grasps of one topology that have not begun.
             threads: Of the physics.
-            memory: Where they record.
+            workspace: Where they record.
         """
         self.runs = runs
         first, count = runs[0], len(runs)
@@ -75,7 +49,8 @@ class Lanes:
         width = layout.force_sum.shape[1]
         self._sensors = slice(layout.first_force, layout.first_force + width)
         self._judged = JudgedForces(count, len(first.built.bodies), layout)
-        self._rows = memory.recording(first, max(run.most_rows for run in runs), count)
+        rows, bodies = max(most_rows(run.scene) for run in runs), len(first.built.bodies)
+        self._rows = workspace.side_by_side(model, bodies, width, rows, count)
         for lane, run in enumerate(runs):
             run.record_in(self._rows.one(lane))
         self._plan = np.zeros((count, first.look_ahead + 1, model.nu))
@@ -103,7 +78,7 @@ class Lanes:
         left = np.arange(len(self.runs))
         for lane in left.tolist():
             self._take(lane, next(self.runs[lane].plans, None))
-        self._command_first(left)
+        left = self._command_first(left)
         while left.size:
             odd = []
             for lanes, samples in self._groups(left):
@@ -120,14 +95,15 @@ class Lanes:
         for lane, run in enumerate(self.runs):
             run.last = Before(self._last_state[lane], self._last_ctrl[lane])
 
-    def _command_first(self, lanes: Integers) -> None:
-        """The first sample is not stepped: there is nothing to judge."""
+    def _command_first(self, lanes: Integers) -> Integers:
+        """The first sample is not stepped: there is nothing to judge. Returns who goes on."""
         self._rows.force[:, 0] = 0.0
         self._rows.qpos[:, 0] = self._batch.state[:, self._parts["qpos"]]
         self._ctrl[:] = self._plan[:, 0]
         self._place[:] = 1
         for lane in lanes[self._size == 1].tolist():
-            self._resume(lane)
+            self.runs[lane].odd = not self._resume(lane)  # over before its first step
+        return lanes[[not run.odd for run in self.runs]]
 
     def _groups(self, lanes: Integers) -> Iterator[tuple[Integers, int]]:
         """Grasps that can go on for a long block, for a whole one, or for less."""

@@ -9,14 +9,11 @@ import sys
 from functools import cache
 from importlib.util import find_spec
 
-import mujoco
 import numpy as np
 
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.data_map import agrees, data_map
-from softgrasp.simulation.friction import SlipFriction
-from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
 from softgrasp.simulation.stepper import OwnStepper
 
 WORTHWHILE = 20_000
@@ -41,30 +38,20 @@ def native_pays(samples: int) -> bool:
 class NativeStepper(OwnStepper):
     """The loop in machine code; decisions as in ``PlainStepper``."""
 
-    def __init__(
-        self,
-        model: mujoco.MjModel,
-        data: mujoco.MjData,
-        layout: ClosureLayout,
-        state: ClosureState,
-        recording: Recording,
-        friction: SlipFriction | None = None,
-    ) -> None:
-        """Take over a model and its state; arguments as for ``OwnStepper``."""
+    def _prepare(self) -> None:
         from softgrasp.simulation.native_loop import run_stretch
 
-        super().__init__(model, data, layout, state, recording, friction)
+        layout, data, bodies = self._layout, self._data, len(self._state.counts)
         self._run_stretch = run_stretch
-        bodies = len(state.counts)
         slots = layout.force_sum.shape[1] // (3 * bodies)
         self._constants = (
             slots, layout.substeps, layout.first_force, layout.prescribed, layout.samples,
             layout.timestep, layout.threshold, layout.qpos_of_drive, layout.dof_of_drive,
         )  # fmt: skip
         self._engine = (data.qpos, data.qvel, data.ctrl, data.sensordata, self._gravity)
-        self._previous = state.targets.copy()
+        self._previous = self._state.targets.copy()
         self._flags = np.zeros((4, bodies), dtype=np.int64)
-        self._map = None if friction is None else data_map()
+        self._map = None if self._friction is None else data_map()
         self._unchecked = CHECKS
 
     def stretch(self, plan: Array) -> int:

@@ -203,6 +203,11 @@ class OwnStepper(Stepper):
         super().__init__(layout, state, recording)
         self._model, self._data, self._friction = model, data, friction
         self._gravity = model.opt.gravity
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Make what the loop needs besides."""
 
     def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets
@@ -212,23 +217,14 @@ class OwnStepper(Stepper):
 class PlainStepper(OwnStepper):
     """The loop in plain Python; needs nothing but MuJoCo."""
 
-    def __init__(
-        self,
-        model: mujoco.MjModel,
-        data: mujoco.MjData,
-        layout: ClosureLayout,
-        state: ClosureState,
-        recording: Recording,
-        friction: SlipFriction | None = None,
-    ) -> None:
-        """Take over a model and its state; arguments as for ``OwnStepper``."""
-        super().__init__(model, data, layout, state, recording, friction)
+    def _prepare(self) -> None:
+        layout = self._layout
         end = layout.first_force + layout.force_sum.shape[1]
-        self._raw_forces = data.sensordata[layout.first_force : end]
+        self._raw_forces = self._data.sensordata[layout.first_force : end]
         self._forces = np.zeros(layout.force_sum.shape[0])
-        self._previous = state.targets
-        one_by_one = layout.prescribed or friction is not None
-        whole = partial(mujoco.mj_step, model, data, layout.substeps)
+        self._previous = self._state.targets
+        one_by_one = layout.prescribed or self._friction is not None
+        whole = partial(mujoco.mj_step, self._model, self._data, layout.substeps)
         self._step = self._step_one_by_one if one_by_one else whole
 
     def stretch(self, plan: Array) -> int:

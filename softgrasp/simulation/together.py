@@ -13,7 +13,6 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspError
 from softgrasp.simulation.batch import can_be_batched, run_batch, topology
 from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.lanes import Memory
 from softgrasp.simulation.mujoco_backend import result_of
 from softgrasp.simulation.native import NativeStepper
 from softgrasp.simulation.result import GraspResult
@@ -51,7 +50,7 @@ class Together:
             compiled: Whether to run grasps one by one in compiled code, which is faster than a
                 batch where there are enough of them to load it.
         """
-        self._memory, self._workspace, self._compiled = Memory(), Workspace(), compiled
+        self._workspace, self._compiled = Workspace(), compiled
 
     def simulate(self, scenes: Iterable[GraspScene | Exception]) -> Iterator[Told]:
         """Simulate scenes.
@@ -85,7 +84,7 @@ class Together:
 
     def _in_batch(self, group: list[_Built]) -> Iterator[Told]:
         begin = time.perf_counter()
-        runs = run_batch([one.scene for one in group], memory=self._memory)
+        runs = run_batch([one.scene for one in group], workspace=self._workspace)
         share = None
         for one, run in zip(group, runs, strict=True):
             if share is None:  # they have all run when the first one is there

@@ -12,7 +12,7 @@ from softgrasp.simulation.state import ROWS, Recording
 
 
 class Workspace:
-    """An engine state and a recording; what an earlier run has left in them is gone."""
+    """An engine state and recordings; what an earlier run has left in them is gone."""
 
     def __init__(self) -> None:
         """Hold nothing yet."""
@@ -29,15 +29,22 @@ class Workspace:
         return self._data
 
     def recording(self, model: mujoco.MjModel, bodies: int, width: int, rows: int) -> Recording:
-        """Room for the rows of a run; see ``Recording.empty``."""
+        """Room for the rows of a run, forces zero; see ``Recording.empty``."""
+        room = self.side_by_side(model, bodies, width, rows, 1).one(0)
+        room.force[:rows] = 0.0  # all other rows are written whole
+        return room
+
+    def side_by_side(
+        self, model: mujoco.MjModel, bodies: int, width: int, rows: int, count: int
+    ) -> Recording:
+        """Room for runs side by side, to be written whole; see ``Recording.side_by_side``."""
         widths = (model.nq, model.nu, bodies, width)
         kept = self._recording
-        if kept is None or widths != self._widths or kept.capacity < rows:
-            kept = Recording.empty(model, bodies, width, rows)
+        room = (0, 0) if kept is None else kept.time.shape
+        if kept is None or widths != self._widths or room[0] < count or room[1] < rows:
+            kept = Recording.side_by_side(model, bodies, width, rows, count)
             self._recording, self._widths = kept, widths
-        else:
-            kept.force[:rows] = 0.0  # all other rows are written whole
-        return Recording(*(getattr(kept, name) for name in ROWS))
+        return Recording(*(getattr(kept, name)[:count] for name in ROWS))
 
 
 def _sizes(model: mujoco.MjModel) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ import numpy as np
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import SoftgraspError
+from softgrasp.simulation.closure_run import most_rows
 from softgrasp.simulation.native import native_pays
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.together import Together, Told
@@ -75,10 +76,8 @@ class Rows:
 
 def most_steps(scene: GraspScene) -> int:
     """Physics steps that a grasp may take, for what the scene says of them."""
-    time = scene.duration or scene.longest_closure
-    time += scene.success.ramp_time + scene.success.hold_time if scene.success else 0.0
-    time += scene.lift.time + scene.lift.hold_time if scene.lift else 0.0
-    return max(round(time / (scene.timestep or scene.control_period)), 1)
+    timestep = scene.timestep or scene.control_period
+    return max(round(most_rows(scene) * scene.control_period / timestep), 1)
 
 
 def _outcome(told: Told) -> Row:

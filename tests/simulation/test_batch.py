@@ -55,3 +55,14 @@ def test_what_cannot_share_a_batch() -> None:
     assert not can_be_batched(built(pinch(contact=contact)))
     other = pinch(hand=sg.load_hand("three_fingered"))
     assert topology(built(other)) != topology(built(pinch()))
+
+
+def test_a_run_that_is_over_before_its_first_step_and_a_very_long_one() -> None:
+    closure = pinch().closure.replace(active=(False,) * 12, settle_time=1e-9)
+    still = pinch(closure=closure)
+    (run,) = run_batch([built(still)])
+    alone = ClosureRun(built(still))
+    alone.run()
+    assert run.recording.rows == alone.recording.rows == 1
+    assert run.data.time == alone.data.time == 0.0
+    assert not can_be_batched(built(pinch(duration=200.0)))

@@ -10,7 +10,6 @@ import softgrasp as sg
 from softgrasp.build.scene import build
 from softgrasp.simulation.batch import run_batch, topology
 from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.lanes import Memory
 from softgrasp.simulation.mujoco_backend import result_of
 from softgrasp.simulation.together import Together
 from softgrasp.simulation.workspace import Workspace
@@ -58,13 +57,17 @@ def test_together_is_alone(compiled: bool) -> None:
     assert any(isinstance(found, sg.BuildError) for found in told)
 
 
-def test_memory_serves_smaller_and_other_batches() -> None:
-    memory = Memory()
+def test_a_workspace_serves_smaller_and_other_batches() -> None:
+    workspace = Workspace()
     balls = [scene for scene in scenes() if isinstance(scene, sg.GraspScene)][:3]
-    first = [result_of(run, [], 0.0) for run in run_batch([build(s) for s in balls], memory=memory)]
-    for one, scene in zip(first, balls, strict=True):
-        (again,) = (result_of(run, [], 0.0) for run in run_batch([build(scene)], memory=memory))
-        assert again.trajectory_sha256 == one.trajectory_sha256
+
+    def hashes(scenes: list[sg.GraspScene]) -> list[str]:
+        runs = run_batch([build(scene) for scene in scenes], workspace=workspace)
+        return [result_of(run, [], 0.0).trajectory_sha256 for run in runs]
+
+    together = hashes(balls)
+    assert [hashes([scene]) for scene in balls] == [[one] for one in together]
+    assert hashes(balls[::-1]) == together[::-1]
 
 
 def test_a_grasp_that_diverges_in_a_batch_is_told_as_alone_and_harms_no_other() -> None:
