@@ -39,6 +39,7 @@ def test_a_round_one_is_grasped_as_the_ball_it_is() -> None:
 
 
 def test_a_sweep_goes_from_boxes_to_octahedra() -> None:
+    pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
     scene = pinch(object=of((1.0, 1.0)))
     axis = sg.Axis(path="object.exponents[0]", values=(0.2, 1.0, 2.0))
     table = sg.sweep(sg.SweepPlan(scene=scene, axes=(axis,)), workers=1)

@@ -35,6 +35,7 @@ def test_a_folder_is_its_meshes_by_name_and_names_stay(folder: Path) -> None:
 def test_on_the_command_line_and_in_a_plan_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
     monkeypatch.chdir(folder.parent)
     told = axis_of("object=meshes")
     assert [Path(str(value)).name for value in told["values"]] == ["a.obj", "b.STL"]
