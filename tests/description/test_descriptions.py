@@ -66,7 +66,7 @@ REFUSALS = [
     ),
     (
         lambda: sg.GraspObject(name="o", shape={"type": "sphare", "radius": 1}, mass=1),
-        "shape: expected sphere, cylinder, cuboid, capsule, ellipsoid or mesh, "
+        "shape: expected sphere, cylinder, cuboid, capsule, ellipsoid, superellipsoid or mesh, "
         "found 'sphare'; did you mean 'sphere'?",
     ),
     (
