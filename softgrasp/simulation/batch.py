@@ -45,7 +45,7 @@ def run_batch(
     always is.
 
     Args:
-        builts: Scenes that ``can_be_batched``.
+        builts: Scenes that ``can_be_batched``, each with a model of its own.
         threads: Of the physics.
         workspace: Memory to use, which the next batch may use again; the recordings of this one
             are then gone.
@@ -60,11 +60,15 @@ def run_batch(
         )
         lanes.run(told.total)
     for built, run in zip(builts, lanes.runs, strict=True):
-        yield run if not run.odd else _alone(built)
+        if not run.odd:
+            yield run
+            continue
+        unload(built)
+        again = ClosureRun(built)
+        again.run()
+        yield again
 
 
-def _alone(built: BuiltScene) -> ClosureRun:
-    built.model.opt.gravity[:] = built.spec.option.gravity  # as it was before its hold test
-    run = ClosureRun(built)
-    run.run()
-    return run
+def unload(built: BuiltScene) -> None:
+    """Give a scene's model the gravity back that it had before its hold test."""
+    built.model.opt.gravity[:] = built.spec.option.gravity

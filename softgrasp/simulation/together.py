@@ -6,12 +6,13 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspError
-from softgrasp.simulation.batch import can_be_batched, run_batch, topology
+from softgrasp.simulation.batch import can_be_batched, run_batch, topology, unload
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.mujoco_backend import result_of
 from softgrasp.simulation.native import NativeStepper
@@ -85,10 +86,15 @@ class Together:
     def _in_batch(self, group: list[_Built]) -> Iterator[Told]:
         begin = time.perf_counter()
         runs = run_batch([one.scene for one in group], workspace=self._workspace)
-        share = None
-        for one, run in zip(group, runs, strict=True):
-            if share is None:  # they have all run when the first one is there
-                share = (time.perf_counter() - begin) / len(group)
+        try:
+            first = next(runs)
+        except (ValueError, RuntimeError):  # MuJoCo refuses their models, or the batch itself
+            for one in group:
+                unload(one.scene)
+                yield Told(self._alone(one), one.taken)
+            return
+        share = (time.perf_counter() - begin) / len(group)  # they have all run by now
+        for one, run in zip(group, chain([first], runs), strict=True):
             yield Told(result_of(run, one.told, one.taken + share), one.taken)
 
     def _alone(self, one: _Built) -> GraspResult | Exception:

@@ -8,12 +8,13 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.scene import build
+from softgrasp.simulation import batch
 from softgrasp.simulation.batch import run_batch, topology
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.mujoco_backend import result_of
 from softgrasp.simulation.together import Together
 from softgrasp.simulation.workspace import Workspace
-from tests.scenes import diverging, pinch
+from tests.scenes import ball, diverging, pinch
 
 NEEDS_NUMBA = "the compiled loop needs numba"
 
@@ -21,13 +22,13 @@ NEEDS_NUMBA = "the compiled loop needs numba"
 def scenes() -> list[sg.GraspScene | Exception]:
     """Grasps that share a batch, one that has its own topology, one that is a mistake, one that
     cannot be built, and one that diverges."""
-    ball = [
+    balls = [
         pinch(object=sg.GraspObject(name="ball", shape=sg.Sphere(radius=radius), density=900))
         for radius in (0.026, 0.028, 0.03, 0.032, 0.034)
     ]
     box = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.05, 0.05, 0.05)), mass=0.1)
     inside = pinch(object_position=(0.0, 0.0, 0.0))
-    return [*ball[:3], pinch(object=box), ValueError("no scene"), inside, *ball[3:]]
+    return [*balls[:3], pinch(object=box), ValueError("no scene"), inside, *balls[3:]]
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -107,3 +108,15 @@ def test_a_workspace_carries_nothing_from_one_run_to_the_next() -> None:
     first = workspace.data(build(pinch()).model)
     assert workspace.data(build(pinch()).model) is first
     assert workspace.data(build(pinch(hand=sg.load_hand("vizzy"))).model) is not first
+
+
+def test_grasps_that_mujoco_does_not_batch_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("models of other sizes")
+
+    monkeypatch.setattr(batch, "Lanes", refuse)
+    asked = [pinch(object=ball(density=density)) for density in (300.0, 600.0, 900.0, 1200.0)]
+    told = [one.result for one in Together(compiled=False).simulate(asked)]
+    for scene, found in zip(asked, told, strict=True):
+        assert isinstance(found, sg.GraspResult)
+        assert found.trajectory_sha256 == sg.simulate(scene).trajectory_sha256
