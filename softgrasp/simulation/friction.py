@@ -67,7 +67,5 @@ class SlipFriction(NamedTuple):
         pairs = self.pair_of[geoms[:, 0], geoms[:, 1]].tolist()
         rows, velocities = contact.efc_address.tolist(), data.efc_vel.tolist()
         if judge_slip(pairs, rows, velocities, self.critical, self.slipping, self.seen):
-            slides = self.slipping == 1
-            static, dynamic = self.coefficients
-            ours = np.unique(self.pair_of[self.pair_of >= 0])
-            self.friction[ours, :2] = np.where(slides, dynamic, static)[ours, None]
+            for pair in set(pairs) - {-1}:
+                self.friction[pair, :2] = self.coefficients[self.slipping[pair]]

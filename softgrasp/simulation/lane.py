@@ -9,7 +9,7 @@ import mujoco
 from softgrasp.build.scene import BuiltScene
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import ClosureRun, Plans
-from softgrasp.simulation.contacts import ContactPoint, ContactReader
+from softgrasp.simulation.contacts import ContactPoint
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
 from softgrasp.simulation.stepper import OwnStepper, Stepper
 
@@ -36,19 +36,16 @@ class Scratch:
         self._data = mujoco.MjData(model)
         self._holds: object = None
 
-    def repeated(
-        self, model: mujoco.MjModel, before: Before, substeps: int, key: object
-    ) -> mujoco.MjData:
+    def repeated(self, model: mujoco.MjModel, before: Before, substeps: int) -> mujoco.MjData:
         """The engine state behind a sample, as the grasp alone had it.
 
         Args:
             model: Of the grasp.
             before: The grasp before the sample.
             substeps: Physics steps of a sample.
-            key: Says which sample it is: it is not repeated where it was the last one asked for.
         """
-        if self._holds is not key:
-            self._holds = key
+        if self._holds is not before:  # else it was the last one asked for
+            self._holds = before
             mujoco.mj_resetData(model, self._data)
             mujoco.mj_setState(model, self._data, before.state, STATE)
             self._data.ctrl[:] = before.ctrl
@@ -101,7 +98,7 @@ class LaneRun(ClosureRun):
     def data(self) -> mujoco.MjData:
         """The state of the engine behind the last sample; valid until another grasp's is read."""
         assert self.last is not None
-        return self._scratch.repeated(self.model, self.last, self.layout.substeps, self.last)
+        return self._scratch.repeated(self.model, self.last, self.layout.substeps)
 
     def note(self, row: int, changes: list[int], before: Before) -> None:
         """Log what changed at a sample.
@@ -112,13 +109,15 @@ class LaneRun(ClosureRun):
             before: The grasp before it.
         """
         gravity = self.model.opt.gravity.copy()
+        bodies = zip(self.built.bodies, changes, strict=True)
+        touched = [body for body, change in bodies if change]
 
         def points() -> list[ContactPoint]:
             later = self.model.opt.gravity.copy()
             self.model.opt.gravity[:] = gravity
-            data = self._scratch.repeated(self.model, before, self.layout.substeps, before)
+            data = self._scratch.repeated(self.model, before, self.layout.substeps)
             self.model.opt.gravity[:] = later
-            return ContactReader(self.model).read(data)
+            return self._contacts.read(data, touched)
 
         self.log.note(row * self.layout.control_period, changes, points)
 

@@ -66,7 +66,6 @@ class Lanes:
         self._ctrl = np.zeros((count, model.nu))
         self._last_state = self._batch.state.copy()
         self._last_ctrl = np.zeros((count, model.nu))
-        self._warned = np.zeros(count, dtype=np.int64)
 
     def run(self, complaints: Callable[[], int]) -> None:
         """Run all of them to their ends.
@@ -138,10 +137,10 @@ class Lanes:
         place = self._place[lanes]
         room = np.minimum(self._room(lanes), samples)
         qvel = states[:, :, self._parts["qvel"]]
-        warned = self._batch.warning[lanes, :, NUMBER].sum(axis=1)
+        warned = self._batch.warning[lanes, :, NUMBER].any(axis=1)
         # written so that a speed that is not a number counts as too fast
         slow = (np.square(qvel).sum(axis=2) < LARGEST_SPEED**2).all(axis=1)
-        odd = ~slow | (warned != self._warned[lanes])
+        odd = ~slow | warned
         judged = self._judged.judge(lanes, sensors, room)
         for index, sample, changes in judged.changes:
             state = begin[index] if sample == 0 else states[index, sample - 1].copy()

@@ -63,7 +63,7 @@ class Stepper(ABC):
         self.look_ahead = max(ahead // layout.substeps, 1)
         """Control samples that are best asked for at once."""
         self._path, self._led = np.zeros((0, 0)), slice(0)
-        self._ahead = FIRST_AHEAD
+        self._ahead = self.look_ahead
         self._places = (layout.body_of_drive.tolist(), layout.last_of_finger.tolist())
         self.loads = np.zeros((0, 3))
         """Gravity at the coming samples, as long as it is not over, (n, 3) [m/s²]."""

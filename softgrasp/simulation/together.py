@@ -64,17 +64,7 @@ class Together:
             the error that there is instead.
         """
         built = [scene if isinstance(scene, Exception) else _built(scene) for scene in scenes]
-        groups: dict[object, list[int]] = {}
-        for index, one in enumerate(built):
-            if isinstance(one, _Built) and can_be_batched(one.scene):
-                groups.setdefault(topology(one.scene), []).append(index)
-        done: dict[int, Told] = {}
-        for group in groups.values():
-            if len(group) >= WORTHWHILE and not self._compiled:
-                ready = [
-                    one for one in (built[index] for index in group) if isinstance(one, _Built)
-                ]
-                done |= dict(zip(group, self._in_batch(ready), strict=True))
+        done = {} if self._compiled else self._batched(built)
         for index, one in enumerate(built):
             if index in done:
                 yield done[index]
@@ -82,6 +72,18 @@ class Together:
                 yield Told(self._alone(one), one.taken)
             else:
                 yield Told(one)
+
+    def _batched(self, built: list[_Built | Exception]) -> dict[int, Told]:
+        """Scenes that were simulated side by side, by their places."""
+        groups: dict[object, dict[int, _Built]] = {}
+        for index, one in enumerate(built):
+            if isinstance(one, _Built) and can_be_batched(one.scene):
+                groups.setdefault(topology(one.scene), {})[index] = one
+        done: dict[int, Told] = {}
+        for group in groups.values():
+            if len(group) >= WORTHWHILE:
+                done |= dict(zip(group, self._in_batch(list(group.values())), strict=True))
+        return done
 
     def _in_batch(self, group: list[_Built]) -> Iterator[Told]:
         begin = time.perf_counter()

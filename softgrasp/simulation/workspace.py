@@ -30,8 +30,10 @@ class Workspace:
 
     def recording(self, model: mujoco.MjModel, bodies: int, width: int, rows: int) -> Recording:
         """Room for the rows of a run, forces zero; see ``Recording.empty``."""
+        before = self._recording
         room = self.side_by_side(model, bodies, width, rows, 1).one(0)
-        room.force[:rows] = 0.0  # all other rows are written whole
+        if self._recording is before:  # all other rows are written whole
+            room.force[:rows] = 0.0
         return room
 
     def side_by_side(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -36,14 +36,31 @@ ARRAYS: dict[str, str] = {
 """What stands in a file of the dataset, and its shape."""
 
 
-def grasps_of(results: Mapping[int, GraspResult]) -> dict[str, NDArray[Any]]:
-    """Arrays over grasps of one hand, as ``ARRAYS`` describes them.
+EMPTY: dict[str, NDArray[Any]] = {
+    "contact_row": np.zeros(0, dtype=np.int64),
+    "contact_body": np.zeros(0, dtype="<U1"),
+    "contact_point": np.zeros((0, 3)),
+    "contact_normal": np.zeros((0, 3)),
+    "contact_normal_force": np.zeros(0),
+    "contact_friction_force": np.zeros(0),
+}
+
+
+def grasps_of(results: Mapping[int, GraspResult]) -> Iterator[dict[str, NDArray[Any]]]:
+    """Arrays over grasps, as ``ARRAYS`` describes them, for every kind of hand on its own.
 
     The object's frame has its axes along those of its shape and stands at its centre of mass.
 
     Args:
-        results: By their rows; of hands with the same joints.
+        results: By their rows.
     """
+    hands: dict[tuple[str, ...], dict[int, GraspResult]] = {}
+    for row, result in results.items():
+        hands.setdefault(tuple(result.joint_names.tolist()), {})[row] = result
+    yield from (_of_one_hand(own) for own in hands.values())
+
+
+def _of_one_hand(results: Mapping[int, GraspResult]) -> dict[str, NDArray[Any]]:
     grasps = [_grasp(result) for result in results.values()]
     found = {key: np.array([grasp[key] for grasp in grasps]) for key in grasps[0]}
     contacts = [
@@ -51,10 +68,9 @@ def grasps_of(results: Mapping[int, GraspResult]) -> dict[str, NDArray[Any]]:
         for index, result in enumerate(results.values())
         for contact in _contacts(result)
     ]
-    empty = {"contact_point": (0, 3), "contact_normal": (0, 3)}
-    for key in (key for key in ARRAYS if key.startswith("contact_")):
+    for key, empty in EMPTY.items():
         values = [contact[key] for contact in contacts]
-        found[key] = np.array(values) if values else np.zeros(empty.get(key, (0,)))
+        found[key] = np.array(values) if values else empty
     joints = next(iter(results.values())).joint_names
     return {"row": np.array(list(results)), "joint_names": joints} | found
 

@@ -46,7 +46,10 @@ class Kept(NamedTuple):
             }
             write_bytes(self.folder / TRAJECTORIES / name, packed(arrays))
         if self.dataset:
-            write_bytes(self.folder / DATASET / name, packed(grasps_of(results)))
+            for grasps in grasps_of(results):
+                first, last = int(grasps["row"].min()), int(grasps["row"].max())
+                path = self.folder / DATASET / f"rows-{first:07d}-{last:07d}.npz"
+                write_bytes(path, packed(grasps))
 
 
 def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:

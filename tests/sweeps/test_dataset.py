@@ -77,12 +77,26 @@ def test_contacts_lie_on_the_ball_and_point_to_its_middle(kept: dict[str, np.nda
 
 def test_a_hand_that_touches_nothing_has_no_contacts() -> None:
     scene = pinch(duration=0.02)
-    found = grasps_of({7: sg.simulate(scene)})
+    (found,) = grasps_of({7: sg.simulate(scene)})
     assert found.keys() == ARRAYS.keys()
     assert found["row"].tolist() == [7]
     assert found["held"].tolist() == [-1]
     assert found["contact_point"].shape == found["contact_normal"].shape == (0, 3)
     assert found["contact_row"].shape == (0,)
+
+
+def test_every_hand_has_files_of_its_own(tmp_path: Path) -> None:
+    scene = pinch(duration=0.02)
+    axis = sg.Axis(path="hand", values=("four_finger", "three_fingered"))
+    table = sweep(sg.SweepPlan(scene=scene, axes=(axis,), repeats=2), tmp_path, dataset=True)
+    assert table["status"].tolist() == ["TIMED_OUT"] * 4
+    assert sorted(row for part in dataset(tmp_path) for row in part["row"].tolist()) == [0, 1, 2, 3]
+    other = scene.replace(hand=sg.load_hand("three_fingered"))
+    mixed = {row: sg.simulate(one) for row, one in enumerate((scene, other, scene, other))}
+    parts = list(grasps_of(mixed))
+    assert [part["row"].tolist() for part in parts] == [[0, 2], [1, 3]]
+    assert parts[0]["grasp_joints"].shape != parts[1]["grasp_joints"].shape
+    assert all(part["contact_body"].dtype.kind == "U" for part in parts)
 
 
 def test_a_dataset_needs_a_folder(tmp_path: Path) -> None:
