@@ -32,6 +32,11 @@ def machine() -> str:
     return (
         f"{name}, {os.cpu_count()} cores; Python {platform.python_version()}, "
         f"MuJoCo {mujoco.__version__}, numpy {np.__version__}, {sys.platform}"
+        + (
+            ""
+            if Path(np.__cached__).exists()
+            else "; packages read without bytecode: slow to start"
+        )
     )
 
 

@@ -152,9 +152,13 @@ def planned_targets(
     Returns:
         Shape (1 + samples, nd) [rad, m or Pa]; the first row is ``targets``.
     """
-    moving = np.logical_and(free, increments)
     plan = np.empty((1 + samples, len(targets)))
-    plan[0], plan[1:] = targets, np.where(moving, increments, 0.0)
-    np.add.accumulate(plan, out=plan)
-    lowest, highest = (np.where(moving, limit, targets) for limit in limits)
-    return np.minimum(np.maximum(plan, lowest, out=plan), highest, out=plan)
+    plan[:] = targets
+    moving = np.flatnonzero(np.logical_and(free, increments))
+    if moving.size:
+        path = plan[:, moving]
+        path[1:] = increments[moving]
+        np.add.accumulate(path, out=path)
+        lowest, highest = (limit[moving] for limit in limits)
+        plan[:, moving] = np.minimum(np.maximum(path, lowest, out=path), highest, out=path)
+    return plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import defaultdict
 
 import mujoco
 import numpy as np
@@ -148,11 +149,11 @@ def _slot_warnings(run: ClosureRun, force: Array) -> tuple[str, ...]:
 def _contacts(run: ClosureRun, points: list[ContactPoint]) -> tuple[BodyContact, ...]:
     places = names.parts(run.scene.hand)
     found = []
+    times_of: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    for event in run.events:
+        times_of[event.body, event.kind].append(event.time_s)
     for body in run.built.bodies:
-        times = {
-            kind: tuple(e.time_s for e in run.events if e.body == body and e.kind == kind)
-            for kind in ("touching", "established", "lost")
-        }
+        touching = times_of[body, "touching"]
         state = merged([point for point in points if point.body == body])
         finger, phalanx = places.get(body, ("", ""))
         found.append(
@@ -160,9 +161,9 @@ def _contacts(run: ClosureRun, points: list[ContactPoint]) -> tuple[BodyContact,
                 body=body,
                 finger=finger,
                 phalanx=phalanx,
-                first_touch_s=times["touching"][0] if times["touching"] else None,
-                established_s=times["established"],
-                lost_s=times["lost"],
+                first_touch_s=touching[0] if touching else None,
+                established_s=tuple(times_of[body, "established"]),
+                lost_s=tuple(times_of[body, "lost"]),
                 normal_force_N=state.normal_force if state else 0.0,
                 friction_force_N=state.friction_force if state else 0.0,
                 point_m=state.point if state else None,

@@ -172,10 +172,10 @@ class Stepper(ABC):
 def _moving_rows(plan: Array) -> int:
     """Samples until all targets of a plan stand still; the first row is where they begin."""
     moves = (plan[1:] != plan[:-1]).ravel()[::-1]
-    size = int(moves.size)
-    still = int(moves.argmax()) if moves.any() else size
-    moving = size - still
-    return math.ceil(moving / max(int(plan.shape[1]), 1))
+    if not moves.any():
+        return 0
+    still = int(moves.argmax())
+    return math.ceil((moves.size - still) / plan.shape[1])
 
 
 class OwnStepper(Stepper):

@@ -6,6 +6,8 @@ page by page; for a grasp of a second that costs more than its controller.
 
 from __future__ import annotations
 
+from functools import cache
+
 import mujoco
 
 from softgrasp.simulation.state import ROWS, Recording
@@ -51,6 +53,11 @@ class Workspace:
 
 def _sizes(model: mujoco.MjModel) -> tuple[int, ...]:
     """All numbers of things in a model: they decide the layout of its MjData."""
-    names = (name for name in dir(model) if name.startswith("n"))
-    values = (getattr(model, name) for name in names)
-    return tuple(value for value in values if isinstance(value, int))
+    return tuple(getattr(model, name) for name in _size_names(type(model)))
+
+
+@cache
+def _size_names(kind: type[mujoco.MjModel]) -> tuple[str, ...]:
+    empty = kind.from_xml_string("<mujoco/>")
+    names = (name for name in dir(kind) if name.startswith("n"))
+    return tuple(name for name in names if isinstance(getattr(empty, name), int))

@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 
 from softgrasp.description.sweep_plan import SweepPlan
+from softgrasp.errors import SimulationError
 from softgrasp.sweeps.kept import Kept
 from softgrasp.sweeps.rows import failed_row
 from softgrasp.sweeps.worker import Row, Rows, compute, start_worker
@@ -19,6 +20,11 @@ TRIES = 2
 """How often a row that was in work when a worker died is tried alone."""
 PATIENCE = 5.0
 """How long a process may take to end [s]."""
+
+NOT_STARTED = (
+    "no worker could start; a script that asks for more than one worker must begin its work under "
+    "`if __name__ == '__main__':`, because every worker reads the script again"
+)
 
 Chunk = tuple[int, ...]
 
@@ -36,13 +42,19 @@ class LocalPool:
     def __init__(self, plan: SweepPlan, workers: int, kept: Kept | None) -> None:
         """Start no process yet."""
         self._plan, self._workers, self._kept = plan, workers, kept
+        self._started = False
 
     def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
         """Finished rows, in any order.
 
         A dead worker ends its pool. What was in work runs again alone, row by row, so that one
         that kills its worker is found and told as failed; the rest goes on in a new pool.
+
+        Raises:
+            SimulationError: No worker can start.
         """
+        if _is_starting():
+            raise SystemExit(1)  # the first process tells why
         waiting = list(chunks)
         while waiting:
             suspects: list[Chunk] = []
@@ -78,6 +90,7 @@ class LocalPool:
         )
         running: dict[Future[list[Row]], Chunk] = {}
         try:
+            self._start(pool)
             while waiting or running:
                 while waiting and len(running) < ahead:
                     running[pool.submit(compute, waiting[0])] = waiting[0]
@@ -96,6 +109,20 @@ class LocalPool:
                     in_work.append(chunk)
         finally:
             _end(pool)
+
+    def _start(self, pool: ProcessPoolExecutor) -> None:
+        if self._started:
+            return
+        try:
+            pool.submit(os.getpid).result()
+        except BrokenProcessPool:
+            raise SimulationError(NOT_STARTED) from None
+        self._started = True
+
+
+def _is_starting() -> bool:
+    """Whether this process is a worker that still reads the script of the first process."""
+    return bool(getattr(multiprocessing.current_process(), "_inheriting", False))
 
 
 def _end(pool: ProcessPoolExecutor) -> None:

@@ -72,6 +72,7 @@ def sweep(
         ResultError: The folder cannot be written, is in use, or belongs to another plan.
         BackendUnavailable: pandas, or what the executor needs, is not installed, or there is no
             scheduler at the address.
+        SimulationError: No worker can start, as in a script that does not wait for its turn.
     """
     require_pandas()
     if workers is None:

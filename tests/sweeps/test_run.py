@@ -214,6 +214,24 @@ def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
     )
 
 
+def test_a_script_that_does_not_wait_for_its_turn_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "from softgrasp.sweeps.run import sweep\n"
+        "from tests.sweeps.plans import plan\n"
+        "sweep(plan(), workers=2)\n",
+        encoding="utf-8",
+    )
+    root = Path(__file__).parents[2]
+    ended = subprocess.run(
+        [sys.executable, script], check=False, capture_output=True, text=True,
+        timeout=300, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(root)},
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert ended.stderr.count("no worker could start; a script that asks for more") == 1
+    assert ended.stderr.count("Traceback") == 1
+
+
 def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) -> None:
     long = plan(scene=pinch(duration=0.3), repeats=4)
     script = tmp_path / "long.py"
