@@ -106,7 +106,7 @@ def _fill(body: mujoco.MjsBody, link: SoftLink, origin: Array, rgba: Rgba) -> No
     squares = np.array(link.size) ** 2
     body.explicitinertial = True
     body.mass = link.mass
-    body.ipos = center
+    body.ipos = np.array(link.balance) - origin
     body.inertia = link.mass * (squares.sum() - squares) / 12.0
     body.add_geom(
         name=body.name,

@@ -46,11 +46,18 @@ class SoftLink(Description):
     """A rigid piece of the finger; ``links[0]`` is fixed to the base."""
 
     center: Vec3
-    """Centre of mass in the straight finger [m]."""
+    """Middle of its box in the straight finger [m]."""
     mass: Tiny
     """[kg]; any mass above zero."""
     size: tuple[Positive, Positive, Positive]
     """Edges of the box that shows and touches [m]."""
+    mass_center: Vec3 | None = None
+    """Centre of mass in the straight finger [m]; the middle of the box where not given."""
+
+    @property
+    def balance(self) -> Vec3:
+        """Where its weight acts in the straight finger [m]."""
+        return self.center if self.mass_center is None else self.mass_center
 
 
 class SoftFinger(Description):

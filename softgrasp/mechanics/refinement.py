@@ -63,6 +63,10 @@ def _joined(
     center[0] = weights @ (0.5 * (first + last)) if whole > 0.0 else 0.5 * (low + high)
     size = weights @ np.array([link.size for link in links])
     size[0] = max(high - low, LEAST_MASS)
+    aside = weights @ np.array([np.subtract(link.balance, link.center) for link in links])
     return SoftLink(
-        center=tuple(center.tolist()), mass=max(whole, LEAST_MASS), size=tuple(size.tolist())
+        center=tuple(center.tolist()),
+        mass=max(whole, LEAST_MASS),
+        size=tuple(size.tolist()),
+        mass_center=tuple((center + aside).tolist()) if aside.any() else None,
     )

@@ -175,7 +175,7 @@ def _moving_rows(plan: Array) -> int:
     if not moves.any():
         return 0
     still = int(moves.argmax())
-    return math.ceil((moves.size - still) / plan.shape[1])
+    return math.ceil((int(moves.size) - still) / int(plan.shape[1]))
 
 
 class OwnStepper(Stepper):

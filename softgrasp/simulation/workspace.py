@@ -53,11 +53,11 @@ class Workspace:
 
 def _sizes(model: mujoco.MjModel) -> tuple[int, ...]:
     """All numbers of things in a model: they decide the layout of its MjData."""
-    return tuple(getattr(model, name) for name in _size_names(type(model)))
+    return tuple(getattr(model, name) for name in _size_names())
 
 
 @cache
-def _size_names(kind: type[mujoco.MjModel]) -> tuple[str, ...]:
-    empty = kind.from_xml_string("<mujoco/>")
-    names = (name for name in dir(kind) if name.startswith("n"))
+def _size_names() -> tuple[str, ...]:
+    empty = mujoco.MjModel.from_xml_string("<mujoco/>")
+    names = (name for name in dir(empty) if name.startswith("n"))
     return tuple(name for name in names if isinstance(getattr(empty, name), int))

@@ -1,0 +1,106 @@
+"""How sure parameters are: standard errors, correlations, and combinations that the data fix or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from softgrasp.mechanics.transforms import Array
+
+KNOWN = 1.0 / 3.0
+"""A parameter or combination is determined where its standard error is a smaller part of it."""
+SMALL = 0.25
+"""Weights below this part of the largest are left out of words."""
+ROUNDING = 1e-9
+"""Singular values below this part of the largest are none."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A direction in which all parameters change together, each by a part of itself.
+
+    Args:
+        weights: Of each parameter; their squares sum to one, (p,).
+        error: Standard error of a step along it, as a part; infinite where no measurement changes.
+        sentence: The same in words.
+    """
+
+    weights: tuple[float, ...]
+    error: float
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """What the measurements say of the parameters.
+
+    Args:
+        errors: Standard errors, (p,); infinite where they say nothing.
+        relative: Over the parameters' own sizes, (p,).
+        correlation: (p, p); zero with what is not determined at all.
+        determined: Combinations, the best known first.
+        undetermined: The others.
+        noise: Standard deviation of what is measured that the fit leaves, or was given.
+    """
+
+    errors: Array
+    relative: Array
+    correlation: Array
+    determined: tuple[Combination, ...]
+    undetermined: tuple[Combination, ...]
+    noise: float
+
+
+def certainty(
+    slopes: Array, scale: Array, residual: Array, names: tuple[str, ...]
+) -> Certainty:
+    """From the Jacobian at the optimum.
+
+    The covariance is σ²(JᵀJ)⁻¹ with σ² from what is left, which supposes errors that are alike and
+    independent. Directions that change nothing have infinite errors.
+
+    Args:
+        slopes: Change of what is measured over relative changes, (m, p).
+        scale: Of each parameter, (p,).
+        residual: What is left, (m,).
+        names: Of the parameters.
+    """
+    count, found = slopes.shape
+    _, singular, directions = np.linalg.svd(slopes, full_matrices=True)
+    singular = np.concatenate([singular, np.zeros(found - len(singular))])
+    rank = int((singular > ROUNDING * max(singular.max(initial=0.0), 1e-300)).sum())
+    freedom = max(count - rank, 1)
+    noise = float(np.sqrt(np.square(residual).sum() / freedom))
+    seen = singular[:rank]
+    spread = np.full(found, np.inf)
+    spread[:rank] = noise / seen
+    variance = (np.square(directions[:rank].T) * np.square(spread[:rank])).sum(axis=1)
+    hidden = np.square(directions[rank:]).sum(axis=0) > 1e-6
+    relative = np.where(hidden, np.inf, np.sqrt(variance))
+    covariance = (directions[:rank].T * np.square(spread[:rank])) @ directions[:rank]
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    told = [_combination(row, error, names) for row, error in zip(directions, spread, strict=True)]
+    return Certainty(
+        errors=relative * scale,
+        relative=relative,
+        correlation=covariance / np.outer(deviation, deviation),
+        determined=tuple(one for one in told if one.error <= KNOWN),
+        undetermined=tuple(one for one in told if one.error > KNOWN),
+        noise=noise,
+    )
+
+
+def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combination:
+    largest = int(np.abs(weights).argmax())
+    weights = weights * np.sign(weights[largest])
+    shown = np.flatnonzero(np.abs(weights) >= SMALL * abs(weights[largest]))
+    shown = shown[np.argsort(-np.abs(weights[shown]), kind="stable")]
+    terms = " ".join(f"{weights[i]:+.2f}·d{names[i]}/{names[i]}" for i in shown).lstrip("+")
+    if not np.isfinite(error):
+        sentence = f"{terms}: not determined at all, nothing measured changes with it"
+    elif error > KNOWN:
+        sentence = f"{terms}: not determined, its standard error is {100 * error:.0f} %"
+    else:
+        sentence = f"{terms}: determined to {100 * error:.2g} %"
+    return Combination(tuple(weights.tolist()), float(error), sentence)

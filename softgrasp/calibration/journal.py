@@ -1,0 +1,94 @@
+"""Every evaluation on disk as it comes, so that a killed calibration goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softgrasp.errors import ResultError
+from softgrasp.mechanics.transforms import Array
+
+NAME = "evaluations.jsonl"
+
+
+class Journal:
+    """Remembers what was asked and told, in order.
+
+    Optimisers ask the same again after a restart, as they are seeded; what they have asked before
+    is told from the journal.
+    """
+
+    def __init__(self, folder: Path | None, problem: str) -> None:
+        """Read what is there.
+
+        Args:
+            folder: Where to write; None to keep nothing.
+            problem: Everything that decides the evaluations, as text.
+
+        Raises:
+            ResultError: The folder belongs to another problem, or cannot be written.
+        """
+        self._told: list[dict[str, Any]] = []
+        self._next = 0
+        self._path = None if folder is None else folder / NAME
+        if self._path is None:
+            return
+        head = {"problem": hashlib.sha256(problem.encode()).hexdigest()}
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            lines = self._path.read_text("utf-8").splitlines() if self._path.exists() else []
+            told = _whole_lines(lines)
+            if told and told[0] != head:
+                raise ResultError(
+                    f"{self._path}: expected evaluations of this problem, found another's; choose "
+                    "another folder"
+                )
+            self._told = told[1:]
+            # a line that was cut by a kill goes
+            kept = [json.dumps(line) for line in [head, *self._told]]
+            self._path.write_text("".join(line + "\n" for line in kept), "utf-8")
+        except OSError as error:
+            raise ResultError(f"{self._path}: cannot be written: {error.strerror}") from error
+
+    def known(self, asked: Array) -> Array | None:
+        """What was told when this was asked before; None where it is new."""
+        if self._next >= len(self._told):
+            return None
+        line = self._told[self._next]
+        if line["asked"] != _digest(asked):
+            self._told = self._told[: self._next]  # another numpy, or another machine
+            return None
+        self._next += 1
+        return np.array([[np.nan if x is None else x for x in row] for row in line["told"]])
+
+    def note(self, asked: Array, told: Array) -> None:
+        """Keep an answer, (B, m)."""
+        rows = [[None if np.isnan(x) else x for x in row] for row in told.tolist()]
+        line = {"asked": _digest(asked), "told": rows}
+        self._told.append(line)
+        self._next += 1
+        if self._path is None:
+            return
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise ResultError(f"{self._path}: cannot be written: {error.strerror}") from error
+
+
+def _digest(asked: Array) -> str:
+    return hashlib.sha256(np.ascontiguousarray(asked).tobytes()).hexdigest()[:16]
+
+
+def _whole_lines(lines: list[str]) -> list[dict[str, Any]]:
+    told = []
+    for line in lines:
+        try:
+            told.append(json.loads(line))
+        except ValueError:
+            break
+    return told

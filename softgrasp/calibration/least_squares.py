@@ -1,0 +1,115 @@
+"""Bounded least squares on differences in batches, and what it does where counts are measured."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from softgrasp.calibration.search import Search
+from softgrasp.mechanics.transforms import Array
+
+NUDGE = 1e-6
+"""Change of a parameter for differences of what is smooth, over its scale."""
+WIDE = 0.05
+"""And of settling times, which jump where an overshoot is lost."""
+FACTORS = 41
+"""Common factors that are tried between the bounds, and again around the best."""
+MOST_STEPS = 60
+INSIDE = 1e-9
+"""scipy starts from strictly inside the bounds; part of the width between them."""
+
+
+def scale_of(position: Array, upper: Array, lower: Array, relative: tuple[bool, ...]) -> Array:
+    """What a change of one means for each parameter: itself, or 1 where it is no size, (p,)."""
+    least = 1e-3 * (upper - lower)
+    return np.where(relative, np.maximum(np.abs(position), least), 1.0)
+
+
+def jacobian(search: Search, position: Array, at: Array) -> Array:
+    """Change of what is measured over relative changes of parameters, (m, p).
+
+    Forward differences within the bounds in one batch; wide central ones where the stage is not
+    smooth.
+
+    Args:
+        search: What to evaluate.
+        position: Parameters, (p,).
+        at: What they measure, (m,).
+    """
+    block, smooth = search.stage.block, search.stage.smooth
+    scale = scale_of(position, block.upper, block.lower, block.relative)
+    nudge = (NUDGE if smooth else WIDE) * scale
+    ahead = np.minimum(position + nudge, block.upper)
+    behind = position if smooth else np.maximum(position - nudge, block.lower)
+    # at an upper bound there is no way but back
+    edge = ahead - position < 0.5 * nudge
+    ahead, behind = np.where(edge, position, ahead), np.where(edge, position - nudge, behind)
+    count = len(position)
+    points = np.tile(position, (2 * count, 1))
+    points[np.arange(count), np.arange(count)] = ahead
+    points[count + np.arange(count), np.arange(count)] = behind
+    # what is there already is not simulated again
+    new = (points != position).any(axis=1)
+    values = np.tile(at, (2 * count, 1))
+    values[new] = search.values(points[new])
+    steps = (ahead - behind) / scale
+    return np.asarray(((values[:count] - values[count:]) / steps[:, None]).T)
+
+
+def least_squares_search(search: Search, start: Array) -> Array:
+    """The parameters with the smallest sum of squares, (p,).
+
+    Bounded trust regions (scipy); where counts are measured there are no slopes to follow, and one
+    common factor of the start is looked for instead.
+
+    Args:
+        search: What to evaluate; its history is filled, a step an accepted point.
+        start: (p,).
+    """
+    stage = search.stage
+    if not stage.smooth:
+        return _common_factor(search, start)
+    block = stage.block
+    known: dict[bytes, Array] = {}
+
+    def values(position: Array) -> Array:
+        key = position.tobytes()
+        if key not in known:
+            known.clear()
+            known[key] = search.values(position[None])[0]
+            search.note(position[None], stage.fitness(known[key][None]))
+        return known[key]
+
+    def residual(position: Array) -> Array:
+        return np.nan_to_num(values(position) - stage.measured, nan=1e6)
+
+    def slopes(position: Array) -> Array:
+        scale = scale_of(position, block.upper, block.lower, block.relative)
+        return np.nan_to_num(jacobian(search, position, values(position))) / scale
+
+    inside = np.clip(
+        start,
+        block.lower + INSIDE * (block.upper - block.lower),
+        block.upper - INSIDE * (block.upper - block.lower),
+    )
+    found = least_squares(
+        residual, inside, jac=slopes, bounds=(block.lower, block.upper),
+        x_scale=block.upper - block.lower, max_nfev=MOST_STEPS, xtol=1e-10, ftol=1e-10, gtol=1e-14,
+    )  # fmt: skip
+    return np.asarray(found.x)
+
+
+def _common_factor(search: Search, start: Array) -> Array:
+    """The start times one number, from a scan between the bounds and a finer one around its best."""
+    block = search.stage.block
+    low, high = float((block.lower / start).max()), float((block.upper / start).min())
+    ends = np.log([max(low, 1e-6), high])
+    best = start
+    for part in (0.5, 1.0):
+        factors = np.exp(np.linspace(*ends, FACTORS))
+        fitness = search.fitness(np.clip(factors[:, None] * start, block.lower, block.upper), share=part)
+        index = int(np.nanargmin(fitness)) if np.isfinite(fitness).any() else FACTORS // 2
+        best = np.clip(factors[index] * start, block.lower, block.upper)
+        width = (ends[1] - ends[0]) / (FACTORS - 1)
+        ends = np.log(factors[index]) + np.array([-width, width])
+    return best

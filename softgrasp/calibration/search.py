@@ -1,0 +1,76 @@
+"""What all optimisers share: evaluations that are counted, kept and told as progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from softgrasp.calibration.journal import Journal
+from softgrasp.calibration.stages import Stage
+from softgrasp.mechanics.transforms import Array
+
+Progress = Callable[[str, float], None]
+"""Called with what is going on, and which part of it is done."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of an optimiser: a swarm, or one point.
+
+    Args:
+        positions: Parameter sets, (B, p).
+        fitness: Of each; NaN where it failed, (B,).
+        best: The best fitness so far.
+        evaluations: Parameter sets that were simulated so far.
+    """
+
+    positions: Array
+    fitness: Array
+    best: float
+    evaluations: int
+
+
+@dataclass
+class Search:
+    """Evaluates parameter sets of a stage, and remembers."""
+
+    stage: Stage
+    journal: Journal
+    progress: Progress | None = None
+    evaluations: int = 0
+    best: float = np.inf
+    best_position: Array | None = None
+    history: list[Step] = field(default_factory=list)
+
+    def values(self, positions: Array) -> Array:
+        """What parameter sets (B, p) would measure, (B, m)."""
+        told = self.journal.known(positions)
+        if told is None:
+            told = self.stage.simulate(positions)
+            self.journal.note(positions, told)
+        self.evaluations += len(positions)
+        return told
+
+    def fitness(self, positions: Array, *, share: float = 0.0) -> Array:
+        """Of parameter sets, kept as a step of the history, (B,).
+
+        Args:
+            positions: (B, p).
+            share: Which part of the search this ends.
+        """
+        fitness = self.stage.fitness(self.values(positions))
+        self.note(positions, fitness, share)
+        return fitness
+
+    def note(self, positions: Array, fitness: Array, share: float = 0.0) -> None:
+        """Add a step to the history."""
+        if np.isfinite(fitness).any():
+            best = int(np.nanargmin(fitness))
+            if fitness[best] < self.best:
+                self.best, self.best_position = float(fitness[best]), positions[best].copy()
+        self.history.append(Step(positions.copy(), fitness.copy(), self.best, self.evaluations))
+        if self.progress is not None:
+            told = f"{self.stage.name}: best fitness {self.best:.3g}, {self.evaluations} evaluations"
+            self.progress(told, share)

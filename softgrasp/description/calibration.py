@@ -1,0 +1,134 @@
+"""What is measured on a finger, and what is to be found from it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from softgrasp.description.base import Description, NonNegative, Number, Positive
+from softgrasp.description.problems import FieldError
+from softgrasp.description.soft_finger import SoftFinger
+
+Whole = Annotated[int, Field(strict=True, ge=0, le=10_000)]
+Range = tuple[NonNegative, Positive]
+Angles = Annotated[tuple[Number, ...], Field(min_length=1)]
+StiffnessModel = Literal["per-joint", "smooth", "uniform"]
+StaticObjective = Literal["angles", "heights"]
+ReleaseObjective = Literal["settling", "trace"]
+ForceObjective = Literal["absolute", "product", "squares"]
+
+
+class HungAngles(Description):
+    """Joint angles at rest with a weight at the tip; the finger lies level, clamped at its base."""
+
+    mass: NonNegative
+    """[kg]"""
+    angles: Angles
+    """Of the first joints, as many as were observed, positive towards −z [rad]."""
+    held_out: bool = False
+    """Whether it is kept for validation."""
+
+
+class Release(Description):
+    """What a finger does when a weight at its tip is taken away at once."""
+
+    mass: NonNegative
+    """[kg]"""
+    overshoots: Whole | None = None
+    settling_time: Positive | None = None
+    """[s]"""
+    times: tuple[Number, ...] = ()
+    """Of a tracked tip, from the release on [s]."""
+    heights: tuple[Number, ...] = ()
+    """Of the tip at these times, over any level [m]."""
+    held_out: bool = False
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if (self.overshoots is None) != (self.settling_time is None):
+            raise FieldError("expected overshoots and settling_time together", "overshoots")
+        if len(self.times) != len(self.heights):
+            raise FieldError(
+                f"expected a height for each of {len(self.times)} times, "
+                f"found {len(self.heights)}",
+                "heights",
+            )
+        if self.overshoots is None and not self.times:
+            raise FieldError("expected overshoots and settling_time, or a trace", "times")
+        return self
+
+
+class TipForce(Description):
+    """How hard the tip presses on a level plate under it."""
+
+    pressure: NonNegative
+    """[Pa]"""
+    force: Number
+    """[N]; one of several repeats, or their mean."""
+    held_out: bool = False
+
+
+class FreeBend(Description):
+    """Joint angles at rest under pressure, with nothing in the way."""
+
+    pressure: NonNegative
+    """[Pa]"""
+    angles: Angles
+    """As ``HungAngles.angles`` [rad]."""
+    held_out: bool = False
+
+
+class CalibrationProblem(Description):
+    """A finger with its measurements, and how to compare them.
+
+    What is not to be found (lengths, masses) is taken from the finger; its own stiffness, damping
+    and pressure gains are where methods start.
+    """
+
+    finger: SoftFinger
+    hung: tuple[HungAngles, ...] = ()
+    releases: tuple[Release, ...] = ()
+    forces: tuple[TipForce, ...] = ()
+    bends: tuple[FreeBend, ...] = ()
+    stiffness_bounds: Range = (0.1, 0.6)
+    """[N·m/rad]; this and the next two as in the public repository of paper 000."""
+    damping_bounds: Range = (1e-5, 2e-3)
+    """[N·m·s/rad]"""
+    gain_bounds: Range = (0.0, 1e-6)
+    """Of pressure [N·m/Pa]."""
+    stiffness_model: StiffnessModel = "per-joint"
+    """``per-joint``; or bending stiffness EI of a beam: ``uniform``, or ``smooth`` along it (the
+    exponential of a parabola)."""
+    static_objective: StaticObjective = "angles"
+    """``angles`` is eq (4) of paper 000; ``heights`` compares heights of joint points, as its
+    repository does."""
+    release_objective: ReleaseObjective = "settling"
+    """``settling`` is eq (5) of paper 000; ``trace`` compares whole tracked tips."""
+    force_objective: ForceObjective = "absolute"
+    """``absolute`` is eq (7) of paper 000; ``product`` its repository's; ``squares`` of N."""
+    release_rule: str = "paper000"
+    """How overshoots and settling time are read; see ``mechanics.settling``."""
+    damping_timestep: NonNegative = 0.0
+    """Step h at which damping is meant [s]. ODE, and with it Webots, takes springs implicitly,
+    which damps by h·stiffness besides; 0 for damping that is all there is."""
+    plate_gap: NonNegative = 0.0
+    """Between the plate and the tip at rest without pressure [m]."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        joints = len(self.finger.joints)
+        for name in ("hung", "bends"):
+            for index, one in enumerate(getattr(self, name)):
+                if len(one.angles) > joints:
+                    raise FieldError(
+                        f"expected at most {joints} angles, one a joint, found {len(one.angles)}",
+                        name, index, "angles",
+                    )  # fmt: skip
+        for name in ("stiffness_bounds", "damping_bounds", "gain_bounds"):
+            low, high = getattr(self, name)
+            if low >= high:
+                raise FieldError(f"expected the lower bound first, found {low:g}, {high:g}", name)
+        if self.stiffness_bounds[0] == 0.0:
+            raise FieldError("expected a lower bound above 0, found 0", "stiffness_bounds")
+        return self

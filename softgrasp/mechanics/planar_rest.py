@@ -1,0 +1,275 @@
+"""Rest shapes of planar fingers, thousands at once: Newton's method on closed forms.
+
+Turns of the links against the ground are sums of joint angles, and in them the potential of every
+weight and tip force is a sum of one cosine and one sine a link: gradient and second derivative need
+no kinematics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from softgrasp.description.scene import STANDARD_GRAVITY
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+
+GRAVITY = -STANDARD_GRAVITY[2]
+"""[m/s²]"""
+STEPS = 40
+"""Newton steps at one load before it is approached in smaller ones."""
+LONGEST_STEP = 0.5
+"""A Newton step turns no joint by more [rad]."""
+TOLERANCE = 1e-12
+"""Largest moment that is left over the largest stiffness [rad]."""
+PRESSING = 8
+"""Steps in which drives grow where the tip is on a plate."""
+PARTS = (1, 4, 16)
+"""Load steps that are tried one after the other where Newton's method does not arrive."""
+
+
+class Loads(NamedTuple):
+    """Potential of loads over turns φ of the links: Σ cosine·cos φ + sine·sin φ [J]."""
+
+    cosine: Array
+    """(..., n)."""
+    sine: Array
+    """(..., n)."""
+
+    def plus(self, other: Loads) -> Loads:
+        """Both together."""
+        return Loads(self.cosine + other.cosine, self.sine + other.sine)
+
+    def times(self, factor: ArrayLike) -> Loads:
+        """A part of them; ``factor`` is broadcast against (..., n)."""
+        return Loads(self.cosine * factor, self.sine * factor)
+
+
+@dataclass(frozen=True)
+class PlanarChain:
+    """What statics needs of a planar finger: steps from joint to joint, weights, the way to the tip.
+
+    Args:
+        steps: From each joint to the next one, the last to the tip, along x and z in the straight
+            finger [m], (n, 2).
+        centres: From each joint to the centre of mass of its link [m], (n, 2).
+        masses: Of the moving links [kg], (n,).
+    """
+
+    steps: Array
+    centres: Array
+    masses: Array
+
+    @classmethod
+    def of(cls, finger: SoftFinger) -> PlanarChain:
+        """The chain of a finger.
+
+        Raises:
+            DescriptionError: The finger leaves its plane, twists or stretches.
+        """
+        ways = {way for _, way in finger.freedoms}
+        if ways != {"y"}:
+            raise DescriptionError(
+                f"expected a finger that only bends in its plane, found one whose joints give in "
+                f"{', '.join(sorted(ways))}",
+                field="finger",
+            )
+        joints = np.array([joint.position for joint in finger.joints])[:, ::2]
+        points = np.vstack([joints, np.array(finger.tip)[::2]])
+        centres = np.array([link.balance for link in finger.links[1:]])[:, ::2]
+        masses = np.array([link.mass for link in finger.links[1:]])
+        return cls(np.diff(points, axis=0), centres - joints, masses)
+
+    @property
+    def weight(self) -> Loads:
+        """Of the links themselves."""
+        beyond = np.cumsum(self.masses[::-1])[::-1] - self.masses
+        arms = self.steps * beyond[:, None] + self.centres * self.masses[:, None]
+        return _vertical(GRAVITY * arms)
+
+    def at_tip(self, force: ArrayLike) -> Loads:
+        """Forces at the tip that keep their direction, (..., 2) along x and z [N]."""
+        along, up = np.moveaxis(np.asarray(force, dtype=float)[..., None, :], -1, 0)
+        x, z = self.steps.T
+        return Loads(-along * x - up * z, -along * z + up * x)
+
+    def tip(self, angles: Array) -> Array:
+        """Tip from the first joint on, along x and z [m], (..., 2)."""
+        turns = np.cumsum(angles, axis=-1)
+        cosine, sine = np.cos(turns), np.sin(turns)
+        x, z = self.steps.T
+        return np.stack([cosine @ x + sine @ z, cosine @ z - sine @ x], axis=-1)
+
+
+class Rest(NamedTuple):
+    """Rest shapes."""
+
+    angles: Array
+    """Positive towards −z [rad], (..., n); NaN where there is none nearby."""
+    slopes: Array
+    """Second derivative of the potential over the angles [N·m/rad], (..., n, n)."""
+
+
+def rest(stiffness: Array, loads: Loads, moments: Array) -> Rest:
+    """Where springs, loads and moments of the drives are in balance.
+
+    Args:
+        stiffness: Of the joints [N·m/rad], (..., n).
+        loads: Broadcast against it.
+        moments: Of the drives [N·m], broadcast against it.
+    """
+    arrays = np.broadcast_arrays(stiffness, loads.cosine, loads.sine, moments)
+    shape, count = arrays[0].shape, arrays[0].shape[-1]
+    k, cosine, sine, drive = (array.reshape(-1, count) for array in arrays)
+    angles = np.full(k.shape, np.nan)
+    left = np.arange(len(k))
+    for parts in PARTS:
+        found = np.zeros((len(left), count))
+        for part in range(1, parts + 1):
+            share = part / parts
+            found = _newton(
+                found, k[left], Loads(cosine[left], sine[left]).times(share), drive[left] * share
+            )
+        angles[left] = found
+        left = np.flatnonzero(np.isnan(angles).any(axis=1))
+        if not left.size:
+            break
+    slopes = _slopes(angles, k, Loads(cosine, sine))
+    return Rest(angles.reshape(shape), slopes.reshape(*shape, count))
+
+
+class Pressed(NamedTuple):
+    """Fingers whose tips press on a level plate without friction."""
+
+    angles: Array
+    """[rad], (..., n); NaN where no shape was found."""
+    force: Array
+    """Of the plate on the tip, upwards [N], (...,); 0 where the tip is off it."""
+
+
+def pressed(
+    chain: PlanarChain, stiffness: Array, loads: Loads, moments: Array, plate: ArrayLike
+) -> Pressed:
+    """Rest shapes above a plate: at rest without it, else with the tip on it.
+
+    The moments grow in steps from nothing: a strongly driven finger can also rest on the plate in
+    shapes that it never comes to.
+
+    Args:
+        chain: The finger.
+        stiffness: [N·m/rad], (..., n).
+        loads: Besides the plate.
+        moments: Of the drives [N·m].
+        plate: Height of the plate over the first joint [m], (...,).
+    """
+    arrays = np.broadcast_arrays(stiffness, loads.cosine, loads.sine, moments)
+    shape = arrays[0].shape
+    k, cosine, sine, drive = (array.reshape(-1, shape[-1]) for array in arrays)
+    weights = Loads(cosine, sine)
+    heights = np.broadcast_to(np.asarray(plate, dtype=float), shape[:-1]).ravel()
+    angles, force = rest(k, weights, np.zeros(1)).angles, np.zeros(len(k))
+    for part in range(1, PRESSING + 1):
+        share = drive * (part / PRESSING)
+        free = _newton(angles, k, weights, share)
+        on_plate, push = _on_plate(chain, angles, force, k, weights, share, heights)
+        # a plate that would have to pull is not touched
+        off = (chain.tip(free)[:, 1] >= heights) & ~(push > 0.0)
+        angles = np.where(off[:, None], free, on_plate)
+        force = np.where(off, 0.0, push)
+    force[np.isnan(angles).any(axis=1)] = np.nan
+    return Pressed(angles.reshape(shape), force.reshape(shape[:-1]))
+
+
+def _on_plate(
+    chain: PlanarChain,
+    angles: Array,
+    force: Array,
+    k: Array,
+    loads: Loads,
+    drive: Array,
+    heights: Array,
+) -> tuple[Array, Array]:
+    """Newton's method on balance and height together, from some angles and forces."""
+    count = angles.shape[-1]
+    lever = Loads(*_vertical(chain.steps))
+    system = np.zeros((len(angles), count + 1, count + 1))
+    for _ in range(STEPS):
+        whole = loads.plus(_vertical(-force[:, None, None] * chain.steps))
+        slope = _gradient(angles, lever)
+        left = _gradient(angles, whole) + k * angles - drive
+        gap = chain.tip(angles)[:, 1] - heights
+        small = (np.abs(left).max(axis=1) <= TOLERANCE * k.max(axis=1)) & (np.abs(gap) <= TOLERANCE)
+        if (small | np.isnan(gap)).all():
+            break
+        system[:, :count, :count] = _slopes(angles, k, whole)
+        system[:, :count, count] = -slope
+        system[:, count, :count] = slope
+        step = _solved(system, -np.concatenate([left, gap[:, None]], axis=1))
+        size = np.abs(step[:, :count]).max(axis=1)
+        step *= np.minimum(1.0, LONGEST_STEP / np.maximum(size, 1e-300))[:, None]
+        # those that have arrived stay, so that no row depends on the others
+        step[small] = 0.0
+        angles, force = angles + step[:, :count], force + step[:, count]
+    return np.where(small[:, None], angles, np.nan), np.where(small, force, np.nan)
+
+
+def _newton(angles: Array, k: Array, loads: Loads, drive: Array) -> Array:
+    """Rest shapes near some angles; NaN where the steps do not lead there."""
+    scale = k.max(axis=1)
+    found = angles.copy()
+    live = np.flatnonzero(np.isfinite(angles).all(axis=1))
+    for _ in range(STEPS):
+        part = Loads(loads.cosine[live], loads.sine[live])
+        left = _gradient(found[live], part) + k[live] * found[live] - drive[live]
+        going = np.abs(left).max(axis=1) > TOLERANCE * scale[live]
+        if not going.any():
+            return found
+        live, left = live[going], left[going]
+        part = Loads(loads.cosine[live], loads.sine[live])
+        step = _solved(_slopes(found[live], k[live], part), -left)
+        size = np.abs(step).max(axis=1)
+        found[live] += step * np.minimum(1.0, LONGEST_STEP / np.maximum(size, 1e-300))[:, None]
+    found[live] = np.nan
+    return found
+
+
+def _solved(systems: Array, sides: Array) -> Array:
+    """Solutions of small systems; NaN where there is none."""
+    try:
+        return np.asarray(np.linalg.solve(systems, sides[..., None])[..., 0])
+    except np.linalg.LinAlgError:
+        good = np.linalg.matrix_rank(np.nan_to_num(systems)) == systems.shape[-1]
+        found = np.full(sides.shape, np.nan)
+        found[good] = np.linalg.solve(systems[good], sides[good][..., None])[..., 0]
+        return found
+
+
+def _vertical(arms: Array) -> Loads:
+    """Terms of Σ height of arms (..., n, 2) of the straight finger: z·cos φ − x·sin φ."""
+    return Loads(arms[..., 1], -arms[..., 0])
+
+
+def _gradient(angles: Array, loads: Loads) -> Array:
+    """Of the potential of loads over the joint angles [N·m], (..., n)."""
+    turns = np.cumsum(angles, axis=-1)
+    return _beyond(loads.sine * np.cos(turns) - loads.cosine * np.sin(turns))
+
+
+def _slopes(angles: Array, k: Array, loads: Loads) -> Array:
+    turns = np.cumsum(angles, axis=-1)
+    bends = _beyond(-loads.cosine * np.cos(turns) - loads.sine * np.sin(turns))
+    count = k.shape[-1]
+    later = np.maximum.outer(np.arange(count), np.arange(count))
+    slopes = bends[..., later]
+    diagonal: NDArray[np.intp] = np.arange(count)
+    slopes[..., diagonal, diagonal] += k
+    return np.asarray(slopes)
+
+
+def _beyond(values: Array) -> Array:
+    """Sum of each and all later ones along the last axis."""
+    return np.asarray(np.cumsum(values[..., ::-1], axis=-1)[..., ::-1])
