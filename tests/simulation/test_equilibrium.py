@@ -87,7 +87,7 @@ def test_two_chains_extrapolate_to_fourth_order(load: float) -> None:
 def planar(finger: sg.SoftFinger, force: np.ndarray, moment: float, gravity: float) -> np.ndarray:
     """The same rest shape without MuJoCo: moments of all forces about every joint, in the plane."""
     joints = np.array([joint.position for joint in finger.joints])[:, ::2]
-    centers = np.array([link.center for link in finger.links])[1:, ::2]
+    centers = np.array([link.balance for link in finger.links])[1:, ::2]
     masses = np.array([link.mass for link in finger.links])[1:]
     springs = np.array([joint.stiffness for joint in finger.joints])
     tip = np.array(finger.tip)[::2]
