@@ -19,6 +19,17 @@ if os.environ.get("MUJOCO_GL"):
 
 if TYPE_CHECKING:
     from softgrasp.build.scene import build_spec, compile_model, to_mjcf
+    from softgrasp.calibration.calibrate import calibrate
+    from softgrasp.calibration.problem_file import load_problem
+    from softgrasp.calibration.record import save_calibration
+    from softgrasp.calibration.result import CalibrationResult
+    from softgrasp.description.calibration import (
+        CalibrationProblem,
+        FreeBend,
+        HungAngles,
+        Release,
+        TipForce,
+    )
     from softgrasp.description.closure import PositionIncrementClosure
     from softgrasp.description.contact import Contact
     from softgrasp.description.finger import Finger, Phalanx
@@ -58,6 +69,7 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
     from softgrasp.render.playback import render_video
+    from softgrasp.report.calibration_page import write_calibration_page
     from softgrasp.report.page import write_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
@@ -70,6 +82,17 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "build.scene": ("build_spec", "compile_model", "to_mjcf"),
+    "calibration.calibrate": ("calibrate",),
+    "calibration.problem_file": ("load_problem",),
+    "calibration.record": ("save_calibration",),
+    "calibration.result": ("CalibrationResult",),
+    "description.calibration": (
+        "CalibrationProblem",
+        "FreeBend",
+        "HungAngles",
+        "Release",
+        "TipForce",
+    ),
     "description.closure": ("PositionIncrementClosure",),
     "description.contact": ("Contact",),
     "description.finger": ("Finger", "Phalanx"),
@@ -109,6 +132,7 @@ _ROOMS = {
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.rld_bendable": ("finger_from_bendable",),
     "render.playback": ("render_video",),
+    "report.calibration_page": ("write_calibration_page",),
     "report.page": ("write_report",),
     "simulation.equilibrium": ("Equilibrium", "equilibrium"),
     "simulation.finger_motion": ("FingerMotion", "move_finger"),
@@ -125,6 +149,8 @@ __all__ = [
     "Axis",
     "BackendUnavailable",
     "BuildError",
+    "CalibrationProblem",
+    "CalibrationResult",
     "Capsule",
     "Contact",
     "ContactEvent",
@@ -135,6 +161,7 @@ __all__ = [
     "Equilibrium",
     "Finger",
     "FingerMotion",
+    "FreeBend",
     "GraspObject",
     "GraspPreset",
     "GraspResult",
@@ -142,6 +169,7 @@ __all__ = [
     "GraspStatus",
     "Grasps",
     "Hand",
+    "HungAngles",
     "Lift",
     "Material",
     "Mesh",
@@ -150,6 +178,7 @@ __all__ = [
     "Pose",
     "PoseNoise",
     "PositionIncrementClosure",
+    "Release",
     "ResultError",
     "SimulationError",
     "SoftDigit",
@@ -164,8 +193,10 @@ __all__ = [
     "Superellipsoid",
     "SweepPlan",
     "Table",
+    "TipForce",
     "__version__",
     "build_spec",
+    "calibrate",
     "compile_model",
     "equilibrium",
     "finger_from_bendable",
@@ -174,6 +205,7 @@ __all__ = [
     "load_finger",
     "load_hand",
     "load_object",
+    "load_problem",
     "load_result",
     "load_robot",
     "load_scene",
@@ -181,6 +213,7 @@ __all__ = [
     "pcc",
     "render_video",
     "rld",
+    "save_calibration",
     "save_finger",
     "save_result",
     "save_scene",
@@ -188,6 +221,7 @@ __all__ = [
     "stable_timestep",
     "sweep",
     "to_mjcf",
+    "write_calibration_page",
     "write_report",
 ]
 

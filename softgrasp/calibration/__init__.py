@@ -1,1 +1,1 @@
-"""From measurements on a finger to its spring, damping and torque constants, and how sure they are."""
+"""From measurements on a finger to its springs, dampers and torques, and how sure they are."""

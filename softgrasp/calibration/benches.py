@@ -59,9 +59,7 @@ class Benches:
         counts, times = np.moveaxis(np.array(told, dtype=float), -1, 0)
         return times, np.where(np.isfinite(times), counts, np.nan)
 
-    def traces(
-        self, stiffness: Array, damping: Array, releases: Sequence[Release]
-    ) -> list[Array]:
+    def traces(self, stiffness: Array, damping: Array, releases: Sequence[Release]) -> list[Array]:
         """Heights at the times of each tracked tip, from their own mean [m], a list of (B, T)."""
         duration = max(one.times[-1] for one in releases) + 1e-3
         time, heights = self._released(stiffness, damping, releases, duration)
@@ -73,14 +71,14 @@ class Benches:
 
     def forces(self, stiffness: Array, gains: Array, forces: Sequence[Force]) -> Array:
         """Of the plate on the tip [N], (B, P)."""
-        pressures = np.array([one.pressure for one in forces])
+        # repeats at one pressure are one simulation
+        pressures, place = np.unique([one.pressure for one in forces], return_inverse=True)
         free = rest(stiffness, self.chain.weight, np.zeros(1)).angles
         plate = self.chain.tip(free)[:, 1] - self._problem.plate_gap
         moments = pressures[:, None] * gains[:, None, :]
         weight = Loads(*(term[None, None] for term in self.chain.weight))
-        # a tip that hangs free is a little above where rounding puts it
         found = pressed(self.chain, stiffness[:, None], weight, moments, plate[:, None])
-        return found.force
+        return np.asarray(found.force[:, place])
 
     def bends(self, stiffness: Array, gains: Array, bends: Sequence[FreeBend]) -> list[Array]:
         """Joint angles under each pressure [rad], a list of (B, observed)."""

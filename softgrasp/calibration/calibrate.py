@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from softgrasp.calibration.benches import Benches
 from softgrasp.calibration.certainty import certainty
 from softgrasp.calibration.comparison import compare_models
+from softgrasp.calibration.first_mode import first_mode
 from softgrasp.calibration.journal import Journal
 from softgrasp.calibration.least_squares import jacobian, least_squares_search, scale_of
 from softgrasp.calibration.parameters import KINDS, own_values, with_values
@@ -35,6 +37,7 @@ def calibrate(
     swarm: Swarm | None = None,
     out: str | Path | None = None,
     threads: int = 1,
+    models: bool = True,
     progress: Progress | None = None,
 ) -> CalibrationResult:
     """Find a finger's stiffness, damping and gains of pressure from what was measured.
@@ -49,6 +52,7 @@ def calibrate(
         swarm: Its settings; those of paper 000 where not given.
         out: Folder where evaluations are kept, so that a killed calibration goes on.
         threads: Of the physics; the result does not depend on them.
+        models: Whether to compare models of the stiffness with fewer parameters.
         progress: Called now and then.
 
     Raises:
@@ -71,16 +75,19 @@ def calibrate(
         search = Search(stage, journal, progress)
         position = _found(search, method, swarm, seed)
         checked = _stage(name, problem, benches, own_values(finger, "stiffness"), held_out=True)
-        done.append(_told(search, position, checked, problem, benches))
+        springs_now = own_values(finger, "stiffness")
+        told = _told(search, position, checked, problem, springs_now)
+        if name == "springs" and models:
+            told = replace(told, models=compare_models(problem, benches))
+        done.append(told)
         finger = with_values(finger, kind, stage.block.of_joints(position))
     if not done:
         raise DescriptionError("expected measurements for at least one stage, found none")
     status = CalibrationStatus.DONE
     if any(stage.on_bound for stage in done):
         status = CalibrationStatus.AT_BOUNDS
-    return CalibrationResult(
-        problem, method, seed, finger, tuple(done), _warnings(done), status
-    )
+    sentences = _warnings(done, method)
+    return CalibrationResult(problem, method, seed, finger, tuple(done), sentences, status)
 
 
 def _stage(
@@ -105,13 +112,15 @@ def _found(search: Search, method: str, swarm: Swarm, seed: int) -> Array:
 
 def _told(
     search: Search, position: Array, checked: Stage | None, problem: CalibrationProblem,
-    benches: Benches,
+    stiffness: Array,
 ) -> StageResult:  # fmt: skip
     stage = search.stage
     block, timed = stage.block, stage.timed
     simulated = search.values(position[None])[0]
     if not np.isfinite(simulated).all():
-        raise DescriptionError(f"{stage.name}: no parameter set between the bounds can be simulated")
+        raise DescriptionError(
+            f"{stage.name}: no parameter set between the bounds can be simulated"
+        )
     slopes = np.nan_to_num(jacobian(search, position, simulated))[timed]
     scale = scale_of(position, block.upper, block.lower, block.relative)
     left = simulated - stage.measured
@@ -129,9 +138,7 @@ def _told(
         upper=block.upper,
         on_bound=tuple(name for name, on in zip(block.names, edge, strict=True) if on),
         certainty=sure,
-        sum_sentence=_sum_sentence(slopes / scale, position, problem, block.names)
-        if stage.name == "torques" and stage.unit == "N"
-        else "",
+        sum_sentence=_sum_sentence(stage, slopes / scale, position, problem, stiffness),
         residual=_rms(left[timed]),
         residual_unit=stage.unit,
         fitness=float(stage.fitness(simulated[None])[0]),
@@ -146,11 +153,31 @@ def _told(
         else _rms((held - held_measured)[checked.timed]),
         history=tuple(search.history),
         evaluations=search.evaluations,
-        models=compare_models(problem, benches) if stage.name == "springs" else (),
+        models=(),
     )
 
 
 def _sum_sentence(
+    stage: Stage, slopes: Array, position: Array, problem: CalibrationProblem, stiffness: Array
+) -> str:
+    """What a stage says of the sum of its parameters, and little of each; empty for springs."""
+    names = stage.block.names
+    if stage.name == "dampers":
+        mode = first_mode(problem.finger, stiffness)
+        damping = stage.block.of_joints(position) + problem.damping_timestep * stiffness
+        listed = " ".join(f"{weight:.3f}" for weight in mode.weights)
+        return (
+            f"releases say little more than the damping of the first mode, Σ w·c = "
+            f"{mode.weights @ stage.block.of_joints(position):.4g} N·m·s/rad with w = ({listed}); "
+            f"it is at {mode.frequency:.4g} Hz, with {100 * mode.ratio(damping):.3g} % of critical "
+            "damping"
+        )
+    if stage.name != "torques" or stage.unit != "N" or len(names) == 1:
+        return ""
+    return _force_sentence(slopes, position, problem, names)
+
+
+def _force_sentence(
     slopes: Array, gains: Array, problem: CalibrationProblem, names: tuple[str, ...]
 ) -> str:
     """What tip forces say of gains: F = P·Σ w·alpha as long as the shape changes little."""
@@ -163,9 +190,14 @@ def _sum_sentence(
     )
 
 
-def _warnings(stages: Sequence[StageResult]) -> tuple[str, ...]:
+def _warnings(stages: Sequence[StageResult], method: str) -> tuple[str, ...]:
     told = []
     for stage in stages:
+        if stage.name == "dampers" and method == "least-squares" and stage.residual_unit == "s":
+            told.append(
+                "dampers: counts have no slopes to follow, so one common damping was looked for; "
+                "method pso looks for each"
+            )
         if stage.on_bound:
             told.append(
                 f"{stage.name}: {', '.join(stage.on_bound)} on a bound; the measurements want "

@@ -1,4 +1,4 @@
-"""How sure parameters are: standard errors, correlations, and combinations that the data fix or not."""
+"""How sure parameters are: standard errors, correlations, combinations that the data fix or not."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ class Certainty:
     noise: float
 
 
-def certainty(
-    slopes: Array, scale: Array, residual: Array, names: tuple[str, ...]
-) -> Certainty:
+def certainty(slopes: Array, scale: Array, residual: Array, names: tuple[str, ...]) -> Certainty:
     """From the Jacobian at the optimum.
 
     The covariance is σ²(JᵀJ)⁻¹ with σ² from what is left, which supposes errors that are alike and
@@ -92,10 +90,11 @@ def certainty(
 
 
 def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combination:
-    largest = int(np.abs(weights).argmax())
+    # rounded, so that equal weights keep their order
+    largest = int(np.abs(weights).round(6).argmax())
     weights = weights * np.sign(weights[largest])
     shown = np.flatnonzero(np.abs(weights) >= SMALL * abs(weights[largest]))
-    shown = shown[np.argsort(-np.abs(weights[shown]), kind="stable")]
+    shown = shown[np.argsort(-np.abs(weights[shown]).round(6), kind="stable")]
     terms = " ".join(f"{weights[i]:+.2f}·d{names[i]}/{names[i]}" for i in shown).lstrip("+")
     if not np.isfinite(error):
         sentence = f"{terms}: not determined at all, nothing measured changes with it"

@@ -1,4 +1,4 @@
-"""Models of the stiffness with fewer parameters, compared by Akaike's criterion and left-out loads."""
+"""Models of the stiffness with fewer parameters, by Akaike's criterion and loads left out."""
 
 from __future__ import annotations
 
@@ -62,9 +62,7 @@ def _cross_validated(problem: CalibrationProblem, benches: Benches, model: str) 
         return math.nan
     squares: list[float] = []
     for left_out in loads:
-        marked = tuple(
-            load.replace(held_out=load is left_out) for load in loads
-        )
+        marked = tuple(load.replace(held_out=load is left_out) for load in loads)
         part = problem.replace(hung=marked)
         stage = springs(part, benches, model=model)
         checked = springs(part, benches, held_out=True, model=model)

@@ -14,6 +14,7 @@ WIDE = 0.05
 """And of settling times, which jump where an overshoot is lost."""
 FACTORS = 41
 """Common factors that are tried between the bounds, and again around the best."""
+LEAST_FACTOR = 1e-6
 MOST_STEPS = 60
 INSIDE = 1e-9
 """scipy starts from strictly inside the bounds; part of the width between them."""
@@ -100,16 +101,17 @@ def least_squares_search(search: Search, start: Array) -> Array:
 
 
 def _common_factor(search: Search, start: Array) -> Array:
-    """The start times one number, from a scan between the bounds and a finer one around its best."""
+    """The start times one number, from a scan between the bounds and a finer one at its best."""
     block = search.stage.block
     low, high = float((block.lower / start).max()), float((block.upper / start).min())
-    ends = np.log([max(low, 1e-6), high])
+    first, last = np.log([max(low, LEAST_FACTOR), high]).tolist()
     best = start
     for part in (0.5, 1.0):
-        factors = np.exp(np.linspace(*ends, FACTORS))
-        fitness = search.fitness(np.clip(factors[:, None] * start, block.lower, block.upper), share=part)
+        factors = np.exp(np.linspace(first, last, FACTORS))
+        points = np.clip(factors[:, None] * start, block.lower, block.upper)
+        fitness = search.fitness(points, share=part)
         index = int(np.nanargmin(fitness)) if np.isfinite(fitness).any() else FACTORS // 2
-        best = np.clip(factors[index] * start, block.lower, block.upper)
-        width = (ends[1] - ends[0]) / (FACTORS - 1)
-        ends = np.log(factors[index]) + np.array([-width, width])
+        best = points[index]
+        middle, width = float(np.log(factors[index])), (last - first) / (FACTORS - 1)
+        first, last = middle - width, middle + width
     return best

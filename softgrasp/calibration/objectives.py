@@ -1,4 +1,4 @@
-"""How far a simulated finger is from the measured one; plain functions, the last axis is summed over.
+"""How far a simulated finger is from the measured one; plain functions over the last axis.
 
 Leading axes of what is simulated are particles; a number that is not one makes the whole fitness
 ``nan``, which optimisers take as a failure.

@@ -1,4 +1,4 @@
-"""What is to be found: blocks of parameters with names, bounds, and what they mean for the joints."""
+"""What is to be found: blocks of parameters, their bounds, and what they mean for the joints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from softgrasp.mechanics.transforms import Array
 Kind = Literal["stiffness", "damping", "gain"]
 KINDS: tuple[Kind, ...] = ("stiffness", "damping", "gain")
 STEEPEST = 4.0
-"""Largest coefficient of a smooth stiffness: EI changes at most some fifty times along the finger."""
+"""Largest coefficient of a smooth stiffness: EI changes at most some fifty times."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class Block:
     def of_joints(self, parameters: Array) -> Array:
         """Values joint by joint, (..., n), of parameters (..., p)."""
         if self.cells is None:
-            return parameters
+            shape = (*parameters.shape[:-1], len(self.places))
+            return np.broadcast_to(parameters, shape)
         exponent = np.zeros((*parameters.shape[:-1], len(self.places)))
         for power in range(1, parameters.shape[-1]):
             exponent = exponent + parameters[..., power, None] * self.places**power
@@ -68,18 +69,20 @@ def block_of(problem: CalibrationProblem, kind: Kind, model: str | None = None) 
         model: Of the stiffness, in place of the problem's own.
     """
     joints = len(problem.finger.joints)
-    model = (model or problem.stiffness_model) if kind == "stiffness" else "per-joint"
+    model = model or getattr(problem, f"{kind}_model")
     cells, places = _cells(problem.finger)
     low, high = getattr(problem, f"{kind}_bounds")
-    if model == "per-joint":
+    if kind != "stiffness" or model == "per-joint":
+        count = joints if model == "per-joint" else 1
         letter, unit = {
             "stiffness": ("k", "N·m/rad"),
             "damping": ("c", "N·m·s/rad"),
             "gain": ("alpha", "m³"),
         }[kind]
         names = tuple(f"{letter}{number}" for number in range(1, joints + 1))
-        ends = np.full(joints, low), np.full(joints, high)
-        return Block(kind, names, unit, *ends, (True,) * joints, None, places)
+        names = names if model == "per-joint" else (letter,)
+        ends = np.full(count, low), np.full(count, high)
+        return Block(kind, names, unit, *ends, (True,) * count, None, places)
     names = ("EI", "slope", "bow")[: 1 if model == "uniform" else 3]
     more = [STEEPEST] * (len(names) - 1)
     lower = np.array([low * cells.min(), *(-edge for edge in more)])

@@ -124,7 +124,8 @@ class CalibrationResult:
         Raises:
             KeyError: It was not done.
         """
-        return {one.name: one for one in self.stages}[name]
+        named: dict[str, StageResult] = {one.name: one for one in self.stages}
+        return named[name]
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -148,7 +149,7 @@ class CalibrationResult:
 
     @property
     def undetermined(self) -> tuple[str, ...]:
-        """Names of parameters whose standard error is above a third of them, or that are bounded."""
+        """Names of parameters with a standard error above a third of them, or on a bound."""
         from softgrasp.calibration.certainty import KNOWN
 
         return tuple(

@@ -72,5 +72,7 @@ class Search:
                 self.best, self.best_position = float(fitness[best]), positions[best].copy()
         self.history.append(Step(positions.copy(), fitness.copy(), self.best, self.evaluations))
         if self.progress is not None:
-            told = f"{self.stage.name}: best fitness {self.best:.3g}, {self.evaluations} evaluations"
+            told = (
+                f"{self.stage.name}: best fitness {self.best:.3g}, {self.evaluations} evaluations"
+            )
             self.progress(told, share)

@@ -50,7 +50,11 @@ class Stage:
 
 
 def springs(
-    problem: CalibrationProblem, benches: Benches, *, held_out: bool = False, model: str | None = None
+    problem: CalibrationProblem,
+    benches: Benches,
+    *,
+    held_out: bool = False,
+    model: str | None = None,
 ) -> Stage | None:
     """Stiffness from the angles under weights; None where none were measured.
 
@@ -113,14 +117,15 @@ def dampers(
         labels = [f"settling time {name}" for name in names] + [f"overshoots {n}" for n in names]
 
     def simulate(parameters: Array) -> Array:
-        k = np.broadcast_to(stiffness, parameters.shape)
+        k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
         joined = benches.traces if by_trace else benches.settled
         return np.concatenate(joined(k, block.of_joints(parameters), releases), axis=-1)
 
     def fitness(values: Array) -> Array:
         if by_trace:
             return objectives.squared_trace(values, measured)
-        return objectives.settling_error(*np.split(values, 2, axis=-1), times, counts)
+        simulated_times, simulated_counts = np.split(values, 2, axis=-1)
+        return objectives.settling_error(simulated_times, simulated_counts, times, counts)
 
     timed = np.ones(len(measured), dtype=bool)
     timed[len(releases) :] = by_trace
@@ -141,11 +146,14 @@ def torques(
         return None
 
     def joints(parameters: Array) -> tuple[Array, Array]:
-        return np.broadcast_to(stiffness, parameters.shape), block.of_joints(parameters)
+        k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
+        return k, block.of_joints(parameters)
 
     if not forces:
         angles = np.concatenate([np.array(one.angles) for one in bends])
-        labels = [f"q{i + 1} at {x.pressure / 1e3:g} kPa" for x in bends for i in range(len(x.angles))]
+        labels = [
+            f"q{i + 1} at {x.pressure / 1e3:g} kPa" for x in bends for i in range(len(x.angles))
+        ]
         return Stage(
             name="torques",
             block=block,

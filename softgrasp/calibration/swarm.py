@@ -66,7 +66,7 @@ def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """numpy's global random state, which pyswarms uses, seeded and put back."""
+    """The global random state of numpy, which pyswarms uses, seeded and put back."""
     before = np.random.get_state()  # noqa: NPY002
     np.random.seed(seed)  # noqa: NPY002
     try:
@@ -80,10 +80,10 @@ def _quiet() -> Iterator[None]:
     """Keep pyswarms from writing report.log into the working directory, and from our log."""
     before, logger = logging.config.dictConfig, logging.getLogger("pyswarms")
     level = logger.level
-    logging.config.dictConfig = lambda *_: None  # type: ignore[assignment, misc]
+    logging.config.dictConfig = lambda *_: None
     logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logging.config.dictConfig = before  # type: ignore[misc]
+        logging.config.dictConfig = before
         logger.setLevel(level)

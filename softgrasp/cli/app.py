@@ -9,6 +9,7 @@ import typer
 
 from softgrasp._version import __version__
 from softgrasp.cli.bench import bench
+from softgrasp.cli.calibrate import calibrate
 from softgrasp.cli.check import check
 from softgrasp.cli.convert import convert
 from softgrasp.cli.demo import demo
@@ -40,6 +41,11 @@ VERBS = {
         sweep,
         "Simulate many grasps that differ in some fields; write a table.",
         "softgrasp sweep four_finger strawberry --density 160,700,1500 --hold",
+    ),
+    "calibrate": Verb(
+        calibrate,
+        "Find a soft finger's constants from what was measured on it.",
+        "softgrasp calibrate paper000",
     ),
     "rerun": Verb(rerun, "Repeat a result and compare it bit for bit.", "softgrasp rerun out/demo"),
     "new": Verb(new, "Write a commented template.", "softgrasp new hand my_hand"),

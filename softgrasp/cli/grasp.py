@@ -43,6 +43,10 @@ def grasp(
         str | None, typer.Argument(metavar="OBJECT", help="Name or file of an object.")
     ] = None,
     units: Units = None,
+    finger: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="Soft finger in the place of the hand's own."),
+    ] = None,
     density: Annotated[
         Number, typer.Option(metavar="R", help="Density of the object [kg/m³].")
     ] = None,
@@ -151,6 +155,7 @@ def grasp(
     require_known("backend", backend, list(BACKENDS))
     require_known("closure", closure, list(CLOSURES))
     options = SceneOptions(
+        finger=finger,
         units=None if units is None else units.value,
         density=density,
         mass=mass,

@@ -16,6 +16,7 @@ from softgrasp.description.shapes import LengthUnit
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift, Table
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.scene_file import load_scene
@@ -33,6 +34,7 @@ class SceneOptions:
     """What a command line says about a scene; None leaves a field as it is."""
 
     units: LengthUnit | None = None
+    finger: str | None = None
     density: float | None = None
     mass: float | None = None
     grasp: str | None = None
@@ -69,11 +71,12 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
     """
     _refuse_odd_weight(second, options)
     if second is not None:
-        hand, units = load_hand(first), options.units or "m"
+        hand, units = _with_finger(load_hand(first), options), options.units or "m"
         thing = load_object(second, mass=options.mass, density=options.density, units=units)
         scene = GraspScene(hand=hand, object=thing, grasp=_fitting_grasp(hand, thing))
     else:
         scene = _scene(first)
+        scene = scene.replace(hand=_with_finger(scene.hand, options))
         if options.mass is not None or options.density is not None:
             thing = scene.object.weighing(mass=options.mass, density=options.density)
             scene = scene.replace(object=thing)
@@ -83,6 +86,19 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
             "without"
         )
     return _with_settings(_changed(scene, options), options.settings)
+
+
+def _with_finger(hand: Hand, options: SceneOptions) -> Hand:
+    """The hand with another soft finger in the place of each of its own."""
+    if options.finger is None:
+        return hand
+    if not hand.soft_fingers:
+        raise DescriptionError(
+            f"--finger: expected a hand with soft fingers, found '{hand.name}' without"
+        )
+    finger = load_finger(options.finger)
+    digits = tuple(digit.replace(finger=finger) for digit in hand.soft_fingers)
+    return hand.replace(soft_fingers=digits)
 
 
 def _refuse_odd_weight(thing: str | None, options: SceneOptions) -> None:

@@ -14,6 +14,7 @@ Whole = Annotated[int, Field(strict=True, ge=0, le=10_000)]
 Range = tuple[NonNegative, Positive]
 Angles = Annotated[tuple[Number, ...], Field(min_length=1)]
 StiffnessModel = Literal["per-joint", "smooth", "uniform"]
+SharedModel = Literal["per-joint", "uniform"]
 StaticObjective = Literal["angles", "heights"]
 ReleaseObjective = Literal["settling", "trace"]
 ForceObjective = Literal["absolute", "product", "squares"]
@@ -50,8 +51,7 @@ class Release(Description):
             raise FieldError("expected overshoots and settling_time together", "overshoots")
         if len(self.times) != len(self.heights):
             raise FieldError(
-                f"expected a height for each of {len(self.times)} times, "
-                f"found {len(self.heights)}",
+                f"expected a height for each of {len(self.times)} times, found {len(self.heights)}",
                 "heights",
             )
         if self.overshoots is None and not self.times:
@@ -100,6 +100,10 @@ class CalibrationProblem(Description):
     stiffness_model: StiffnessModel = "per-joint"
     """``per-joint``; or bending stiffness EI of a beam: ``uniform``, or ``smooth`` along it (the
     exponential of a parabola)."""
+    damping_model: SharedModel = "per-joint"
+    """``uniform`` is one damping for all joints."""
+    gain_model: SharedModel = "per-joint"
+    """``uniform`` is one gain of pressure for all joints."""
     static_objective: StaticObjective = "angles"
     """``angles`` is eq (4) of paper 000; ``heights`` compares heights of joint points, as its
     repository does."""

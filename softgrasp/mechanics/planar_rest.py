@@ -44,14 +44,14 @@ class Loads(NamedTuple):
         """Both together."""
         return Loads(self.cosine + other.cosine, self.sine + other.sine)
 
-    def times(self, factor: ArrayLike) -> Loads:
+    def times(self, factor: float | Array) -> Loads:
         """A part of them; ``factor`` is broadcast against (..., n)."""
         return Loads(self.cosine * factor, self.sine * factor)
 
 
 @dataclass(frozen=True)
 class PlanarChain:
-    """What statics needs of a planar finger: steps from joint to joint, weights, the way to the tip.
+    """What statics needs of a planar finger: steps from joint to joint and to the tip, weights.
 
     Args:
         steps: From each joint to the next one, the last to the tip, along x and z in the straight
@@ -225,7 +225,8 @@ def _newton(angles: Array, k: Array, loads: Loads, drive: Array) -> Array:
     for _ in range(STEPS):
         part = Loads(loads.cosine[live], loads.sine[live])
         left = _gradient(found[live], part) + k[live] * found[live] - drive[live]
-        going = np.abs(left).max(axis=1) > TOLERANCE * scale[live]
+        # written so that what is not a number goes on, and is lost
+        going = ~(np.abs(left).max(axis=1) <= TOLERANCE * scale[live])
         if not going.any():
             return found
         live, left = live[going], left[going]

@@ -62,7 +62,7 @@ class ReleaseBench:
         step = float(self._model.opt.timestep)
         every = max(int(RECORDED / step), 1)
         steps = max(round(duration / (every * step)), 1) * every
-        usable = np.isfinite(start).all(axis=1) & np.isfinite(stiffness).all(axis=1)
+        usable = np.asarray(np.isfinite(start + stiffness).all(axis=1))
         batch = self._prepared(len(start))
         for model, k, c in zip(self._models, stiffness, damping, strict=True):
             model.jnt_stiffness[:], model.dof_damping[:] = k, c
@@ -71,11 +71,11 @@ class ReleaseBench:
             batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
             batch.qpos[:] = np.where(usable[:, None], start, 0.0)
             angles = np.asarray(batch.rollout(steps, record=("qpos",))["qpos"])
-            usable &= ~batch.warning[:, :, NUMBER].any(axis=1)
+            usable = usable & ~np.asarray(batch.warning)[:, :, NUMBER].any(axis=1)
         angles = np.concatenate([start[:, None], angles[:, every - 1 :: every]], axis=1)
         height = self._chain.tip(angles)[..., 1]
         height[~usable] = np.nan
-        return Released(np.arange(height.shape[1]) * every * step, height)
+        return Released(np.arange(height.shape[1], dtype=float) * every * step, height)
 
     def _prepared(self, count: int) -> Batch:
         if self._batch is None or len(self._models) != count:

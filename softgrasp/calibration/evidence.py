@@ -1,0 +1,42 @@
+"""Pictures of what was read from photographs and films."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from softgrasp.calibration.problem_file import LoadedProblem
+from softgrasp.formats.atomic import atomic_path
+from softgrasp.vision.picture import Picture
+
+
+def draw_evidence(loaded: LoadedProblem, folder: Path) -> list[tuple[str, Path, str]]:
+    """The steps of every photograph, and every film's last frame with the way of its tip.
+
+    Returns:
+        Heading, file and caption of each.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    from softgrasp.vision.steps_picture import steps_picture
+    from softgrasp.vision.tip_picture import annotated_frame
+
+    told = []
+    for mass, photo in loaded.photos:
+        path = _written(steps_picture(photo), folder / f"photo_{1e3 * mass:g}g.png")
+        told.append((f"Photograph with {1e3 * mass:g} g", path,
+                     "From the photograph to joint points and angles."))  # fmt: skip
+    for mass, track in loaded.tracks:
+        frame = annotated_frame(track, len(track.time) - 1)
+        path = _written(frame, folder / f"film_{1e3 * mass:g}g.png")
+        told.append((f"Film of the release of {1e3 * mass:g} g", path,
+                     "The last frame, and the way of the tip until then."))  # fmt: skip
+    return told
+
+
+def _written(picture: Picture, path: Path) -> Path:
+    from PIL import Image
+
+    with atomic_path(path) as temporary:
+        Image.fromarray(picture).save(temporary)
+    return path

@@ -1,0 +1,233 @@
+"""Calibration problems in YAML: a finger, and where its measurements lie."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softgrasp.calibration import tables
+from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.formats.finger_file import load_finger
+from softgrasp.formats.yaml_file import Tree, YamlFile
+from softgrasp.library import IN_ASSETS, find, names
+from softgrasp.mechanics.settling import settling
+
+if TYPE_CHECKING:
+    from softgrasp.vision.photo_measurement import PhotoMeasurement
+    from softgrasp.vision.tip_track import TipTrack
+
+TABLES = {
+    "hung": tables.read_hung,
+    "releases": tables.read_releases,
+    "forces": tables.read_forces,
+    "bends": tables.read_bends,
+}
+BOUNDS = ("stiffness", "damping", "gain")
+HELD_OUT = {"hung": ("mass", 1e-3), "releases": ("mass", 1e-3), "forces": ("pressure", 1e3),
+            "bends": ("pressure", 1e3)}  # fmt: skip
+"""What measurements are held out by, and SI over the unit in the file: g and kPa."""
+MASS = re.compile(r"(\d+(?:\.\d+)?)[ _-]?(k?)g(?![a-z])", re.IGNORECASE)
+PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
+MOST_INSTANTS = 400
+"""Of a tracked tip that enter a problem."""
+
+
+@dataclass(frozen=True)
+class LoadedProblem:
+    """A problem, and the pictures and films behind it.
+
+    Args:
+        problem: The problem.
+        photos: Masses [kg] and photographs as they were read.
+        tracks: Masses [kg] and tracked tips.
+    """
+
+    problem: CalibrationProblem
+    photos: tuple[tuple[float, PhotoMeasurement], ...]
+    tracks: tuple[tuple[float, TipTrack], ...]
+
+
+def load_problem(path: str | Path) -> LoadedProblem:
+    """A problem from a YAML file, or a shipped one by name; tables and pictures lie beside it.
+
+    Raises:
+        DescriptionError: Something cannot be read or does not fit; names the file and the line.
+        BackendUnavailable: There are photographs or films, and OpenCV is not installed.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        assert "problems" in IN_ASSETS
+        if str(path) not in names("problems"):
+            raise DescriptionError(
+                f"no problem '{path}'; {did_you_mean(str(path), names('problems'))}, or a YAML file"
+            )
+        path = find("problems", str(path))
+    return YamlFile(path).read(lambda data: problem_from(data, path.parent))
+
+
+def problem_from(data: dict[str, Tree], folder: Path) -> LoadedProblem:
+    """Make a problem of a YAML tree.
+
+    Args:
+        data: ``finger``; ``hung``, ``releases``, ``forces`` and ``bends`` with tables; ``photos``
+            and ``videos`` with folders; ``held_out``, ``bounds``; fields of
+            ``CalibrationProblem``.
+        folder: Where the files lie that it names.
+
+    Raises:
+        DescriptionError: Something cannot be read, or does not fit.
+        BackendUnavailable: There are photographs or films, and OpenCV is not installed.
+    """
+    tree: dict[str, Any] = dict(data)
+    finger = tree.pop("finger", None)
+    if not isinstance(finger, str):
+        raise DescriptionError(
+            f"expected a finger's name or file, found {finger!r}", field="finger"
+        )
+    beside = folder / finger
+    own = load_finger(beside if beside.is_file() else finger)
+    for name, reader in TABLES.items():
+        if isinstance(tree.get(name), str):
+            tree[name] = reader(folder / tree[name])
+    photos = _photos(tree.pop("photos", None), own, folder)
+    tracks = _videos(tree.pop("videos", None), folder)
+    rule = str(tree.get("release_rule", "paper000"))
+    read = [HungAngles(mass=mass, angles=tuple(p.angles.tolist())) for mass, p in photos]
+    tree["hung"] = (*tree.get("hung", ()), *read)
+    films = [_release(mass, track, rule) for mass, track in tracks]
+    tree["releases"] = (*tree.get("releases", ()), *films)
+    _take_bounds(tree)
+    _mark_held_out(tree)
+    return LoadedProblem(CalibrationProblem(finger=own, **tree), photos, tracks)
+
+
+def _take_bounds(tree: dict[str, Any]) -> None:
+    bounds = tree.pop("bounds", None) or {}
+    if not isinstance(bounds, dict):
+        raise DescriptionError(
+            "expected stiffness, damping or gain with [low, high]", field="bounds"
+        )
+    for name, ends in bounds.items():
+        if name not in BOUNDS:
+            raise DescriptionError(
+                f"no bounds of '{name}'; {did_you_mean(name, BOUNDS)}", location=("bounds", name)
+            )
+        tree[f"{name}_bounds"] = tuple(ends) if isinstance(ends, list) else ends
+
+
+def _mark_held_out(tree: dict[str, Any]) -> None:
+    marks = tree.pop("held_out", None) or {}
+    for kind, values in marks.items():
+        if kind not in HELD_OUT:
+            raise DescriptionError(
+                f"no measurements '{kind}'; {did_you_mean(kind, HELD_OUT)}",
+                location=("held_out", kind),
+            )
+        field, unit = HELD_OUT[kind]
+        there = [getattr(one, field) for one in tree.get(kind, ())]
+        for value in values:
+            if not any(abs(value * unit - one) <= 1e-6 * unit for one in there):
+                shown = ", ".join(f"{one / unit:g}" for one in sorted(set(there)))
+                raise DescriptionError(
+                    f"expected a {field} that was measured ({shown}), found {value:g}",
+                    field=f"held_out.{kind}", location=("held_out", kind),
+                )  # fmt: skip
+        tree[kind] = tuple(
+            one.replace(
+                held_out=any(abs(getattr(one, field) - v * unit) <= 1e-6 * unit for v in values)
+            )
+            for one in tree[kind]
+        )
+
+
+def _photos(given: Any, finger: Any, folder: Path) -> tuple[tuple[float, PhotoMeasurement], ...]:
+    if given is None:
+        return ()
+    from softgrasp.vision.checkerboard import Checkerboard
+    from softgrasp.vision.colour import FingerColour
+    from softgrasp.vision.photo import measure_photo
+
+    place, options = _place(given, "photos", folder)
+    if isinstance(options.get("colour"), dict):
+        options["colour"] = FingerColour(**_tuples(options["colour"]))
+    if isinstance(options.get("scale"), dict):
+        options["scale"] = Checkerboard(**options["scale"])
+    files = [file for file in sorted(place.iterdir()) if file.suffix.lower() in PICTURES]
+    known = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints")
+    _refuse_unknown(options, known, "photos")
+    return tuple(
+        (mass, measure_photo(file, finger, **options)) for mass, file in _by_mass(place, files)
+    )
+
+
+def _videos(given: Any, folder: Path) -> tuple[tuple[float, TipTrack], ...]:
+    if given is None:
+        return ()
+    from softgrasp.vision.tip_track import track_tip
+
+    place, options = _place(given, "videos", folder)
+    known = ("frame_rate", "pixel_size", "finger_length", "tip_side", "first_frame", "last_frame")
+    _refuse_unknown(options, known, "videos")
+    files = [file for file in sorted(place.iterdir()) if not file.name.startswith(".")]
+    films = [file for file in files if file.is_dir() or file.suffix.lower() != ".csv"]
+    return tuple((mass, track_tip(file, **options)) for mass, file in _by_mass(place, films))
+
+
+def _place(given: Any, field: str, folder: Path) -> tuple[Path, dict[str, Any]]:
+    options = dict(given) if isinstance(given, dict) else {"folder": given}
+    name = options.pop("folder", None)
+    if not isinstance(name, str):
+        raise DescriptionError(f"expected a folder, found {name!r}", field=field)
+    place = folder / name
+    if not place.is_dir():
+        raise DescriptionError(f"expected a folder, found none at '{place}'", field=field)
+    return place, options
+
+
+def _refuse_unknown(options: Iterable[str], known: tuple[str, ...], field: str) -> None:
+    for option in options:
+        if option not in known:
+            raise DescriptionError(
+                f"no option '{option}'; {did_you_mean(option, known)}", field=field,
+                location=(field, option),
+            )  # fmt: skip
+
+
+def _by_mass(place: Path, files: list[Path]) -> list[tuple[float, Path]]:
+    """Files with the mass [kg] that their names tell, the lightest first."""
+    if not files:
+        raise DescriptionError("expected pictures or films, found none", file=place)
+    found = []
+    for file in files:
+        told = MASS.search(file.stem)
+        if told is None:
+            raise DescriptionError(
+                "expected a mass in the name, such as 'finger_20g.png', found none", file=file
+            )
+        found.append((float(told[1]) * (1.0 if told[2] else 1e-3), file))
+    return sorted(found)
+
+
+def _release(mass: float, track: TipTrack, rule: str) -> Release:
+    told = settling(track.time, track.height, rule)
+    if not told.time > 0.0:
+        raise DescriptionError(
+            "expected a film that shows the finger until it settles, found one that ends before",
+            file=track.path,
+        )
+    every = -(-len(track.time) // MOST_INSTANTS)
+    return Release(
+        mass=mass,
+        overshoots=told.overshoots,
+        settling_time=told.time,
+        times=tuple(track.time[::every].tolist()),
+        heights=tuple(track.height[::every].tolist()),
+    )
+
+
+def _tuples(tree: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in tree.items()}

@@ -1,0 +1,122 @@
+"""Results of calibrations as files: ``calibration.json`` and ``finger.yaml``."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from softgrasp._version import __version__
+from softgrasp.calibration.certainty import Combination
+from softgrasp.calibration.result import CalibrationResult, StageResult
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.formats.atomic import write_text
+from softgrasp.formats.finger_file import save_finger
+from softgrasp.mechanics.webots_damping import from_webots
+
+DOCUMENT, FINGER = "calibration.json", "finger.yaml"
+SCHEMA_VERSION = 1
+
+
+def save_calibration(result: CalibrationResult, folder: str | Path) -> list[Path]:
+    """Write ``calibration.json`` and the finger with its new parameters; returns their paths.
+
+    Nothing in them depends on the clock: the same calibration gives the same bytes.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    folder = Path(folder)
+    told = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
+    return [
+        write_text(folder / DOCUMENT, told + "\n"),
+        save_finger(calibrated_finger(result), folder / FINGER),
+    ]
+
+
+def calibrated_finger(result: CalibrationResult) -> SoftFinger:
+    """The finger with all of its damping, and where its numbers come from."""
+    stages = ", ".join(stage.name for stage in result.stages)
+    told = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {stages}"
+    whole = from_webots(result.finger, result.problem.damping_timestep)
+    return whole.replace(source=told)
+
+
+def document(result: CalibrationResult) -> dict[str, Any]:
+    """A result as the content of ``calibration.json``; null where nothing is known."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "softgrasp_version": __version__,
+        "method": result.method,
+        "seed": result.seed,
+        "status": result.status.name,
+        "message": result.status.value,
+        "parameters": result.parameters,
+        "standard_errors": {k: _finite(v) for k, v in result.standard_errors.items()},
+        "undetermined": list(result.undetermined),
+        "evaluations": result.evaluations,
+        "warnings": list(result.warnings),
+        "stages": [_stage(stage) for stage in result.stages],
+        "damping_timestep_s": result.problem.damping_timestep,
+        "problem": result.problem.model_dump(mode="json", exclude_defaults=True),
+    }
+
+
+def _stage(stage: StageResult) -> dict[str, Any]:
+    sure = stage.certainty
+    return {
+        "name": stage.name,
+        "unit": stage.unit,
+        "parameters": {
+            name: {
+                "value": float(value),
+                "standard_error": _finite(error),
+                "relative_error": _finite(part),
+                "bounds": [float(low), float(high)],
+                "on_bound": name in stage.on_bound,
+            }
+            for name, value, error, part, low, high in zip(
+                stage.names, stage.values, sure.errors, sure.relative, stage.lower, stage.upper,
+                strict=True,
+            )
+        },
+        "correlation": sure.correlation.tolist(),
+        "determined": [_combination(one) for one in sure.determined],
+        "undetermined": [_combination(one) for one in sure.undetermined],
+        "sum": stage.sum_sentence or None,
+        "objective": stage.fitness,
+        f"residual_rms_{stage.residual_unit}": stage.residual,
+        f"held_out_rms_{stage.residual_unit}": _finite(stage.held_out_residual),
+        "evaluations": stage.evaluations,
+        "measurements": [
+            {"what": what, "measured": float(measured), "simulated": float(simulated)}
+            for what, measured, simulated in zip(
+                stage.labels, stage.measured, stage.simulated, strict=True
+            )
+        ],
+        "held_out": [
+            {"what": what, "measured": float(measured), "simulated": _finite(simulated)}
+            for what, measured, simulated in zip(
+                stage.held_out_labels, stage.held_out_measured, stage.held_out_simulated,
+                strict=True,
+            )
+        ],
+        "models": [
+            {key: _finite(value) if isinstance(value, float) else value
+             for key, value in vars(model).items()}
+            for model in stage.models
+        ],
+    }  # fmt: skip
+
+
+def _combination(one: Combination) -> dict[str, Any]:
+    return {
+        "weights": list(one.weights),
+        "relative_error": _finite(one.error),
+        "sentence": one.sentence,
+    }
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None

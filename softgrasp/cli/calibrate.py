@@ -1,0 +1,187 @@
+"""``softgrasp calibrate``: a finger's constants from what was measured on it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softgrasp.cli import terminal
+from softgrasp.cli.options import Json, NoReport, Out
+from softgrasp.errors import DescriptionError, ResultError
+
+if TYPE_CHECKING:
+    from softgrasp.calibration.problem_file import LoadedProblem
+    from softgrasp.calibration.result import CalibrationResult
+    from softgrasp.report.calibration_page import Picture
+
+
+class Method(StrEnum):
+    """How to look for parameters."""
+
+    PSO = "pso"
+    LEAST_SQUARES = "least-squares"
+    BOTH = "pso+least-squares"
+
+
+class StageChoice(StrEnum):
+    """What to look for."""
+
+    SPRINGS = "springs"
+    DAMPERS = "dampers"
+    TORQUES = "torques"
+
+
+def calibrate(
+    problem: Annotated[
+        str | None, typer.Argument(metavar="PROBLEM", help="Problem in YAML, or a shipped one.")
+    ] = None,
+    *,
+    finger: Annotated[
+        str | None, typer.Option(metavar="NAME|FILE", help="Finger, where there is no problem.")
+    ] = None,
+    photos: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Photographs under weights; 20g.png, …")
+    ] = None,
+    videos: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Films of releases; 20g.avi, ….")
+    ] = None,
+    frame_rate: Annotated[
+        float | None, typer.Option(metavar="HZ", help="Of the films; else what they say.")
+    ] = None,
+    length_mm: Annotated[
+        float | None, typer.Option(metavar="L", help="Of the finger in the films [mm].")
+    ] = None,
+    hung: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="mass_g, q1_deg, … under weights.")
+    ] = None,
+    releases: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="mass_g, overshoots, settling_s.")
+    ] = None,
+    forces: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="pressure_kPa, force_N at the tip.")
+    ] = None,
+    method: Annotated[Method, typer.Option(help="How.")] = Method.LEAST_SQUARES,
+    stage: Annotated[
+        list[StageChoice] | None, typer.Option(help="Only this stage; repeatable.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the swarm.")] = 0,
+    particles: Annotated[int, typer.Option(min=2, metavar="N", help="Of the swarm.")] = 14,
+    iterations: Annotated[int, typer.Option(min=1, metavar="N", help="Of the swarm.")] = 100,
+    threads: Annotated[int, typer.Option(min=1, metavar="N", help="Of the physics.")] = 1,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the evaluations that the folder has.")
+    ] = False,
+    no_report: NoReport = False,
+    out: Out = None,
+    json_: Json = False,
+) -> None:
+    """Find stiffness, damping and pressure gains of a finger; write finger.yaml and a page.
+
+    Give a problem file, or --finger with what was measured. docs/calibration.md is the tutorial.
+    """
+    from softgrasp.calibration.calibrate import calibrate as run
+    from softgrasp.calibration.journal import NAME
+    from softgrasp.calibration.record import save_calibration
+    from softgrasp.calibration.swarm import Swarm
+    from softgrasp.cli.output import default_folder, require_writable
+
+    given = {"hung": hung, "releases": releases, "forces": forces}
+    films = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
+    loaded = _loaded(problem, finger, given, photos, videos, films)
+    folder = out or default_folder(f"calibrate_{loaded.problem.finger.name}")
+    require_writable(folder)
+    if (folder / NAME).exists() and not resume:
+        raise ResultError(
+            f"{folder}: expected no evaluations yet, found some; --resume goes on from them, --out "
+            "names another folder"
+        )
+    with terminal.progress_bar() as tell:
+        result = run(
+            loaded.problem,
+            str(method),
+            seed,
+            stages=[str(one) for one in stage] if stage else [str(one) for one in StageChoice],
+            swarm=Swarm(particles=particles, iterations=iterations),
+            out=folder,
+            threads=threads,
+            progress=tell,
+        )
+    files = save_calibration(result, folder)
+    if not no_report:
+        from softgrasp.report.calibration_page import write_calibration_page
+
+        files += write_calibration_page(result, folder, _pictures(loaded, folder))
+    (folder / NAME).unlink()  # all is done; there is nothing to go on from
+    _tell(result, files, json_)
+
+
+def _loaded(
+    problem: str | None,
+    finger: str | None,
+    given: dict[str, Path | None],
+    photos: Path | None,
+    videos: Path | None,
+    films: dict[str, float | None],
+) -> LoadedProblem:
+    from softgrasp.calibration.problem_file import load_problem, problem_from
+
+    tree: dict[str, Any] = {key: str(path.resolve()) for key, path in given.items() if path}
+    if photos is not None:
+        tree["photos"] = {"folder": str(photos.resolve())}
+    if videos is not None:
+        options = {key: value for key, value in films.items() if value is not None}
+        tree["videos"] = {"folder": str(videos.resolve())} | options
+    if problem is not None:
+        if tree or finger:
+            raise DescriptionError("expected a problem or --finger with measurements, found both")
+        return load_problem(problem)
+    if finger is None or not tree:
+        raise DescriptionError(
+            "expected a problem, or --finger with --photos, --videos, --hung, --releases or "
+            f"--forces, found {'no measurements' if finger else 'nothing'}"
+        )
+    return problem_from({"finger": finger} | tree, Path.cwd())
+
+
+def _pictures(loaded: LoadedProblem, folder: Path) -> list[Picture]:
+    """Steps of the photographs, and the tips of the films, as files."""
+    if not (loaded.photos or loaded.tracks):
+        return []
+    from softgrasp.calibration.evidence import draw_evidence
+    from softgrasp.report.calibration_page import Picture
+
+    return [Picture(*one) for one in draw_evidence(loaded, folder)]
+
+
+def _tell(result: CalibrationResult, files: list[Path], as_json: bool) -> None:
+    from softgrasp.calibration.record import document
+
+    for text in result.warnings:
+        terminal.say("warning", text)
+    if as_json:
+        whole = document(result)
+        del whole["problem"]
+        terminal.put_json(whole | {"files": [str(file) for file in files]})
+        return
+    rows = []
+    unknown = set(result.undetermined)
+    for stage in result.stages:
+        for name, value, part in zip(
+            stage.names, stage.values, stage.certainty.relative, strict=True
+        ):
+            error = f"{100 * part:.2g} %" if part < 10.0 else "–"
+            remark = "on its bound" if name in stage.on_bound else ""
+            remark = remark or ("not determined" if name in unknown else "")
+            rows.append([stage.name, name, f"{value:.4g}", stage.unit, error, remark])
+    terminal.put_table(["stage", "parameter", "value", "unit", "error", ""], rows)
+    for stage in result.stages:
+        held = stage.held_out_residual
+        told = f", held out {held:.3g} {stage.residual_unit}" if held == held else ""
+        terminal.put(
+            f"{stage.name:<10}residual {stage.residual:.3g} {stage.residual_unit} rms{told}"
+        )
+    for index, file in enumerate(files):
+        terminal.put(f"{'files' if index == 0 else '':<10}{file}")

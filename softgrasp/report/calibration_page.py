@@ -1,0 +1,148 @@
+"""The page of a calibration: what was found, how sure it is, and the figures that show it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from softgrasp._version import __version__
+from softgrasp.calibration.result import CalibrationResult, StageModel, StageResult
+from softgrasp.formats.atomic import write_text
+from softgrasp.report import calibration_figures as figures
+from softgrasp.report.page import embedded, templates
+
+PAGE = "report.html"
+DEGREES = 180.0 / math.pi
+HUGE = 10.0
+"""Relative errors beyond it say nothing but that nothing is known."""
+CLOSE = 2.0
+"""Models whose criteria differ by less are equally good (Burnham and Anderson 2002)."""
+
+
+class Picture(NamedTuple):
+    """A picture with its heading and what it shows."""
+
+    title: str
+    path: Path
+    caption: str
+
+
+def write_calibration_page(
+    result: CalibrationResult, folder: str | Path, pictures: Sequence[Picture] = ()
+) -> list[Path]:
+    """Draw the figures of a calibration and write ``report.html``; returns their paths.
+
+    Args:
+        result: What was found.
+        folder: Where to.
+        pictures: More of them, such as steps of photographs, that lie there already.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    folder = Path(folder)
+    shown = [*_drawn(result, folder), *pictures]
+    springs = [stage for stage in result.stages if stage.models]
+    models = springs[0].models if springs else ()
+    page = templates().get_template("calibration.html.j2").render(
+        version=__version__,
+        title=f"Calibration of {result.finger.name}",
+        summary=_summary(result),
+        warnings=result.warnings,
+        stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
+        shown=[(part.title, embedded(part.path, "image/png"), part.caption) for part in shown],
+        models=[_model(model) for model in models],
+        verdict=_verdict(models),
+    )  # fmt: skip
+    return [*(part.path for part in shown), write_text(folder / PAGE, page)]
+
+
+def _drawn(result: CalibrationResult, folder: Path) -> list[Picture]:
+    made = [
+        ("Shapes under weights", figures.draw_shapes(result, folder / "shapes.png"),
+         "Joint points measured and simulated; the weights of held-out shapes were not used."),
+        ("Angles", figures.draw_angles(result, folder / "angles.png"),
+         "Simulated over measured angles, a colour a joint; held-out ones are open."),
+        ("Releases", figures.draw_releases(result, folder / "releases.png"),
+         "Settling times and overshoots after a weight was taken away."),
+        ("Tip force", figures.draw_forces(result, folder / "forces.png"),
+         "Force of the tip on a level plate without friction, and what is left of it."),
+        ("How sure the parameters are", figures.draw_parameters(result, folder / "parameters.png"),
+         "Bars are standard errors; open and red where the measurements do not determine a "
+         "parameter; dotted lines are the bounds."),
+        ("Correlation", figures.draw_correlation(result, folder / "correlation.png"),
+         "Parameters that are strongly correlated can stand in for one another."),
+        ("Search", figures.draw_fitness(result, folder / "fitness.png"),
+         "Every dot is a particle, the line the best so far."),
+        ("Personal bests", figures.draw_boxes(result, folder / "boxes.png"),
+         "Of all particles, averaged every ten iterations; dashed, what was found."),
+    ]  # fmt: skip
+    return [Picture(title, path, caption) for title, path, caption in made if path is not None]
+
+
+def _summary(result: CalibrationResult) -> str:
+    fits = []
+    for stage in result.stages:
+        told = f"{stage.name} to {_left(stage.residual, stage.residual_unit)} rms"
+        if math.isfinite(stage.held_out_residual):
+            told += f" (held out {_left(stage.held_out_residual, stage.residual_unit)})"
+        fits.append(told)
+    return (
+        f"{result.method}, seed {result.seed}: {'; '.join(fits)}. {result.evaluations} parameter "
+        f"sets were simulated. {len(result.undetermined)} of {len(result.parameters)} parameters "
+        "are not determined by these measurements."
+    )
+
+
+def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
+    rows = []
+    for name, value, error, part in zip(
+        stage.names, stage.values, stage.certainty.errors, stage.certainty.relative, strict=True
+    ):
+        told = f"{error:.2g} ({100 * part:.2g} %)" if part < HUGE else "larger than ten times it"
+        remark = "on its bound" if name in stage.on_bound else ""
+        remark = remark or ("not determined" if name in unknown else "")
+        rows.append((name, f"{value:.4g}", told, remark))
+    fit = (
+        f"Objective {stage.fitness:.4g}, residual {_left(stage.residual, stage.residual_unit)} rms"
+    )
+    fit += f", {stage.evaluations} evaluations."
+    sure = stage.certainty
+    sentences = [stage.sum_sentence] if stage.sum_sentence else []
+    sentences += [one.sentence for one in (*sure.determined, *sure.undetermined)]
+    return {
+        "name": stage.name,
+        "unit": stage.unit,
+        "rows": rows,
+        "fit": fit,
+        "combinations": sentences,
+    }
+
+
+def _left(value: float, unit: str) -> str:
+    shown = {"rad": (DEGREES, "°"), "m": (1e3, " mm"), "s": (1e3, " ms"), "N": (1.0, " N")}
+    factor, name = shown[unit]
+    return f"{value * factor:.3g}{name}"
+
+
+def _model(model: StageModel) -> list[str]:
+    def angle(value: float) -> str:
+        return "–" if math.isnan(value) else f"{value * DEGREES:.3g}°"
+
+    criterion = f"{model.aic:.1f}" if math.isfinite(model.aic) else "too few measurements"
+    return [model.model, str(model.parameters), angle(model.residual), criterion,
+            angle(model.cross_validation), angle(model.held_out)]  # fmt: skip
+
+
+def _verdict(models: Sequence[StageModel]) -> str:
+    """Which model Akaike's criterion takes, in words."""
+    judged = sorted((m for m in models if math.isfinite(m.aic)), key=lambda model: model.aic)
+    if not judged:
+        return "There are too few measurements for Akaike's criterion."
+    best = judged[0]
+    close = [m.model for m in judged[1:] if m.aic - best.aic < CLOSE]
+    told = f"Akaike's criterion takes the model '{best.model}'"
+    told += f", and '{close[0]}' is as good." if close else "."
+    return told + " All are at their least squares."

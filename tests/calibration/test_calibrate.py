@@ -1,0 +1,239 @@
+"""Known parameters come back; what cannot, is said; the same again is the same to the bit."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.calibration import search as searching
+from softgrasp.calibration.calibrate import calibrate
+from softgrasp.calibration.journal import NAME, Journal
+from softgrasp.calibration.record import calibrated_finger, save_calibration
+from softgrasp.calibration.result import CalibrationStatus
+from softgrasp.calibration.search import Search
+from softgrasp.calibration.swarm import Swarm
+from softgrasp.description.calibration import CalibrationProblem, FreeBend
+from softgrasp.mechanics import rld
+from tests.calibration.problems import FINGER, hung, pressing, traced
+
+STIFFNESS = np.array([joint.stiffness for joint in FINGER.joints])
+DAMPING = np.array([joint.damping for joint in FINGER.joints])
+SMALL = Swarm(particles=6, iterations=5)
+
+
+def test_springs_come_back_from_angles_without_noise() -> None:
+    result = calibrate(hung(noise_deg=0.0), models=False)
+    found = np.array([result.parameters[f"k{i}"] for i in range(1, 8)])
+    np.testing.assert_allclose(found, STIFFNESS, rtol=1e-5)
+    assert result.status is CalibrationStatus.DONE
+    assert result.residual["springs"] < 1e-8
+    assert result.evaluations < 150
+
+
+def test_standard_errors_are_about_what_seeds_scatter() -> None:
+    """k1 and k2, which the angles fix: their errors are those that 20 noisy sets scatter with."""
+    results = [calibrate(hung(seed), models=False).stage("springs") for seed in range(20)]
+    found = np.array([stage.values[:2] for stage in results])
+    told = np.array([stage.certainty.errors[:2] for stage in results])
+    ratio = found.std(axis=0, ddof=1) / np.median(told, axis=0)
+    assert ((ratio > 0.6) & (ratio < 1.6)).all()
+
+
+def test_dampers_of_the_first_mode_come_back_from_a_tracked_tip() -> None:
+    result = calibrate(traced(), stages=["dampers"])
+    stage = result.stage("dampers")
+    assert stage.residual == pytest.approx(5e-5, rel=0.2)
+    weights = np.array(
+        [float(x) for x in stage.sum_sentence.split("w = (")[1].split(")")[0].split()]
+    )
+    assert weights @ stage.values == pytest.approx(weights @ DAMPING, rel=0.01)
+    assert "c6" in result.undetermined
+    assert "c7" in result.undetermined
+
+
+def test_tip_forces_fix_a_sum_of_gains_only() -> None:
+    result = calibrate(pressing())
+    stage = result.stage("torques")
+    assert stage.residual < 0.01
+    assert len(stage.certainty.determined) == 1
+    assert stage.sum_sentence.startswith("only the sum Σ w·alpha = 8.")
+    assert len(result.undetermined) == 7
+    one = calibrate(pressing().replace(gain_model="uniform"))
+    assert one.undetermined == ()
+    assert one.parameters["alpha"] == pytest.approx(4e-7, rel=0.1)
+
+
+def test_free_bending_fixes_every_gain() -> None:
+    angles = [
+        sg.equilibrium(FINGER, pressure=p, error_estimate=False).joint_angles for p in (3e4, 6e4)
+    ]
+    bends = tuple(
+        FreeBend(pressure=p, angles=tuple(q.tolist()))
+        for p, q in zip((3e4, 6e4), angles, strict=True)
+    )
+    result = calibrate(CalibrationProblem(finger=FINGER, bends=bends))
+    found = np.array([result.parameters[f"alpha{i}"] for i in range(1, 8)])
+    np.testing.assert_allclose(found, [j.pressure_gain for j in FINGER.joints], rtol=1e-4)
+    assert result.undetermined == ()
+
+
+def test_akaike_takes_the_model_the_finger_has() -> None:
+    beam = rld.discretise(0.063, 1.5e-3, 0.015, 7)
+    stage = calibrate(hung(3, finger=beam)).stage("springs")
+    order = sorted(stage.models, key=lambda model: model.aic)
+    assert [model.parameters for model in stage.models] == [1, 3, 7]
+    assert order[0].model == "uniform"
+    smooth = calibrate(hung(3, finger=beam).replace(stiffness_model="uniform"))
+    assert smooth.parameters["EI"] == pytest.approx(1.5e-3, rel=0.03)
+    # Table I is no beam
+    stage = calibrate(hung(3)).stage("springs")
+    assert min(stage.models, key=lambda model: model.aic).model == "per-joint"
+
+
+def test_a_swarm_depends_on_its_seed_and_on_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.random.seed(5)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    one, same, other = (
+        calibrate(hung(), "pso", seed, swarm=SMALL, models=False) for seed in (1, 1, 2)
+    )
+    assert one.parameters == same.parameters != other.parameters
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    assert list(tmp_path.iterdir()) == []  # pyswarms writes a log where it is started
+    assert [len(step.fitness) for step in one.history["springs"]] == [6] * 5
+    best = [step.best for step in one.history["springs"]]
+    assert best == sorted(best, reverse=True)
+
+
+def test_least_squares_end_what_a_swarm_began() -> None:
+    swarm, both, alone = (
+        calibrate(hung(), method, swarm=SMALL, models=False).stage("springs")
+        for method in ("pso", "pso+least-squares", "least-squares")
+    )
+    assert both.fitness < swarm.fitness
+    np.testing.assert_allclose(both.fitness, alone.fitness, rtol=1e-6)
+
+
+class Killed(Exception):
+    """Stands for a kill: nothing catches it."""
+
+
+def test_a_calibration_that_is_killed_twice_ends_as_one_that_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def files(folder: Path) -> list[bytes]:
+        result = calibrate(hung(), "pso", 3, swarm=SMALL, out=folder, models=False)
+        return [path.read_bytes() for path in save_calibration(result, folder / "out")]
+
+    undisturbed = files(tmp_path / "whole")
+    simulated = []
+    note = Journal.note
+
+    def dying(self: Journal, asked: np.ndarray, told: np.ndarray) -> None:
+        note(self, asked, told)
+        simulated.append(len(asked))
+        if len(simulated) in (2, 5):
+            raise Killed
+
+    monkeypatch.setattr(searching.Journal, "note", dying)
+    for _ in range(2):
+        with pytest.raises(Killed):
+            files(tmp_path / "killed")
+    # as a kill in the middle of a line
+    journal = tmp_path / "killed" / NAME
+    journal.write_bytes(journal.read_bytes()[:-20])
+    assert files(tmp_path / "killed") == undisturbed
+
+
+def test_the_journal_of_another_problem_is_refused(tmp_path: Path) -> None:
+    calibrate(hung(0), out=tmp_path, models=False)
+    with pytest.raises(sg.ResultError) as caught:
+        calibrate(hung(1), out=tmp_path, models=False)
+    assert str(caught.value) == (
+        f"{tmp_path / NAME}: expected evaluations of this problem, found another's; choose another "
+        "folder"
+    )
+
+
+def test_a_particle_that_cannot_be_simulated_is_a_failure_and_no_end() -> None:
+    problem = hung()
+    stage = calibrate(problem, models=False).stage("springs")
+
+    def broken(parameters: np.ndarray) -> np.ndarray:
+        told = np.tile(stage.measured, (len(parameters), 1))
+        told[parameters[:, 0] > 0.3] = np.nan
+        return told
+
+    from softgrasp.calibration.benches import Benches
+    from softgrasp.calibration.stages import springs
+    from softgrasp.calibration.swarm import swarm_search
+
+    whole = springs(problem, Benches(problem))
+    assert whole is not None
+    vars(whole)["simulate"] = broken
+    search = Search(whole, Journal(None, ""))
+    position = swarm_search(search, SMALL, 0)
+    assert np.isnan(search.history[0].fitness).any()
+    assert position[0] <= 0.3
+
+
+def test_the_finger_that_is_saved_has_all_of_its_damping(tmp_path: Path) -> None:
+    problem = hung(noise_deg=0.0).replace(damping_timestep=1e-3)
+    result = calibrate(problem, models=False)
+    (document, finger) = save_calibration(result, tmp_path)
+    saved = sg.load_finger(finger)
+    assert saved == calibrated_finger(result)
+    assert saved.joints[0].damping == pytest.approx(DAMPING[0] + 1e-3 * STIFFNESS[0], rel=1e-4)
+    told = json.loads(document.read_text("utf-8"))
+    assert told["damping_timestep_s"] == 1e-3
+    assert told["parameters"]["k1"] == result.parameters["k1"]
+    assert told["stages"][0]["held_out_rms_rad"] < 1e-8
+
+
+def test_fewer_data_than_parameters_are_a_warning_with_the_null_directions() -> None:
+    problem = pressing((4e4, 8e4))
+    result = calibrate(problem.replace(forces=problem.forces[::10]))
+    (told,) = [text for text in result.warnings if "7 parameters from 2" in text]
+    assert "not determined at all: " in told
+    assert "dalpha" in told
+
+
+def test_a_parameter_on_its_bound_is_a_warning() -> None:
+    result = calibrate(hung(noise_deg=0.0).replace(stiffness_bounds=(0.15, 0.6)), models=False)
+    assert result.status is CalibrationStatus.AT_BOUNDS
+    assert result.stage("springs").on_bound == ("k5",)
+    assert result.warnings[0].startswith("springs: k5 on a bound")
+    assert "k5" in result.undetermined
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"method": "swarm"},
+            "expected one of pso, least-squares, pso+least-squares, found 'swarm'",
+        ),
+        ({"stages": ["spring"]}, "expected one of springs, dampers, torques, found 'spring'"),
+        ({"stages": ["dampers"]}, "expected measurements for at least one stage, found none"),
+    ],
+)
+def test_odd_requests(given: dict, sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError) as caught:
+        calibrate(hung(), **given)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_the_result_does_not_depend_on_threads() -> None:
+    problem = traced()
+    one, two = (
+        calibrate(problem, "pso", 0, swarm=Swarm(particles=4, iterations=2), threads=threads)
+        for threads in (1, min(2, os.cpu_count() or 1))
+    )
+    assert one.parameters == two.parameters

@@ -1,0 +1,127 @@
+"""Problems in files: tables, folders, and sentences for what is wrong with them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.calibration.problem_file import load_problem
+from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release
+
+HUNG = "mass_g,q1_deg,q2_deg\n0,1.5,1\n20,4,3.5\n"
+
+
+def written(folder: Path, text: str, **tables: str) -> Path:
+    for name, content in tables.items():
+        folder.joinpath(f"{name}.csv").write_text(content, encoding="utf-8")
+    path = folder / "problem.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["paper000", "paper000_webots"])
+def test_shipped_problems_can_be_read(name: str) -> None:
+    problem = load_problem(name).problem
+    assert len(problem.releases) == 4
+    assert len(problem.forces) == 11
+    assert all(len(load.angles) == 6 for load in problem.hung)
+    assert any(load.held_out for load in problem.hung)
+
+
+def test_tables_are_read_in_the_units_of_their_columns(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "finger: paper000\nhung: hung.csv\nreleases: releases.csv\nforces: forces.csv\n"
+        "bends: bends.csv\nheld_out: {hung: [20]}\nbounds: {damping: [1.0e-4, 1.0e-3]}\n",
+        hung=HUNG,
+        releases="# from the bench\nmass_kg, overshoots, settling_ms\n0.04, 12, 425\n",
+        forces="force_mN,pressure_bar\n480,0.4\n",
+        bends="pressure_kPa,q1_rad\n50,0.1\n",
+    )
+    problem = load_problem(path).problem
+    assert problem.hung == (
+        HungAngles(mass=0.0, angles=(math.radians(1.5), math.radians(1.0))),
+        HungAngles(mass=0.02, angles=(math.radians(4.0), math.radians(3.5)), held_out=True),
+    )
+    assert problem.releases == (Release(mass=0.04, overshoots=12, settling_time=0.425),)
+    assert (problem.forces[0].pressure, problem.forces[0].force) == (4e4, 0.48)
+    assert (problem.bends[0].pressure, problem.bends[0].angles) == (5e4, (0.1,))
+    assert problem.damping_bounds == (1e-4, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "table", "sentence"),
+    [
+        ("hung: hung.csv", HUNG.replace("mass_g", "weight_g"),
+         "hung.csv: no column 'weight_g'; known: mass_g, q1_deg"),
+        ("hung: hung.csv", "mass_g\n20\n",
+         "hung.csv: expected a column q1_deg, found mass_g"),
+        ("hung: hung.csv", HUNG.replace("3.5", "x"),
+         "hung.csv:3: expected a number for q2, found 'x'"),
+        ("hung: hung.csv", HUNG + "40,1\n", "hung.csv:4: expected 3 numbers, found 2"),
+        ("hung: hung.csv", "mass_g,q1_deg\n",
+         "hung.csv: expected a line of names and lines of numbers, found only names"),
+        ("hung: hung.csv\nbounds: {stiffness: [0.6, 0.1]}", HUNG,
+         "expected the lower bound first, found 0.6, 0.1"),
+        ("hung: hung.csv\nbounds: {springs: [0, 1]}", HUNG, "no bounds of 'springs'"),
+        ("hung: hung.csv\nstatic_objective: eq4", HUNG, "problem.yaml:3: static_objective: "),
+        ("hung: hung.csv\nheld_out: {hung: [25]}", HUNG,
+         "held_out.hung: expected a mass that was measured (0, 20), found 25"),
+        ("photos: photos", HUNG, "photos: expected a folder, found none at "),
+        ("hung: hung.csv\nspeed: 2", HUNG, "speed"),
+        ("hung: gone.csv", HUNG, "gone.csv: expected a table in CSV, cannot read it: "),
+    ],
+)  # fmt: skip
+def test_odd_files_are_told(tmp_path: Path, text: str, table: str, sentence: str) -> None:
+    path = written(tmp_path, f"finger: paper000\n{text}\n", hung=table)
+    with pytest.raises(sg.DescriptionError) as caught:
+        load_problem(path)
+    assert sentence in str(caught.value)
+
+
+def test_a_problem_that_is_not_there_is_told() -> None:
+    with pytest.raises(sg.DescriptionError) as caught:
+        load_problem("paper00")
+    assert str(caught.value).startswith("no problem 'paper00'; did you mean 'paper000'?")
+
+
+def test_a_finger_that_is_missing_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, "hung: hung.csv\n", hung=HUNG)
+    with pytest.raises(sg.DescriptionError) as caught:
+        load_problem(path)
+    assert "finger: expected a finger's name or file, found None" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"hung": (HungAngles(mass=0.0, angles=(0.1,) * 8),)},
+         "hung[0].angles: expected at most 7 angles, one a joint, found 8"),
+        ({"stiffness_bounds": (0.0, 0.6)},
+         "stiffness_bounds: expected a lower bound above 0, found 0"),
+        ({"gain_bounds": (1e-6, 1e-7)},
+         "gain_bounds: expected the lower bound first, found 1e-06, 1e-07"),
+    ],
+)  # fmt: skip
+def test_odd_problems_are_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError) as caught:
+        CalibrationProblem(finger=sg.load_finger("paper000"), **changes)
+    assert str(caught.value) == sentence
+
+
+def test_a_release_says_counts_or_a_trace() -> None:
+    for given, sentence in (
+        ({"overshoots": 3}, "overshoots: expected overshoots and settling_time together"),
+        (
+            {"times": (0.0, 1.0), "heights": (0.0,)},
+            "heights: expected a height for each of 2 times, found 1",
+        ),
+        ({}, "times: expected overshoots and settling_time, or a trace"),
+    ):
+        with pytest.raises(sg.DescriptionError) as caught:
+            Release(mass=0.02, **given)
+        assert str(caught.value) == sentence
