@@ -51,13 +51,19 @@ class Benches:
         self, stiffness: Array, damping: Array, releases: Sequence[Release]
     ) -> tuple[Array, Array]:
         """Settling times [s] and overshoots, (B, L) each."""
-        longest = max(one.settling_time or 0.0 for one in releases)
-        duration = max(WATCHED * longest, SHORTEST)
-        time, heights = self._released(stiffness, damping, releases, duration)
+        time, heights = self.released(stiffness, damping, releases)
         rule = self._problem.release_rule
         told = [[settling(time, height, rule)[:2] for height in row] for row in heights]
         counts, times = np.moveaxis(np.array(told, dtype=float), -1, 0)
         return times, np.where(np.isfinite(times), counts, np.nan)
+
+    def released(
+        self, stiffness: Array, damping: Array, releases: Sequence[Release]
+    ) -> tuple[Array, Array]:
+        """Times (T,) [s] and heights of the tip (B, L, T) [m], until long after it has settled."""
+        longest = max(one.settling_time or 0.0 for one in releases)
+        duration = max(WATCHED * longest, SHORTEST)
+        return self._released(stiffness, damping, releases, duration)
 
     def traces(self, stiffness: Array, damping: Array, releases: Sequence[Release]) -> list[Array]:
         """Heights at the times of each tracked tip, from their own mean [m], a list of (B, T)."""

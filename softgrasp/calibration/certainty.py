@@ -10,6 +10,8 @@ from softgrasp.mechanics.transforms import Array
 
 KNOWN = 1.0 / 3.0
 """A parameter or combination is determined where its standard error is a smaller part of it."""
+HUGE = 10.0
+"""Larger errors say nothing but that nothing is known."""
 SMALL = 0.25
 """Weights below this part of the largest are left out of words."""
 ROUNDING = 1e-9
@@ -98,6 +100,8 @@ def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combin
     terms = " ".join(f"{weights[i]:+.2f}·d{names[i]}/{names[i]}" for i in shown).lstrip("+")
     if not np.isfinite(error):
         sentence = f"{terms}: not determined at all, nothing measured changes with it"
+    elif error > HUGE:
+        sentence = f"{terms}: not determined, its standard error is more than ten times itself"
     elif error > KNOWN:
         sentence = f"{terms}: not determined, its standard error is {100 * error:.0f} %"
     else:

@@ -157,6 +157,7 @@ def _photos(given: Any, finger: Any, folder: Path) -> tuple[tuple[float, PhotoMe
     if isinstance(options.get("scale"), dict):
         options["scale"] = Checkerboard(**options["scale"])
     files = [file for file in sorted(place.iterdir()) if file.suffix.lower() in PICTURES]
+    options.setdefault("scale", "joints")
     known = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints")
     _refuse_unknown(options, known, "photos")
     return tuple(

@@ -10,7 +10,8 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, NoReport, Out
-from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.cli.verb import INTERRUPTED
+from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 
 if TYPE_CHECKING:
     from softgrasp.calibration.problem_file import LoadedProblem
@@ -74,6 +75,14 @@ def calibrate(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the evaluations that the folder has.")
     ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="FIELD=VALUE",
+            help="Field of the problem, such as gain_model=uniform; repeatable.",
+        ),
+    ] = None,
     no_report: NoReport = False,
     out: Out = None,
     json_: Json = False,
@@ -91,6 +100,7 @@ def calibrate(
     given = {"hung": hung, "releases": releases, "forces": forces}
     films = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
     loaded = _loaded(problem, finger, given, photos, videos, films)
+    loaded = _with_settings(loaded, settings or [])
     folder = out or default_folder(f"calibrate_{loaded.problem.finger.name}")
     require_writable(folder)
     if (folder / NAME).exists() and not resume:
@@ -98,17 +108,23 @@ def calibrate(
             f"{folder}: expected no evaluations yet, found some; --resume goes on from them, --out "
             "names another folder"
         )
-    with terminal.progress_bar() as tell:
-        result = run(
-            loaded.problem,
-            str(method),
-            seed,
-            stages=[str(one) for one in stage] if stage else [str(one) for one in StageChoice],
-            swarm=Swarm(particles=particles, iterations=iterations),
-            out=folder,
-            threads=threads,
-            progress=tell,
+    try:
+        with terminal.progress_bar() as tell:
+            result = run(
+                loaded.problem,
+                str(method),
+                seed,
+                stages=[str(one) for one in stage or StageChoice],
+                swarm=Swarm(particles=particles, iterations=iterations),
+                out=folder,
+                threads=threads,
+                progress=tell,
+            )
+    except KeyboardInterrupt:
+        terminal.note(
+            f"interrupted; what was simulated is safe in {folder}, --resume goes on from it"
         )
+        raise typer.Exit(INTERRUPTED) from None
     files = save_calibration(result, folder)
     if not no_report:
         from softgrasp.report.calibration_page import write_calibration_page
@@ -144,6 +160,23 @@ def _loaded(
             f"--forces, found {'no measurements' if finger else 'nothing'}"
         )
     return problem_from({"finger": finger} | tree, Path.cwd())
+
+
+def _with_settings(loaded: LoadedProblem, settings: list[str]) -> LoadedProblem:
+    from dataclasses import replace
+
+    from softgrasp.cli.scene_options import plain_value
+
+    for setting in settings:
+        field, equals, text = setting.partition("=")
+        known = type(loaded.problem).model_fields
+        if not equals or field not in known:
+            told = f"--set {setting}: expected FIELD=VALUE, found no field '{field}'"
+            raise DescriptionError(f"{told}; {did_you_mean(field, known)}")
+        value = plain_value(text)
+        value = tuple(value) if isinstance(value, list) else value
+        loaded = replace(loaded, problem=loaded.problem.replace(**{field: value}))
+    return loaded
 
 
 def _pictures(loaded: LoadedProblem, folder: Path) -> list[Picture]:

@@ -53,7 +53,9 @@ def draw_boxes(result: CalibrationResult, path: str | Path) -> Path | None:
     Returns:
         None where no swarm was used.
     """
-    stages = [stage for stage in result.stages if len(_bests(stage))]
+    stages = [stage for stage in result.stages if "pso" in result.method and len(_bests(stage))]
+    # those with one parameter only where there are no others: they say little
+    stages = [stage for stage in stages if len(stage.names) > 1] or stages
     if not stages:
         return None
     columns = max(len(stage.names) for stage in stages)
@@ -128,19 +130,26 @@ def _parameters(axes: Axes, stage: StageResult, unknown: set[str]) -> None:
             capsize=3, lw=1.3, mfc=color if known else "white",
         )  # fmt: skip
     for bound in (stage.lower, stage.upper):
-        axes.plot(places, bound * factor, color=style.MUTED, lw=0.8, ls=":")
+        axes.hlines(bound * factor, places - 0.5, places + 0.5, color=style.MUTED, lw=0.8, ls=":")
     axes.set_xticks(places, stage.names)
     low, high = float((stage.lower * factor).min()), float((stage.upper * factor).max())
     axes.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
     axes.set_title(f"{stage.name} [{unit}]")
 
 
-def draw_correlation(result: CalibrationResult, path: str | Path) -> Path:
-    """Correlations of parameters at the optimum, a panel a stage."""
-    count = len(result.stages)
-    with style.figure(path, 3.4) as figure:
-        grid = style.panels(figure, 1, count, margins=(0.5, 0.6, 0.4, 0.35), gaps=(0.7, 0.3))
-        for index, stage in enumerate(result.stages):
+def draw_correlation(result: CalibrationResult, path: str | Path) -> Path | None:
+    """Correlations of parameters at the optimum, a panel a stage.
+
+    Returns:
+        None where no stage has several parameters.
+    """
+    stages = [stage for stage in result.stages if len(stage.names) > 1]
+    if not stages:
+        return None
+    count = len(stages)
+    with style.figure(path, 3.4, 0.6 + 3.1 * count) as figure:
+        grid = style.panels(figure, 1, count, margins=(0.5, 0.8, 0.4, 0.35), gaps=(0.7, 0.3))
+        for index, stage in enumerate(stages):
             axes = figure.add_subplot(grid[0, index])
             unknown = ~np.isfinite(stage.certainty.relative)
             shown = np.where(unknown | unknown[:, None], np.nan, stage.certainty.correlation)
@@ -222,6 +231,52 @@ def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
     return Path(path)
 
 
+def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
+    """Tips on their way to rest, with the extrema that count (Fig 4 of paper 000)."""
+    from softgrasp.calibration.benches import Benches
+    from softgrasp.calibration.parameters import own_values
+    from softgrasp.mechanics.settling import settling
+
+    releases = sorted(result.problem.releases, key=lambda one: one.mass)
+    if not releases or "dampers" not in result.residual:
+        return None
+    own = [own_values(result.finger, kind)[None] for kind in ("stiffness", "damping")]
+    time, heights = Benches(result.problem).released(own[0], own[1], releases)
+    columns = min(len(releases), 2)
+    rows = -(-len(releases) // columns)
+    with style.figure(path, 0.8 + 1.9 * rows) as figure:
+        grid = style.panels(figure, rows, columns, margins=(0.6, 0.15, 0.5, 0.55), gaps=(0.5, 0.5))
+        for index, (one, height) in enumerate(zip(releases, heights[0], strict=True)):
+            axes = figure.add_subplot(grid[index // columns, index % columns])
+            told = settling(time, height, result.problem.release_rule)
+            middle = float(np.mean(height[len(height) // 2 :]))
+            axes.plot(time, MM * (height - middle), color=style.POSITION, lw=1.1, label="simulated")
+            if one.times:
+                measured = np.array(one.heights)
+                level = np.mean(measured[len(measured) // 2 :])
+                axes.plot(
+                    one.times, MM * (measured - level), color=style.LOST, lw=0.8, label="measured"
+                )
+            axes.plot(
+                told.extremum_times, MM * (told.extremum_heights - middle), "o", ms=3.5,
+                color=style.TARGET, label="counted",
+            )  # fmt: skip
+            if np.isfinite(told.time):
+                axes.axvline(told.time, color=style.MUTED, lw=0.9, ls="--")
+            title = f"{MM * one.mass:g} g{', held out' if one.held_out else ''}: "
+            title += f"{told.overshoots}, {told.time:.3f} s"
+            if one.overshoots is not None:
+                title += f"; measured {one.overshoots}, {one.settling_time:.3f} s"
+            axes.set_title(title)
+            if index % columns == 0:
+                axes.set_ylabel("height of the tip [mm]")
+            if index // columns == rows - 1:
+                axes.set_xlabel("time [s]")
+        handles, _ = figure.axes[0].get_legend_handles_labels()
+        style.legend(figure, handles, columns=3)
+    return Path(path)
+
+
 def _bars(axes: Axes, stage: StageResult, start: str) -> None:
     rows = [
         (label.removeprefix(start) + mark, measured, simulated)
@@ -233,12 +288,16 @@ def _bars(axes: Axes, stage: StageResult, start: str) -> None:
         for label, measured, simulated in zip(labels, values, found, strict=True)
         if label.startswith(start)
     ]  # fmt: skip
+    from matplotlib.ticker import MaxNLocator
+
     rows.sort(key=lambda row: float(row[0].split()[0]))
     names, measured, simulated = zip(*rows, strict=True)
     places = np.arange(len(rows))
     axes.bar(places - 0.2, measured, 0.38, color=style.SERIES[3], label="measured")
     axes.bar(places + 0.2, simulated, 0.38, color=style.SERIES[0], label="simulated")
     axes.set_xticks(places, names)
+    if start.startswith("overshoots"):
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(visible=False, axis="x")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from softgrasp._version import __version__
+from softgrasp.calibration.certainty import HUGE
 from softgrasp.calibration.result import CalibrationResult, StageModel, StageResult
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import calibration_figures as figures
@@ -15,8 +16,6 @@ from softgrasp.report.page import embedded, templates
 
 PAGE = "report.html"
 DEGREES = 180.0 / math.pi
-HUGE = 10.0
-"""Relative errors beyond it say nothing but that nothing is known."""
 CLOSE = 2.0
 """Models whose criteria differ by less are equally good (Burnham and Anderson 2002)."""
 
@@ -67,6 +66,9 @@ def _drawn(result: CalibrationResult, folder: Path) -> list[Picture]:
          "Simulated over measured angles, a colour a joint; held-out ones are open."),
         ("Releases", figures.draw_releases(result, folder / "releases.png"),
          "Settling times and overshoots after a weight was taken away."),
+        ("Settling", figures.draw_settling(result, folder / "settling.png"),
+         "Height of the tip after the release, with overshoots and settling time; dots are the "
+         "extrema that the rule counts, the dashed line is the settling time."),
         ("Tip force", figures.draw_forces(result, folder / "forces.png"),
          "Force of the tip on a level plate without friction, and what is left of it."),
         ("How sure the parameters are", figures.draw_parameters(result, folder / "parameters.png"),

@@ -1,0 +1,130 @@
+"""``softgrasp calibrate``: files, sentences, exit codes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.calibration.journal import NAME
+from tests.cli.conftest import Run
+
+HUNG = "mass_g,q1_deg,q2_deg,q3_deg\n0,1.3,1.1,0.4\n20,4.8,4.3,1.9\n40,7.9,7.0,3.2\n"
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    (tmp_path / "hung.csv").write_text(HUNG)
+    (tmp_path / "forces.csv").write_text("pressure_kPa,force_N\n20,0.17\n60,0.5\n")
+    return tmp_path
+
+
+def test_tables_become_a_finger_that_grasps(run: Run, tables: Path) -> None:
+    out = tables / "out"
+    ran = run(
+        "calibrate", "--finger", "paper000", "--hung", str(tables / "hung.csv"), "--forces",
+        str(tables / "forces.csv"), "--set", "gain_model=uniform", "--out", str(out),
+    )  # fmt: skip
+    assert ran.code == 0
+    names = {path.name for path in out.iterdir()}
+    assert names >= {"calibration.json", "finger.yaml", "report.html", "shapes.png", "forces.png"}
+    assert NAME not in names
+    finger = sg.load_finger(out / "finger.yaml")
+    assert finger.joints[0].stiffness == pytest.approx(0.19, rel=0.1)
+    page = (out / "report.html").read_text("utf-8")
+    assert "What the measurements say, and what not" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    ran = run(
+        "grasp", "soft_gripper", "strawberry", "--finger", str(out / "finger.yaml"),
+        "--no-video", "--no-report", "--duration", "0.1", "--out", str(tables / "grasp"),
+    )  # fmt: skip
+    assert ran.code == 0
+
+
+def test_json_is_one_document(run: Run, tables: Path) -> None:
+    ran = run(
+        "calibrate", "--finger", "paper000", "--hung", str(tables / "hung.csv"), "--method", "pso",
+        "--particles", "4", "--iterations", "3", "--no-report", "--json",
+        "--out", str(tables / "out"),
+    )  # fmt: skip
+    assert ran.code == 0
+    told = json.loads(ran.out)
+    assert told["method"] == "pso"
+    assert set(told["parameters"]) == {f"k{i}" for i in range(1, 8)}
+    assert told["evaluations"] >= 12
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "expected a problem, or --finger with --photos, --videos, --hung, --releases or "
+             "--forces, found nothing"),
+        (("--finger", "paper000"), "found no measurements"),
+        (("paper000", "--finger", "paper000"),
+         "expected a problem or --finger with measurements, found both"),
+        (("paper00",), "no problem 'paper00'; did you mean 'paper000'?"),
+        (("paper000", "--set", "gain=uniform"),
+         "--set gain=uniform: expected FIELD=VALUE, found no field 'gain'"),
+        (("paper000", "--set", "force_objective=eq7"), "force_objective"),
+        (("--finger", "paper000", "--hung", "gone.csv"), "gone.csv: expected a table in CSV"),
+    ],
+)  # fmt: skip
+def test_odd_words_are_told_in_a_line(
+    run: Run, tmp_path: Path, words: tuple[str, ...], sentence: str
+) -> None:
+    ran = run("calibrate", *words, "--out", str(tmp_path / "out"))
+    assert ran.code == 2
+    assert sentence in ran.err
+    assert "Traceback" not in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_empty_folder_of_photographs_is_told(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    words = ("calibrate", "--finger", "paper000", "--photos", str(photos))
+    ran = run(*words)
+    assert ran.code == 2
+    assert f"{photos}: expected pictures or films, found none" in ran.err
+    (photos / "20g.png").write_bytes(b"no picture")
+    ran = run(*words)
+    assert ran.code == 2
+    assert "20g.png" in ran.err
+    (photos / "20g.png").rename(photos / "first.png")
+    ran = run(*words)
+    assert ran.code == 2
+    assert "expected a mass in the name, such as 'finger_20g.png', found none" in ran.err
+
+
+def test_a_calibration_that_is_interrupted_is_resumed(run: Run, tables: Path) -> None:
+    words = [
+        "calibrate", "--finger", "paper000", "--hung", str(tables / "hung.csv"), "--method", "pso",
+        "--no-report",
+    ]  # fmt: skip
+    out = tables / "out"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "softgrasp", *words, "--iterations", "2000", "--out", str(out)],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120.0
+    while not ((out / NAME).exists() and (out / NAME).stat().st_size > 10_000):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"interrupted; what was simulated is safe in {out}, --resume goes on from it" in told
+    assert "Traceback" not in told
+    ran = run(*words, "--iterations", "2000", "--out", str(out))
+    assert ran.code == 2
+    assert "expected no evaluations yet, found some; --resume goes on from them" in ran.err
+    ran = run(*words, "--iterations", "2001", "--resume", "--out", str(out))
+    assert ran.code == 2
+    assert "expected evaluations of this problem, found another's" in ran.err
