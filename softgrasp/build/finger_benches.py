@@ -20,8 +20,8 @@ BALL = 1e-3
 """Radius of the ball at the tip that touches the plate [m]."""
 STEP = 1e-4
 """Time step with which the tip comes to rest on the plate [s]."""
-STICKING = 3e5
-"""Friction over normal impedance; see docs/decisions/0006."""
+STICKING = 1e3
+"""Impedance of friction over that of the normal force; see docs/decisions/0006."""
 SMALL = 1e-6
 """Moment of inertia of a weight over its mass [m²]."""
 
@@ -106,7 +106,7 @@ def tip_force_bench(
         solimp=[0.9, 0.9, 1e-3, 0.5, 2.0],
     )
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    spec.option.impratio = STICKING
+    spec.option.impratio = STICKING if friction > 0.0 else 1.0
     spec.option.timestep = STEP
     for name in names.finger_joint_names(finger):
         motor = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)

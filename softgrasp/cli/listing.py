@@ -22,6 +22,8 @@ class Kind(StrEnum):
     OBJECTS = "objects"
     SCENES = "scenes"
     ROBOTS = "robots"
+    FINGERS = "fingers"
+    PROBLEMS = "problems"
     BACKENDS = "backends"
     CLOSURES = "closures"
 
@@ -111,6 +113,37 @@ def _robots() -> list[Row]:
     ]
 
 
+def _fingers() -> list[Row]:
+    from softgrasp.formats.finger_file import load_finger
+
+    return [
+        {
+            "name": name,
+            "joints": len(finger.joints),
+            "mass_kg": float(f"{sum(link.mass for link in finger.links):.4g}"),
+            "source": finger.source,
+        }
+        for name in library.names("fingers")
+        for finger in [load_finger(name)]
+    ]
+
+
+def _problems() -> list[Row]:
+    from softgrasp.calibration.problem_file import load_problem
+
+    return [
+        {
+            "name": name,
+            "finger": problem.finger.name,
+            "weights": len(problem.hung),
+            "releases": len(problem.releases),
+            "forces": len(problem.forces),
+        }
+        for name in library.names("problems")
+        for problem in [load_problem(name).problem]
+    ]
+
+
 def _backends() -> list[Row]:
     from importlib.metadata import version
 
@@ -130,6 +163,8 @@ LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.OBJECTS: _objects,
     Kind.SCENES: _scenes,
     Kind.ROBOTS: _robots,
+    Kind.FINGERS: _fingers,
+    Kind.PROBLEMS: _problems,
     Kind.BACKENDS: _backends,
     Kind.CLOSURES: _closures,
 }

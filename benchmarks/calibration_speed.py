@@ -1,0 +1,72 @@
+"""What a calibration costs: equilibria in a batch over stepping to rest, and all three stages.
+
+    python benchmarks/calibration_speed.py
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import mujoco
+import numpy as np
+from measured import Line, machine, show
+
+from softgrasp.build.finger_benches import dead_weight_bench
+from softgrasp.calibration.benches import Benches
+from softgrasp.calibration.calibrate import calibrate
+from softgrasp.calibration.problem_file import load_problem
+from softgrasp.description.calibration import HungAngles
+
+PARTICLES, MASSES = 1000, (0.0, 0.02, 0.04)
+STILL = 1e-3
+"""A finger is taken to be at rest where no joint is faster [rad/s]."""
+
+
+def lines() -> Iterator[Line]:
+    """All that is measured."""
+    problem = load_problem("paper000_webots").problem
+    loads = [HungAngles(mass=mass, angles=(0.0,) * 7) for mass in MASSES]
+    stiffness = np.random.default_rng(0).uniform(0.1, 0.6, (PARTICLES, 7))
+    benches = Benches(problem)
+    benches.hung(stiffness[:10], loads)
+    begin = time.perf_counter()
+    benches.hung(stiffness, loads)
+    batched = (time.perf_counter() - begin) / PARTICLES
+    stepped = stepped_seconds(problem.finger, stiffness[:3]) / 3
+    yield Line("three weights in a batch of 1000, a parameter set [µs]", f"{1e6 * batched:.0f}")
+    yield Line("the same stepped to rest one by one, over the batch",
+               f"{stepped / batched:.0f}", "at least 1000")  # fmt: skip
+    paper = problem.replace(damping_model="per-joint", gain_model="per-joint")
+    begin = time.perf_counter()
+    calibrate(paper, "pso", threads=2, models=False)
+    taken = time.perf_counter() - begin
+    yield Line("three stages of 14 particles and 100 iterations [s]", f"{taken:.0f}",
+               "less than 90")  # fmt: skip
+    begin = time.perf_counter()
+    result = calibrate(problem, models=False)
+    taken = time.perf_counter() - begin
+    yield Line(f"three stages by least squares, {result.evaluations} evaluations [s]",
+               f"{taken:.1f}")  # fmt: skip
+
+
+def stepped_seconds(finger: object, stiffness: np.ndarray) -> float:
+    """Wall time of stepping every set to rest under every weight [s]."""
+    taken = 0.0
+    for mass in MASSES:
+        model = dead_weight_bench(finger, mass).compile()
+        model.opt.timestep = 2e-4
+        for row in stiffness:
+            model.jnt_stiffness[:] = row
+            data = mujoco.MjData(model)
+            begin = time.perf_counter()
+            mujoco.mj_step(model, data, 50)
+            while np.abs(data.qvel).max() > STILL:
+                mujoco.mj_step(model, data, 50)
+            taken += time.perf_counter() - begin
+    return taken
+
+
+if __name__ == "__main__":
+    print(machine())
+    show(lines())

@@ -1,0 +1,38 @@
+"""Photographs of a finger under weights, here drawn by softgrasp, become its springs."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import softgrasp as sg
+
+try:
+    from softgrasp.vision.opencv import opencv
+    from softgrasp.vision.photo import measure_photo
+    from softgrasp.vision.synthetic_photo import synthetic_photo
+
+    opencv()
+except sg.BackendUnavailable as missing:
+    sys.exit(print(missing))
+
+truth = sg.load_finger("paper000")
+folder = Path("photos")
+folder.mkdir(exist_ok=True)
+hung = []
+for grams in (0, 20, 40):
+    angles = sg.equilibrium(truth, tip_mass=1e-3 * grams).joint_angles
+    picture = synthetic_photo(truth, angles, width=960, light=0.2, noise=0.01, seed=grams).picture
+    Image.fromarray(picture).save(folder / f"{grams}g.png")
+    photo = measure_photo(folder / f"{grams}g.png", truth)
+    left = np.degrees(np.sqrt(np.mean(np.square(photo.angles - angles))))
+    print(f"{grams:3d} g: angles read to {left:.2f}° rms")
+    hung.append(sg.HungAngles(mass=1e-3 * grams, angles=tuple(photo.angles.tolist())))
+
+result = sg.calibrate(sg.CalibrationProblem(finger=truth, hung=tuple(hung)))
+for joint, (name, found) in zip(truth.joints, result.parameters.items(), strict=True):
+    error = result.standard_errors[name]
+    remark = "  not determined" if name in result.undetermined else ""
+    print(f"{name}: {found:.3f} ± {error:.3f}, truth {joint.stiffness:.3f} N·m/rad{remark}")
+sg.save_calibration(result, "calibrated")
