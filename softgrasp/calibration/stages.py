@@ -49,6 +49,30 @@ class Stage:
     timed: Array
 
 
+def stage_of(
+    name: StageName,
+    problem: CalibrationProblem,
+    benches: Benches,
+    stiffness: Array,
+    *,
+    held_out: bool = False,
+) -> Stage | None:
+    """One stage by its name; None where nothing was measured for it.
+
+    Args:
+        name: Which.
+        problem: The problem.
+        benches: Of its finger.
+        stiffness: Of the springs, for the stages behind them, joint by joint [N·m/rad], (n,), or
+            (B, n) for as many parameter sets.
+        held_out: Whether to take the measurements kept for validation.
+    """
+    if name == "springs":
+        return springs(problem, benches, held_out=held_out)
+    make = dampers if name == "dampers" else torques
+    return make(problem, benches, stiffness, held_out=held_out)
+
+
 def springs(
     problem: CalibrationProblem,
     benches: Benches,
@@ -117,7 +141,7 @@ def dampers(
         labels = [f"settling time {name}" for name in names] + [f"overshoots {n}" for n in names]
 
     def simulate(parameters: Array) -> Array:
-        k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
+        k = np.broadcast_to(stiffness, (len(parameters), stiffness.shape[-1]))
         joined = benches.traces if by_trace else benches.settled
         return np.concatenate(joined(k, block.of_joints(parameters), releases), axis=-1)
 
@@ -146,7 +170,7 @@ def torques(
         return None
 
     def joints(parameters: Array) -> tuple[Array, Array]:
-        k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
+        k = np.broadcast_to(stiffness, (len(parameters), stiffness.shape[-1]))
         return k, block.of_joints(parameters)
 
     if not forces:

@@ -68,6 +68,9 @@ def calibrate(
     stage: Annotated[
         list[StageChoice] | None, typer.Option(help="Only this stage; repeatable.")
     ] = None,
+    together: Annotated[
+        bool, typer.Option("--together", help="In the end fit all stages at once.")
+    ] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the swarm.")] = 0,
     particles: Annotated[int, typer.Option(min=2, metavar="N", help="Of the swarm.")] = 14,
     iterations: Annotated[int, typer.Option(min=1, metavar="N", help="Of the swarm.")] = 100,
@@ -118,6 +121,7 @@ def calibrate(
                 swarm=Swarm(particles=particles, iterations=iterations),
                 out=folder,
                 threads=threads,
+                together=together,
                 progress=tell,
             )
     except KeyboardInterrupt:

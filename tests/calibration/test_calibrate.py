@@ -237,3 +237,26 @@ def test_the_result_does_not_depend_on_threads() -> None:
         for threads in (1, min(2, os.cpu_count() or 1))
     )
     assert one.parameters == two.parameters
+
+
+def test_everything_at_once_is_at_least_as_good_as_one_after_the_other() -> None:
+    """Forces say something of the springs, too; together their weighted errors are smaller."""
+    problem = hung().replace(forces=pressing().forces, gain_model="uniform")
+    apart = calibrate(problem, models=False)
+    together = calibrate(problem, models=False, together=True)
+    weighted = [
+        sum(
+            len(stage.measured) * (stage.residual / first.residual) ** 2
+            for stage, first in zip(result.stages, apart.stages, strict=True)
+        )
+        for result in (apart, together)
+    ]
+    assert weighted[1] <= weighted[0] * (1.0 + 1e-9)
+    assert together.parameters["alpha"] == pytest.approx(4e-7, rel=0.1)
+    assert together.evaluations > apart.evaluations
+    with pytest.raises(sg.DescriptionError) as caught:
+        calibrate(hung(), models=False, together=True)
+    assert str(caught.value) == (
+        "expected two stages or more that can be fitted together, found springs; counts of releases "
+        "cannot"
+    )

@@ -1,0 +1,155 @@
+"""All stages at once: least squares over all parameters, from where the stages have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from softgrasp.calibration.assessment import assessed
+from softgrasp.calibration.benches import Benches
+from softgrasp.calibration.certainty import Certainty, certainty
+from softgrasp.calibration.journal import Journal
+from softgrasp.calibration.least_squares import jacobian, least_squares_search, scale_of
+from softgrasp.calibration.parameters import KINDS, Block, Kind, block_of, own_values
+from softgrasp.calibration.result import StageResult
+from softgrasp.calibration.search import Progress, Search
+from softgrasp.calibration.stages import STAGES, Stage, StageName, Values, stage_of
+from softgrasp.description.calibration import CalibrationProblem
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+
+LEAST = 1e-9
+"""Residual over the largest measurement that still weighs: exact data are not infinitely sure."""
+
+
+def fitted_together(
+    problem: CalibrationProblem,
+    benches: Benches,
+    done: Sequence[StageResult],
+    journal: Journal,
+    progress: Progress | None = None,
+) -> list[StageResult]:
+    """Stages with the parameters that fit all of their measurements at once.
+
+    Each measurement is weighted by what its own stage has left. Counts have no slopes to follow;
+    dampers from them stay as they are.
+
+    Args:
+        problem: The problem.
+        benches: Of its finger.
+        done: The stages one after the other.
+        journal: Where evaluations are kept.
+        progress: Called now and then.
+
+    Raises:
+        DescriptionError: There are no two stages that can be fitted at once.
+    """
+    parts = [one for one in done if _blocks(problem, benches, one)]
+    if len(parts) < 2:
+        names = ", ".join(one.name for one in parts) or "none"
+        raise DescriptionError(
+            f"expected two stages or more that can be fitted together, found {names}; counts of "
+            "releases cannot"
+        )
+    ends = np.cumsum([0, *(len(one.values) for one in parts)])
+    slices = [slice(a, b) for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+    stage = _joined(problem, benches, parts, slices)
+    search = Search(stage, journal, progress)
+    position = least_squares_search(search, np.concatenate([one.values for one in parts]))
+    sure = _certainty(search, position)
+    spent = search.evaluations
+    stiffness = _stiffness(problem, parts, slices, position)
+    told = {}
+    for one, part in zip(parts, slices, strict=True):
+        again = stage_of(one.name, problem, benches, stiffness)
+        assert again is not None
+        checked = stage_of(one.name, problem, benches, stiffness, held_out=True)
+        alone = Search(again, Journal(None, ""))
+        found = assessed(alone, position[part], checked, problem, stiffness)
+        told[one.name] = replace(
+            found,
+            certainty=_part(sure, part, found.certainty),
+            history=one.history,
+            evaluations=one.evaluations + spent + alone.evaluations,
+            models=one.models,
+        )
+        spent = 0  # told once
+    return [told.get(one.name, one) for one in done]
+
+
+def _blocks(problem: CalibrationProblem, benches: Benches, one: StageResult) -> bool:
+    stage = stage_of(one.name, problem, benches, own_values(problem.finger, "stiffness"))
+    return stage is not None and stage.smooth
+
+
+def _joined(
+    problem: CalibrationProblem,
+    benches: Benches,
+    parts: Sequence[StageResult],
+    slices: Sequence[slice],
+) -> Stage:
+    """One stage whose residuals are those of all, over what each has left."""
+    weights = [1.0 / max(one.residual, LEAST * np.abs(one.measured).max()) for one in parts]
+    measured = np.concatenate([w * one.measured for w, one in zip(weights, parts, strict=True)])
+
+    def simulate(positions: Array) -> Array:
+        stiffness = _stiffness(problem, parts, slices, positions)
+        found = []
+        for one, part, weight in zip(parts, slices, weights, strict=True):
+            stage = stage_of(one.name, problem, benches, stiffness)
+            assert stage is not None
+            found.append(weight * stage.simulate(positions[:, part]))
+        return np.concatenate(found, axis=-1)
+
+    fitness: Values = lambda values: np.asarray(np.square(values - measured).mean(axis=-1))  # noqa: E731
+    relative = [r for one in parts for r in block_of(problem, _kind(one.name)).relative]
+    block = Block(
+        kind="stiffness",
+        names=tuple(name for one in parts for name in one.names),
+        unit="",
+        lower=np.concatenate([one.lower for one in parts]),
+        upper=np.concatenate([one.upper for one in parts]),
+        relative=tuple(relative),
+        cells=None,
+        places=np.zeros(0),
+    )
+    labels = tuple(label for one in parts for label in one.labels)
+    everything = np.ones(len(measured), dtype=bool)
+    return Stage("springs", block, simulate, measured, fitness, labels, "", True, everything)
+
+
+def _stiffness(
+    problem: CalibrationProblem,
+    parts: Sequence[StageResult],
+    slices: Sequence[slice],
+    positions: Array,
+) -> Array:
+    """Joint by joint, (..., n), of parameters (..., p)."""
+    for one, part in zip(parts, slices, strict=True):
+        if one.name == "springs":
+            return block_of(problem, "stiffness").of_joints(positions[..., part])
+    return own_values(problem.finger, "stiffness")
+
+
+def _certainty(search: Search, position: Array) -> Certainty:
+    block = search.stage.block
+    values = search.values(position[None])[0]
+    slopes = np.nan_to_num(jacobian(search, position, values))
+    scale = scale_of(position, block.upper, block.lower, block.relative)
+    return certainty(slopes, scale, values - search.stage.measured, block.names)
+
+
+def _part(sure: Certainty, part: slice, alone: Certainty) -> Certainty:
+    """What all measurements say of the parameters of one stage; combinations are its own."""
+    return replace(
+        alone,
+        errors=sure.errors[part],
+        relative=sure.relative[part],
+        correlation=sure.correlation[part, part],
+    )
+
+
+def _kind(name: StageName) -> Kind:
+    return KINDS[STAGES.index(name)]
