@@ -257,6 +257,6 @@ def test_everything_at_once_is_at_least_as_good_as_one_after_the_other() -> None
     with pytest.raises(sg.DescriptionError) as caught:
         calibrate(hung(), models=False, together=True)
     assert str(caught.value) == (
-        "expected two stages or more that can be fitted together, found springs; counts of releases "
-        "cannot"
+        "expected two stages or more that can be fitted together, found springs; counts of "
+        "releases cannot"
     )

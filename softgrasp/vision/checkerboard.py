@@ -1,0 +1,123 @@
+"""A checkerboard in the finger's plane: the picture's scale, and its perspective taken out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from softgrasp.description.base import Description, Positive
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+from softgrasp.vision.opencv import opencv
+from softgrasp.vision.picture import Picture
+
+Corners = Annotated[int, Field(strict=True, ge=3, le=100)]
+
+MOST_GROWTH = 1.6
+"""Width or height of the rectified picture over that of the original, at most [–]."""
+
+
+class Checkerboard(Description):
+    """A checkerboard that lies in the plane in which the finger bends."""
+
+    rows: Corners
+    """Inner corners in a column of the board: one less than its squares."""
+    columns: Corners
+    """Inner corners in a row."""
+    square: Positive
+    """Side of a square [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rectified:
+    """A photograph as it would have been taken from straight ahead, far away."""
+
+    picture: Picture
+    metres_per_px: float
+    homography: Array
+    """(3, 3), from homogeneous pixels of the original to those of this one."""
+    corners_px: Array
+    """Inner corners of the board in the original, row by row, (rows · columns, 2)."""
+
+
+def find_board(picture: Picture, board: Checkerboard) -> Array:
+    """The inner corners of the board, row by row, (rows · columns, 2) [pixels].
+
+    Rows run along the side of the board that has ``columns`` corners; the first is the one that
+    makes the board least turned.
+
+    Raises:
+        DescriptionError: The board is not found.
+    """
+    cv2 = opencv()
+    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+    flags = cv2.CALIB_CB_EXHAUSTIVE | cv2.CALIB_CB_ACCURACY
+    found, corners = cv2.findChessboardCornersSB(grey, (board.columns, board.rows), flags=flags)
+    if not found:
+        raise DescriptionError(
+            f"expected a checkerboard with {board.rows} × {board.columns} inner corners (rows × "
+            "columns), all of them and a white rim in the picture, found none",
+            field="board",
+        )
+    grid = np.asarray(corners, dtype=float).reshape(board.rows, board.columns, 2) + 0.5
+    turns = [np.rot90(grid, turn) for turn in range(4)]
+    turns = [turn for turn in turns if turn.shape == grid.shape]
+    return np.asarray(max(turns, key=_uprightness).reshape(-1, 2))
+
+
+def rectify(picture: Picture, board: Checkerboard) -> Rectified:
+    """Take tilt and perspective out of a photograph.
+
+    The board's rows become level and its squares square; a pixel stays about as large as it was at
+    the board. What lies nearer to the camera or farther away than the board keeps its parallax.
+
+    Raises:
+        DescriptionError: The board is not found, or is seen from too far aside.
+    """
+    cv2 = opencv()
+    corners = find_board(picture, board)
+    rows, columns = np.mgrid[: board.rows, : board.columns]
+    side = _square_px(corners.reshape(board.rows, board.columns, 2))
+    ideal = side * np.stack([columns, rows], axis=-1).reshape(-1, 2).astype(float)
+    flat, _ = cv2.findHomography(corners, ideal)
+    height, width = picture.shape[:2]
+    frame = np.array([[0.0, 0.0], [width, 0.0], [width, height], [0.0, height]])
+    seen = cv2.perspectiveTransform(frame[:, None], flat)[:, 0]
+    low, size = seen.min(axis=0), np.ceil(np.ptp(seen, axis=0)).astype(int)
+    behind = (np.column_stack([frame, np.ones(4)]) @ flat[2] <= 0.0).any()
+    if behind or (size > MOST_GROWTH * np.array([width, height])).any():
+        raise DescriptionError(
+            "expected a checkerboard that is seen from the front, found one so far aside that the "
+            f"picture would grow from {width} × {height} to {size[0]} × {size[1]} pixels",
+            field="board",
+        )
+    shift = np.array([[1.0, 0.0, -low[0]], [0.0, 1.0, -low[1]], [0.0, 0.0, 1.0]])
+    turned = shift @ flat
+    half = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
+    # OpenCV counts from the middle of the first pixel. What was beyond the picture gets the colour
+    # of its border, so that a finger that reaches over a border still does.
+    between = np.linalg.inv(half) @ turned @ half
+    straight = cv2.warpPerspective(
+        picture,
+        between,
+        (int(size[0]), int(size[1])),
+        flags=cv2.INTER_CUBIC,
+        borderMode=cv2.BORDER_REPLICATE,
+    )
+    return Rectified(np.asarray(straight), board.square / side, np.asarray(turned), corners)
+
+
+def _uprightness(grid: Array) -> float:
+    """How much the rows run to the right and the columns down."""
+    right, down = grid[:, -1] - grid[:, 0], grid[-1] - grid[0]
+    return float(right.sum(axis=0)[0] + down.sum(axis=0)[1])
+
+
+def _square_px(grid: Array) -> float:
+    """Mean side of a square [pixels]."""
+    along = np.linalg.norm(np.diff(grid, axis=1), axis=-1)
+    down = np.linalg.norm(np.diff(grid, axis=0), axis=-1)
+    return float(np.concatenate([along.ravel(), down.ravel()]).mean())

@@ -1,0 +1,71 @@
+"""Photographs as arrays: read from a file, checked, mirrored.
+
+Pixel coordinates are (column, row) throughout this room; (0, 0) is the outer corner of the upper
+left pixel, whose middle is at (0.5, 0.5), as in ``softgrasp.render``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image as Pillow
+from PIL import ImageOps
+
+from softgrasp.errors import DescriptionError
+
+Picture = npt.NDArray[np.uint8]
+Bools = npt.NDArray[np.bool_]
+
+LEAST_WIDTH, LEAST_HEIGHT = 320, 160
+"""Below it a valley is a few pixels wide and joint angles are wrong by a degree and more."""
+
+
+def read_photo(path: str | Path) -> Picture:
+    """Read a photograph, upright as its camera says.
+
+    Args:
+        path: PNG, JPEG, TIFF or whatever else Pillow reads.
+
+    Returns:
+        Red, green and blue from 0 to 255, shape (height, width, 3).
+
+    Raises:
+        DescriptionError: There is no such file, or it is no picture.
+    """
+    file = Path(path)
+    try:
+        with Pillow.open(file) as opened:
+            return np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
+    except FileNotFoundError:
+        raise DescriptionError("expected a photograph, found no such file", file=file) from None
+    except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
+        found = "a folder" if file.is_dir() else "a file that is no picture, or a damaged one"
+        raise DescriptionError(f"expected a photograph, found {found}", file=file) from error
+
+
+def checked_picture(picture: npt.NDArray[Any]) -> Picture:
+    """The picture, if it is one that can be measured.
+
+    Raises:
+        DescriptionError: Another shape or another kind of numbers, or too small.
+    """
+    if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8:
+        raise DescriptionError(
+            "expected a picture of shape (height, width, 3) of whole numbers from 0 to 255 "
+            f"(uint8), found shape {picture.shape} of {picture.dtype}",
+        )
+    height, width = picture.shape[:2]
+    if width < LEAST_WIDTH or height < LEAST_HEIGHT:
+        raise DescriptionError(
+            f"expected a picture of at least {LEAST_WIDTH} × {LEAST_HEIGHT} pixels, found "
+            f"{width} × {height}",
+        )
+    return picture
+
+
+def mirrored(picture: Picture) -> Picture:
+    """Left and right swapped."""
+    return np.ascontiguousarray(picture[:, ::-1])

@@ -1,0 +1,210 @@
+"""Films of fingers that move as is known: the test bench of the tracker."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.finger_motion import FingerMotion
+from softgrasp.vision.opencv import opencv
+from softgrasp.vision.picture import Picture
+
+FINE = 4
+"""Polygons are filled so many times finer than the picture, then averaged."""
+SUBPIXEL_BITS = 6
+FILLS = 0.7
+"""Part of the picture's width that the straight finger takes."""
+ASPECT = 0.75
+"""Height over width."""
+BASE = (0.1, 0.38)
+"""Where the finger's first joint is, in widths from the left and heights from the top, less its
+first link."""
+SPACING = 0.4e-3
+"""Of the points of the outline along the finger [m]."""
+BLEND = 1e-3
+"""So far from a joint the skin follows both links [m]."""
+WALL, FINGER = (236.0, 232.0, 228.0), (70.0, 120.0, 190.0)
+"""Colours, red first."""
+SHADE = 30.0
+"""By how much the wall is darker in the lower right corner."""
+NOISE_MARGIN = 96
+"""One field of noise serves all frames, shifted at random by less than so many pixels each way."""
+
+
+@dataclass(frozen=True)
+class SyntheticVideo:
+    """A film of a planar finger's motion, seen from the side; every frame is drawn when asked for.
+
+    The base is on the left and z points up. The picture is lit unevenly, slightly out of focus and
+    noisy; the same seed makes the same film.
+
+    Args:
+        motion: What is filmed; of a planar finger.
+        width: Of the picture [px]; its height is three quarters of that.
+        frame_rate: [1/s]
+        noise: Standard deviation in each channel, of 255.
+        blur: Standard deviation of the lens [px].
+        seed: Of the noise.
+
+    Raises:
+        DescriptionError: A finger that leaves its plane, or numbers out of range.
+        BackendUnavailable: OpenCV is missing (when a frame is drawn).
+    """
+
+    motion: FingerMotion
+    width: int = 640
+    frame_rate: float = 960.0
+    noise: float = 3.0
+    blur: float = 0.7
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.motion.finger.planar:
+            raise DescriptionError("expected a planar finger, found one that bends sideways")
+        for field, least in {"width": 64, "frame_rate": 1e-3, "noise": 0.0, "blur": 0.0}.items():
+            value = getattr(self, field)
+            if not least <= value < np.inf:
+                raise DescriptionError(f"expected at least {least:g}, found {value}", field=field)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width [px], both even."""
+        return round(ASPECT * self.width / 2) * 2, self.width
+
+    @property
+    def finger_length(self) -> float:
+        """Of the straight finger with its first link [m]."""
+        finger = self.motion.finger
+        return finger.tip[0] - _beginning(finger)
+
+    @property
+    def pixel_size(self) -> float:
+        """Edge of a pixel [m]."""
+        return self.finger_length / (FILLS * self.width)
+
+    @cached_property
+    def time(self) -> Array:
+        """Of the frames [s], (T,)."""
+        last = float(self.motion.time[-1])
+        return np.arange(int(last * self.frame_rate + 1e-6) + 1) / self.frame_rate
+
+    @cached_property
+    def height(self) -> Array:
+        """Of the tip in the finger's base frame: the truth [m], (T,)."""
+        return np.interp(self.time, self.motion.time, self.motion.tip_position[:, 2])
+
+    @cached_property
+    def tip_pixels(self) -> Array:
+        """Column and row of the tip: the truth, (T, 2)."""
+        tips = joint_positions(self.motion.finger, self._angles)[:, -1]
+        return self._pixels(tips[:, [0, 2]])
+
+    def frames(self) -> Iterator[Picture]:
+        """Pictures, red first, (height, width, 3) each."""
+        cv2 = opencv()
+        rng = np.random.default_rng(self.seed)
+        rows, columns = self.shape
+        size = (rows + NOISE_MARGIN, columns + NOISE_MARGIN, 3)
+        noise = np.round(self.noise * rng.standard_normal(size, dtype=np.float32)).astype(np.int16)
+        wall = self._wall()
+        colour = np.full_like(wall, FINGER)
+        for outline in self._pixels(_outlines(self.motion.finger, self._angles)):
+            picture = wall.copy()
+            self._paint(picture, colour, outline)
+            down, right = rng.integers(NOISE_MARGIN, size=2)
+            grain = noise[down : down + rows, right : right + columns]
+            yield cv2.add(picture, grain, dtype=cv2.CV_8U)
+
+    @cached_property
+    def _angles(self) -> Array:
+        motion = self.motion
+        columns = [np.interp(self.time, motion.time, angle) for angle in motion.joint_angles.T]
+        return np.stack(columns, axis=1)
+
+    def _pixels(self, places: Array) -> Array:
+        rows, columns = self.shape
+        right = BASE[0] * columns - _beginning(self.motion.finger) / self.pixel_size
+        origin = np.array([right, BASE[1] * rows])
+        return origin + places / self.pixel_size * (1.0, -1.0)
+
+    def _wall(self) -> Picture:
+        rows, columns = self.shape
+        down, right = np.mgrid[0 : 1 : rows * 1j, 0 : 1 : columns * 1j]
+        shade = 0.5 * SHADE * (down + right)
+        return np.asarray(np.asarray(WALL) - shade[..., None] + 0.5, dtype=np.uint8)
+
+    def _paint(self, picture: Picture, colour: Picture, outline: Array) -> None:
+        """The finger before the wall; only the part of the picture that it is in is painted."""
+        cv2 = opencv()
+        margin = 2 + math.ceil(4.0 * self.blur)
+        low = np.maximum(outline.min(axis=0).astype(int) - margin, 0)
+        high = np.minimum(outline.max(axis=0).astype(int) + 1 + margin, self.shape[::-1])
+        if (high <= low).any():
+            return
+        cover = _cover(outline - low, high - low, self.blur)
+        part = (slice(low[1], high[1]), slice(low[0], high[0]))
+        picture[part] = cv2.blendLinear(picture[part], colour[part], 1.0 - cover, cover)
+
+
+def _cover(outline: Array, size: NDArray[np.int_], blur: float) -> NDArray[np.float32]:
+    """Part of each pixel that lies within an outline, (height, width)."""
+    cv2 = opencv()
+    columns, rows = (int(pixels) for pixels in size)
+    fine = np.zeros((rows * FINE, columns * FINE), np.uint8)
+    corners = outline * FINE - 0.5  # OpenCV puts (0, 0) into the middle of a pixel
+    whole = np.round(corners * 2**SUBPIXEL_BITS).astype(np.int32)
+    cv2.fillPoly(fine, [whole], 255, shift=SUBPIXEL_BITS)
+    cover = cv2.resize(fine, (columns, rows), interpolation=cv2.INTER_AREA)
+    if blur > 0.0:
+        cover = cv2.GaussianBlur(cover, (0, 0), blur)
+    return np.asarray(cover, dtype=np.float32) / np.float32(255.0)
+
+
+def _beginning(finger: SoftFinger) -> float:
+    return finger.links[0].center[0] - 0.5 * finger.links[0].size[0]
+
+
+def _outlines(finger: SoftFinger, angles: Array) -> Array:
+    """Corners around the finger, x and z [m], for angles (T, n); (T, corners, 2)."""
+    corners = _straight_outline(finger)
+    hinges = np.array([joint.position for joint in finger.joints])[:, [0, 2]]
+    places = joint_positions(finger, angles)[:, :-1, [0, 2]]
+    turns = np.cumsum(angles, axis=1)
+    moved = np.broadcast_to(corners, (len(angles), *corners.shape)).copy()
+    for index, (hinge, turn) in enumerate(zip(hinges, turns.T, strict=True)):
+        share = np.clip((corners[:, 0] - hinge[0]) / (2.0 * BLEND) + 0.5, 0.0, 1.0)[:, None]
+        x, z = (corners - hinge).T
+        cosine, sine = np.cos(turn)[:, None], np.sin(turn)[:, None]
+        carried = np.stack([x * cosine + z * sine, z * cosine - x * sine], axis=2)
+        moved += share * (places[:, None, index] + carried - moved)
+    return moved
+
+
+def _straight_outline(finger: SoftFinger) -> Array:
+    """Bellows above, flat below: x and z of the straight finger's corners [m], (corners, 2)."""
+    hinges = np.array([joint.position for joint in finger.joints])
+    begin, end = _beginning(finger), finger.tip[0]
+    along = np.linspace(begin, end, round((end - begin) / SPACING) + 1)
+    bounds = np.array([begin, *hinges[:, 0], end])
+    link = np.clip(np.searchsorted(bounds, along, side="right") - 1, 0, len(finger.links) - 1)
+    middle = np.array([part.center[2] for part in finger.links])
+    half = 0.5 * np.array([part.size[2] for part in finger.links])
+    share = (along - bounds[link]) / np.diff(bounds)[link]
+    # the first link and the end of the last one are square
+    share = np.where((link == 0) & (share < 0.5), 0.5, share)
+    share = np.where((link == len(half) - 1) & (share > 0.5), 0.5, share)
+    valley = np.interp(along, hinges[:, 0], hinges[:, 2])
+    above = valley + ((middle + half)[link] - valley) * (1.0 - np.abs(2.0 * share - 1.0) ** 4)
+    centers = 0.5 * (bounds[1:] + bounds[:-1])
+    below = np.interp(along, centers, middle - half)
+    upper, lower = np.stack([along, above], axis=1), np.stack([along, below], axis=1)
+    return np.concatenate([upper, lower[::-1]])

@@ -1,0 +1,84 @@
+"""From folders of photographs and films, drawn with known truth, to the finger's constants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import softgrasp as sg
+from softgrasp.calibration.calibrate import calibrate
+from softgrasp.calibration.evidence import draw_evidence
+from softgrasp.calibration.problem_file import LoadedProblem, load_problem
+from tests.calibration.problems import FINGER
+
+pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
+
+from softgrasp.vision.synthetic_photo import synthetic_photo
+from softgrasp.vision.synthetic_video import SyntheticVideo
+from softgrasp.vision.video import write_video
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> LoadedProblem:
+    folder = tmp_path_factory.mktemp("bench")
+    (folder / "photos").mkdir()
+    for grams in (0, 20, 40):
+        angles = sg.equilibrium(FINGER, tip_mass=1e-3 * grams, error_estimate=False).joint_angles
+        photo = synthetic_photo(FINGER, angles, width=1280, noise=0.01, seed=grams)
+        Image.fromarray(photo.picture).save(folder / "photos" / f"finger_{grams}g.png")
+    start = sg.equilibrium(FINGER, tip_mass=0.04, error_estimate=False).joint_angles
+    film = SyntheticVideo(
+        sg.move_finger(FINGER, 0.8, start_angles=start, timestep=2.5e-4), width=320
+    )
+    write_video(folder / "films" / "40g.avi", film.frames(), film.frame_rate)
+    (folder / "problem.yaml").write_text(
+        "finger: paper000\nphotos: photos\n"
+        f"videos: {{folder: films, pixel_size: {film.pixel_size}, frame_rate: 960}}\n"
+        "release_objective: trace\n",
+        encoding="utf-8",
+    )
+    return load_problem(folder / "problem.yaml")
+
+
+def test_photographs_lead_to_the_springs(loaded: LoadedProblem) -> None:
+    stage = calibrate(loaded.problem, stages=["springs"], models=False).stage("springs")
+    truth = np.array([joint.stiffness for joint in FINGER.joints])
+    errors = np.abs(stage.values - truth)
+    assert (errors < 3.0 * stage.certainty.errors)[:6].all()
+    np.testing.assert_allclose(stage.values[[0, 1, 4]], truth[[0, 1, 4]], rtol=0.1)
+
+
+def test_a_film_is_read_as_overshoots_and_as_a_track(loaded: LoadedProblem) -> None:
+    (release,) = loaded.problem.releases
+    assert release.overshoots == 12
+    assert release.settling_time == pytest.approx(0.599, rel=0.03)
+    assert len(release.times) > 300
+
+
+def test_what_was_read_is_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
+    told = draw_evidence(loaded, tmp_path)
+    assert [path.name for _, path, _ in told] == [
+        "photo_0g.png", "photo_20g.png", "photo_40g.png", "film_40g.png",
+    ]  # fmt: skip
+    for _, path, _ in told:
+        with Image.open(path) as picture:
+            assert np.asarray(picture).std() > 10.0
+
+
+def test_a_film_that_ends_too_early_is_told(loaded: LoadedProblem, tmp_path: Path) -> None:
+    film = SyntheticVideo(sg.move_finger(FINGER, 0.15, start_angles=0.1), width=320)
+    write_video(tmp_path / "films" / "20g.avi", film.frames(), film.frame_rate)
+    path = tmp_path / "problem.yaml"
+    path.write_text(
+        f"finger: paper000\nvideos: {{folder: films, pixel_size: {film.pixel_size}}}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(sg.DescriptionError) as caught:
+        load_problem(path)
+    assert str(caught.value) == (
+        f"{tmp_path / 'films' / '20g.avi'}: expected a film that shows the finger until it "
+        "settles, found one that ends before"
+    )

@@ -1,0 +1,132 @@
+"""The parts of the measurement: angles from points, colour, background, generator, sheet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.vision.photo_angles import design_angles, segment_angles
+from softgrasp.vision.tip_point import find_tip
+
+cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
+
+from softgrasp.vision.background import in_white_light  # noqa: E402
+from softgrasp.vision.camera_faults import with_faults  # noqa: E402
+from softgrasp.vision.colour import FingerColour, dominant_colour, hsv_of  # noqa: E402
+from softgrasp.vision.outline import resampled  # noqa: E402
+from softgrasp.vision.photo import measure_photo  # noqa: E402
+from softgrasp.vision.steps_picture import steps_picture  # noqa: E402
+from softgrasp.vision.synthetic_photo import synthetic_photo  # noqa: E402
+from tests.vision.photo_cases import FINGER, photo, pose  # noqa: E402
+
+ANGLES = st.lists(st.floats(-0.3, 0.3), min_size=7, max_size=7)
+
+
+@given(ANGLES, st.floats(1e-5, 1e-3), st.floats(-0.5, 0.5))
+def test_angles_of_exact_points_are_exact(angles: list[float], metres: float, tilt: float):
+    """Kinematics, and the two conventions: they differ by exactly the design slopes."""
+    x, _, z = joint_positions(FINGER, angles).T
+    turned = [np.cos(tilt) * x + np.sin(tilt) * z, np.sin(tilt) * x - np.cos(tilt) * z]
+    found = segment_angles(np.stack(turned, -1) / metres, tilt)
+    np.testing.assert_allclose(found - design_angles(FINGER), angles, atol=1e-9)
+    np.testing.assert_allclose(found - angles, design_angles(FINGER), atol=1e-9)
+
+
+def test_slopes_of_the_finger_of_paper_000():
+    np.testing.assert_allclose(
+        np.degrees(design_angles(FINGER)), [-1.95, 8.58, -5.32, 3.28, 0.16, 3.88, 0.56], atol=0.01
+    )
+
+
+def turned(heading: float) -> np.ndarray:
+    """(x, y) @ this turns points by an angle, positive downwards."""
+    return np.array([[np.cos(heading), np.sin(heading)], [-np.sin(heading), np.cos(heading)]])
+
+
+@given(st.floats(-1.2, 1.2), st.floats(-0.5, 0.5), st.floats(-0.3, 0.3))
+def test_the_tip_is_the_middle_of_the_end(heading: float, doubt: float, taper: float):
+    """However the sides run, and whatever direction the last link was thought to have."""
+    slant = 90.0 * np.tan(taper)
+    corners = np.array([[-40.0, -60.0], [0.0, -20.0 - slant], [90.0, -20.0], [90.0, 20.0]])
+    outline = resampled(np.vstack([corners, [[-40.0, 20.0]]]), closed=True) @ turned(heading)
+    tip = find_tip(outline, np.zeros(2), heading + doubt)
+    np.testing.assert_allclose(tip, np.array([90.0, 0.0]) @ turned(heading), atol=1.0)
+
+
+def test_a_round_end_has_no_tip():
+    turn = np.linspace(-0.5, 0.5, 60) * np.pi
+    end = np.column_stack([70.0 + 20.0 * np.cos(turn), 20.0 * np.sin(turn)])
+    outline = resampled(np.vstack([[[-40.0, -20.0]], end, [[-40.0, 20.0]]]), closed=True)
+    with pytest.raises(DescriptionError) as told:
+        find_tip(outline, np.zeros(2), 0.0)
+    assert str(told.value) == (
+        "expected two corners at the end of the finger, found 1; its end is round or blurred: "
+        "measure without it, tip=False"
+    )
+
+
+@pytest.mark.parametrize(
+    ("hue_deg", "inside"), [((340.0, 20.0), [350.0, 10.0]), ((10.0, 60.0), [15.0, 40.0])]
+)
+def test_ranges_of_hue_run_through_red(hue_deg: tuple[float, float], inside: list[float]):
+    hues = np.array([[5.0, 15.0, 40.0, 350.0, 10.0, 200.0]], dtype=np.float32)
+    hsv = np.stack([hues, np.full_like(hues, 0.8), np.full_like(hues, 0.6)], axis=-1)
+    mask = FingerColour(hue_deg=hue_deg).mask(hsv)
+    assert set(inside) <= set(hues[mask].tolist())
+    assert 200.0 not in hues[mask]
+
+
+@pytest.mark.parametrize("hue_deg", [-20.0, 0.0, 20.0, 100.0, 180.0])
+def test_the_dominant_hue_is_the_fingers(hue_deg: float):
+    picture = with_faults(photo(0.1).picture, hue_deg=hue_deg)
+    first, last = dominant_colour(hsv_of(picture.astype(np.float32) / 255.0)).hue_deg
+    middle = (first + 0.5 * ((last - first) % 360.0)) % 360.0
+    assert (middle - (14.5 + hue_deg) + 180.0) % 360.0 - 180.0 == pytest.approx(0.0, abs=2.0)
+
+
+def test_paper_becomes_white_in_any_light():
+    clean = photo(0.1).picture
+    dim = with_faults(clean, light=0.3, light_direction_deg=60.0, tint=(1.0, 0.9, 0.75), noise=0.02)
+    even = in_white_light(dim.astype(np.float32) / 255.0)
+    paper = (clean > 235).all(axis=2)
+    assert np.median(even[paper]) > 0.97
+    assert (even[paper] > 0.9).mean() > 0.99
+
+
+def test_one_seed_gives_one_photograph():
+    def take(**options: float) -> np.ndarray:
+        return synthetic_photo(FINGER, pose(0.04), 320, noise=0.02, **options).picture
+
+    np.testing.assert_array_equal(take(seed=3), take(seed=3))
+    assert (take(seed=3) != take(seed=4)).any()
+
+
+def test_true_points_are_where_the_kinematics_puts_them():
+    seen = photo(0.07)
+    places = joint_positions(FINGER, pose(0.07))[:, [0, 2]] * [1.0, -1.0] / seen.metres_per_px
+    pixels = np.vstack([seen.joints_px, seen.tip_px])
+    np.testing.assert_allclose(pixels - pixels[0], places - places[0], atol=0.02)
+    assert seen.picture.shape == (960, 1280, 3)
+
+
+def test_faults_do_what_they_say():
+    grey = np.full((50, 100, 3), 200, dtype=np.uint8)
+    lit = with_faults(grey, light=0.3).astype(float)
+    assert lit[:, 0].mean() / lit[:, -1].mean() == pytest.approx(0.7 / 1.3, abs=0.01)
+    noisy = with_faults(grey, noise=0.02, seed=1).astype(float)
+    assert noisy.std() / 255.0 == pytest.approx(0.02, rel=0.05)
+    np.testing.assert_array_equal(with_faults(grey), grey)
+
+
+@pytest.mark.parametrize("width", [480, 640, 1281])
+def test_a_sheet_of_all_steps(width: int):
+    measured = measure_photo(photo(0.1).picture, FINGER, scale="joints")
+    sheet = steps_picture(measured, width)
+    assert sheet.dtype == np.uint8
+    assert sheet.shape[1:] == (width, 3)
+    assert (sheet < 100).all(axis=2).mean() > 0.01
+    np.testing.assert_array_equal(sheet, steps_picture(measured, width))

@@ -1,0 +1,97 @@
+"""Films and folders of frames: written, read again, refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.vision.picture import Picture
+from softgrasp.vision.video import open_video, write_video
+
+pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
+
+
+def pictures(count: int = 5) -> list[Picture]:
+    """A light square that walks over smooth ground."""
+    ground = np.zeros((96, 128, 3), dtype=np.uint8)
+    ground[..., 0] = np.linspace(40, 80, 128).astype(np.uint8)
+    found = []
+    for index in range(count):
+        picture = ground.copy()
+        picture[32:64, 16 + 8 * index : 48 + 8 * index] = (200, 180, 60)
+        found.append(picture)
+    return found
+
+
+@pytest.mark.parametrize(("name", "loss"), [("film.avi", 3.0), ("film.mp4", 6.0), ("frames", 0.0)])
+def test_what_is_written_is_read(name: str, loss: float, tmp_path: Path) -> None:
+    path = write_video(tmp_path / name, pictures(), 960.0)
+    video = open_video(path, None if path.is_file() else 960.0)
+    assert video.frame_rate == 960.0
+    read = list(video.frames())
+    assert len(read) == 5
+    for one, other in zip(read, pictures(), strict=True):
+        assert np.abs(one.astype(float) - other).mean() <= loss
+
+
+def test_a_given_frame_rate_wins(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "slow.avi", pictures(), 25.0)
+    assert open_video(path).frame_rate == 25.0
+    assert open_video(path, 960.0).frame_rate == 960.0
+
+
+def nothing(path: Path) -> Path:
+    return path / "no.avi"
+
+
+def letter(path: Path) -> Path:
+    (path / "letter.avi").write_text("Dear finger")
+    return path / "letter.avi"
+
+
+def empty_folder(path: Path) -> Path:
+    (path / "notes.txt").write_text("no pictures yet")
+    return path
+
+
+def folder(path: Path) -> Path:
+    return write_video(path / "frames", pictures(2), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "rate", "sentence"),
+    [
+        (nothing, 960.0, "no.avi: expected a film or a folder of pictures, found none"),
+        (letter, 960.0, "letter.avi: expected a film, found something that OpenCV cannot read"),
+        (empty_folder, 960.0, r"expected frames as pictures \(.png, .*\), found none"),
+        (folder, None, "frames: expected the frame rate, found none in it; .* frame_rate=960"),
+        (folder, -1.0, "frame_rate: expected a number above 0, found -1.0"),
+    ],
+)
+def test_what_is_no_film_is_refused(
+    make: Callable[[Path], Path], rate: float | None, sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(sg.DescriptionError, match=sentence):
+        open_video(make(tmp_path), rate)
+
+
+def test_a_folder_of_unlike_pictures_is_refused(tmp_path: Path) -> None:
+    path = folder(tmp_path)
+    write_video(tmp_path / "other", [pictures()[0][:, :64]], 1.0)
+    (tmp_path / "other" / "000000.png").rename(path / "000002.png")
+    with pytest.raises(sg.DescriptionError, match=r"frame 2: expected 128 × 96 .* found 64 × 96"):
+        list(open_video(path, 960.0).frames())
+    (path / "000001.png").write_text("no picture")
+    with pytest.raises(sg.DescriptionError, match=r"000001\.png: expected a picture, found"):
+        list(open_video(path, 960.0).frames())
+
+
+def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
+    with pytest.raises(sg.ResultError, match=r"gif: expected a name that ends in \.avi or \.mp4"):
+        write_video(tmp_path / "film.gif", pictures(), 960.0)
+    with pytest.raises(sg.ResultError, match="expected at least one frame, found none"):
+        write_video(tmp_path / "film.avi", [], 960.0)
