@@ -42,7 +42,8 @@ def assessed(
     simulated = search.values(position[None])[0]
     if not np.isfinite(simulated).all():
         raise DescriptionError(
-            f"{stage.name}: no parameter set between the bounds can be simulated"
+            f"{stage.name}: expected parameters that can be simulated, found none on the way from "
+            "the middle of the bounds; narrow the bounds"
         )
     slopes = np.nan_to_num(jacobian(search, position, simulated))[timed]
     scale = scale_of(position, block.upper, block.lower, block.relative)
@@ -55,7 +56,7 @@ def assessed(
     return StageResult(
         name=stage.name,
         names=block.names,
-        unit=block.unit,
+        units=tuple(block.unit if own else "" for own in block.relative),
         values=position,
         lower=block.lower,
         upper=block.upper,

@@ -31,7 +31,7 @@ def calibrate(
     method: str = "least-squares",
     seed: int = 0,
     *,
-    stages: Sequence[str] = STAGES,
+    stages: Sequence[str] | None = None,
     swarm: Swarm | None = None,
     out: str | Path | None = None,
     threads: int = 1,
@@ -47,7 +47,8 @@ def calibrate(
         problem: The finger and its measurements.
         method: ``least-squares``; ``pso``, paper 000's particle swarm; or ``pso+least-squares``.
         seed: Of the swarm; nothing else is random.
-        stages: Of ``springs``, ``dampers`` and ``torques``.
+        stages: Of ``springs``, ``dampers`` and ``torques``; where not given, those that were
+            measured.
         swarm: Its settings; those of paper 000 where not given.
         out: Folder where evaluations are kept, so that a killed calibration goes on.
         threads: Of the physics; the result does not depend on them.
@@ -60,19 +61,27 @@ def calibrate(
         DescriptionError: No such method or stage, or nothing was measured for any stage.
         ResultError: The folder belongs to another problem, or cannot be written.
     """
-    for value, known in ((method, METHODS), *((stage, STAGES) for stage in stages)):
+    for value, known in ((method, METHODS), *((stage, STAGES) for stage in stages or ())):
         if value not in known:
             raise DescriptionError(f"expected one of {', '.join(known)}, found '{value}'; "
                                    f"{did_you_mean(value, known)}")  # fmt: skip
+    if not 0 <= seed < 2**32:
+        raise DescriptionError(f"expected a number from 0 to 2³² − 1, found {seed}", field="seed")
     swarm = swarm or Swarm()
     benches, finger = Benches(problem, threads), problem.finger
-    whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {list(stages)} {together}"
+    whole = (
+        f"{problem.model_dump_json()} {method} {seed} {swarm} {stages and list(stages)} {together}"
+    )
     journal = Journal(None if out is None else Path(out), whole)
     done: list[StageResult] = []
     for name, kind in zip(STAGES, KINDS, strict=True):
         stiffness = own_values(finger, "stiffness")
         stage = stage_of(name, problem, benches, stiffness)
-        if name not in stages or stage is None:
+        if stages is not None and name not in stages:
+            continue
+        if stage is None and stages is not None:
+            raise DescriptionError(f"{name}: expected measurements, found none to fit")
+        if stage is None:
             continue
         search = Search(stage, journal, progress)
         position = _found(search, method, swarm, seed)
@@ -92,8 +101,16 @@ def calibrate(
     status = CalibrationStatus.DONE
     if any(stage.on_bound for stage in done):
         status = CalibrationStatus.AT_BOUNDS
-    sentences = _warnings(done, method)
-    return CalibrationResult(problem, method, seed, finger, tuple(done), sentences, status)
+    return CalibrationResult(
+        problem=problem,
+        method=method,
+        seed=seed,
+        together=together,
+        finger=finger,
+        stages=tuple(done),
+        warnings=_warnings(problem, done, method),
+        status=status,
+    )
 
 
 def _found(search: Search, method: str, swarm: Swarm, seed: int) -> Array:
@@ -103,29 +120,72 @@ def _found(search: Search, method: str, swarm: Swarm, seed: int) -> Array:
     position = swarm_search(search, swarm, seed)
     if method == "pso+least-squares" and search.stage.smooth:
         position = least_squares_search(search, position)
+        if search.best_position is not None and method != "least-squares":
+            # least squares may leave an objective that is no sum of squares worse than it was
+            position = search.best_position
     return position
 
 
-def _warnings(stages: Sequence[StageResult], method: str) -> tuple[str, ...]:
-    told = []
-    for stage in stages:
-        if stage.name == "dampers" and method == "least-squares" and stage.residual_unit == "s":
-            told.append(
-                "dampers: counts have no slopes to follow, so one common damping was looked for; "
-                "method pso looks for each"
-            )
-        if stage.on_bound:
-            told.append(
-                f"{stage.name}: {', '.join(stage.on_bound)} on a bound; the measurements want "
-                "to go farther, or do not determine it"
-            )
-        if len(stage.measured) < len(stage.names):
-            hidden = [c for c in stage.certainty.undetermined if not np.isfinite(c.error)]
-            told.append(
-                f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} "
-                f"measurements; not determined at all: "
-                + "; ".join(c.sentence.partition(":")[0] for c in hidden)
-            )
-        if stage.sum_sentence:
-            told.append(f"{stage.name}: {stage.sum_sentence}")
+def _warnings(
+    problem: CalibrationProblem, stages: Sequence[StageResult], method: str
+) -> tuple[str, ...]:
+    told = [text for stage in stages for text in _of_stage(problem, stage, method)]
+    done = {stage.name for stage in stages}
+    if "torques" in done and problem.bends and any(not one.held_out for one in problem.forces):
+        told.append("torques: found from forces of the tip alone; free bending was not looked at")
+    if problem.release_objective == "trace":
+        unused = sum(not one.times for one in problem.releases)
+        if unused:
+            told.append(f"dampers: {unused} releases without a track were not looked at")
+    kept = {
+        "springs": [one.held_out for one in problem.hung],
+        "dampers": [one.held_out for one in problem.releases],
+        "torques": [one.held_out for one in problem.forces]
+        + [one.held_out for one in problem.bends],
+    }
+    told += [
+        f"{name}: all measurements are held out, so the finger keeps its own values"
+        for name, marks in kept.items()
+        if marks and all(marks)
+    ]
     return tuple(told)
+
+
+def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> list[str]:
+    told = []
+    if (
+        stage.name == "dampers"
+        and method == "least-squares"
+        and problem.release_objective == "settling"
+        and len(stage.names) > 1
+    ):
+        told.append(
+            "dampers: counts have no slopes to follow, so one common damping was looked for; "
+            "method pso looks for each"
+        )
+    other = stage.residual_unit == "N" and problem.force_objective != "squares"
+    if other and method == "least-squares":
+        told.append(
+            "torques: least squares make the sum of squares smallest, not the objective "
+            f"'{problem.force_objective}'"
+        )
+    if stage.on_bound:
+        told.append(
+            f"{stage.name}: {', '.join(stage.on_bound)} on a bound; the measurements want "
+            "to go farther, or do not determine it"
+        )
+    if np.isnan(stage.certainty.noise):
+        told.append(
+            f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
+            "none is left to judge how sure they are"
+        )
+    hidden = [one for one in stage.certainty.undetermined if np.isinf(one.error)]
+    if hidden:
+        terms = "; ".join(one.sentence.partition(":")[0] for one in hidden)
+        told.append(
+            f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
+            f"not determined at all: {terms}"
+        )
+    if stage.sum_sentence:
+        told.append(f"{stage.name}: {stage.sum_sentence}")
+    return told

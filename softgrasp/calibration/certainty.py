@@ -24,7 +24,8 @@ class Combination:
 
     Args:
         weights: Of each parameter; their squares sum to one, (p,).
-        error: Standard error of a step along it, as a part; infinite where no measurement changes.
+        error: Standard error of a step along it, as a part; infinite where no measurement changes,
+            NaN where none is left to judge the noise by.
         sentence: The same in words.
     """
 
@@ -43,7 +44,8 @@ class Certainty:
         correlation: (p, p); zero with what is not determined at all.
         determined: Combinations, the best known first.
         undetermined: The others.
-        noise: Standard deviation of what is measured that the fit leaves, or was given.
+        noise: Standard deviation of what is measured that the fit leaves; NaN where there are no
+            more measurements than the fit needs, and nothing is left to judge by.
     """
 
     errors: Array
@@ -58,7 +60,8 @@ def certainty(slopes: Array, scale: Array, residual: Array, names: tuple[str, ..
     """From the Jacobian at the optimum.
 
     The covariance is σ²(JᵀJ)⁻¹ with σ² from what is left, which supposes errors that are alike and
-    independent. Directions that change nothing have infinite errors.
+    independent. Directions that change nothing have infinite errors, and all have where nothing is
+    left to judge the noise by.
 
     Args:
         slopes: Change of what is measured over relative changes, (m, p).
@@ -70,15 +73,14 @@ def certainty(slopes: Array, scale: Array, residual: Array, names: tuple[str, ..
     _, singular, directions = np.linalg.svd(slopes, full_matrices=True)
     singular = np.concatenate([singular, np.zeros(found - len(singular))])
     rank = int((singular > ROUNDING * max(singular.max(initial=0.0), 1e-300)).sum())
-    freedom = max(count - rank, 1)
-    noise = float(np.sqrt(np.square(residual).sum() / freedom))
-    seen = singular[:rank]
-    spread = np.full(found, np.inf)
-    spread[:rank] = noise / seen
-    variance = (np.square(directions[:rank].T) * np.square(spread[:rank])).sum(axis=1)
+    freedom = count - rank
+    noise = float(np.sqrt(np.square(residual).sum() / freedom)) if freedom > 0 else np.nan
+    # correlations do not depend on the noise
+    shares = 1.0 / singular[:rank]
+    covariance = (directions[:rank].T * np.square(shares)) @ directions[:rank]
     hidden = np.square(directions[rank:]).sum(axis=0) > 1e-6
-    relative = np.where(hidden, np.inf, np.sqrt(variance))
-    covariance = (directions[:rank].T * np.square(spread[:rank])) @ directions[:rank]
+    relative = np.where(hidden | np.isnan(noise), np.inf, noise * np.sqrt(np.diag(covariance)))
+    spread = np.concatenate([noise * shares, np.full(found - rank, np.inf)])
     deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     told = [_combination(row, error, names) for row, error in zip(directions, spread, strict=True)]
     return Certainty(
@@ -86,7 +88,7 @@ def certainty(slopes: Array, scale: Array, residual: Array, names: tuple[str, ..
         relative=relative,
         correlation=covariance / np.outer(deviation, deviation),
         determined=tuple(one for one in told if one.error <= KNOWN),
-        undetermined=tuple(one for one in told if one.error > KNOWN),
+        undetermined=tuple(one for one in told if not one.error <= KNOWN),
         noise=noise,
     )
 
@@ -98,7 +100,9 @@ def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combin
     shown = np.flatnonzero(np.abs(weights) >= SMALL * abs(weights[largest]))
     shown = shown[np.argsort(-np.abs(weights[shown]).round(6), kind="stable")]
     terms = " ".join(f"{weights[i]:+.2f}·d{names[i]}/{names[i]}" for i in shown).lstrip("+")
-    if not np.isfinite(error):
+    if np.isnan(error):
+        sentence = f"{terms}: fits, but no measurement is left to judge how well"
+    elif not np.isfinite(error):
         sentence = f"{terms}: not determined at all, nothing measured changes with it"
     elif error > HUGE:
         sentence = f"{terms}: not determined, its standard error is more than ten times itself"

@@ -22,13 +22,13 @@ def draw_evidence(loaded: LoadedProblem, folder: Path) -> list[tuple[str, Path, 
     from softgrasp.vision.tip_picture import annotated_frame
 
     told = []
-    for mass, photo in loaded.photos:
-        path = _written(steps_picture(photo), folder / f"photo_{1e3 * mass:g}g.png")
+    for number, (mass, photo) in enumerate(loaded.photos, start=1):
+        path = _written(steps_picture(photo), folder / f"photo_{number}_{1e3 * mass:g}g.png")
         told.append((f"Photograph with {1e3 * mass:g} g", path,
                      "From the photograph to joint points and angles."))  # fmt: skip
-    for mass, track in loaded.tracks:
+    for number, (mass, track) in enumerate(loaded.tracks, start=1):
         frame = annotated_frame(track, len(track.time) - 1)
-        path = _written(frame, folder / f"film_{1e3 * mass:g}g.png")
+        path = _written(frame, folder / f"film_{number}_{1e3 * mass:g}g.png")
         told.append((f"Film of the release of {1e3 * mass:g} g", path,
                      "The last frame, and the way of the tip until then."))  # fmt: skip
     return told

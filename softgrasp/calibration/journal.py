@@ -32,27 +32,20 @@ class Journal:
         Raises:
             ResultError: The folder belongs to another problem, or cannot be written.
         """
+        self._head = {"problem": hashlib.sha256(problem.encode()).hexdigest()}
         self._told: list[dict[str, Any]] = []
         self._next = 0
         self._path = None if folder is None else folder / NAME
-        if self._path is None:
+        if self._path is None or not self._path.exists():
             return
-        head = {"problem": hashlib.sha256(problem.encode()).hexdigest()}
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            lines = self._path.read_text("utf-8").splitlines() if self._path.exists() else []
-            told = _whole_lines(lines)
-            if told and told[0] != head:
-                raise ResultError(
-                    f"{self._path}: expected evaluations of this problem, found another's; choose "
-                    "another folder"
-                )
-            self._told = told[1:]
-            # a line that was cut by a kill goes
-            kept = [json.dumps(line) for line in [head, *self._told]]
-            self._path.write_text("".join(line + "\n" for line in kept), "utf-8")
-        except OSError as error:
-            raise ResultError(f"{self._path}: cannot be written: {error.strerror}") from error
+        told = _whole_lines(self._path)
+        if told[:1] != [self._head]:
+            raise ResultError(
+                f"{self._path}: expected evaluations of this problem, found another's; choose "
+                "another folder"
+            )
+        self._told = told[1:]
+        self._rewrite()  # a line that was cut by a kill goes
 
     def known(self, asked: Array) -> Array | None:
         """What was told when this was asked before; None where it is new."""
@@ -61,6 +54,7 @@ class Journal:
         line = self._told[self._next]
         if line["asked"] != _digest(asked):
             self._told = self._told[: self._next]  # another numpy, or another machine
+            self._rewrite()
             return None
         self._next += 1
         return np.array([[np.nan if x is None else x for x in row] for row in line["told"]])
@@ -68,14 +62,22 @@ class Journal:
     def note(self, asked: Array, told: Array) -> None:
         """Keep an answer, (B, m)."""
         rows = [[None if np.isnan(x) else x for x in row] for row in told.tolist()]
-        line = {"asked": _digest(asked), "told": rows}
-        self._told.append(line)
+        self._told.append({"asked": _digest(asked), "told": rows})
         self._next += 1
+        if self._path is not None:
+            first = [] if self._path.exists() else [self._head]
+            self._write([*first, self._told[-1]], "a")
+
+    def _rewrite(self) -> None:
+        self._write([self._head, *self._told], "w")
+
+    def _write(self, lines: list[dict[str, Any]], mode: str) -> None:
         if self._path is None:
             return
         try:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open(mode, encoding="utf-8") as file:
+                file.write("".join(json.dumps(line) + "\n" for line in lines))
         except OSError as error:
             raise ResultError(f"{self._path}: cannot be written: {error.strerror}") from error
 
@@ -84,9 +86,13 @@ def _digest(asked: Array) -> str:
     return hashlib.sha256(np.ascontiguousarray(asked).tobytes()).hexdigest()[:16]
 
 
-def _whole_lines(lines: list[str]) -> list[dict[str, Any]]:
+def _whole_lines(path: Path) -> list[dict[str, Any]]:
+    try:
+        text = path.read_bytes().decode("utf-8", errors="replace")
+    except OSError as error:
+        raise ResultError(f"{path}: cannot be read: {error.strerror}") from error
     told = []
-    for line in lines:
+    for line in text.splitlines():
         try:
             told.append(json.loads(line))
         except ValueError:

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softgrasp.calibration import tables
-from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release
+from softgrasp.description.base import Description
+from softgrasp.description.calibration import (
+    CalibrationProblem,
+    FreeBend,
+    HungAngles,
+    Release,
+    TipForce,
+)
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.yaml_file import Tree, YamlFile
-from softgrasp.library import IN_ASSETS, find, names
+from softgrasp.library import find, names
 from softgrasp.mechanics.settling import settling
 
 if TYPE_CHECKING:
     from softgrasp.vision.photo_measurement import PhotoMeasurement
     from softgrasp.vision.tip_track import TipTrack
 
-TABLES = {
-    "hung": tables.read_hung,
-    "releases": tables.read_releases,
-    "forces": tables.read_forces,
-    "bends": tables.read_bends,
+TABLES: dict[str, tuple[Callable[[Path], Any], type[Description]]] = {
+    "hung": (tables.read_hung, HungAngles),
+    "releases": (tables.read_releases, Release),
+    "forces": (tables.read_forces, TipForce),
+    "bends": (tables.read_bends, FreeBend),
 }
+"""How measurements are read from a table, and what each one is."""
 BOUNDS = ("stiffness", "damping", "gain")
 HELD_OUT = {"hung": ("mass", 1e-3), "releases": ("mass", 1e-3), "forces": ("pressure", 1e3),
             "bends": ("pressure", 1e3)}  # fmt: skip
@@ -51,8 +59,12 @@ class LoadedProblem:
     tracks: tuple[tuple[float, TipTrack], ...]
 
 
-def load_problem(path: str | Path) -> LoadedProblem:
+def load_problem(path: str | Path, changes: Mapping[str, Any] | None = None) -> LoadedProblem:
     """A problem from a YAML file, or a shipped one by name; tables and pictures lie beside it.
+
+    Args:
+        path: The file, or the name.
+        changes: Fields in place of those in the file.
 
     Raises:
         DescriptionError: Something cannot be read or does not fit; names the file and the line.
@@ -60,13 +72,12 @@ def load_problem(path: str | Path) -> LoadedProblem:
     """
     path = Path(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
-        assert "problems" in IN_ASSETS
         if str(path) not in names("problems"):
             raise DescriptionError(
                 f"no problem '{path}'; {did_you_mean(str(path), names('problems'))}, or a YAML file"
             )
         path = find("problems", str(path))
-    return YamlFile(path).read(lambda data: problem_from(data, path.parent))
+    return YamlFile(path).read(lambda data: problem_from(data | dict(changes or {}), path.parent))
 
 
 def problem_from(data: dict[str, Tree], folder: Path) -> LoadedProblem:
@@ -90,9 +101,8 @@ def problem_from(data: dict[str, Tree], folder: Path) -> LoadedProblem:
         )
     beside = folder / finger
     own = load_finger(beside if beside.is_file() else finger)
-    for name, reader in TABLES.items():
-        if isinstance(tree.get(name), str):
-            tree[name] = reader(folder / tree[name])
+    for name in TABLES:
+        tree[name] = _measured(name, tree.get(name, ()), folder)
     photos = _photos(tree.pop("photos", None), own, folder)
     tracks = _videos(tree.pop("videos", None), folder)
     rule = str(tree.get("release_rule", "paper000"))
@@ -103,6 +113,21 @@ def problem_from(data: dict[str, Tree], folder: Path) -> LoadedProblem:
     _take_bounds(tree)
     _mark_held_out(tree)
     return LoadedProblem(CalibrationProblem(finger=own, **tree), photos, tracks)
+
+
+def _measured(name: str, given: Any, folder: Path) -> tuple[Description, ...]:
+    """A table, or what a file lists itself."""
+    reader, kind = TABLES[name]
+    if isinstance(given, str):
+        return tuple(reader(folder / given))
+    if not isinstance(given, list | tuple) or not all(
+        isinstance(one, dict | kind) for one in given
+    ):
+        raise DescriptionError(
+            f"expected the name of a table, or a list of measurements, found {given!r}",
+            field=name, location=(name,),
+        )  # fmt: skip
+    return tuple(kind(**_tuples(one)) if isinstance(one, dict) else one for one in given)
 
 
 def _take_bounds(tree: dict[str, Any]) -> None:
@@ -121,12 +146,23 @@ def _take_bounds(tree: dict[str, Any]) -> None:
 
 def _mark_held_out(tree: dict[str, Any]) -> None:
     marks = tree.pop("held_out", None) or {}
+    if not isinstance(marks, dict):
+        raise DescriptionError(
+            f"expected hung, releases, forces or bends with [values], found {marks!r}",
+            field="held_out", location=("held_out",),
+        )  # fmt: skip
     for kind, values in marks.items():
         if kind not in HELD_OUT:
             raise DescriptionError(
                 f"no measurements '{kind}'; {did_you_mean(kind, HELD_OUT)}",
                 location=("held_out", kind),
             )
+        is_list = isinstance(values, list | tuple)
+        if not is_list or not all(isinstance(value, int | float) for value in values):
+            raise DescriptionError(
+                f"expected a list of numbers, found {values!r}",
+                field=f"held_out.{kind}", location=("held_out", kind),
+            )  # fmt: skip
         field, unit = HELD_OUT[kind]
         there = [getattr(one, field) for one in tree.get(kind, ())]
         for value in values:

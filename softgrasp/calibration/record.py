@@ -16,6 +16,15 @@ from softgrasp.formats.finger_file import save_finger
 from softgrasp.mechanics.webots_damping import from_webots
 
 DOCUMENT, FINGER = "calibration.json", "finger.yaml"
+FIGURES = (
+    *("shapes", "angles", "releases", "settling", "forces"),
+    *("parameters", "correlation", "fitness", "boxes"),
+)
+WRITTEN = (
+    *(DOCUMENT, FINGER, "report.html", "photo_*_*g.png", "film_*_*g.png"),
+    *(f"{name}.png" for name in FIGURES),
+)
+"""Everything that a calibration writes."""
 SCHEMA_VERSION = 1
 
 
@@ -35,12 +44,26 @@ def save_calibration(result: CalibrationResult, folder: str | Path) -> list[Path
     ]
 
 
+def clear_earlier(folder: Path) -> None:
+    """Remove what an earlier calibration wrote, so that no figure stands beside other numbers.
+
+    Only in a folder with a ``calibration.json``; other files stay.
+    """
+    if not (folder / DOCUMENT).is_file():
+        return
+    for pattern in WRITTEN:
+        for file in folder.glob(pattern):
+            file.unlink()
+
+
 def calibrated_finger(result: CalibrationResult) -> SoftFinger:
-    """The finger with all of its damping, and where its numbers come from."""
+    """The finger with all of its damping, where that was found, and the source of its numbers."""
     stages = ", ".join(stage.name for stage in result.stages)
     told = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {stages}"
-    whole = from_webots(result.finger, result.problem.damping_timestep)
-    return whole.replace(source=told)
+    told += ", then together" * result.together
+    found = "dampers" in result.residual
+    step = result.problem.damping_timestep if found else 0.0
+    return from_webots(result.finger, step).replace(source=told)
 
 
 def document(result: CalibrationResult) -> dict[str, Any]:
@@ -50,6 +73,7 @@ def document(result: CalibrationResult) -> dict[str, Any]:
         "softgrasp_version": __version__,
         "method": result.method,
         "seed": result.seed,
+        "together": result.together,
         "status": result.status.name,
         "message": result.status.value,
         "parameters": result.parameters,
@@ -67,7 +91,7 @@ def _stage(stage: StageResult) -> dict[str, Any]:
     sure = stage.certainty
     return {
         "name": stage.name,
-        "unit": stage.unit,
+        "unit": stage.units[0],
         "parameters": {
             name: {
                 "value": float(value),

@@ -18,7 +18,6 @@ class CalibrationStatus(Enum):
 
     DONE = "parameters found"
     AT_BOUNDS = "parameters found, some of them on their bounds"
-    FAILED = "no parameter set could be simulated"
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class StageResult:
     Args:
         name: ``springs``, ``dampers`` or ``torques``.
         names: Of the parameters.
-        unit: Of the first of them.
+        units: Of each; empty for a number whose errors are not told as parts of it.
         values: (p,).
         lower: Bounds, (p,).
         upper: Bounds, (p,).
@@ -74,7 +73,7 @@ class StageResult:
 
     name: StageName
     names: tuple[str, ...]
-    unit: str
+    units: tuple[str, ...]
     values: Array
     lower: Array
     upper: Array
@@ -104,6 +103,7 @@ class CalibrationResult:
         problem: What was measured.
         method: How it was looked for.
         seed: Of everything random.
+        together: Whether all stages were fitted at once in the end.
         finger: With the parameters found.
         stages: In their order.
         warnings: What a user must know, as sentences.
@@ -113,6 +113,7 @@ class CalibrationResult:
     problem: CalibrationProblem
     method: str
     seed: int
+    together: bool
     finger: SoftFinger
     stages: tuple[StageResult, ...]
     warnings: tuple[str, ...]

@@ -163,8 +163,9 @@ def torques(
     problem: CalibrationProblem, benches: Benches, stiffness: Array, *, held_out: bool = False
 ) -> Stage | None:
     """Gains of pressure from tip forces, or where there are none from free bending."""
-    forces = [one for one in problem.forces if one.held_out == held_out]
-    bends = [one for one in problem.bends if one.held_out == held_out]
+    pressing = any(not one.held_out for one in problem.forces)
+    forces = [one for one in problem.forces if pressing and one.held_out == held_out]
+    bends = [one for one in problem.bends if not pressing and one.held_out == held_out]
     block = block_of(problem, "gain")
     if not forces and not bends:
         return None

@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from softgrasp.description.calibration import FreeBend, HungAngles, Release, TipForce
 from softgrasp.errors import DescriptionError, did_you_mean
@@ -20,6 +21,7 @@ UNITS = {
     "angle": {"deg": math.pi / 180.0, "rad": 1.0},
 }
 Rows = list[dict[str, float]]
+Measured = TypeVar("Measured", HungAngles, Release, TipForce, FreeBend)
 
 
 def read_hung(path: Path) -> tuple[HungAngles, ...]:
@@ -30,7 +32,7 @@ def read_hung(path: Path) -> tuple[HungAngles, ...]:
             these functions.
     """
     rows = _read(path, ("mass",), angles=True)
-    return tuple(HungAngles(mass=row["mass"], angles=_angles(row)) for row in rows)
+    return tuple(_made(path, HungAngles, mass=row["mass"], angles=_angles(row)) for row in rows)
 
 
 def read_releases(path: Path) -> tuple[Release, ...]:
@@ -42,8 +44,12 @@ def read_releases(path: Path) -> tuple[Release, ...]:
                 f"expected whole overshoots, found {row['overshoots']:g}", file=path
             )
         found.append(
-            Release(
-                mass=row["mass"], overshoots=int(row["overshoots"]), settling_time=row["settling"]
+            _made(
+                path,
+                Release,
+                mass=row["mass"],
+                overshoots=int(row["overshoots"]),
+                settling_time=row["settling"],
             )
         )
     return tuple(found)
@@ -58,13 +64,24 @@ def read_trace(path: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
 def read_forces(path: Path) -> tuple[TipForce, ...]:
     """Columns ``pressure_kPa`` and ``force_N``; repeats are rows of their own."""
     rows = _read(path, ("pressure", "force"))
-    return tuple(TipForce(pressure=row["pressure"], force=row["force"]) for row in rows)
+    return tuple(
+        _made(path, TipForce, pressure=row["pressure"], force=row["force"]) for row in rows
+    )
 
 
 def read_bends(path: Path) -> tuple[FreeBend, ...]:
     """Columns ``pressure_kPa`` and ``q1_deg``, ``q2_deg``, ….."""
     rows = _read(path, ("pressure",), angles=True)
-    return tuple(FreeBend(pressure=row["pressure"], angles=_angles(row)) for row in rows)
+    return tuple(
+        _made(path, FreeBend, pressure=row["pressure"], angles=_angles(row)) for row in rows
+    )
+
+
+def _made(path: Path, kind: type[Measured], **fields: Any) -> Measured:
+    try:
+        return kind(**fields)
+    except DescriptionError as error:
+        raise error.located(file=path) from None
 
 
 def _angles(row: dict[str, float]) -> tuple[float, ...]:
@@ -76,26 +93,39 @@ def _read(path: Path, wanted: Sequence[str], *, angles: bool = False) -> Rows:
     """Rows in SI, by names without units."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = list(csv.reader(file, skipinitialspace=True))
-    except (OSError, UnicodeDecodeError) as error:
+            reader = csv.reader(file, skipinitialspace=True)
+            lines = [(reader.line_num, line) for line in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         told = f"expected a table in CSV, cannot read it: {error}"
         raise DescriptionError(told, file=path) from None
-    lines = [line for line in lines if line and not line[0].lstrip().startswith("#")]
+    lines = [(at, line) for at, line in lines if line and not line[0].lstrip().startswith("#")]
     if len(lines) < 2:
         raise DescriptionError(
             "expected a line of names and lines of numbers, found "
             + ("only names" if lines else "nothing"),
             file=path,
         )
-    columns = [_column(path, name.strip(), wanted, angles) for name in lines[0]]
+    head = lines[0][1]
+    columns = [_column(path, name.strip(), wanted, angles) for name in head]
     names = [name for name, _ in columns]
     missing = [name for name in wanted if name not in names]
     missing += ["q1"] if angles and "q1" not in names else []
     if missing:
         raise DescriptionError(
-            f"expected a column {_spelled(missing[0])}, found {', '.join(lines[0])}", file=path
+            f"expected a column {_spelled(missing[0])}, found {', '.join(head)}", file=path
         )
-    return [_numbers(path, number, line, columns) for number, line in enumerate(lines[1:], start=2)]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DescriptionError(
+            f"expected every column once, found {twice[0]} {names.count(twice[0])} times", file=path
+        )
+    joints = [int(name[1:]) for name in names if name not in wanted]
+    gap = next((i for i in range(1, max(joints, default=0)) if i not in joints), 0)
+    if gap or 0 in joints:
+        raise DescriptionError(
+            f"expected columns q1, q2, … without a gap, found {', '.join(head)}", file=path
+        )
+    return [_numbers(path, at, line, columns) for at, line in lines[1:]]
 
 
 def _column(path: Path, name: str, wanted: Sequence[str], angles: bool) -> tuple[str, float]:

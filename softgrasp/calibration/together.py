@@ -33,8 +33,8 @@ def fitted_together(
 ) -> list[StageResult]:
     """Stages with the parameters that fit all of their measurements at once.
 
-    Each measurement is weighted by what its own stage has left. Counts have no slopes to follow;
-    dampers from them stay as they are.
+    Each measurement is weighted by the noise that its own stage has left. Counts have no slopes to
+    follow; dampers from them stay as they are, and are judged again with the new springs.
 
     Args:
         problem: The problem.
@@ -61,22 +61,27 @@ def fitted_together(
     sure = _certainty(search, position)
     spent = search.evaluations
     stiffness = _stiffness(problem, parts, slices, position)
-    told = {}
-    for one, part in zip(parts, slices, strict=True):
+    where = dict(zip([one.name for one in parts], slices, strict=True))
+    told = []
+    for one in done:
+        part = where.get(one.name)
         again = stage_of(one.name, problem, benches, stiffness)
         assert again is not None
         checked = stage_of(one.name, problem, benches, stiffness, held_out=True)
         alone = Search(again, Journal(None, ""))
-        found = assessed(alone, position[part], checked, problem, stiffness)
-        told[one.name] = replace(
+        values = one.values if part is None else position[part]
+        found = assessed(alone, values, checked, problem, stiffness)
+        found = replace(
             found,
-            certainty=_part(sure, part, found.certainty),
             history=one.history,
             evaluations=one.evaluations + spent + alone.evaluations,
             models=one.models,
         )
+        if part is not None:
+            found = replace(found, certainty=_part(sure, part, found.certainty))
+        told.append(found)
         spent = 0  # told once
-    return [told.get(one.name, one) for one in done]
+    return told
 
 
 def _blocks(problem: CalibrationProblem, benches: Benches, one: StageResult) -> bool:
@@ -91,7 +96,7 @@ def _joined(
     slices: Sequence[slice],
 ) -> Stage:
     """One stage whose residuals are those of all, over what each has left."""
-    weights = [1.0 / max(one.residual, LEAST * np.abs(one.measured).max()) for one in parts]
+    weights = [1.0 / max(_noise(one), LEAST * np.abs(one.measured).max()) for one in parts]
     measured = np.concatenate([w * one.measured for w, one in zip(weights, parts, strict=True)])
 
     def simulate(positions: Array) -> Array:
@@ -118,6 +123,15 @@ def _joined(
     labels = tuple(label for one in parts for label in one.labels)
     everything = np.ones(len(measured), dtype=bool)
     return Stage("springs", block, simulate, measured, fitness, labels, "", True, everything)
+
+
+def _noise(one: StageResult) -> float:
+    if np.isnan(one.certainty.noise):
+        raise DescriptionError(
+            f"{one.name}: expected more measurements than the fit needs, to weigh them by what is "
+            f"left, found {len(one.measured)}"
+        )
+    return one.certainty.noise
 
 
 def _stiffness(

@@ -71,7 +71,7 @@ def calibrate(
     together: Annotated[
         bool, typer.Option("--together", help="In the end fit all stages at once.")
     ] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the swarm.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the swarm.")] = 0,
     particles: Annotated[int, typer.Option(min=2, metavar="N", help="Of the swarm.")] = 14,
     iterations: Annotated[int, typer.Option(min=1, metavar="N", help="Of the swarm.")] = 100,
     threads: Annotated[int, typer.Option(min=1, metavar="N", help="Of the physics.")] = 1,
@@ -96,14 +96,14 @@ def calibrate(
     """
     from softgrasp.calibration.calibrate import calibrate as run
     from softgrasp.calibration.journal import NAME
-    from softgrasp.calibration.record import save_calibration
+    from softgrasp.calibration.record import clear_earlier, save_calibration
     from softgrasp.calibration.swarm import Swarm
     from softgrasp.cli.output import default_folder, require_writable
 
     given = {"hung": hung, "releases": releases, "forces": forces}
     films = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
-    loaded = _loaded(problem, finger, given, photos, videos, films)
-    loaded = _with_settings(loaded, settings or [])
+    changes = _changes(settings or [])
+    loaded = _loaded(problem, finger, given, photos, videos, films, changes)
     folder = out or default_folder(f"calibrate_{loaded.problem.finger.name}")
     require_writable(folder)
     if (folder / NAME).exists() and not resume:
@@ -117,7 +117,7 @@ def calibrate(
                 loaded.problem,
                 str(method),
                 seed,
-                stages=[str(one) for one in stage or StageChoice],
+                stages=[str(one) for one in stage] if stage else None,
                 swarm=Swarm(particles=particles, iterations=iterations),
                 out=folder,
                 threads=threads,
@@ -129,12 +129,13 @@ def calibrate(
             f"interrupted; what was simulated is safe in {folder}, --resume goes on from it"
         )
         raise typer.Exit(INTERRUPTED) from None
+    clear_earlier(folder)
     files = save_calibration(result, folder)
     if not no_report:
         from softgrasp.report.calibration_page import write_calibration_page
 
         files += write_calibration_page(result, folder, _pictures(loaded, folder))
-    (folder / NAME).unlink()  # all is done; there is nothing to go on from
+    (folder / NAME).unlink(missing_ok=True)  # all is done; there is nothing to go on from
     _tell(result, files, json_)
 
 
@@ -145,6 +146,7 @@ def _loaded(
     photos: Path | None,
     videos: Path | None,
     films: dict[str, float | None],
+    changes: dict[str, Any],
 ) -> LoadedProblem:
     from softgrasp.calibration.problem_file import load_problem, problem_from
 
@@ -157,30 +159,30 @@ def _loaded(
     if problem is not None:
         if tree or finger:
             raise DescriptionError("expected a problem or --finger with measurements, found both")
-        return load_problem(problem)
+        return load_problem(problem, changes)
     if finger is None or not tree:
         raise DescriptionError(
             "expected a problem, or --finger with --photos, --videos, --hung, --releases or "
             f"--forces, found {'no measurements' if finger else 'nothing'}"
         )
-    return problem_from({"finger": finger} | tree, Path.cwd())
+    return problem_from({"finger": finger} | tree | changes, Path.cwd())
 
 
-def _with_settings(loaded: LoadedProblem, settings: list[str]) -> LoadedProblem:
-    from dataclasses import replace
-
+def _changes(settings: list[str]) -> dict[str, Any]:
+    """Fields of the problem that ``--set`` names."""
     from softgrasp.cli.scene_options import plain_value
+    from softgrasp.description.calibration import CalibrationProblem
 
+    found = {}
     for setting in settings:
         field, equals, text = setting.partition("=")
-        known = type(loaded.problem).model_fields
+        known = CalibrationProblem.model_fields
         if not equals or field not in known:
             told = f"--set {setting}: expected FIELD=VALUE, found no field '{field}'"
             raise DescriptionError(f"{told}; {did_you_mean(field, known)}")
         value = plain_value(text)
-        value = tuple(value) if isinstance(value, list) else value
-        loaded = replace(loaded, problem=loaded.problem.replace(**{field: value}))
-    return loaded
+        found[field] = tuple(value) if isinstance(value, list) else value
+    return found
 
 
 def _pictures(loaded: LoadedProblem, folder: Path) -> list[Picture]:
@@ -194,6 +196,7 @@ def _pictures(loaded: LoadedProblem, folder: Path) -> list[Picture]:
 
 
 def _tell(result: CalibrationResult, files: list[Path], as_json: bool) -> None:
+    from softgrasp.calibration.certainty import HUGE
     from softgrasp.calibration.record import document
 
     for text in result.warnings:
@@ -206,13 +209,13 @@ def _tell(result: CalibrationResult, files: list[Path], as_json: bool) -> None:
     rows = []
     unknown = set(result.undetermined)
     for stage in result.stages:
-        for name, value, part in zip(
-            stage.names, stage.values, stage.certainty.relative, strict=True
+        for name, unit, value, part in zip(
+            stage.names, stage.units, stage.values, stage.certainty.relative, strict=True
         ):
-            error = f"{100 * part:.2g} %" if part < 10.0 else "–"
+            error = "–" if not part < HUGE else f"{100 * part:.2g} %" if unit else f"{part:.2g}"
             remark = "on its bound" if name in stage.on_bound else ""
             remark = remark or ("not determined" if name in unknown else "")
-            rows.append([stage.name, name, f"{value:.4g}", stage.unit, error, remark])
+            rows.append([stage.name, name, f"{value:.4g}", unit, error, remark])
     terminal.put_table(["stage", "parameter", "value", "unit", "error", ""], rows)
     for stage in result.stages:
         held = stage.held_out_residual

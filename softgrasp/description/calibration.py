@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -15,6 +16,7 @@ Range = tuple[NonNegative, Positive]
 Angles = Annotated[tuple[Number, ...], Field(min_length=1)]
 StiffnessModel = Literal["per-joint", "smooth", "uniform"]
 SharedModel = Literal["per-joint", "uniform"]
+ReleaseRule = Literal["paper000", "extrema-1mm", "band-2%", "band-5%", "band-1mm"]
 StaticObjective = Literal["angles", "heights"]
 ReleaseObjective = Literal["settling", "trace"]
 ForceObjective = Literal["absolute", "product", "squares"]
@@ -54,6 +56,9 @@ class Release(Description):
                 f"expected a height for each of {len(self.times)} times, found {len(self.heights)}",
                 "heights",
             )
+        falls = any(later <= earlier for earlier, later in pairwise(self.times))
+        if falls or (self.times and self.times[0] < 0.0):
+            raise FieldError("expected ascending times from the release on, found others", "times")
         if self.overshoots is None and not self.times:
             raise FieldError("expected overshoots and settling_time, or a trace", "times")
         return self
@@ -111,7 +116,7 @@ class CalibrationProblem(Description):
     """``settling`` is eq (5) of paper 000; ``trace`` compares whole tracked tips."""
     force_objective: ForceObjective = "absolute"
     """``absolute`` is eq (7) of paper 000; ``product`` its repository's; ``squares`` of N."""
-    release_rule: str = "paper000"
+    release_rule: ReleaseRule = "paper000"
     """How overshoots and settling time are read; see ``mechanics.settling``."""
     damping_timestep: NonNegative = 0.0
     """Step h at which damping is meant [s]. ODE, and with it Webots, takes springs implicitly,

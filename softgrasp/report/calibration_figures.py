@@ -373,5 +373,5 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
 def _shown(stage: StageResult) -> tuple[str, float]:
     """Unit and factor in which a stage's parameters are readable."""
     if not stage.names[0].startswith(SYMBOLS[stage.name]):
-        return stage.unit, 1.0
+        return stage.units[0], 1.0
     return SHOWN_AS[SYMBOLS[stage.name]]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from softgrasp._version import __version__
 from softgrasp.calibration.certainty import HUGE
 from softgrasp.calibration.result import CalibrationResult, StageModel, StageResult
@@ -52,7 +54,7 @@ def write_calibration_page(
         warnings=result.warnings,
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
         shown=[(part.title, embedded(part.path, "image/png"), part.caption) for part in shown],
-        models=[_model(model) for model in models],
+        models=[_model(model, springs[0].residual_unit) for model in models],
         verdict=_verdict(models),
     )  # fmt: skip
     return [*(part.path for part in shown), write_text(folder / PAGE, page)]
@@ -100,10 +102,12 @@ def _summary(result: CalibrationResult) -> str:
 
 def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
     rows = []
-    for name, value, error, part in zip(
-        stage.names, stage.values, stage.certainty.errors, stage.certainty.relative, strict=True
-    ):
-        told = f"{error:.2g} ({100 * part:.2g} %)" if part < HUGE else "larger than ten times it"
+    for name, unit, value, error, part in zip(
+        stage.names, stage.units, stage.values, stage.certainty.errors, stage.certainty.relative,
+        strict=True,
+    ):  # fmt: skip
+        told = f"{error:.2g}" + (f" ({100 * part:.2g} %)" if unit else "")
+        told = told if part < HUGE else "unknown" if np.isinf(part) else "larger than ten times it"
         remark = "on its bound" if name in stage.on_bound else ""
         remark = remark or ("not determined" if name in unknown else "")
         rows.append((name, f"{value:.4g}", told, remark))
@@ -111,12 +115,14 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
         f"Objective {stage.fitness:.4g}, residual {_left(stage.residual, stage.residual_unit)} rms"
     )
     fit += f", {stage.evaluations} evaluations."
+    if stage.name != "springs":
+        fit += " Standard errors hold for the springs as they were found."
     sure = stage.certainty
     sentences = [stage.sum_sentence] if stage.sum_sentence else []
     sentences += [one.sentence for one in (*sure.determined, *sure.undetermined)]
     return {
         "name": stage.name,
-        "unit": stage.unit,
+        "unit": stage.units[0],
         "rows": rows,
         "fit": fit,
         "combinations": sentences,
@@ -129,9 +135,9 @@ def _left(value: float, unit: str) -> str:
     return f"{value * factor:.3g}{name}"
 
 
-def _model(model: StageModel) -> list[str]:
+def _model(model: StageModel, unit: str) -> list[str]:
     def angle(value: float) -> str:
-        return "–" if math.isnan(value) else f"{value * DEGREES:.3g}°"
+        return "–" if math.isnan(value) else _left(value, unit)
 
     criterion = f"{model.aic:.1f}" if math.isfinite(model.aic) else "too few measurements"
     return [model.model, str(model.parameters), angle(model.residual), criterion,

@@ -1,4 +1,11 @@
-"""From a photograph of a soft finger to its joint angles (paper 000, section III-B)."""
+"""From a photograph of a soft finger to its joint angles (paper 000, section III-B).
+
+Take it from far away and straight ahead. The far side of a finger shows beside the near one and
+narrows the valleys. Of one that is 73 mm long, 20 mm wide and bent by 47°, the first six angles had
+errors (root mean square) of 0.2° from 40 m, 0.5° from 2 m, 1° from 1 m and 1.7° from 0.6 m, and of
+3° where the camera was turned by 3° sideways and 2° upwards. A checkerboard does not mend that: it
+takes out what happens in its own plane.
+"""
 
 from __future__ import annotations
 

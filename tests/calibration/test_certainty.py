@@ -49,6 +49,16 @@ def test_what_only_counts_together_is_told_so() -> None:
 
 
 def test_fewer_measurements_than_parameters_leave_directions_free() -> None:
-    told = certainty(np.array([[1.0, 0.0, 0.0]]), np.ones(3), np.zeros(1), NAMES)
+    told = certainty(np.array([[1.0, 0.0, 0.0]] * 2), np.ones(3), np.array([0.1, -0.1]), NAMES)
     assert [one.error for one in told.undetermined] == [np.inf, np.inf]
     assert np.isfinite(told.errors[0])
+
+
+def test_an_exact_fit_says_nothing_of_its_noise() -> None:
+    told = certainty(np.eye(3), np.ones(3), np.zeros(3), NAMES)
+    assert np.isnan(told.noise)
+    assert np.isinf(told.errors).all()
+    assert told.determined == ()
+    assert told.undetermined[0].sentence == (
+        "1.00·da/a: fits, but no measurement is left to judge how well"
+    )

@@ -61,7 +61,7 @@ def test_a_film_is_read_as_overshoots_and_as_a_track(loaded: LoadedProblem) -> N
 def test_what_was_read_is_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
     told = draw_evidence(loaded, tmp_path)
     assert [path.name for _, path, _ in told] == [
-        "photo_0g.png", "photo_20g.png", "photo_40g.png", "film_40g.png",
+        "photo_1_0g.png", "photo_2_20g.png", "photo_3_40g.png", "film_1_40g.png",
     ]  # fmt: skip
     for _, path, _ in told:
         with Image.open(path) as picture:

@@ -73,6 +73,18 @@ def test_tables_are_read_in_the_units_of_their_columns(tmp_path: Path) -> None:
          "held_out.hung: expected a mass that was measured (0, 20), found 25"),
         ("photos: photos", HUNG, "photos: expected a folder, found none at "),
         ("hung: hung.csv\nspeed: 2", HUNG, "speed"),
+        ("hung: hung.csv", HUNG.replace("q2", "q3"),
+         "hung.csv: expected columns q1, q2, … without a gap, found mass_g, q1_deg, q3_deg"),
+        ("hung: hung.csv", HUNG.replace("q2", "q1"),
+         "hung.csv: expected every column once, found q1 2 times"),
+        ("hung: hung.csv", "# a remark\n" + HUNG.replace("3.5", "x"), "hung.csv:4: "),
+        ("hung: hung.csv", HUNG.replace("20,", "-20,"), "hung.csv: mass: "),
+        ("hung: 5", HUNG, "hung: expected the name of a table, or a list of measurements, found 5"),
+        ("hung: hung.csv\nheld_out: {hung: 20}", HUNG,
+         "held_out.hung: expected a list of numbers, found 20"),
+        ("hung: hung.csv\nheld_out: [20]", HUNG,
+         "held_out: expected hung, releases, forces or bends with [values], found [20]"),
+        ("hung: hung.csv\nrelease_rule: foo", HUNG, "problem.yaml:3: release_rule: "),
         ("hung: gone.csv", HUNG, "gone.csv: expected a table in CSV, cannot read it: "),
     ],
 )  # fmt: skip
@@ -121,7 +133,25 @@ def test_a_release_says_counts_or_a_trace() -> None:
             "heights: expected a height for each of 2 times, found 1",
         ),
         ({}, "times: expected overshoots and settling_time, or a trace"),
+        (
+            {"times": (0.1, 0.0), "heights": (0.0, 0.0)},
+            "times: expected ascending times from the release on, found others",
+        ),
     ):
         with pytest.raises(sg.DescriptionError) as caught:
             Release(mass=0.02, **given)
         assert str(caught.value) == sentence
+
+
+def test_measurements_stand_in_the_file_itself_and_are_held_out(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "finger: paper000\nhung:\n  - {mass: 0.0, angles: [0.02]}\n"
+        "  - {mass: 0.02, angles: [0.08]}\nheld_out: {hung: [20]}\n",
+    )
+    assert [load.held_out for load in load_problem(path).problem.hung] == [False, True]
+
+
+def test_changes_take_the_place_of_what_the_file_says(tmp_path: Path) -> None:
+    path = written(tmp_path, "finger: paper000\nhung: hung.csv\n", hung=HUNG)
+    assert load_problem(path, {"gain_model": "uniform"}).problem.gain_model == "uniform"

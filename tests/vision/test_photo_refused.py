@@ -15,6 +15,7 @@ from softgrasp.vision.picture import read_photo
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
+from softgrasp.vision import checkerboard
 from softgrasp.vision.checkerboard import Checkerboard
 from softgrasp.vision.colour import FingerColour
 from softgrasp.vision.photo import measure_photo
@@ -202,3 +203,17 @@ def test_synthetic_photographs_that_cannot_be(options: dict, told: str):
     with pytest.raises(DescriptionError) as error:
         synthetic_photo(FINGER, **({"joint_angles": np.zeros(7), "width": 320} | options))
     assert str(error.value) == told
+
+
+def test_a_checkerboard_that_is_seen_from_aside(monkeypatch: pytest.MonkeyPatch):
+    board = Checkerboard(rows=3, columns=4, square=0.004)
+    rows, columns = np.mgrid[:3, :4]
+    depth = 1.0 + 0.22 * columns
+    seen = np.stack([200.0 + 60.0 * columns / depth, 200.0 + 50.0 * (rows - 1.0) / depth], -1)
+    monkeypatch.setattr(checkerboard, "find_board", lambda *_: seen.reshape(-1, 2))
+    with pytest.raises(DescriptionError) as told:
+        checkerboard.rectify(np.full((480, 640, 3), 255, np.uint8), board)
+    assert str(told.value).startswith(
+        "board: expected a checkerboard that is seen from the front, found one so far aside that "
+        "the picture would grow from 640 × 480 to "
+    )
