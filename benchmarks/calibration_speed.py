@@ -1,6 +1,6 @@
 """What a calibration costs: equilibria in a batch over stepping to rest, and all three stages.
 
-    python benchmarks/calibration_speed.py
+python benchmarks/calibration_speed.py
 """
 
 from __future__ import annotations

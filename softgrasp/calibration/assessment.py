@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from softgrasp.calibration.benches import Benches
 from softgrasp.calibration.certainty import certainty
 from softgrasp.calibration.first_mode import first_mode
 from softgrasp.calibration.least_squares import jacobian, scale_of
 from softgrasp.calibration.result import StageResult
 from softgrasp.calibration.search import Search
+from softgrasp.calibration.springs_behind import with_springs_behind
 from softgrasp.calibration.stages import Stage
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.errors import DescriptionError
@@ -24,6 +26,7 @@ def assessed(
     checked: Stage | None,
     problem: CalibrationProblem,
     stiffness: Array,
+    springs: tuple[StageResult, Benches] | None = None,
 ) -> StageResult:
     """The result of a stage.
 
@@ -33,6 +36,7 @@ def assessed(
         checked: The same stage with the measurements held out; None where there are none.
         problem: The problem.
         stiffness: Of the springs with which the stage was done, joint by joint [N·m/rad], (n,).
+        springs: The stage that has found them, whose errors then add to those of this one.
 
     Raises:
         DescriptionError: Nothing can be simulated there.
@@ -51,6 +55,8 @@ def assessed(
     near = EDGE * (block.upper - block.lower)
     edge = (position - block.lower < near) | (block.upper - position < near)
     sure = certainty(slopes, scale, left[timed], block.names)
+    if springs is not None:
+        sure = with_springs_behind(sure, slopes, stage, position, springs[0], problem, springs[1])
     held = np.zeros(0) if checked is None else checked.simulate(position[None])[0]
     held_measured = np.zeros(0) if checked is None else checked.measured
     return StageResult(

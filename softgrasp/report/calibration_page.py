@@ -116,7 +116,7 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
     )
     fit += f", {stage.evaluations} evaluations."
     if stage.name != "springs":
-        fit += " Standard errors hold for the springs as they were found."
+        fit += " Standard errors hold those of the springs, where these were found, too."
     sure = stage.certainty
     sentences = [stage.sum_sentence] if stage.sum_sentence else []
     sentences += [one.sentence for one in (*sure.determined, *sure.undetermined)]

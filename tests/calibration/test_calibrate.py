@@ -269,3 +269,17 @@ def test_everything_at_once_is_at_least_as_good_as_one_after_the_other() -> None
         "expected two stages or more that can be fitted together, found springs; counts of "
         "releases cannot"
     )
+
+
+def test_unsure_springs_make_torques_unsure() -> None:
+    """Over noisy sets of angles alpha scatters as its standard error says; forces are the same."""
+    forces = pressing().forces
+    results = [
+        calibrate(hung(seed).replace(forces=forces, gain_model="uniform"), models=False)
+        for seed in range(10)
+    ]
+    found = np.array([result.parameters["alpha"] for result in results])
+    told = np.array([result.standard_errors["alpha"] for result in results])
+    sure = calibrate(pressing().replace(gain_model="uniform")).standard_errors["alpha"]
+    assert np.median(told) > 2.0 * sure
+    assert 0.5 < found.std(ddof=1) / np.median(told) < 1.5
