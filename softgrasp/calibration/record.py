@@ -18,7 +18,7 @@ from softgrasp.mechanics.webots_damping import from_webots
 DOCUMENT, FINGER = "calibration.json", "finger.yaml"
 FIGURES = (
     *("shapes", "angles", "releases", "settling", "forces"),
-    *("parameters", "correlation", "fitness", "boxes"),
+    *("parameters", "correlation", "fitness", "boxes", "overlays"),
 )
 WRITTEN = (
     *(DOCUMENT, FINGER, "report.html", "photo_*_*g.png", "film_*_*g.png"),

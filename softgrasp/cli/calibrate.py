@@ -134,7 +134,7 @@ def calibrate(
     if not no_report:
         from softgrasp.report.calibration_page import write_calibration_page
 
-        files += write_calibration_page(result, folder, _pictures(loaded, folder))
+        files += write_calibration_page(result, folder, _pictures(result, loaded, folder))
     (folder / NAME).unlink(missing_ok=True)  # all is done; there is nothing to go on from
     _tell(result, files, json_)
 
@@ -185,14 +185,21 @@ def _changes(settings: list[str]) -> dict[str, Any]:
     return found
 
 
-def _pictures(loaded: LoadedProblem, folder: Path) -> list[Picture]:
-    """Steps of the photographs, and the tips of the films, as files."""
+def _pictures(result: CalibrationResult, loaded: LoadedProblem, folder: Path) -> list[Picture]:
+    """Steps of the photographs, outlines over them, and the tips of the films, as files."""
     if not (loaded.photos or loaded.tracks):
         return []
     from softgrasp.calibration.evidence import draw_evidence
     from softgrasp.report.calibration_page import Picture
+    from softgrasp.report.overlay_figure import draw_overlays
 
-    return [Picture(*one) for one in draw_evidence(loaded, folder)]
+    drawn = [Picture(*one) for one in draw_evidence(loaded, folder)]
+    scaled = [one for one in loaded.photos if one[1].metres_per_px is not None]
+    if scaled and "springs" in result.residual:
+        path = draw_overlays(result, scaled, folder / "overlays.png")
+        told = "Outlines read from the photographs, and those of the calibrated finger."
+        drawn.insert(0, Picture("Outlines", path, told))
+    return drawn
 
 
 def _tell(result: CalibrationResult, files: list[Path], as_json: bool) -> None:

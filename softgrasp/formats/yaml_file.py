@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS
@@ -31,6 +32,8 @@ LENGTHS = frozenset(
         *("torsional_friction", "rolling_friction", "critical_velocity"),
     ]
 )
+UNSEEN_BREAKS = "\x85\u2028\u2029"
+"""Line breaks in YAML that look like nothing."""
 ANGLES = frozenset(["alpha", "theta", "euler", "object_euler", "max_rotation"])
 """Fields with a length or an angle; a joint's own numbers depend on its kind (formats.hand)."""
 
@@ -217,4 +220,6 @@ def _styled(node: Tree) -> Tree:
         if not any(isinstance(value, dict | list | tuple) for value in node):
             sequence.fa.set_flow_style()
         return sequence
+    if isinstance(node, str) and any(mark in node for mark in UNSEEN_BREAKS):
+        return DoubleQuotedScalarString(node)  # else they come back as spaces
     return node

@@ -13,7 +13,9 @@ from softgrasp._version import __version__
 from softgrasp.calibration.certainty import HUGE
 from softgrasp.calibration.result import CalibrationResult, StageModel, StageResult
 from softgrasp.formats.atomic import write_text
-from softgrasp.report import calibration_figures as figures
+from softgrasp.report import calibration_release_figures as releases
+from softgrasp.report import calibration_search_figures as search
+from softgrasp.report import calibration_static_figures as static
 from softgrasp.report.page import embedded, templates
 
 PAGE = "report.html"
@@ -62,25 +64,25 @@ def write_calibration_page(
 
 def _drawn(result: CalibrationResult, folder: Path) -> list[Picture]:
     made = [
-        ("Shapes under weights", figures.draw_shapes(result, folder / "shapes.png"),
+        ("Shapes under weights", static.draw_shapes(result, folder / "shapes.png"),
          "Joint points measured and simulated; the weights of held-out shapes were not used."),
-        ("Angles", figures.draw_angles(result, folder / "angles.png"),
+        ("Angles", static.draw_angles(result, folder / "angles.png"),
          "Simulated over measured angles, a colour a joint; held-out ones are open."),
-        ("Releases", figures.draw_releases(result, folder / "releases.png"),
+        ("Releases", releases.draw_releases(result, folder / "releases.png"),
          "Settling times and overshoots after a weight was taken away."),
-        ("Settling", figures.draw_settling(result, folder / "settling.png"),
+        ("Settling", releases.draw_settling(result, folder / "settling.png"),
          "Height of the tip after the release, with overshoots and settling time; dots are the "
          "extrema that the rule counts, the dashed line is the settling time."),
-        ("Tip force", figures.draw_forces(result, folder / "forces.png"),
+        ("Tip force", static.draw_forces(result, folder / "forces.png"),
          "Force of the tip on a level plate without friction, and what is left of it."),
-        ("How sure the parameters are", figures.draw_parameters(result, folder / "parameters.png"),
+        ("How sure the parameters are", search.draw_parameters(result, folder / "parameters.png"),
          "Bars are standard errors; open and red where the measurements do not determine a "
          "parameter; dotted lines are the bounds."),
-        ("Correlation", figures.draw_correlation(result, folder / "correlation.png"),
+        ("Correlation", search.draw_correlation(result, folder / "correlation.png"),
          "Parameters that are strongly correlated can stand in for one another."),
-        ("Search", figures.draw_fitness(result, folder / "fitness.png"),
+        ("Search", search.draw_fitness(result, folder / "fitness.png"),
          "Every dot is a particle, the line the best so far."),
-        ("Personal bests", figures.draw_boxes(result, folder / "boxes.png"),
+        ("Personal bests", search.draw_boxes(result, folder / "boxes.png"),
          "Of all particles, averaged every ten iterations; dashed, what was found."),
     ]  # fmt: skip
     return [Picture(title, path, caption) for title, path, caption in made if path is not None]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.spatial import cKDTree
 
 import softgrasp as sg
 from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.evidence import draw_evidence
 from softgrasp.calibration.problem_file import LoadedProblem, load_problem
+from softgrasp.report.overlay_figure import _carried, draw_overlays
 from tests.calibration.problems import FINGER
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
@@ -82,3 +85,18 @@ def test_a_film_that_ends_too_early_is_told(loaded: LoadedProblem, tmp_path: Pat
         f"{tmp_path / 'films' / '20g.avi'}: expected a film that shows the finger until it "
         "settles, found one that ends before"
     )
+
+
+def test_an_outline_that_is_carried_to_another_weight_is_the_one_read_there(
+    loaded: LoadedProblem, tmp_path: Path
+) -> None:
+    result = calibrate(loaded.problem, stages=["springs"], models=False)
+    truth = SimpleNamespace(finger=FINGER, problem=loaded.problem)
+    (_, unloaded), *_, (mass, bent) = loaded.photos
+    carried = _carried(truth, mass, unloaded, unloaded.outline.points)
+    away = cKDTree(bent.outline.points).query(carried)[0]
+    assert np.percentile(away, 95) < 2.0  # of 1280 pixels
+    assert np.percentile(cKDTree(bent.outline.points).query(unloaded.outline.points)[0], 95) > 50.0
+    path = draw_overlays(result, loaded.photos, tmp_path / "overlays.png")
+    with Image.open(path) as picture:
+        assert picture.width == 3000

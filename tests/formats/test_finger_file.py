@@ -52,6 +52,12 @@ def test_a_finger_comes_back_equal(finger: sg.SoftFinger, tmp_path: Path) -> Non
     assert load_finger(save_finger(finger, tmp_path / "finger.yaml")) == finger
 
 
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029", "a\nb", " ", "#", "'", '"'])
+def test_odd_words_come_back_equal(mark: str, tmp_path: Path) -> None:
+    finger = load_finger("paper000").replace(source=mark)
+    assert load_finger(save_finger(finger, tmp_path / "finger.yaml")) == finger
+
+
 def test_the_shipped_finger_comes_back_equal(tmp_path: Path) -> None:
     finger = load_finger("paper000")
     assert load_finger(save_finger(finger, tmp_path / "deep" / "finger.yml")) == finger

@@ -43,7 +43,7 @@ def rms_mm(track: TipTrack, film: SyntheticVideo) -> float:
         (20, 320, "release.avi"),
         (40, 320, "release.avi"),
         (100, 320, "release.avi"),
-        (40, 640, "release.mp4"),
+        pytest.param(40, 640, "release.mp4", marks=pytest.mark.slow),
         pytest.param(20, 640, "release.mp4", marks=pytest.mark.slow),
         pytest.param(100, 640, "release.mp4", marks=pytest.mark.slow),
     ],
