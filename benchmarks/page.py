@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import calibration_speed
 import pybullet_grasp
 import sweep_speed
 from measured import Line, machine, show
@@ -42,6 +43,7 @@ def main() -> None:
         "One grasp": one_grasp(),
         "Many grasps": sweep_speed.lines(),
         "The same grasp in PyBullet": pybullet_grasp.lines(),
+        "Calibration of a finger": calibration_speed.lines(),
     }
     parts = [HEAD, f"softgrasp {__version__} on {machine()}.\n"]
     for title, lines in sections.items():

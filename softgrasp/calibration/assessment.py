@@ -112,6 +112,8 @@ def _force_sentence(
 ) -> str:
     """What tip forces say of gains: F = P·Σ w·alpha as long as the shape changes little."""
     pressures = np.array([one.pressure for one in problem.forces if not one.held_out])
+    if not pressures.any():
+        return ""
     weights = pressures @ slopes / np.square(pressures).sum()
     listed = " ".join(f"{weight:.2f}" for weight in weights)
     return (

@@ -62,7 +62,8 @@ class Benches:
     ) -> tuple[Array, Array]:
         """Times (T,) [s] and heights of the tip (B, L, T) [m], until long after it has settled."""
         longest = max(one.settling_time or 0.0 for one in releases)
-        duration = max(WATCHED * longest, SHORTEST)
+        tracked = max((one.times[-1] for one in releases if one.times), default=0.0)
+        duration = max(WATCHED * longest, tracked, SHORTEST)
         return self._released(stiffness, damping, releases, duration)
 
     def traces(self, stiffness: Array, damping: Array, releases: Sequence[Release]) -> list[Array]:
