@@ -8,14 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import calibration_speed
-import pybullet_grasp
-import sweep_speed
 from measured import Line, machine, show
-
-import softgrasp as sg
-from softgrasp._version import __version__
-from softgrasp.simulation.benchmark import closure_speed
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
@@ -29,6 +22,9 @@ nothing.
 
 def one_grasp() -> Iterator[Line]:
     """The closed loop of the demo."""
+    import softgrasp as sg
+    from softgrasp.simulation.benchmark import closure_speed
+
     speed = closure_speed(sg.load_scene("demo"))
     yield Line(f"demo scene, {speed.steps} steps, raw engine [steps/s]", f"{speed.raw_steps_s:.0f}")
     yield Line("closed loop in Python, speed over raw", f"{speed.plain_ratio:.2f}", "at least 0.75")
@@ -39,6 +35,13 @@ def one_grasp() -> Iterator[Line]:
 
 def main() -> None:
     """Measure, print and write."""
+    # here, because the workers of sweeps read this file again, and would load all of it
+    import calibration_speed
+    import pybullet_grasp
+    import sweep_speed
+
+    from softgrasp._version import __version__
+
     sections = {
         "One grasp": one_grasp(),
         "Many grasps": sweep_speed.lines(),

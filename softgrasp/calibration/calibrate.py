@@ -49,7 +49,7 @@ def calibrate(
         seed: Of the swarm; nothing else is random.
         stages: Of ``springs``, ``dampers`` and ``torques``; where not given, those that were
             measured.
-        swarm: Its settings; those of paper 000 where not given.
+        swarm: Its settings; those of the repository of paper 000 where not given.
         out: Folder where evaluations are kept, so that a killed calibration goes on.
         threads: Of the physics; the result does not depend on them.
         together: Whether to fit the parameters of all stages at once in the end, by least squares

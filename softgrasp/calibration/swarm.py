@@ -18,7 +18,7 @@ FAILED = 1e30
 
 @dataclass(frozen=True)
 class Swarm:
-    """Settings of a swarm; those of paper 000 where not given.
+    """Settings of a swarm; those of the repository of paper 000 where not given.
 
     Args:
         particles: How many.
