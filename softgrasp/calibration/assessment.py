@@ -8,6 +8,7 @@ from softgrasp.calibration.benches import Benches
 from softgrasp.calibration.certainty import certainty
 from softgrasp.calibration.first_mode import first_mode
 from softgrasp.calibration.least_squares import jacobian, scale_of
+from softgrasp.calibration.objectives import root_mean_square
 from softgrasp.calibration.result import StageResult
 from softgrasp.calibration.search import Search
 from softgrasp.calibration.springs_behind import with_springs_behind
@@ -69,7 +70,7 @@ def assessed(
         on_bound=tuple(name for name, on in zip(block.names, edge, strict=True) if on),
         certainty=sure,
         sum_sentence=_sum_sentence(stage, slopes / scale, position, problem, stiffness),
-        residual=_rms(left[timed]),
+        residual=root_mean_square(left[timed]),
         residual_unit=stage.unit,
         fitness=float(stage.fitness(simulated[None])[0]),
         labels=stage.labels,
@@ -80,7 +81,7 @@ def assessed(
         held_out_simulated=held,
         held_out_residual=np.nan
         if checked is None
-        else _rms((held - held_measured)[checked.timed]),
+        else root_mean_square((held - held_measured)[checked.timed]),
         history=tuple(search.history),
         evaluations=search.evaluations,
         models=(),
@@ -120,7 +121,3 @@ def _force_sentence(
         f"only the sum Σ w·alpha = {weights @ gains:.4g} N/Pa is determined by tip forces, "
         f"w = ({listed})/m for {names[0]} … {names[-1]}"
     )
-
-
-def _rms(left: Array) -> float:
-    return float(np.sqrt(np.square(left).mean()))

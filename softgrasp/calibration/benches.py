@@ -10,6 +10,7 @@ from softgrasp.description.calibration import CalibrationProblem, FreeBend, Hung
 from softgrasp.description.calibration import TipForce as Force
 from softgrasp.mechanics.planar_rest import GRAVITY, Loads, PlanarChain, pressed, rest
 from softgrasp.mechanics.settling import settling
+from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.releases import ReleaseBench
 
@@ -43,9 +44,11 @@ class Benches:
 
     def heights(self, angles: Array) -> Array:
         """Of the points behind each joint, over the first one [m], (..., n)."""
-        turns = np.cumsum(angles, axis=-1)
-        x, z = self.chain.steps[: angles.shape[-1]].T
-        return np.asarray(np.cumsum(z * np.cos(turns) - x * np.sin(turns), axis=-1))
+        observed, joints = angles.shape[-1], len(self._problem.finger.joints)
+        whole = np.zeros((*angles.shape[:-1], joints))
+        whole[..., :observed] = angles  # later joints do not move earlier points
+        points = joint_positions(self._problem.finger, whole)[..., 2]
+        return np.asarray(points[..., 1 : observed + 1] - points[..., :1])
 
     def settled(
         self, stiffness: Array, damping: Array, releases: Sequence[Release]

@@ -11,11 +11,11 @@ from softgrasp.calibration.benches import Benches
 from softgrasp.calibration.comparison import compare_models
 from softgrasp.calibration.journal import Journal
 from softgrasp.calibration.least_squares import least_squares_search
-from softgrasp.calibration.parameters import KINDS, block_of, own_values, with_values
+from softgrasp.calibration.parameters import block_of, own_values, with_values
 from softgrasp.calibration.remarks import remarks
 from softgrasp.calibration.result import CalibrationResult, CalibrationStatus, StageResult
 from softgrasp.calibration.search import Progress, Search
-from softgrasp.calibration.stages import STAGES, stage_of
+from softgrasp.calibration.stages import KIND_OF, STAGES, stage_of
 from softgrasp.calibration.swarm import Swarm, swarm_search
 from softgrasp.calibration.together import fitted_together
 from softgrasp.description.calibration import CalibrationProblem
@@ -113,7 +113,7 @@ def _finger(problem: CalibrationProblem, done: Sequence[StageResult]) -> SoftFin
     """The finger with what was found so far."""
     finger = problem.finger
     for one in done:
-        kind = KINDS[STAGES.index(one.name)]
+        kind = KIND_OF[one.name]
         finger = with_values(finger, kind, block_of(problem, kind).of_joints(one.values))
     return finger
 

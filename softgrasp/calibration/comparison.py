@@ -9,6 +9,7 @@ import numpy as np
 from softgrasp.calibration.benches import Benches
 from softgrasp.calibration.journal import Journal
 from softgrasp.calibration.least_squares import least_squares_search
+from softgrasp.calibration.objectives import root_mean_square
 from softgrasp.calibration.result import StageModel
 from softgrasp.calibration.search import Search
 from softgrasp.calibration.stages import Stage, springs
@@ -31,11 +32,11 @@ def _judged(problem: CalibrationProblem, benches: Benches, model: str) -> StageM
     checked = springs(problem, benches, held_out=True, model=model)
     held = math.nan
     if checked is not None:
-        held = _rms(checked.simulate(position[None])[0] - checked.measured)
+        held = root_mean_square(checked.simulate(position[None])[0] - checked.measured)
     return StageModel(
         model=model,
         parameters=len(position),
-        residual=_rms(left),
+        residual=root_mean_square(left),
         aic=_criterion(left, len(position)),
         cross_validation=_cross_validated(problem, benches, model),
         held_out=held,
@@ -71,7 +72,3 @@ def _cross_validated(problem: CalibrationProblem, benches: Benches, model: str) 
         position = _fitted(stage)
         squares += np.square(checked.simulate(position[None])[0] - checked.measured).tolist()
     return math.sqrt(sum(squares) / len(squares))
-
-
-def _rms(left: Array) -> float:
-    return float(np.sqrt(np.square(left).mean()))

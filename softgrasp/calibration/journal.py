@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from softgrasp.errors import ResultError
+from softgrasp.formats.atomic import write_text
 from softgrasp.mechanics.transforms import Array
 
 NAME = "evaluations.jsonl"
@@ -66,20 +67,24 @@ class Journal:
         self._next += 1
         if self._path is not None:
             first = [] if self._path.exists() else [self._head]
-            self._write([*first, self._told[-1]], "a")
+            self._append([*first, self._told[-1]])
 
     def _rewrite(self) -> None:
-        self._write([self._head, *self._told], "w")
+        if self._path is not None:
+            write_text(self._path, _text([self._head, *self._told]))
 
-    def _write(self, lines: list[dict[str, Any]], mode: str) -> None:
-        if self._path is None:
-            return
+    def _append(self, lines: list[dict[str, Any]]) -> None:
+        assert self._path is not None
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open(mode, encoding="utf-8") as file:
-                file.write("".join(json.dumps(line) + "\n" for line in lines))
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(_text(lines))
         except OSError as error:
             raise ResultError(f"{self._path}: cannot be written: {error.strerror}") from error
+
+
+def _text(lines: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def _digest(asked: Array) -> str:

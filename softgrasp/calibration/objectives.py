@@ -11,6 +11,11 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 
 
+def root_mean_square(left: Array) -> float:
+    """Of what is left of a fit, in its own unit."""
+    return float(np.sqrt(np.square(left).mean()))
+
+
 def squared_angles(simulated: Array, measured: Array) -> Array:
     """Mean squared error of joint angles [rad²], (...,); eq (4) of paper 000.
 

@@ -12,7 +12,6 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array
 
 Kind = Literal["stiffness", "damping", "gain"]
-KINDS: tuple[Kind, ...] = ("stiffness", "damping", "gain")
 STEEPEST = 4.0
 """Largest coefficient of a smooth stiffness: EI changes at most some fifty times."""
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from softgrasp.calibration import tables
 from softgrasp.description.base import Description
 from softgrasp.description.calibration import (
@@ -22,6 +24,7 @@ from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.yaml_file import Tree, YamlFile
 from softgrasp.library import find, names
 from softgrasp.mechanics.settling import settling
+from softgrasp.mechanics.transforms import Array
 
 if TYPE_CHECKING:
     from softgrasp.vision.photo_measurement import PhotoMeasurement
@@ -39,6 +42,7 @@ HELD_OUT = {"hung": ("mass", 1e-3), "releases": ("mass", 1e-3), "forces": ("pres
             "bends": ("pressure", 1e3)}  # fmt: skip
 """What measurements are held out by, and SI over the unit in the file: g and kPa."""
 MASS = re.compile(r"(\d+(?:\.\d+)?)[ _-]?(k?)g(?![a-z])", re.IGNORECASE)
+GRAMS = re.compile(r"\d+(\.\d+)?")
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MOST_INSTANTS = 400
 """Of a tracked tip that enter a problem."""
@@ -84,9 +88,9 @@ def problem_from(data: dict[str, Tree], folder: Path) -> LoadedProblem:
     """Make a problem of a YAML tree.
 
     Args:
-        data: ``finger``; ``hung``, ``releases``, ``forces`` and ``bends`` with tables; ``photos``
-            and ``videos`` with folders; ``held_out``, ``bounds``; fields of
-            ``CalibrationProblem``.
+        data: ``finger``; ``hung``, ``releases``, ``forces`` and ``bends`` with tables; ``traces``
+            with a table a mass [g]; ``photos`` and ``videos`` with folders; ``held_out``,
+            ``bounds``; fields of ``CalibrationProblem``.
         folder: Where the files lie that it names.
 
     Raises:
@@ -108,8 +112,9 @@ def problem_from(data: dict[str, Tree], folder: Path) -> LoadedProblem:
     rule = str(tree.get("release_rule", "paper000"))
     read = [HungAngles(mass=mass, angles=tuple(p.angles.tolist())) for mass, p in photos]
     tree["hung"] = (*tree.get("hung", ()), *read)
-    films = [_release(mass, track, rule) for mass, track in tracks]
-    tree["releases"] = (*tree.get("releases", ()), *films)
+    films = [_release(mass, t.path, t.time, t.height, rule) for mass, t in tracks]
+    traces = _traces(tree.pop("traces", None), folder, rule)
+    tree["releases"] = (*tree.get("releases", ()), *films, *traces)
     _take_bounds(tree)
     _mark_held_out(tree)
     return LoadedProblem(CalibrationProblem(finger=own, **tree), photos, tracks)
@@ -249,20 +254,37 @@ def _by_mass(place: Path, files: list[Path]) -> list[tuple[float, Path]]:
     return sorted(found)
 
 
-def _release(mass: float, track: TipTrack, rule: str) -> Release:
-    told = settling(track.time, track.height, rule)
+def _traces(given: Any, folder: Path, rule: str) -> list[Release]:
+    """Tables of tracked tips by the mass that was released [g]."""
+    if given is None:
+        return []
+    if not isinstance(given, dict) or not all(GRAMS.fullmatch(str(grams)) for grams in given):
+        raise DescriptionError(
+            f"expected tables by mass in g, such as {{40: track.csv}}, found {given!r}",
+            field="traces", location=("traces",),
+        )  # fmt: skip
+    found = []
+    for grams, name in given.items():
+        path, mass = folder / str(name), 1e-3 * float(grams)
+        times, heights = map(np.array, tables.read_trace(path))
+        found.append(_release(mass, path, times, heights, rule))
+    return found
+
+
+def _release(mass: float, path: Path, time: Array, height: Array, rule: str) -> Release:
+    told = settling(time, height, rule)
     if not told.time > 0.0:
         raise DescriptionError(
             "expected a film that shows the finger until it settles, found one that ends before",
-            file=track.path,
+            file=path,
         )
-    every = -(-len(track.time) // MOST_INSTANTS)
+    every = -(-len(time) // MOST_INSTANTS)
     return Release(
         mass=mass,
         overshoots=told.overshoots,
         settling_time=told.time,
-        times=tuple(track.time[::every].tolist()),
-        heights=tuple(track.height[::every].tolist()),
+        times=tuple(time[::every].tolist()),
+        heights=tuple(height[::every].tolist()),
     )
 
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from softgrasp.calibration import objectives
 from softgrasp.calibration.benches import Benches
-from softgrasp.calibration.parameters import Block, block_of
+from softgrasp.calibration.parameters import Block, Kind, block_of
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
 StageName = Literal["springs", "dampers", "torques"]
-STAGES: tuple[StageName, ...] = ("springs", "dampers", "torques")
-UNITS = {"springs": "rad", "torques": "N"}
+KIND_OF: dict[StageName, Kind] = {"springs": "stiffness", "dampers": "damping", "torques": "gain"}
+"""What each stage finds."""
+STAGES = tuple(KIND_OF)
 
 Values = Callable[[Array], Array]
 

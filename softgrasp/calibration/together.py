@@ -12,10 +12,10 @@ from softgrasp.calibration.benches import Benches
 from softgrasp.calibration.certainty import Certainty, certainty
 from softgrasp.calibration.journal import Journal
 from softgrasp.calibration.least_squares import jacobian, least_squares_search, scale_of
-from softgrasp.calibration.parameters import KINDS, Block, Kind, block_of, own_values
+from softgrasp.calibration.parameters import Block, block_of, own_values
 from softgrasp.calibration.result import StageResult
 from softgrasp.calibration.search import Progress, Search
-from softgrasp.calibration.stages import STAGES, Stage, StageName, Values, stage_of
+from softgrasp.calibration.stages import KIND_OF, Stage, Values, stage_of
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
@@ -62,7 +62,7 @@ def fitted_together(
     spent = search.evaluations
     stiffness = _stiffness(problem, parts, slices, position)
     where = dict(zip([one.name for one in parts], slices, strict=True))
-    told = []
+    told: list[StageResult] = []
     for one in done:
         part = where.get(one.name)
         again = stage_of(one.name, problem, benches, stiffness)
@@ -70,7 +70,8 @@ def fitted_together(
         checked = stage_of(one.name, problem, benches, stiffness, held_out=True)
         alone = Search(again, Journal(None, ""))
         values = one.values if part is None else position[part]
-        found = assessed(alone, values, checked, problem, stiffness)
+        behind = next(((found, benches) for found in told if found.name == "springs"), None)
+        found = assessed(alone, values, checked, problem, stiffness, None if part else behind)
         found = replace(
             found,
             history=one.history,
@@ -109,7 +110,7 @@ def _joined(
         return np.concatenate(found, axis=-1)
 
     fitness: Values = lambda values: np.asarray(np.square(values - measured).mean(axis=-1))  # noqa: E731
-    relative = [r for one in parts for r in block_of(problem, _kind(one.name)).relative]
+    relative = [r for one in parts for r in block_of(problem, KIND_OF[one.name]).relative]
     block = Block(
         kind="stiffness",
         names=tuple(name for one in parts for name in one.names),
@@ -163,7 +164,3 @@ def _part(sure: Certainty, part: slice, alone: Certainty) -> Certainty:
         relative=sure.relative[part],
         correlation=sure.correlation[part, part],
     )
-
-
-def _kind(name: StageName) -> Kind:
-    return KINDS[STAGES.index(name)]

@@ -17,6 +17,7 @@ from softgrasp.calibration.record import calibrated_finger, save_calibration
 from softgrasp.calibration.result import CalibrationStatus
 from softgrasp.calibration.search import Search
 from softgrasp.calibration.swarm import Swarm
+from softgrasp.calibration.synthetic import synthetic_releases
 from softgrasp.description.calibration import CalibrationProblem, FreeBend
 from softgrasp.mechanics import rld
 from tests.calibration.problems import FINGER, hung, pressing, traced
@@ -283,3 +284,16 @@ def test_unsure_springs_make_torques_unsure() -> None:
     sure = calibrate(pressing().replace(gain_model="uniform")).standard_errors["alpha"]
     assert np.median(told) > 2.0 * sure
     assert 0.5 < found.std(ddof=1) / np.median(told) < 1.5
+
+
+def test_dampers_from_counts_keep_the_errors_of_springs_where_others_are_fitted_together() -> None:
+    """They stay as they are, and are no surer than before."""
+    problem = hung().replace(
+        forces=pressing().forces,
+        gain_model="uniform",
+        damping_model="uniform",
+        releases=synthetic_releases(FINGER, [0.02, 0.04, 0.06]),
+    )
+    together = calibrate(problem, models=False, together=True)
+    alone = calibrate(problem.replace(hung=()), stages=["dampers"])
+    assert together.standard_errors["c"] > 1.5 * alone.standard_errors["c"]

@@ -10,6 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.calibration.problem_file import load_problem
+from softgrasp.calibration.synthetic import synthetic_releases
 from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release
 
 HUNG = "mass_g,q1_deg,q2_deg\n0,1.5,1\n20,4,3.5\n"
@@ -155,3 +156,23 @@ def test_measurements_stand_in_the_file_itself_and_are_held_out(tmp_path: Path) 
 def test_changes_take_the_place_of_what_the_file_says(tmp_path: Path) -> None:
     path = written(tmp_path, "finger: paper000\nhung: hung.csv\n", hung=HUNG)
     assert load_problem(path, {"gain_model": "uniform"}).problem.gain_model == "uniform"
+
+
+def test_tracked_tips_come_from_tables(tmp_path: Path) -> None:
+    (whole,) = synthetic_releases(sg.load_finger("paper000"), [0.04])
+    lines = [f"{t},{1e3 * h}" for t, h in zip(whole.times, whole.heights, strict=True)]
+    path = written(
+        tmp_path,
+        "finger: paper000\ntraces: {40: track.csv}\nheld_out: {releases: [40]}\n",
+        track="time_s,height_mm\n" + "\n".join(lines) + "\n",
+    )
+    (release,) = load_problem(path).problem.releases
+    assert (release.mass, release.overshoots, release.held_out) == (0.04, 12, True)
+    assert release.settling_time == pytest.approx(whole.settling_time, rel=1e-3)
+    assert len(release.times) <= 400
+    path.write_text("finger: paper000\ntraces: track.csv\n", encoding="utf-8")
+    with pytest.raises(sg.DescriptionError) as caught:
+        load_problem(path)
+    assert "traces: expected tables by mass in g, such as {40: track.csv}, found 'track.csv'" in (
+        str(caught.value)
+    )
