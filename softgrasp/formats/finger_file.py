@@ -22,7 +22,7 @@ def load_finger(name: str | Path) -> SoftFinger:
     path = Path(name)
     if path.suffix.lower() not in SUFFIXES:
         path = library.find("fingers", str(name))
-    return YamlFile(path).read(_finger_from)
+    return YamlFile(path).read(finger_from)
 
 
 def save_finger(finger: SoftFinger, path: str | Path) -> Path:
@@ -37,6 +37,11 @@ def save_finger(finger: SoftFinger, path: str | Path) -> Path:
     return write_text(path, dump(finger.model_dump(exclude_defaults=True)))
 
 
-def _finger_from(data: dict[str, Tree]) -> SoftFinger:
+def finger_from(data: dict[str, Tree]) -> SoftFinger:
+    """Make a finger of a YAML tree.
+
+    Raises:
+        DescriptionError: Something in the tree is wrong; knows its location.
+    """
     rest, length, angle = take_units(data)
     return SoftFinger(**to_si(rest, length, angle))

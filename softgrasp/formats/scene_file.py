@@ -17,6 +17,7 @@ from softgrasp.formats.hand_file import hand_from, rates_to_si
 from softgrasp.formats.load import YAML_SUFFIXES, load_hand, load_object
 from softgrasp.formats.object_file import object_from
 from softgrasp.formats.pose_tree import pose_tree
+from softgrasp.formats.release_file import looks_like_release
 from softgrasp.formats.yaml_file import Tree, YamlFile, dump, take_units, to_si
 
 
@@ -61,6 +62,11 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
     """
+    if looks_like_release(data):
+        raise DescriptionError(
+            "expected a scene with a hand and an object, found the release of a finger, which is "
+            "not a grasp; softgrasp crosscheck takes it"
+        )
     data, length, angle = take_units(data)
     hand = _inner("hand", data.get("hand"), lambda given: _hand(given, folder))
     thing = _inner("object", data.get("object"), lambda given: _object(given, folder))

@@ -1,0 +1,186 @@
+"""The nodes in the tokens of a world; what the format does not allow is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from softgrasp.description.problems import either
+from softgrasp.errors import did_you_mean
+from softgrasp.formats.wbt.cursor import Cursor
+from softgrasp.formats.wbt.node import Node, Value
+from softgrasp.formats.wbt.schema import allowed, fields, node_types, slot
+from softgrasp.formats.wbt.values import read_value
+
+_PROTO_WORDS = ("PROTO", "EXTERNPROTO", "IMPORTABLE")
+
+
+def read_nodes(cursor: Cursor) -> list[Node]:
+    """All nodes at the top of a world.
+
+    Args:
+        cursor: At the first token; then at the end.
+
+    Raises:
+        DescriptionError: As ``parse_world`` raises it.
+    """
+    return _Reader(cursor).nodes()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A node whose closing bracket has not come yet.
+
+    Attributes:
+        node: The node.
+        bounding: Whether it belongs to a boundingObject.
+        key: The field that is being read.
+        items: The list in that field while it is open.
+        since: The line of the list's bracket.
+    """
+
+    node: Node
+    bounding: bool
+    key: str = ""
+    items: list[Value] | None = None
+    since: int = 0
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The nodes that may stand in the field that is being read."""
+        return allowed(self.node.type, self.key, bounding=self.bounding)
+
+
+class _Reader:
+    """Reads nodes without recursion: long fingers are deep trees."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self.top: list[Node] = []
+        self.opened: list[_Open] = []
+        self.names: dict[str, Node] = {}
+
+    def nodes(self) -> list[Node]:
+        """All nodes at the top."""
+        while self.opened or self.cursor.token.kind != "end":
+            if not self.opened:
+                self._place(self._head(slot("world"), None))
+            elif self.opened[-1].items is not None:
+                self._in_list(self.opened[-1])
+            elif self.cursor.skip("}"):
+                closed = self.opened.pop().node
+                self.names |= {closed.name: closed} if closed.name else {}
+            else:
+                self._field(self.opened[-1])
+        return self.top
+
+    def _in_list(self, place: _Open) -> None:
+        if self.cursor.skip("]"):
+            place.items = None
+        elif self.cursor.token.kind in ("bracket", "end"):
+            raise self.cursor.mistake(
+                f"expected ']' that closes the list of line {place.since}, "
+                f"found {self.cursor.token.found}",
+                f"{place.node.type}.{place.key}",
+            )
+        else:
+            self._place(self._head(place.allowed, f"{place.node.type}.{place.key}"))
+
+    def _field(self, place: _Open) -> None:
+        """Read the name of a field, and its value or the beginning of it."""
+        node, token = place.node, self.cursor.token
+        if token.kind != "word":
+            raise self.cursor.mistake(
+                f"expected a field or '}}' that closes the {node.type} of line {node.line}, "
+                f"found {token.found}"
+            )
+        field, facts = f"{node.type}.{token.text}", fields(node.type).get(token.text)
+        if facts is None:
+            hint = did_you_mean(token.text, fields(node.type))
+            raise self.cursor.mistake(f"no such field; {hint}", field)
+        if token.text in node.fields:
+            raise self.cursor.mistake("expected it once, found it again", field)
+        place.key = self.cursor.take().text
+        if facts.type.endswith("Node"):
+            self._nodes_of(place, facts.type)
+        else:
+            node.fields[place.key] = read_value(self.cursor, facts, field)
+
+    def _nodes_of(self, place: _Open, kind: str) -> None:
+        """Read the beginning of a field that holds nodes: a bracket, NULL, or the first node."""
+        place.since = self.cursor.token.line
+        if kind == "MFNode":
+            items: list[Value] = []
+            place.node.fields[place.key] = items
+            if self.cursor.skip("["):
+                place.items = items
+                return
+        elif self.cursor.token[:2] == ("word", "NULL"):
+            self.cursor.take()
+            place.node.fields[place.key] = None
+            return
+        self._place(self._head(place.allowed, f"{place.node.type}.{place.key}"))
+
+    def _head(self, wanted: tuple[str, ...], field: str | None) -> tuple[Node, bool]:
+        """A node by its name (USE), or a new one up to its opening bracket, and which of them."""
+        cursor, name = self.cursor, ""
+        if cursor.token[:2] == ("word", "USE"):
+            cursor.take()
+            return self._used(wanted, field), False
+        if cursor.token[:2] == ("word", "DEF"):
+            cursor.take()
+            name = self._word("a name", field)
+        line = cursor.token.line
+        self._check_type(wanted, field)
+        node_type = cursor.take().text
+        if not cursor.skip("{"):
+            raise cursor.mistake(
+                f"expected '{{' that opens the {node_type}, found {cursor.token.found}", field
+            )
+        return Node(node_type, {}, name, line), True
+
+    def _used(self, wanted: tuple[str, ...], field: str | None) -> Node:
+        line = self.cursor.token.line
+        name = self._word("the name of a node", field)
+        if name not in self.names:
+            known = did_you_mean(name, self.names) if self.names else "there is none"
+            raise self.cursor.mistake(f"no DEF '{name}' above; {known}", field, line)
+        node = self.names[name]
+        if node.type not in wanted:
+            raise self.cursor.mistake(
+                f"expected {either(wanted)}, found '{name}', a {node.type}", field, line
+            )
+        return node
+
+    def _word(self, wanted: str, field: str | None) -> str:
+        if self.cursor.token.kind != "word":
+            raise self.cursor.mistake(f"expected {wanted}, found {self.cursor.token.found}", field)
+        return self.cursor.take().text
+
+    def _check_type(self, wanted: tuple[str, ...], field: str | None) -> None:
+        token = self.cursor.token
+        if token.kind != "word":
+            raise self.cursor.mistake(f"expected a node, found {token.found}", field)
+        if token.text in _PROTO_WORDS:
+            raise self.cursor.mistake(
+                f"expected a node, found {token.found}; PROTO nodes are not read, only worlds "
+                "without them"
+            )
+        if token.text not in node_types():
+            hint = did_you_mean(token.text, wanted)
+            raise self.cursor.mistake(f"no node '{token.text}' can stand here; {hint}", field)
+        if token.text not in wanted:
+            raise self.cursor.mistake(f"expected {either(wanted)}, found {token.found}", field)
+
+    def _place(self, head: tuple[Node, bool]) -> None:
+        """Put a node where it belongs, and open it where it is new."""
+        node, is_new = head
+        outer = self.opened[-1] if self.opened else None
+        if outer is None:
+            self.top.append(node)
+        elif isinstance(items := outer.node.fields.get(outer.key), list):
+            items.append(node)
+        else:
+            outer.node.fields[outer.key] = node
+        if is_new:
+            bounding = outer is not None and (outer.bounding or outer.key == "boundingObject")
+            self.opened.append(_Open(node, bounding))
