@@ -16,10 +16,11 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.contacts import ContactReader
+from softgrasp.simulation.contacts import ContactPoint, ContactReader, contact_points
 from softgrasp.simulation.data_map import data_map
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.event_log import EventLog
+from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.interrupt import held_back
 from softgrasp.simulation.lifting import lift_path
@@ -69,6 +70,8 @@ class ClosureRun:
         self.built, self.scene = built, built.scene
         self.model = built.model
         self.layout = closure_layout(built)
+        step = float(self.model.opt.timestep)
+        self.engine = Engine("mujoco", mujoco.__version__, self.scene.integrator, step)
         self.state = ClosureState.at_start(start_targets(self.scene), len(built.bodies))
         self.log = EventLog(built)
         self.engine_warnings: Counter[str] = Counter()
@@ -108,6 +111,10 @@ class ClosureRun:
     def now(self) -> float:
         """Time of the last control sample [s]."""
         return float(self.recording.time[self.recording.rows - 1])
+
+    def contact_points(self) -> list[ContactPoint]:
+        """Contacts with the object in the state of the last physics step."""
+        return contact_points(self.model, self.data)
 
     def run(self) -> None:
         """Close the hand and, where the scene asks for it, hold against gravity or lift."""

@@ -8,14 +8,14 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.build import names
 from softgrasp.mechanics.transforms import Array, rotation_angles
-from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.result import HoldTest
 
 CREEP_SHARE = 0.25
 """Creep is the mean speed over this last share of the time under full load, or at the top."""
 
 
-def hold_test(run: ClosureRun, position: Array, quaternion: Array) -> HoldTest | None:
+def hold_test(run: FinishedRun, position: Array, quaternion: Array) -> HoldTest | None:
     """What the object did since the test began; None where there was no whole test.
 
     Args:
@@ -42,7 +42,7 @@ def hold_test(run: ClosureRun, position: Array, quaternion: Array) -> HoldTest |
     )
 
 
-def seen_from_palm(run: ClosureRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
+def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
     """The object's track since the test began in the frame of the palm, (n, 3) and (n, 4)."""
     begin = run.hold_from or 0
     places, turns = _palm_track(run, range(begin, len(position)))
@@ -52,7 +52,7 @@ def seen_from_palm(run: ClosureRun, position: Array, quaternion: Array) -> tuple
     return track, np.asarray((hand * thing).as_quat(scalar_first=True))
 
 
-def _palm_track(run: ClosureRun, rows: range) -> tuple[Array, Array]:
+def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
     """Pose of the palm in the world, a row each, or one row where it stands still."""
     palm = run.model.body(names.PALM).id
     if run.model.body_weldid[palm] == 0:
@@ -66,7 +66,7 @@ def _palm_track(run: ClosureRun, rows: range) -> tuple[Array, Array]:
     return places, turns
 
 
-def is_held(run: ClosureRun, hold: HoldTest | None) -> bool | None:
+def is_held(run: FinishedRun, hold: HoldTest | None) -> bool | None:
     """Whether a hold test was passed; None where none was asked for, or none could be ended."""
     criterion = run.scene.success or run.scene.lift
     if criterion is None or not (run.finished or run.diverged):

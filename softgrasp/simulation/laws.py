@@ -1,18 +1,21 @@
 """The laws of position-increment closure (paper 004, §2.2.3), blind to any engine.
 
 ``debounce`` is a plain loop over anything that can be indexed: Python lists in the plain loop,
-arrays in the compiled one. Both run this very source, so both take the same decisions.
+arrays in the compiled one. Both run this very source, so both take the same decisions. So does the
+controller inside Webots, into whose folder this file is copied: it needs the standard library only.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import MutableSequence, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-from softgrasp.mechanics.transforms import Array
+    from softgrasp.mechanics.transforms import Array
 
 Counts = MutableSequence[int]
 Flags = MutableSequence[int]
@@ -130,35 +133,25 @@ def free_drives(
     return free[::-1]
 
 
-def planned_targets(
-    targets: Array,
-    increments: Array,
+def next_targets(
+    targets: Sequence[float],
+    increments: Sequence[float],
     free: Sequence[bool],
-    limits: tuple[Array, Array],
-    samples: int,
-) -> Array:
-    """Targets of the coming control samples, as long as contact does not change.
-
-    Every free drive grows by its increment at each sample, up to its limit. The sums are taken
-    one after another, so that a plan made in two parts is the same bit for bit.
+    lower: Sequence[float],
+    upper: Sequence[float],
+) -> list[float]:
+    """Targets of the next control sample: free drives grow by their increments up to a limit.
 
     Args:
-        targets: Targets of the last sample [rad, m or Pa], (nd,).
+        targets: Of the sample before [rad, m or Pa], (nd,).
         increments: Growth a control sample, zero for an inactive drive, (nd,).
         free: Which drives may move, (nd,).
-        limits: Lowest and highest targets, (nd,) each.
-        samples: Samples to plan.
-
-    Returns:
-        Shape (1 + samples, nd) [rad, m or Pa]; the first row is ``targets``.
+        lower: Lowest targets, (nd,).
+        upper: Highest targets, (nd,).
     """
-    plan = np.empty((1 + samples, len(targets)))
-    plan[:] = targets
-    moving = np.flatnonzero(np.logical_and(free, increments))
-    if moving.size:
-        path = plan[:, moving]
-        path[1:] = increments[moving]
-        np.add.accumulate(path, out=path)
-        lowest, highest = (limit[moving] for limit in limits)
-        plan[:, moving] = np.minimum(np.maximum(path, lowest, out=path), highest, out=path)
-    return plan
+    return [
+        min(max(target + increment, low), high) if may and increment else target
+        for target, increment, may, low, high in zip(
+            targets, increments, free, lower, upper, strict=True
+        )
+    ]

@@ -9,8 +9,13 @@ from softgrasp.errors import BackendUnavailable, did_you_mean
 from softgrasp.simulation.closure_run import Progress
 from softgrasp.simulation.mujoco_backend import run_mujoco
 from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.webots.backend import run_in_ode, run_in_webots
 
-BACKENDS: dict[str, Callable[[GraspScene, Progress | None], GraspResult]] = {"mujoco": run_mujoco}
+BACKENDS: dict[str, Callable[[GraspScene, Progress | None], GraspResult]] = {
+    "mujoco": run_mujoco,
+    "ode": run_in_ode,
+    "webots": run_in_webots,
+}
 """Engines by name; one that is added here can be asked for everywhere."""
 
 
@@ -28,7 +33,7 @@ def simulate(
         The result; also a grasp that failed is one.
 
     Raises:
-        BackendUnavailable: There is no such backend.
+        BackendUnavailable: There is no such backend, or it is not installed.
         BuildError: The scene makes no model that can be simulated.
     """
     if backend not in BACKENDS:

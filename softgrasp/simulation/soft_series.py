@@ -11,15 +11,15 @@ from softgrasp.build import names
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array, rotation_angles
-from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.equilibrium import equilibrium
+from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.result import SoftFingerEnd
 
 ROLLED = math.radians(30.0)
 """An object that turns by more was not taken as it stood."""
 
 
-def soft_series(run: ClosureRun) -> tuple[Array, Array] | tuple[None, None]:
+def soft_series(run: FinishedRun) -> tuple[Array, Array] | tuple[None, None]:
     """Pressure [Pa] and curvature [1/m], (T, ns) each; None for a hand without soft fingers."""
     digits = run.scene.hand.soft_fingers
     if not digits:
@@ -30,7 +30,7 @@ def soft_series(run: ClosureRun) -> tuple[Array, Array] | tuple[None, None]:
     return run.recording.control[rows, pressures], curvature
 
 
-def soft_ends(run: ClosureRun) -> tuple[SoftFingerEnd, ...]:
+def soft_ends(run: FinishedRun) -> tuple[SoftFingerEnd, ...]:
     """The soft fingers at the end of a run, with the error that their links make."""
     pressure, curvature = soft_series(run)
     if pressure is None or curvature is None:
@@ -47,7 +47,7 @@ def soft_ends(run: ClosureRun) -> tuple[SoftFingerEnd, ...]:
     )
 
 
-def squeeze_warning(run: ClosureRun, quaternions: Array) -> tuple[str, ...]:
+def squeeze_warning(run: FinishedRun, quaternions: Array) -> tuple[str, ...]:
     """Tell where the object was rolled in the hand and a gentler grasp of it is there.
 
     Args:
@@ -75,7 +75,7 @@ def _free_error(finger: SoftFinger, pressure: float) -> float | None:
     return error if math.isfinite(error) else None
 
 
-def _curvature(run: ClosureRun, digit: SoftDigit) -> Array:
+def _curvature(run: FinishedRun, digit: SoftDigit) -> Array:
     """Bending angle from base to tip, over the length [1/m], (rows,); negative bends backwards."""
     joints = names.soft_joint_names(digit, "y")
     angles = run.recording.qpos[:, [run.model.joint(name).qposadr[0] for name in joints]]

@@ -13,8 +13,9 @@ import numpy as np
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.friction import SlipFriction
-from softgrasp.simulation.laws import debounce, free_drives, planned_targets
+from softgrasp.simulation.laws import debounce, free_drives
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
+from softgrasp.simulation.target_plan import planned_targets
 
 LOOK_AHEAD = 512
 """Physics steps whose targets are computed at once, and between two looks at the run: some 10 ms

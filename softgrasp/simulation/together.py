@@ -14,9 +14,9 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspError
 from softgrasp.simulation.batch import can_be_batched, run_batch, topology, unload
 from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.mujoco_backend import result_of
 from softgrasp.simulation.native import NativeStepper
 from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.run_result import result_of
 from softgrasp.simulation.workspace import Workspace
 
 WORTHWHILE = 4

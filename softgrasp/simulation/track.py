@@ -16,11 +16,11 @@ from softgrasp.mechanics.transforms import (
     rotate_about,
     transform,
 )
-from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.result import ObjectMotion
 
 
-def object_track(run: ClosureRun, qpos: Array) -> tuple[Array, Array]:
+def object_track(run: FinishedRun, qpos: Array) -> tuple[Array, Array]:
     """Position (T, 3) and quaternion (T, 4) of the object in the world at every row."""
     start = object_pose(run.scene)
     if run.scene.object_mount == "free":

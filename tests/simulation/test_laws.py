@@ -12,8 +12,9 @@ from softgrasp.simulation.laws import (
     TOUCHING,
     debounce,
     free_drives,
-    planned_targets,
+    next_targets,
 )
+from softgrasp.simulation.target_plan import planned_targets
 
 THRESHOLD, SAMPLES = 0.1, 10
 

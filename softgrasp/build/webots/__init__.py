@@ -1,0 +1,1 @@
+"""A compiled scene → a Webots world: solids, joints, contacts, and what drives them."""

@@ -1,0 +1,51 @@
+"""A hand alone → a Webots world, to be closed by a controller of one's own."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from softgrasp.build.compiling import compiled
+from softgrasp.build.hand_model import build_hand_spec
+from softgrasp.build.shapes import TOUCHING_GROUPS
+from softgrasp.build.webots.frames import WORLD as ORIGIN
+from softgrasp.build.webots.joint_laws import joint_laws
+from softgrasp.build.webots.solids import SolidWriter
+from softgrasp.build.webots.world import WebotsWorld, finger_robot, heading, viewpoint
+from softgrasp.description.hand import Hand
+
+MATERIAL = "hand"
+
+
+def hand_world(
+    hand: Hand, timestep: float, arguments: tuple[str, ...], most_faces: int | None = None
+) -> WebotsWorld:
+    """A hand in its start posture, without an object and without gravity.
+
+    Args:
+        hand: The hand.
+        timestep: Of Webots [s].
+        arguments: Of the controller.
+        most_faces: Meshes with more triangles are made coarser; none where not given.
+
+    Raises:
+        BuildError: The hand holds what Webots cannot express; names it.
+    """
+    model = compiled(build_hand_spec(hand), hand.name)
+    start = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, start, 0)
+    mujoco.mj_forward(model, start)
+    moving = model.geom_bodyid > 0
+    touching = np.flatnonzero(moving & np.isin(model.geom_group, TOUCHING_GROUPS)).tolist()
+    sensing = dict.fromkeys(model.body(int(model.geom_bodyid[geom])).name for geom in touching)
+    laws = joint_laws(model, start, timestep)
+    writer = SolidWriter(model, start, laws, tuple(sensing), set(touching), most_faces)
+    roots = [body for body in range(1, model.nbody) if model.body_parentid[body] == 0]
+    places = start.geom_xpos[touching]
+    center = 0.5 * (places.min(axis=0) + places.max(axis=0))
+    reach = np.linalg.norm(places - center, axis=1) + model.geom_rbound[touching]
+    top = heading(hand.name, 0.0, timestep, (), viewpoint(center, float(reach.max())))
+    robot = finger_robot(
+        [writer.carried(body, ORIGIN, MATERIAL) for body in roots], hand.name, arguments
+    )
+    return WebotsWorld([*top, robot], laws, timestep, {}, ())

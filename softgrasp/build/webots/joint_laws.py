@@ -1,0 +1,246 @@
+"""What drives the joints of a compiled model, as springs, dampers and torques of Webots.
+
+Webots takes the spring and the damper of a joint at the end of the step, τ = −K·(q + h·q̇) − C·q̇, so
+that a spring damps by h·K besides. MuJoCo's ``discrete`` integrator does the same; the others take
+springs at the beginning of the step, and their dampers shrink by h·K here. A position servo becomes
+a spring and a damper too; the torque of the motor is what is left: what moves with the target.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from softgrasp.errors import BuildError
+
+HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+ROUNDING = 1e-9
+HELD = 1e3
+"""Armature [kg·m² or kg] from which on a joint is one that obeys its targets whatever the load."""
+
+
+class Servo(NamedTuple):
+    """A position servo with a force limit."""
+
+    drive: int
+    stiffness: float
+    """[N·m/rad or N/m]"""
+    damping: float
+    """Of the servo in the model [N·m·s/rad or N·s/m]."""
+    spare_damping: float
+    """What its spring and damper take implicitly, and give back where it is at its limit."""
+    force_limit: float
+    """[N·m or N]"""
+
+
+class JointLaw(NamedTuple):
+    """How a joint is driven; torque = offset + Σ coefficient · target + inertia_rate · q̇."""
+
+    name: str
+    slides: bool
+    start: float
+    """Where it starts [rad or m]."""
+    zero: float
+    """Joint variable at which Webots' position is zero and its spring at rest [rad or m]."""
+    spring: float
+    """K in the world [N·m/rad or N/m]."""
+    damper: float
+    """C in the world [N·m·s/rad or N·s/m]."""
+    offset: float
+    """[N·m or N]"""
+    drives: tuple[tuple[int, float], ...]
+    """(drive, torque per unit of its target)."""
+    inertia_rate: float
+    """Armature over time step: what the rotor of the motor resists with."""
+    servo: Servo | None
+    follows: int | None
+    """The drive whose target it obeys whatever the load."""
+    limits: tuple[float, float] | None
+
+    @property
+    def driven(self) -> bool:
+        """Whether it has a motor."""
+        pushed = self.offset != 0.0 or self.inertia_rate != 0.0
+        return bool(self.drives) or pushed or self.follows is not None
+
+
+def joint_laws(model: mujoco.MjModel, start: mujoco.MjData, timestep: float) -> list[JointLaw]:
+    """The laws of all hinges and slides of a model, in its order.
+
+    Args:
+        model: The compiled scene.
+        start: Its state at the start.
+        timestep: Of Webots [s].
+
+    Raises:
+        BuildError: A joint, a drive or a coupling is one that Webots cannot express, or has less
+            damping than Webots' implicit spring adds at this step.
+    """
+    _refuse_couplings(model)
+    drives = _drives_of_joints(model)
+    return [
+        _law(model, joint, float(start.qpos[model.jnt_qposadr[joint]]), drives[joint], timestep)
+        for joint in range(model.njnt)
+        if int(model.jnt_type[joint]) in (HINGE, SLIDE)
+    ]
+
+
+class _Drive(NamedTuple):
+    """What one actuator does to one joint: torque = clamp(gain·u + bias − k·q − c·q̇)."""
+
+    actuator: int
+    gain: float
+    bias: float
+    stiffness: float
+    damping: float
+    force_limit: float
+
+
+def _drives_of_joints(model: mujoco.MjModel) -> list[list[_Drive]]:
+    found: list[list[_Drive]] = [[] for _ in range(model.njnt)]
+    for index in range(model.nu):
+        actuator = model.actuator(index)
+        plain = int(mujoco.mjtDyn.mjDYN_NONE)
+        if actuator.dyntype[0] != plain:
+            raise BuildError(
+                f"actuator '{actuator.name}': Webots cannot express dynamics of its own"
+            )
+        for joint, lever in _levers(model, index):
+            gain, (bias, by_length, by_speed) = actuator.gainprm[0], actuator.biasprm[:3]
+            limited = bool(actuator.forcelimited[0])
+            found[joint].append(
+                _Drive(
+                    actuator=index,
+                    gain=float(lever * gain),
+                    bias=float(lever * bias),
+                    stiffness=float(-by_length * lever * lever),
+                    damping=float(-by_speed * lever * lever),
+                    force_limit=float(actuator.forcerange[1] * abs(lever)) if limited else np.inf,
+                )
+            )
+    return found
+
+
+def _levers(model: mujoco.MjModel, index: int) -> list[tuple[int, float]]:
+    """The joints that an actuator moves, and how its force counts there."""
+    actuator = model.actuator(index)
+    target, gear = int(actuator.trnid[0]), float(actuator.gear[0])
+    if actuator.trntype[0] == mujoco.mjtTrn.mjTRN_JOINT:
+        return [(target, gear)]
+    fixed = actuator.trntype[0] == mujoco.mjtTrn.mjTRN_TENDON
+    if not fixed or actuator.biasprm[:3].any():
+        raise BuildError(
+            f"actuator '{actuator.name}': expected a servo of a joint or a pressure, which Webots "
+            "can express; found another kind"
+        )
+    first, count = int(model.tendon_adr[target]), int(model.tendon_num[target])
+    rows = range(first, first + count)
+    return [(int(model.wrap_objid[row]), gear * float(model.wrap_prm[row])) for row in rows]
+
+
+def _law(
+    model: mujoco.MjModel, joint: int, start: float, drives: list[_Drive], timestep: float
+) -> JointLaw:
+    dof = int(model.jnt_dofadr[joint])
+    if model.dof_armature[dof] >= HELD:
+        return _obedient(model, joint, start, drives[0].actuator)
+    rest = float(model.qpos_spring[model.jnt_qposadr[joint]])
+    passive = float(model.jnt_stiffness[joint])
+    zero = start if drives or not passive else rest
+    own = sum(drive.stiffness for drive in drives)
+    damping = float(model.dof_damping[dof]) + sum(drive.damping for drive in drives)
+    taken = _taken_implicitly(model, timestep)
+    damper = _left_to_damp(model, joint, damping, passive + own, timestep)
+    inertia_rate = float(model.dof_armature[dof]) / timestep
+    return JointLaw(
+        name=model.joint(joint).name,
+        slides=int(model.jnt_type[joint]) == SLIDE,
+        start=start,
+        zero=zero,
+        spring=passive + own,
+        damper=damper + inertia_rate,
+        offset=passive * (rest - zero) - own * zero + sum(drive.bias for drive in drives),
+        drives=tuple((drive.actuator, drive.gain) for drive in drives if drive.gain),
+        inertia_rate=inertia_rate,
+        servo=_servo(drives, timestep, taken),
+        follows=None,
+        limits=_limits(model, joint),
+    )
+
+
+def _obedient(model: mujoco.MjModel, joint: int, start: float, drive: int) -> JointLaw:
+    """The law of a joint that follows its target whatever the load."""
+    return JointLaw(
+        name=model.joint(joint).name,
+        slides=int(model.jnt_type[joint]) == SLIDE,
+        start=start,
+        zero=start,
+        spring=0.0,
+        damper=0.0,
+        offset=0.0,
+        drives=(),
+        inertia_rate=0.0,
+        servo=None,
+        follows=drive,
+        limits=_limits(model, joint),
+    )
+
+
+def _left_to_damp(
+    model: mujoco.MjModel, joint: int, damping: float, spring: float, timestep: float
+) -> float:
+    """The damper that is left beside what Webots' implicit spring adds."""
+    added = _taken_implicitly(model, timestep) * spring
+    if damping < added * (1.0 - ROUNDING):
+        longest = damping / spring + timestep - _taken_implicitly(model, timestep)
+        raise BuildError(
+            f"joint '{model.joint(joint).name}': expected a damping of at least {added:.3g}, "
+            f"which Webots' implicit spring adds at a time step of {timestep:g} s, found "
+            f"{damping:.3g}; the time step can be {longest:.3g} s at most"
+        )
+    return max(damping - added, 0.0)
+
+
+def _servo(drives: list[_Drive], timestep: float, taken: float) -> Servo | None:
+    limited = [drive for drive in drives if drive.force_limit < np.inf]
+    if not limited:
+        return None
+    (drive,) = limited
+    implicit = (timestep - taken) * drive.stiffness
+    return Servo(drive.actuator, drive.stiffness, drive.damping, implicit, drive.force_limit)
+
+
+def _taken_implicitly(model: mujoco.MjModel, timestep: float) -> float:
+    """How much later [s] Webots takes springs than the model does, of its longer time step."""
+    discrete = model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE
+    return timestep - (float(model.opt.timestep) if discrete else 0.0)
+
+
+def _limits(model: mujoco.MjModel, joint: int) -> tuple[float, float] | None:
+    if not model.jnt_limited[joint]:
+        return None
+    low, high = model.jnt_range[joint].tolist()
+    return low, high
+
+
+def _refuse_couplings(model: mujoco.MjModel) -> None:
+    """Name what has no counterpart in Webots, instead of dropping it."""
+    if model.neq:
+        names = ", ".join(f"'{model.equality(index).name}'" for index in range(model.neq))
+        raise BuildError(f"Webots cannot express couplings between joints, found {names}")
+    balls = [
+        model.joint(index).name
+        for index in range(model.njnt)
+        if model.jnt_type[index] == mujoco.mjtJoint.mjJNT_BALL
+    ]
+    if balls:
+        raise BuildError(f"Webots worlds are written with hinges and slides, found ball {balls}")
+    rubbing = np.flatnonzero(model.dof_frictionloss)
+    if rubbing.size:
+        name = model.joint(int(model.dof_jntid[rubbing[0]])).name
+        raise BuildError(
+            f"joint '{name}': Webots has static friction only in motors that it controls itself; "
+            "expected a joint without friction"
+        )

@@ -1,0 +1,99 @@
+"""Joints of a compiled model → HingeJoint and SliderJoint nodes."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+
+from softgrasp.build.webots.frames import Frame, vector
+from softgrasp.build.webots.joint_laws import JointLaw
+from softgrasp.formats.wbt.node import Node, Value
+
+MOST_TORQUE = 1e6
+"""What a motor may give [N·m or N]: the limits of servos are kept by the controller, as Webots
+would clip the damping of the rotor with the torque. The controller takes hold of every motor before
+the first step; untouched ones would keep their joints where they are."""
+MOST_SPEED = 1e4
+"""[rad/s or m/s]"""
+
+
+def joint_node(
+    model: mujoco.MjModel, start: mujoco.MjData, law: JointLaw, parent: Frame, end: Node
+) -> Node:
+    """A joint between two solids.
+
+    Args:
+        model: The compiled scene.
+        start: Its state at the start, whose poses the solids have in the file.
+        law: Of the joint.
+        parent: Frame of the solid that carries it; axis and anchor are seen from there.
+        end: The solid that it moves.
+    """
+    joint = model.joint(law.name).id
+    parameters: dict[str, Value] = {"axis": vector(parent.rotation.T @ start.xaxis[joint])}
+    if not law.slides:
+        anchor = parent.rotation.T @ (start.xanchor[joint] - parent.position)
+        parameters["anchor"] = vector(anchor)
+    if law.start != law.zero:
+        parameters["position"] = law.start - law.zero
+    stops = _stops(law)
+    if stops is not None:
+        parameters["minStop"], parameters["maxStop"] = stops
+    if law.spring:
+        parameters["springConstant"] = law.spring
+    if law.damper:
+        parameters["dampingConstant"] = law.damper
+    kind, own = ("SliderJoint", "Joint") if law.slides else ("HingeJoint", "HingeJoint")
+    return Node(
+        kind,
+        {
+            "jointParameters": Node(f"{own}Parameters", parameters),
+            "device": _devices(law),
+            "endPoint": end,
+        },
+    )
+
+
+def motor_name(joint: str) -> str:
+    """The motor of a joint."""
+    return f"{joint}_motor"
+
+
+def sensor_name(joint: str) -> str:
+    """The position sensor of a joint."""
+    return f"{joint}_position"
+
+
+def _stops(law: JointLaw) -> tuple[float, float] | None:
+    """Stops from the zero of Webots; None where it cannot have them."""
+    if law.limits is None:
+        return None
+    low, high = (limit - law.zero for limit in law.limits)
+    within = low <= 0.0 <= high
+    reach = math.inf if law.slides else math.pi
+    return (low, high) if within and -reach <= low < high <= reach else None
+
+
+def lost_stops(law: JointLaw) -> bool:
+    """Whether a joint has limits that Webots cannot keep."""
+    return law.limits is not None and _stops(law) is None
+
+
+def _devices(law: JointLaw) -> list[Value]:
+    devices: list[Value] = []
+    if law.driven:
+        kind, most = ("LinearMotor", "maxForce") if law.slides else ("RotationalMotor", "maxTorque")
+        devices.append(
+            Node(
+                kind,
+                {
+                    "name": motor_name(law.name),
+                    "maxVelocity": MOST_SPEED,
+                    most: MOST_TORQUE,
+                    "sound": "",  # Webots would look for the file
+                },
+            )
+        )
+    devices.append(Node("PositionSensor", {"name": sensor_name(law.name)}))
+    return devices

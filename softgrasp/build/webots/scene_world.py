@@ -1,0 +1,154 @@
+"""A grasp scene → a Webots world."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.build.pairs import table_pairs
+from softgrasp.build.scene import BuiltScene
+from softgrasp.build.webots.contacts import contact_properties
+from softgrasp.build.webots.frames import WORLD as ORIGIN
+from softgrasp.build.webots.joint_laws import JointLaw, joint_laws
+from softgrasp.build.webots.joints import lost_stops
+from softgrasp.build.webots.solids import SolidWriter, body_define
+from softgrasp.build.webots.world import (
+    WebotsWorld,
+    downward,
+    finger_robot,
+    heading,
+    viewpoint,
+)
+from softgrasp.description.scene import GraspScene
+from softgrasp.formats.wbt.node import Node
+
+HAND_MATERIAL, OBJECT_MATERIAL, TABLE_MATERIAL = "hand", "object", "table"
+
+
+def scene_world(
+    built: BuiltScene,
+    timestep: float,
+    arguments: tuple[str, ...],
+    most_faces: int | None = None,
+) -> WebotsWorld:
+    """A scene as a Webots world with a hand, an object, a table where there is one.
+
+    Args:
+        built: The scene.
+        timestep: Of Webots [s].
+        arguments: Of the controller.
+        most_faces: Meshes with more triangles are made coarser; none where not given.
+
+    Raises:
+        BuildError: The scene holds what Webots cannot express; names it.
+    """
+    model, scene = built.model, built.scene
+    start = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, start, 0)
+    mujoco.mj_forward(model, start)
+    gravity = downward(scene.gravity, "gravity")
+    if scene.success is not None:
+        downward(scene.success.gravity, "success.gravity")
+    laws = joint_laws(model, start, timestep)
+    writer = SolidWriter(model, start, laws, built.bodies, _touching(model), most_faces)
+    robot = finger_robot(_hand(model, writer), scene.hand.name, arguments)
+    top = heading(
+        scene.name or f"{scene.hand.name} {scene.object.name}",
+        gravity,
+        timestep,
+        _contacts(built, timestep),
+        viewpoint(*_seen_ball(model, start)),
+    )
+    others = [_standing(writer, model.body(name).id, material) for name, material in _others(scene)]
+    return WebotsWorld(
+        nodes=[*top, robot, *others],
+        laws=laws,
+        timestep=timestep,
+        compensated={
+            body_define(body): float(model.body_mass[body] * model.body_gravcomp[body])
+            for body in range(model.nbody)
+            if model.body_gravcomp[body] and model.body_weldid[body]
+        },
+        remarks=_remarks(built, laws),
+    )
+
+
+def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
+    """Everything that stands in the world and is neither the object nor the table."""
+    apart = {names.OBJECT, names.TABLE, f"{names.OBJECT}_carriage"}
+    roots = [
+        body
+        for body in range(1, model.nbody)
+        if model.body_parentid[body] == 0 and model.body(body).name not in apart
+    ]
+    return [writer.carried(body, ORIGIN, HAND_MATERIAL) for body in roots]
+
+
+def _others(scene: GraspScene) -> list[tuple[str, str]]:
+    planar = scene.object_mount == "planar"
+    thing = f"{names.OBJECT}_carriage" if planar else names.OBJECT
+    table = [(names.TABLE, TABLE_MATERIAL)] if scene.table is not None else []
+    return [(thing, OBJECT_MATERIAL), *table]
+
+
+def _standing(writer: SolidWriter, body: int, material: str) -> Node:
+    """A thing of its own in the world; one on joints needs a solid that carries them."""
+    node = writer.carried(body, ORIGIN, material)
+    if node.type in ("HingeJoint", "SliderJoint"):
+        return Node("Solid", {"children": [node], "name": f"{material}_mount"})
+    return node
+
+
+def _touching(model: mujoco.MjModel) -> set[int]:
+    return {*model.pair_geom1.tolist(), *model.pair_geom2.tolist()}
+
+
+def _contacts(built: BuiltScene, timestep: float) -> list[Node]:
+    scene, contact = built.scene, built.contact
+    found = [contact_properties(HAND_MATERIAL, OBJECT_MATERIAL, contact, timestep)]
+    if scene.table is not None:
+        top = scene.table.contact or contact
+        found += [
+            contact_properties(TABLE_MATERIAL, material, top, timestep)
+            for material in (OBJECT_MATERIAL, HAND_MATERIAL)
+        ]
+    return found
+
+
+def _seen_ball(model: mujoco.MjModel, start: mujoco.MjData) -> tuple[np.ndarray, float]:
+    """A ball around all that can touch, the table left out."""
+    skipped = {geom for pair in table_pairs(model) for geom in (model.geom(pair.second).id,)}
+    geoms = [geom for geom in _touching(model) if geom not in skipped]
+    places = start.geom_xpos[geoms]
+    center = 0.5 * (places.min(axis=0) + places.max(axis=0))
+    reach = np.linalg.norm(places - center, axis=1) + model.geom_rbound[geoms]
+    return center, float(reach.max())
+
+
+def _remarks(built: BuiltScene, laws: list[JointLaw]) -> tuple[str, ...]:
+    """What the world says otherwise than the scene."""
+    scene, contact, said = built.scene, built.contact, []
+    if contact.switches_friction:
+        said.append(
+            f"friction stays at its static value {contact.static_friction:g}: Webots has no "
+            "dynamic one of its own"
+        )
+    if scene.solver.contact_dimension > 3 and contact.torsional_friction:
+        said.append(
+            "contacts do not resist turning about their normal: Webots has no such friction"
+        )
+    if scene.self_contact:
+        said.append(
+            "parts of the hand do not touch one another: with touch sensors on them, Webots would "
+            "let neighbours collide"
+        )
+    free = [law.name for law in laws if lost_stops(law)]
+    if free:
+        said.append(
+            f"limits of {', '.join(free)} are left to the targets: stops of Webots reach half a "
+            "turn to either side of the start"
+        )
+    if scene.object.shape.type == "ellipsoid":
+        said.append("the ellipsoid is a mesh: Webots has no such shape")
+    return tuple(said)

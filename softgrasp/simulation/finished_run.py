@@ -1,0 +1,57 @@
+"""What a result is made of: a run that has ended, in whichever engine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple, Protocol
+
+import mujoco
+
+from softgrasp.build.scene import BuiltScene
+from softgrasp.description.scene import GraspScene
+from softgrasp.simulation.contacts import ContactPoint
+from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
+
+
+class Engine(NamedTuple):
+    """What computed the physics of a run."""
+
+    name: str
+    version: str
+    integrator: str
+    timestep: float
+    """[s]"""
+
+
+class FinishedRun(Protocol):
+    """The rows, the events and the end of a run."""
+
+    built: BuiltScene
+    scene: GraspScene
+    model: mujoco.MjModel
+    """The scene in MuJoCo, in whose terms every run is told."""
+    layout: ClosureLayout
+    state: ClosureState
+    engine: Engine
+    engine_warnings: Counter[str]
+    diverged: bool
+    finished: bool
+    """Whether it came to its own end: neither diverged nor interrupted."""
+    hold_from: int | None
+    """Row at which the hold test, or the lift, began."""
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """The state at the end."""
+
+    @property
+    def recording(self) -> Recording:
+        """One row a control sample."""
+
+    @property
+    def events(self) -> list[ContactEvent]:
+        """Contacts that began or ended."""
+
+    def contact_points(self) -> list[ContactPoint]:
+        """Contacts with the object at the end."""

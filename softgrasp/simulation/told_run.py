@@ -1,0 +1,136 @@
+"""A run that another engine made, told by its controller, in the terms of the MuJoCo model.
+
+The rows of the controller become the recording of a closure, so that everything that is computed
+from a run of MuJoCo is computed from this one alike. Where contacts are, and how fast they slide,
+comes from the model in the recorded poses; their forces are those of the other engine.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.build.scene import BuiltScene
+from softgrasp.errors import SimulationError
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.contacts import ContactPoint, contact_points
+from softgrasp.simulation.event_log import EventLog
+from softgrasp.simulation.finished_run import Engine
+from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.state import ClosureState, Recording, closure_layout
+
+
+class ToldRun:
+    """A finished run of another engine; see ``ClosureRun`` for what its parts mean."""
+
+    def __init__(
+        self, built: BuiltScene, engine: Engine, joints: list[str], told: dict[str, Any]
+    ) -> None:
+        """Read what the controller wrote.
+
+        Args:
+            built: The scene.
+            engine: What ran it.
+            joints: Names of the joints in the order of the controller.
+            told: Its result.
+
+        Raises:
+            SimulationError: It has no sample at all.
+        """
+        self.built, self.scene, self.model = built, built.scene, built.model
+        self.layout, self.engine = closure_layout(built), engine
+        self.engine_warnings: Counter[str] = Counter()
+        self.diverged = bool(told["diverged"])
+        self.finished = not self.diverged
+        self.hold_from: int | None = told["hold_from"]
+        self.recording = self._recorded(joints, told["rows"])
+        self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))
+        self.state.in_contact, self.state.idle = told["in_contact"], told["idle"]
+        self._log = EventLog(built)
+        for row, changes in told["changes"]:
+            self._log.note(float(self.recording.time[row]), changes, self._points_of(row))
+
+    @property
+    def events(self) -> list[ContactEvent]:
+        """Contacts that began or ended."""
+        return self._log.events
+
+    @property
+    def now(self) -> float:
+        """Time of the last control sample [s]."""
+        return float(self.recording.time[self.recording.rows - 1])
+
+    @cached_property
+    def data(self) -> mujoco.MjData:
+        """The state of the last sample."""
+        return self._state_of(self.recording.rows - 1)
+
+    def contact_points(self) -> list[ContactPoint]:
+        """The contacts of the last sample."""
+        return self._points(self.recording.rows - 1)
+
+    def _recorded(self, joints: list[str], rows: dict[str, list[list[float]]]) -> Recording:
+        count = len(rows["target"])
+        if count == 0:
+            raise SimulationError("expected a result with samples, found one without any")
+        model, bodies = self.model, len(self.built.bodies)
+        recording = Recording.empty(model, bodies, self.layout.force_sum.shape[1], count)
+        recording.rows = count
+        recording.time[:] = np.arange(count) * self.scene.control_period
+        columns = [int(model.joint(name).qposadr[0]) for name in joints]
+        recording.qpos[:, columns] = rows["position"]
+        recording.control[:] = rows["target"]
+        recording.in_contact[:] = rows["in_contact"]
+        self._put_object(recording.qpos, np.array(rows["object"], dtype=float))
+        # the sums of a body stand where its first contact does
+        force = recording.force.reshape(count, bodies, -1, 3)
+        force[:, :, 0, 0], force[:, :, 0, 1] = rows["normal"], rows["friction"]
+        return recording
+
+    def _put_object(self, qpos: Array, track: Array) -> None:
+        """Write the recorded poses of a free object; others are told by their joints."""
+        if self.scene.object_mount != "free":
+            return
+        first = int(self.model.joint(names.OBJECT).qposadr[0])
+        qpos[:, first : first + 3] = track[:, :3]
+        for row, matrix in zip(qpos, track[:, 3:], strict=True):
+            quaternion = np.zeros(4)
+            mujoco.mju_mat2Quat(quaternion, matrix)
+            row[first + 3 : first + 7] = quaternion
+
+    def _points_of(self, row: int) -> Any:
+        return lambda: self._points(row)
+
+    def _points(self, row: int) -> list[ContactPoint]:
+        """Contacts in the poses of a sample; each body's forces are shared by depth."""
+        points = contact_points(self.model, self._state_of(row))
+        force = self.recording.force.reshape(self.recording.rows, len(self.built.bodies), -1, 3)
+        found = []
+        for body, (normal, friction, _) in zip(self.built.bodies, force[row, :, 0], strict=True):
+            own = [point for point in points if point.body == body]
+            depths = np.array([max(-point.separation, 0.0) for point in own])
+            shares = depths / depths.sum() if depths.sum() > 0 else np.full(len(own), 1.0)
+            shares /= max(shares.sum(), 1e-300)
+            found += [
+                point._replace(
+                    normal_force=float(normal * share), friction_force=float(friction * share)
+                )
+                for point, share in zip(own, shares, strict=True)
+            ]
+        return found
+
+    def _state_of(self, row: int) -> mujoco.MjData:
+        """The model in the poses of a sample, with the speed since the one before."""
+        data, qpos = mujoco.MjData(self.model), self.recording.qpos
+        data.qpos[:] = qpos[row]
+        before = qpos[max(row - 1, 0)]
+        mujoco.mj_differentiatePos(
+            self.model, data.qvel, self.scene.control_period, before, qpos[row]
+        )
+        mujoco.mj_forward(self.model, data)
+        return data

@@ -1,0 +1,167 @@
+"""Webots and ODE: a scene → a project → a finished run → a result.
+
+Both engines run the same world and the same controller. ``webots`` needs an installed Webots;
+``ode`` reads the text of the world with the rules of Webots and steps the Open Dynamics Engine,
+which Webots is built on (decision 0013).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from softgrasp.build.scene import BuiltScene, build
+from softgrasp.build.webots.scene_world import scene_world
+from softgrasp.build.webots.world import SHORTEST_STEP, WebotsWorld
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import BuildError
+from softgrasp.simulation.closure_run import Progress, planned_samples
+from softgrasp.simulation.finished_run import Engine
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.run_result import result_of
+from softgrasp.simulation.told_run import ToldRun
+from softgrasp.simulation.webots.job import Job, closure_job
+from softgrasp.simulation.webots.project import job_name, write_project
+
+PATIENCE = 60.0
+"""A run may take this long [s], and as much again for every second that it simulates."""
+WORLD_FILE = "softgrasp.wbt"
+
+
+class Player(NamedTuple):
+    """An engine that runs Webots worlds."""
+
+    name: str
+    version: Callable[[], str]
+    play: Callable[[Path, Path, float], tuple[str, ...]]
+    """(world, result, time-out [s]) → warnings."""
+    shortest_step: float
+    """[s]"""
+
+
+def run_in_webots(scene: GraspScene, progress: Progress | None = None) -> GraspResult:
+    """Simulate a scene in an installed Webots; raises as ``run_in`` does."""
+    return run_in(webots_player(), scene, progress)
+
+
+def run_in_ode(scene: GraspScene, progress: Progress | None = None) -> GraspResult:
+    """Simulate a scene in ODE with the rules of Webots; raises as ``run_in`` does."""
+    return run_in(ode_player(), scene, progress)
+
+
+def run_in(player: Player, scene: GraspScene, progress: Progress | None = None) -> GraspResult:
+    """Simulate a scene in an engine that runs Webots worlds.
+
+    Args:
+        player: The engine.
+        scene: What to simulate.
+        progress: Called with the simulated time [s] when it has ended.
+
+    Raises:
+        BackendUnavailable: The engine is not there.
+        BuildError: The scene holds what Webots cannot express; names it.
+        SimulationError: The engine has failed.
+    """
+    begin = time.perf_counter()
+    version = player.version()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        built = build(scene)
+    world, job = world_and_job(built, player.shortest_step, job_name(Path(WORLD_FILE)))
+    patience = PATIENCE * (1.0 + planned_samples(scene) * scene.control_period)
+    rows, said = play(player, world, job, patience)
+    engine = Engine(player.name, version, "dWorldStep of ODE", world.timestep)
+    run = ToldRun(built, engine, [law.name for law in world.laws], rows)
+    if progress is not None:
+        progress(run.now)
+    notes = [str(warning.message) for warning in told]
+    notes += [f"{player.name}: {remark}" for remark in (*world.remarks, *said)]
+    return result_of(run, notes, time.perf_counter() - begin)
+
+
+def world_and_job(
+    built: BuiltScene, shortest_step: float, job_file: str, most_faces: int | None = None
+) -> tuple[WebotsWorld, Job]:
+    """The world and the job of a scene, at its own time step or the shortest one of an engine.
+
+    Args:
+        built: The scene.
+        shortest_step: Of the engine [s].
+        job_file: Name of the job's file.
+        most_faces: Meshes with more triangles are made coarser; none where not given.
+
+    Raises:
+        BuildError: The scene holds what Webots cannot express, or samples faster than it steps.
+    """
+    own = float(built.model.opt.timestep)
+    timestep = max(own, shortest_step)
+    if timestep > own and built.scene.control_period < timestep * (1.0 - 1e-9):
+        raise BuildError(
+            f"control_period: expected at least {timestep:g} s, the shortest time step of Webots, "
+            f"found {built.scene.control_period:g} s"
+        )
+    world = scene_world(built, timestep, (job_file,), most_faces)
+    if timestep > own:
+        remark = f"time steps of {timestep:g} s, the shortest of Webots, instead of {own:g} s"
+        world = world._replace(remarks=(remark, *world.remarks))
+    return world, closure_job(built, world)
+
+
+def play(
+    player: Player, world: WebotsWorld, job: Job, patience: float
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Run a world in a folder of its own.
+
+    Args:
+        player: The engine.
+        world: The world.
+        job: Of its controller.
+        patience: Time-out [s].
+
+    Returns:
+        What the controller wrote, and warnings of the engine.
+
+    Raises:
+        BackendUnavailable: The engine is not there.
+        SimulationError: It has failed.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="softgrasp_world_"))
+    try:
+        project = write_project(folder / "worlds" / WORLD_FILE, world, job)
+        said = player.play(project.world, project.result, patience)
+        return json.loads(project.result.read_text(encoding="utf-8")), said
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def webots_player() -> Player:
+    """An installed Webots."""
+    from softgrasp.simulation.webots.installation import find_webots
+    from softgrasp.simulation.webots.launcher import run_world
+
+    def _play(world: Path, result: Path, patience: float) -> tuple[str, ...]:
+        return run_world(world, result, timeout=patience)
+
+    return Player("webots", lambda: find_webots().version, _play, SHORTEST_STEP)
+
+
+def ode_player() -> Player:
+    """ODE, which takes any time step."""
+    from softgrasp.simulation.ode.launch import run_world
+    from softgrasp.simulation.ode.library import load_library
+
+    def _play(world: Path, _result: Path, patience: float) -> tuple[str, ...]:
+        run_world(world, patience)
+        return ()
+
+    return Player("ode", lambda: load_library().describe(), _play, 0.0)
+
+
+PLAYERS: dict[str, Callable[[], Player]] = {"webots": webots_player, "ode": ode_player}
+"""Engines that run Webots worlds, by name."""

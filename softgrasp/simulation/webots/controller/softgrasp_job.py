@@ -1,0 +1,256 @@
+"""The controller of a softgrasp world: closes the hand, and writes down what happens.
+
+Runs inside Webots, and against the emulation of softgrasp.simulation.ode. Needs the standard
+library, Webots' module ``controller``, and ``laws.py`` beside it, which is softgrasp's own file:
+the same debounce and the same increments as in MuJoCo. The job is a JSON file beside this one whose
+name is the first argument; softgrasp/simulation/webots/job.py says what is in it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+
+from controller import Supervisor
+from laws import debounce, free_drives, next_targets
+
+UNBOUND = float("inf")
+
+
+class Joint:
+    """A joint of the world: its sensor, and the motor that obeys the law of its servo."""
+
+    def __init__(self, robot, facts, step):
+        """Find the devices; an untouched motor would hold the joint where it is."""
+        self.facts, self.step = facts, step
+        self.sensor = robot.getDevice(facts["sensor"])
+        self.sensor.enable(robot_step(step))
+        self.motor = robot.getDevice(facts["motor"]) if facts["motor"] else None
+        self.position, self.speed = facts["start"], 0.0
+        if facts["mode"] == "velocity":
+            self.motor.setPosition(UNBOUND)
+            self.motor.setVelocity(0.0)
+        elif self.motor is not None:
+            self._push(0.0)
+
+    def sample(self):
+        """Read the sensor after a step."""
+        position = self.facts["zero"] + self.sensor.getValue()
+        self.position, self.speed = position, (position - self.position) / self.step
+
+    def drive(self, targets, period):
+        """Command the motor for the next step.
+
+        The spring and the damper of the servo stand in the world, where the engine takes them
+        implicitly; what is left is what moves with the targets.
+        """
+        if self.motor is None:
+            return
+        facts = self.facts
+        if facts["mode"] == "velocity":
+            way = targets[facts["follows"]] - self.begin(targets)
+            self.motor.setVelocity(way / period)
+            return
+        torque = facts["offset"] + facts["inertia_rate"] * self.speed
+        for drive, coefficient in facts["drives"]:
+            torque += coefficient * targets[drive]
+        servo = facts["servo"]
+        if servo is not None:
+            torque += self._beyond_limit(servo, targets)
+        self._push(torque)
+
+    def begin(self, targets):
+        """Where a prescribed joint starts its way to the target: at the target before."""
+        before = self.facts.get("before", self.facts["start"])
+        self.facts["before"] = targets[self.facts["follows"]]
+        return before
+
+    def _beyond_limit(self, servo, targets):
+        """What has to be taken off where the servo is at its force limit."""
+        error = targets[servo["drive"]] - self.position
+        wanted = servo["stiffness"] * error - servo["damping"] * self.speed
+        limited = min(max(wanted, -servo["force_limit"]), servo["force_limit"])
+        if limited == wanted:
+            return 0.0
+        return limited - wanted + servo["spare_damping"] * self.speed
+
+    def _push(self, torque):
+        if self.facts["slides"]:
+            self.motor.setForce(torque)
+        else:
+            self.motor.setTorque(torque)
+
+
+class Touch:
+    """The contact force of a body of the hand."""
+
+    def __init__(self, robot, facts, step, thing):
+        """Switch the sensor on."""
+        self.sensor = robot.getDevice(facts["sensor"])
+        self.sensor.enable(robot_step(step))
+        self.thing = thing
+        self.exact = hasattr(self.sensor, "getNormalForce")
+
+    def forces(self):
+        """Normal force and friction [N]; Webots' own sensor gives the whole force only."""
+        if self.exact:
+            return self.sensor.getNormalForce(), self.sensor.getFrictionForce()
+        return math.hypot(*self.sensor.getValues()), 0.0
+
+
+class Job:
+    """One run: closure, and hold test or lift."""
+
+    def __init__(self, robot, facts):
+        """Start from the poses that stand in the world."""
+        self.robot, self.facts = robot, facts
+        self.step, self.period = facts["timestep_s"], facts["control_period_s"]
+        self.joints = [Joint(robot, joint, self.step) for joint in facts["joints"]]
+        thing = facts["object"]
+        self.touches = [Touch(robot, body, self.step, thing) for body in facts["bodies"]]
+        self.thing = robot.getFromDef(thing) if thing else None
+        self.lifted = [
+            (robot.getFromDef(name), weight) for name, weight in facts["compensated"].items()
+        ]
+        self.field = robot.getFromDef("WORLD").getField("gravity")
+        self.gravity = facts["gravity_m_s2"]
+        self.targets = list(facts["drives"]["start"])
+        zeros = [0] * len(self.touches)
+        self.counts, self.touched = list(zeros), list(zeros)
+        self.in_contact, self.changes = list(zeros), list(zeros)
+        self.idle, self.diverged = 0, False
+        self.rows = {
+            name: []
+            for name in ("position", "target", "object", "normal", "friction", "in_contact")
+        }
+        self.changed = []
+        self.hold_from = None
+
+    def run(self):
+        """All phases, one after the other; returns the result."""
+        for phase in self.facts["phases"]:
+            if self.diverged:
+                break
+            self._run_phase(phase)
+        return {
+            "softgrasp_result": 1,
+            "rows": self.rows,
+            "changes": self.changed,
+            "hold_from": self.hold_from,
+            "idle": self.idle,
+            "in_contact": self.in_contact,
+            "diverged": self.diverged,
+        }
+
+    def _run_phase(self, phase):
+        if phase["holds"]:
+            self.hold_from = len(self.rows["target"]) - 1
+        limit = phase["idle_limit"]
+        if limit is None:
+            limit = phase["samples"] + self.idle + 1
+        for sample in range(phase["samples"]):
+            if phase["gravity"]:
+                self._weigh(phase["gravity"][sample])
+            led = phase["path"][min(sample, len(phase["path"]) - 1)] if phase["path"] else []
+            if not self._sample(led):
+                self.diverged = True
+                return
+            if self.idle >= limit:
+                return
+
+    def _weigh(self, gravity):
+        if gravity != self.gravity:
+            self.gravity = gravity
+            self.field.setSFFloat(gravity)
+
+    def _sample(self, led):
+        """Step, read, judge, command, record; False where the state is not usable any more."""
+        forces = [(0.0, 0.0)] * len(self.touches)
+        if self.rows["target"]:
+            if not self._advance():
+                return False
+            forces = [touch.forces() for touch in self.touches]
+        closure = self.facts["closure"]
+        normal = [force for force, _ in forces]
+        if closure and debounce(
+            normal,
+            closure["threshold"],
+            closure["samples"],
+            self.counts,
+            self.touched,
+            self.in_contact,
+            self.changes,
+        ):
+            self.changed.append([len(self.rows["target"]), list(self.changes)])
+        before = self.targets
+        self.targets = self._next(led)
+        self.idle = self.idle + 1 if self.targets == before else 0
+        for joint in self.joints:
+            if joint.facts["mode"] == "velocity":
+                joint.drive(self.targets, self.period)
+        self._record(normal, [force for _, force in forces])
+        return True
+
+    def _advance(self):
+        """One control period of physics; servos are commanded before every step of it."""
+        for _ in range(self.facts["substeps"]):
+            for joint in self.joints:
+                if joint.facts["mode"] == "torque":
+                    joint.drive(self.targets, self.period)
+            if self.gravity:
+                for node, mass in self.lifted:
+                    node.addForce([0.0, 0.0, mass * self.gravity], False)
+            if self.robot.step(robot_step(self.step)) == -1:
+                return False
+            for joint in self.joints:
+                joint.sample()
+                if not abs(joint.speed) < self.facts["largest_speed"]:
+                    return False
+        return True
+
+    def _next(self, led):
+        drives = self.facts["drives"]
+        free = free_drives(drives["body"], drives["last"], self.in_contact)
+        targets = next_targets(
+            self.targets, drives["increments"], free, drives["lower"], drives["upper"]
+        )
+        if led:
+            targets[len(targets) - len(led) :] = led
+        return targets
+
+    def _record(self, normal, friction):
+        rows = self.rows
+        rows["position"].append([joint.position for joint in self.joints])
+        rows["target"].append(list(self.targets))
+        if self.thing is not None:
+            rows["object"].append([*self.thing.getPosition(), *self.thing.getOrientation()])
+        rows["normal"].append(normal)
+        rows["friction"].append(friction)
+        rows["in_contact"].append(list(self.in_contact))
+
+
+def robot_step(seconds):
+    """A duration as Webots takes it: whole milliseconds; only the emulation takes parts of one."""
+    milliseconds = 1e3 * seconds
+    whole = round(milliseconds)
+    return whole if abs(milliseconds - whole) < 1e-9 else milliseconds
+
+
+def main():
+    """Run the job that the first argument names, write its result, and end the simulation."""
+    here = Path(__file__).resolve().parent
+    job = json.loads((here / sys.argv[1]).read_text(encoding="utf-8"))
+    robot = Supervisor()
+    result = Job(robot, job).run()
+    target = (here / job["result"]).resolve()
+    part = target.with_name(target.name + ".part")
+    part.write_text(json.dumps(result), encoding="utf-8")
+    part.replace(target)
+    robot.step(robot_step(job["timestep_s"]))  # without it Webots may lose the last messages
+    robot.simulationQuit(0)
+
+
+if __name__ == "__main__":
+    main()

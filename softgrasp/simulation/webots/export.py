@@ -1,0 +1,66 @@
+"""Hands and scenes as Webots projects to keep: for a person to open, not for a run of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from softgrasp.build.scene import build
+from softgrasp.build.webots.hand_world import hand_world
+from softgrasp.build.webots.world import SHORTEST_STEP, WebotsWorld
+from softgrasp.description.hand import Hand
+from softgrasp.description.scene import GraspScene
+from softgrasp.simulation.webots.backend import world_and_job
+from softgrasp.simulation.webots.job import Job, watching_job
+from softgrasp.simulation.webots.project import in_worlds, job_name, write_project
+
+__all__ = ["Export", "hand_project", "in_worlds", "scene_project"]
+WATCHED = 1.0
+"""Time for which the controller of a hand alone holds it in its start posture [s]."""
+
+
+class Export(NamedTuple):
+    """What was written, and what it says otherwise than the description."""
+
+    files: tuple[Path, ...]
+    remarks: tuple[str, ...]
+
+
+def scene_project(scene: GraspScene, target: Path, most_faces: int | None = None) -> Export:
+    """Write a scene as a Webots project.
+
+    Args:
+        scene: The scene.
+        target: The world's file.
+        most_faces: Meshes with more triangles are made coarser; none where not given.
+
+    Raises:
+        BuildError: The scene holds what Webots cannot express; names it.
+        BackendUnavailable: Meshes are to be made coarser without the library for it.
+        ResultError: The folder cannot be written.
+    """
+    world, job = world_and_job(build(scene), SHORTEST_STEP, job_name(target), most_faces)
+    return _written(target, world, job)
+
+
+def hand_project(hand: Hand, target: Path, most_faces: int | None = None) -> Export:
+    """Write a hand alone as a Webots project; its controller holds the start posture for 1 s.
+
+    Args:
+        hand: The hand.
+        target: The world's file.
+        most_faces: Meshes with more triangles are made coarser; none where not given.
+
+    Raises:
+        BuildError: The hand holds what Webots cannot express; names it.
+        BackendUnavailable: Meshes are to be made coarser without the library for it.
+        ResultError: The folder cannot be written.
+    """
+    world = hand_world(hand, SHORTEST_STEP, (job_name(target),), most_faces)
+    starts = [drive.start for drive in hand.drives]
+    samples = round(WATCHED / SHORTEST_STEP)
+    return _written(target, world, watching_job(world, SHORTEST_STEP, samples, 0.0, starts))
+
+
+def _written(target: Path, world: WebotsWorld, job: Job) -> Export:
+    return Export(write_project(target, world, job).files, world.remarks)

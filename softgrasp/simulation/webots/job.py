@@ -1,0 +1,153 @@
+"""The job of a controller: all that it needs to know beside the world, as JSON.
+
+``controller/softgrasp_job.py`` reads it. Joints are given by their laws
+(``build.webots.joint_laws``), drives as the closure has them (``simulation.state``), and the run as
+phases of control samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from softgrasp.build.names import OBJECT
+from softgrasp.build.scene import BuiltScene, start_targets
+from softgrasp.build.webots.joint_laws import JointLaw
+from softgrasp.build.webots.joints import motor_name, sensor_name
+from softgrasp.build.webots.solids import touch_name
+from softgrasp.build.webots.world import WebotsWorld
+from softgrasp.errors import BuildError
+from softgrasp.simulation.closure_run import LARGEST_SPEED, planned_samples
+from softgrasp.simulation.lifting import lift_path
+from softgrasp.simulation.loading import gravity_steps
+from softgrasp.simulation.state import ClosureLayout, closure_layout
+
+Job = dict[str, Any]
+
+
+def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
+    """The job of closing a hand, and of the hold test or the lift that follows.
+
+    Args:
+        built: The scene.
+        world: Its world.
+
+    Raises:
+        BuildError: The control period is not a whole number of Webots' time steps.
+    """
+    scene, layout = built.scene, closure_layout(built)
+    return _frame(world, scene.control_period) | {
+        "bodies": [{"name": body, "sensor": touch_name(body)} for body in built.bodies],
+        "object": OBJECT,
+        "closure": {"threshold": layout.threshold, "samples": layout.samples},
+        "gravity_m_s2": -scene.gravity[2] + 0.0,
+        "drives": _drives(built, layout),
+        "phases": _phases(built),
+    }
+
+
+def watching_job(
+    world: WebotsWorld,
+    period: float,
+    samples: int,
+    gravity: float,
+    targets: Sequence[float] = (),
+) -> Job:
+    """The job of writing down how joints move whose drives stand still.
+
+    Args:
+        world: The world.
+        period: Time between two samples [s].
+        samples: How many, the start included.
+        gravity: [m/s²]
+        targets: Of the drives [rad, m or Pa].
+    """
+    nothing: list[Any] = []
+    phase: Job = {"samples": samples, "idle_limit": None, "gravity": [], "path": [], "holds": False}
+    still = list(targets)
+    return _frame(world, period) | {
+        "bodies": nothing,
+        "object": None,
+        "closure": None,
+        "gravity_m_s2": gravity,
+        "drives": {
+            "start": still,
+            "increments": [0.0] * len(still),
+            "lower": still,
+            "upper": still,
+            "body": [-1] * len(still),
+            "last": [1] * len(still),
+        },
+        "phases": [phase],
+    }
+
+
+def _frame(world: WebotsWorld, period: float) -> Job:
+    """What every job says."""
+    substeps = round(period / world.timestep)
+    if substeps < 1 or abs(substeps * world.timestep - period) > 1e-9 * period:
+        raise BuildError(
+            f"control_period: expected a whole number of the time steps of {world.timestep:g} s "
+            f"that the world has, found {period:g} s"
+        )
+    return {
+        "softgrasp_job": 1,
+        "timestep_s": world.timestep,
+        "substeps": substeps,
+        "control_period_s": period,
+        "largest_speed": LARGEST_SPEED,
+        "joints": [_joint(law) for law in world.laws],
+        "compensated": world.compensated,
+    }
+
+
+def _joint(law: JointLaw) -> Job:
+    mode = "velocity" if law.follows is not None else "torque" if law.driven else "passive"
+    return {
+        "name": law.name,
+        "sensor": sensor_name(law.name),
+        "motor": motor_name(law.name) if law.driven else None,
+        "mode": mode,
+        "slides": law.slides,
+        "start": law.start,
+        "zero": law.zero,
+        "offset": law.offset,
+        "drives": [list(pair) for pair in law.drives],
+        "inertia_rate": law.inertia_rate,
+        "follows": law.follows,
+        "servo": None if law.servo is None else law.servo._asdict(),
+    }
+
+
+def _drives(built: BuiltScene, layout: ClosureLayout) -> Job:
+    largest = float(np.finfo(float).max)  # JSON knows no infinity
+    return {
+        "start": start_targets(built.scene),
+        "increments": layout.increments.tolist(),
+        "lower": np.maximum(layout.lower, -largest).tolist(),
+        "upper": np.minimum(layout.upper, largest).tolist(),
+        "body": layout.body_of_drive.tolist(),
+        "last": layout.last_of_finger.tolist(),
+    }
+
+
+def _phases(built: BuiltScene) -> list[Job]:
+    scene = built.scene
+    total = planned_samples(scene)
+    settle = max(round(scene.closure.settle_time / scene.control_period), 1)
+    nothing: Job = {"idle_limit": None, "gravity": [], "path": [], "holds": True}
+    given = scene.duration is not None
+    closing = {"samples": total, "idle_limit": total + 1 if given else settle, "holds": False}
+    phases = [nothing | closing]
+    if scene.success is not None:
+        steps = gravity_steps(scene.success, np.array(scene.gravity), scene.control_period)
+        gravity = [-float(load[2]) + 0.0 for samples, load in steps for _ in range(samples)]
+        phases.append(nothing | {"samples": len(gravity), "gravity": gravity})
+    if scene.lift is not None:
+        samples = max(round(scene.lift.time / scene.control_period), 1)
+        path = lift_path(scene, scene.lift, samples).tolist()
+        waiting = round(scene.lift.hold_time / scene.control_period)
+        phases.append(nothing | {"samples": samples + waiting, "path": path})
+    return phases
