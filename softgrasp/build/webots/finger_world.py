@@ -7,7 +7,7 @@ import numpy as np
 
 from softgrasp.build.soft_finger import finger_model
 from softgrasp.build.webots.frames import WORLD as ORIGIN
-from softgrasp.build.webots.joint_laws import joint_laws
+from softgrasp.build.webots.joint_laws import joint_laws, require_damping
 from softgrasp.build.webots.solids import SolidWriter
 from softgrasp.build.webots.world import WebotsWorld, finger_robot, heading, viewpoint
 from softgrasp.description.scene import STANDARD_GRAVITY
@@ -36,6 +36,7 @@ def finger_world(
     start.qpos[:] = angles
     mujoco.mj_forward(model, start)
     laws = joint_laws(model, start, timestep)
+    require_damping(laws, timestep)
     writer = SolidWriter(model, start, laws, sensing=(), touching=set())
     places = start.geom_xpos
     center = 0.5 * (places.min(axis=0) + places.max(axis=0))

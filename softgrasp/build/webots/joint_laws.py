@@ -8,6 +8,7 @@ a spring and a damper too; the torque of the motor is what is left: what moves w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -48,6 +49,8 @@ class JointLaw(NamedTuple):
     """K in the world [N·m/rad or N/m]."""
     damper: float
     """C in the world [N·m·s/rad or N·s/m]."""
+    excess: float
+    """By how much Webots damps more than the model, as its spring alone does at this step."""
     offset: float
     """[N·m or N]"""
     drives: tuple[tuple[int, float], ...]
@@ -75,8 +78,7 @@ def joint_laws(model: mujoco.MjModel, start: mujoco.MjData, timestep: float) -> 
         timestep: Of Webots [s].
 
     Raises:
-        BuildError: A joint, a drive or a coupling is one that Webots cannot express, or has less
-            damping than Webots' implicit spring adds at this step.
+        BuildError: A joint, a drive or a coupling is one that Webots cannot express.
     """
     _refuse_couplings(model)
     drives = _drives_of_joints(model)
@@ -85,6 +87,25 @@ def joint_laws(model: mujoco.MjModel, start: mujoco.MjData, timestep: float) -> 
         for joint in range(model.njnt)
         if int(model.jnt_type[joint]) in (HINGE, SLIDE)
     ]
+
+
+def require_damping(laws: Sequence[JointLaw], timestep: float) -> None:
+    """Refuse joints that Webots would damp more than the model does.
+
+    Raises:
+        BuildError: There is one; names it, and the longest time step that goes.
+    """
+    over = [law for law in laws if law.excess > 0.0]
+    if not over:
+        return
+    # all that damps is c; h·K may be as much
+    longest = min((timestep * law.spring - law.excess) / law.spring for law in over)
+    law = max(over, key=lambda one: one.excess / one.spring)
+    raise BuildError(
+        f"joint '{law.name}': expected a damping of at least {timestep * law.spring:.3g}, which "
+        f"Webots' implicit spring adds at a time step of {timestep:g} s, found "
+        f"{timestep * law.spring - law.excess:.3g}; the time step can be {longest:.3g} s at most"
+    )
 
 
 class _Drive(NamedTuple):
@@ -152,7 +173,7 @@ def _law(
     own = sum(drive.stiffness for drive in drives)
     damping = float(model.dof_damping[dof]) + sum(drive.damping for drive in drives)
     taken = _taken_implicitly(model, timestep)
-    damper = _left_to_damp(model, joint, damping, passive + own, timestep)
+    left = damping - taken * (passive + own)
     inertia_rate = float(model.dof_armature[dof]) / timestep
     return JointLaw(
         name=model.joint(joint).name,
@@ -160,7 +181,8 @@ def _law(
         start=start,
         zero=zero,
         spring=passive + own,
-        damper=damper + inertia_rate,
+        damper=max(left, 0.0) + inertia_rate,
+        excess=max(-left - ROUNDING * damping, 0.0),
         offset=passive * (rest - zero) - own * zero + sum(drive.bias for drive in drives),
         drives=tuple((drive.actuator, drive.gain) for drive in drives if drive.gain),
         inertia_rate=inertia_rate,
@@ -179,6 +201,7 @@ def _obedient(model: mujoco.MjModel, joint: int, start: float, drive: int) -> Jo
         zero=start,
         spring=0.0,
         damper=0.0,
+        excess=0.0,
         offset=0.0,
         drives=(),
         inertia_rate=0.0,
@@ -186,21 +209,6 @@ def _obedient(model: mujoco.MjModel, joint: int, start: float, drive: int) -> Jo
         follows=drive,
         limits=_limits(model, joint),
     )
-
-
-def _left_to_damp(
-    model: mujoco.MjModel, joint: int, damping: float, spring: float, timestep: float
-) -> float:
-    """The damper that is left beside what Webots' implicit spring adds."""
-    added = _taken_implicitly(model, timestep) * spring
-    if damping < added * (1.0 - ROUNDING):
-        longest = damping / spring + timestep - _taken_implicitly(model, timestep)
-        raise BuildError(
-            f"joint '{model.joint(joint).name}': expected a damping of at least {added:.3g}, "
-            f"which Webots' implicit spring adds at a time step of {timestep:g} s, found "
-            f"{damping:.3g}; the time step can be {longest:.3g} s at most"
-        )
-    return max(damping - added, 0.0)
 
 
 def _servo(drives: list[_Drive], timestep: float, taken: float) -> Servo | None:

@@ -143,6 +143,14 @@ def _remarks(built: BuiltScene, laws: list[JointLaw]) -> tuple[str, ...]:
             "parts of the hand do not touch one another: with touch sensors on them, Webots would "
             "let neighbours collide"
         )
+    over = [law for law in laws if law.excess > 0.0]
+    if over:
+        worst = max(over, key=lambda law: law.excess / law.spring)
+        said.append(
+            f"springs of {len(over)} joints damp more than they should, most that of {worst.name} "
+            f"by {worst.excess:.2g} N·m·s/rad: Webots takes springs implicitly, and at this time "
+            "step that alone is more; where they come to rest is not changed"
+        )
     free = [law.name for law in laws if lost_stops(law)]
     if free:
         said.append(
