@@ -15,9 +15,10 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.scene import BuiltScene
+from softgrasp.build.objects import PLANAR_JOINTS
+from softgrasp.build.scene import BuiltScene, object_pose
 from softgrasp.errors import SimulationError
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.simulation.contacts import ContactPoint, contact_points
 from softgrasp.simulation.event_log import EventLog
 from softgrasp.simulation.finished_run import Engine
@@ -93,7 +94,16 @@ class ToldRun:
         return recording
 
     def _put_object(self, qpos: Array, track: Array) -> None:
-        """Write the recorded poses of a free object; others are told by their joints."""
+        """Write the recorded poses of the object as joints of the model."""
+        if self.scene.object_mount == "planar":
+            start = object_pose(self.scene)
+            upright = transform(quaternion=start.quaternion)[:3, :3]
+            turned = track[:, 3:].reshape(-1, 3, 3) @ upright.T
+            # about y: x goes to (cos, 0, -sin)
+            angle = np.unwrap(np.arctan2(-turned[:, 2, 0], turned[:, 0, 0]))
+            moved = track[:, :3] - start.position
+            for name, values in zip(PLANAR_JOINTS, (moved[:, 0], moved[:, 2], angle), strict=True):
+                qpos[:, int(self.model.joint(name).qposadr[0])] = values
         if self.scene.object_mount != "free":
             return
         first = int(self.model.joint(names.OBJECT).qposadr[0])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from softgrasp.description.contact import Contact
-from softgrasp.formats.wbt.node import Node
+from softgrasp.formats.wbt.node import Node, Value
 
 
-def contact_properties(first: str, second: str, contact: Contact, timestep: float) -> Node:
+def contact_properties(
+    first: str, second: str, contact: Contact, dimension: int, timestep: float
+) -> Node:
     """How two materials touch.
 
     ODE, which Webots builds on, makes a soft contact of a spring K and a damper D when
@@ -18,17 +20,22 @@ def contact_properties(first: str, second: str, contact: Contact, timestep: floa
         first: Material of one side.
         second: Of the other.
         contact: Stiffness, damping and friction.
+        dimension: Of a contact, as ``Solver.contact_dimension``: from 4 on it resists turning
+            about its normal, from 6 on rolling too.
         timestep: h [s].
     """
     strength = timestep * contact.stiffness + contact.damping
-    return Node(
-        "ContactProperties",
-        {
-            "material1": first,
-            "material2": second,
-            "coulombFriction": [contact.static_friction],
-            "bounce": 0,  # half of the speed comes back by default
-            "softERP": timestep * contact.stiffness / strength,
-            "softCFM": 1.0 / strength,
-        },
-    )
+    fields: dict[str, Value] = {
+        "material1": first,
+        "material2": second,
+        "coulombFriction": [0.0 if dimension == 1 else contact.static_friction],
+        "bounce": 0,  # half of the speed comes back by default
+        "softERP": timestep * contact.stiffness / strength,
+        "softCFM": 1.0 / strength,
+    }
+    rolling = contact.rolling_friction if dimension >= 6 else 0.0
+    spinning = contact.torsional_friction if dimension >= 4 else 0.0
+    if rolling or spinning:
+        # largest moments over the normal force: about the surface twice, then about the normal
+        fields["rollingFriction"] = (rolling, rolling, spinning)
+    return Node("ContactProperties", fields)

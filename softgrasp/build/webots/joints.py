@@ -19,7 +19,13 @@ MOST_SPEED = 1e4
 
 
 def joint_node(
-    model: mujoco.MjModel, start: mujoco.MjData, law: JointLaw, parent: Frame, end: Node
+    model: mujoco.MjModel,
+    start: mujoco.MjData,
+    law: JointLaw,
+    parent: Frame,
+    end: Node,
+    *,
+    devices: bool,
 ) -> Node:
     """A joint between two solids.
 
@@ -29,6 +35,7 @@ def joint_node(
         law: Of the joint.
         parent: Frame of the solid that carries it; axis and anchor are seen from there.
         end: The solid that it moves.
+        devices: Whether it belongs to a robot, so that it has a sensor, and a motor if driven.
     """
     joint = model.joint(law.name).id
     parameters: dict[str, Value] = {"axis": vector(parent.rotation.T @ start.xaxis[joint])}
@@ -49,7 +56,7 @@ def joint_node(
         kind,
         {
             "jointParameters": Node(f"{own}Parameters", parameters),
-            "device": _devices(law),
+            "device": _devices(law) if devices else [],
             "endPoint": end,
         },
     )

@@ -6,8 +6,10 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.build.pairs import table_pairs
 from softgrasp.build.scene import BuiltScene
+from softgrasp.build.shapes import TOUCHING_GROUPS
 from softgrasp.build.webots.contacts import contact_properties
 from softgrasp.build.webots.frames import WORLD as ORIGIN
 from softgrasp.build.webots.joint_laws import JointLaw, joint_laws
@@ -22,6 +24,7 @@ from softgrasp.build.webots.world import (
 )
 from softgrasp.description.scene import GraspScene
 from softgrasp.formats.wbt.node import Node
+from softgrasp.mechanics.transforms import Array
 
 HAND_MATERIAL, OBJECT_MATERIAL, TABLE_MATERIAL = "hand", "object", "table"
 
@@ -51,19 +54,19 @@ def scene_world(
     if scene.success is not None:
         downward(scene.success.gravity, "success.gravity")
     laws = joint_laws(model, start, timestep)
-    writer = SolidWriter(model, start, laws, built.bodies, _touching(model), most_faces)
+    writer = SolidWriter(model, start, laws, built.bodies, _touching(built), most_faces)
     robot = finger_robot(_hand(model, writer), scene.hand.name, arguments)
     top = heading(
         scene.name or f"{scene.hand.name} {scene.object.name}",
         gravity,
         timestep,
         _contacts(built, timestep),
-        viewpoint(*_seen_ball(model, start)),
+        viewpoint(*_seen_ball(built, start)),
     )
     others = [_standing(writer, model.body(name).id, material) for name, material in _others(scene)]
     return WebotsWorld(
         nodes=[*top, robot, *others],
-        laws=laws,
+        laws=[law for law in laws if law.name not in PLANAR_JOINTS],
         timestep=timestep,
         compensated={
             body_define(body): float(model.body_mass[body] * model.body_gravcomp[body])
@@ -100,26 +103,31 @@ def _standing(writer: SolidWriter, body: int, material: str) -> Node:
     return node
 
 
-def _touching(model: mujoco.MjModel) -> set[int]:
-    return {*model.pair_geom1.tolist(), *model.pair_geom2.tolist()}
+def _touching(built: BuiltScene) -> set[int]:
+    """Geoms that can touch in the model, and those of bodies that have a sensor of touch."""
+    model = built.model
+    sensing = [model.body(name).id for name in built.bodies]
+    own = np.isin(model.geom_bodyid, sensing) & np.isin(model.geom_group, TOUCHING_GROUPS)
+    return {*model.pair_geom1.tolist(), *model.pair_geom2.tolist(), *np.flatnonzero(own).tolist()}
 
 
 def _contacts(built: BuiltScene, timestep: float) -> list[Node]:
-    scene, contact = built.scene, built.contact
-    found = [contact_properties(HAND_MATERIAL, OBJECT_MATERIAL, contact, timestep)]
+    scene, contact, dimension = built.scene, built.contact, built.scene.solver.contact_dimension
+    found = [contact_properties(HAND_MATERIAL, OBJECT_MATERIAL, contact, dimension, timestep)]
     if scene.table is not None:
         top = scene.table.contact or contact
         found += [
-            contact_properties(TABLE_MATERIAL, material, top, timestep)
+            contact_properties(TABLE_MATERIAL, material, top, dimension, timestep)
             for material in (OBJECT_MATERIAL, HAND_MATERIAL)
         ]
     return found
 
 
-def _seen_ball(model: mujoco.MjModel, start: mujoco.MjData) -> tuple[np.ndarray, float]:
+def _seen_ball(built: BuiltScene, start: mujoco.MjData) -> tuple[Array, float]:
     """A ball around all that can touch, the table left out."""
+    model = built.model
     skipped = {geom for pair in table_pairs(model) for geom in (model.geom(pair.second).id,)}
-    geoms = [geom for geom in _touching(model) if geom not in skipped]
+    geoms = [geom for geom in _touching(built) if geom not in skipped]
     places = start.geom_xpos[geoms]
     center = 0.5 * (places.min(axis=0) + places.max(axis=0))
     reach = np.linalg.norm(places - center, axis=1) + model.geom_rbound[geoms]
@@ -133,10 +141,6 @@ def _remarks(built: BuiltScene, laws: list[JointLaw]) -> tuple[str, ...]:
         said.append(
             f"friction stays at its static value {contact.static_friction:g}: Webots has no "
             "dynamic one of its own"
-        )
-    if scene.solver.contact_dimension > 3 and contact.torsional_friction:
-        said.append(
-            "contacts do not resist turning about their normal: Webots has no such friction"
         )
     if scene.self_contact:
         said.append(

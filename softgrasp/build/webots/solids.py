@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build.names import OBJECT
+from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.build.webots.frames import Frame, body_frame, set_pose
 from softgrasp.build.webots.geometry import seen, touched
 from softgrasp.build.webots.joint_laws import JointLaw
@@ -84,7 +85,8 @@ class SolidWriter:
             if index == 0:
                 set_pose(node, frame.inside(parent))
             carrier = parent if index == 0 else frame
-            node = joint_node(self._model, self._start, laws[index], carrier, node)
+            own = laws[index].name not in PLANAR_JOINTS  # the object is no part of the robot
+            node = joint_node(self._model, self._start, laws[index], carrier, node, devices=own)
             if index > 0:
                 node = self._between(body, laws[index - 1].name, node)
         return node

@@ -95,8 +95,9 @@ class ReadWorld:
                 frame[:3, :3] @ anchor + frame[:3, 3],
             )
             sensor = connection.device("PositionSensor")
-            assert sensor is not None
-            self.joints[str(value(sensor, "name")).removesuffix("_position")] = connection
+            # joints outside a robot have no devices, and are called as what they move
+            name = end.name if sensor is None else str(value(sensor, "name"))
+            self.joints[name.removesuffix("_position")] = connection
 
     def nodes_of(self, kind: str) -> list[Node]:
         """All nodes of a type, wherever they stand."""
