@@ -18,6 +18,8 @@ OPTIONAL = {
     "dm-control": "dm",
     "numba": "fast",
     "coacd": "mesh",
+    "fast-simplification": "mesh",
+    "opencv-python-headless": "calibrate",
     "pandas": "sweep",
     "pyarrow": "sweep",
     "distributed": "dist",
@@ -35,7 +37,7 @@ class Finding(NamedTuple):
 
 def doctor(out: Out = None, json: Json = False) -> None:
     """Tell versions, what can draw, where things lie, and how to get what is missing."""
-    findings = [*_versions(), *_drawing(), *_places()]
+    findings = [*_versions(), *_engines(), *_drawing(), *_places()]
     document = [finding._asdict() for finding in findings]
     if out is not None:
         terminal.save_json(document, out / "doctor.json")
@@ -57,6 +59,21 @@ def _versions() -> list[Finding]:
             found.append(Finding(name, f"{installed}, fails on MuJoCo 4", "pip install 'mujoco<4'"))
         else:
             found.append(Finding(name, installed))
+    return found
+
+
+def _engines() -> list[Finding]:
+    """The backends beside MuJoCo."""
+    from softgrasp.errors import BackendUnavailable
+    from softgrasp.simulation.webots.backend import PLAYERS
+
+    found = []
+    for name, player in PLAYERS.items():
+        try:
+            found.append(Finding(f"backend {name}", player().version()))
+        except BackendUnavailable as error:
+            reason, _, cure = str(error).partition(": ")
+            found.append(Finding(f"backend {name}", reason, cure))
     return found
 
 

@@ -10,6 +10,7 @@ from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.build.shapes import TOUCHING_GROUPS
 from softgrasp.build.webots.frames import WORLD as ORIGIN
 from softgrasp.build.webots.joint_laws import joint_laws
+from softgrasp.build.webots.joints import law_remarks
 from softgrasp.build.webots.solids import SolidWriter
 from softgrasp.build.webots.world import WebotsWorld, finger_robot, heading, viewpoint
 from softgrasp.description.hand import Hand
@@ -48,4 +49,4 @@ def hand_world(
     robot = finger_robot(
         [writer.carried(body, ORIGIN, MATERIAL) for body in roots], hand.name, arguments
     )
-    return WebotsWorld([*top, robot], laws, timestep, {}, ())
+    return WebotsWorld([*top, robot], laws, timestep, {}, law_remarks(laws))

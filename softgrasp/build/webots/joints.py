@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import mujoco
 
@@ -72,6 +73,26 @@ def sensor_name(joint: str) -> str:
     return f"{joint}_position"
 
 
+def law_remarks(laws: Sequence[JointLaw]) -> tuple[str, ...]:
+    """What the joints of a world do otherwise than those of the model."""
+    said = []
+    over = [law for law in laws if law.excess > 0.0]
+    if over:
+        worst = max(over, key=lambda law: law.excess / law.spring)
+        said.append(
+            f"springs of {len(over)} joints damp more than they should, most that of {worst.name} "
+            f"by {worst.excess:.2g} N·m·s/rad: Webots takes springs implicitly, and at this time "
+            "step that alone is more; where they come to rest is not changed"
+        )
+    free = [law.name for law in laws if law.limits is not None and _stops(law) is None]
+    if free:
+        said.append(
+            f"limits of {', '.join(free)} are left to the targets: stops of Webots reach half a "
+            "turn to either side of the start"
+        )
+    return tuple(said)
+
+
 def _stops(law: JointLaw) -> tuple[float, float] | None:
     """Stops from the zero of Webots; None where it cannot have them."""
     if law.limits is None:
@@ -80,11 +101,6 @@ def _stops(law: JointLaw) -> tuple[float, float] | None:
     within = low <= 0.0 <= high
     reach = math.inf if law.slides else math.pi
     return (low, high) if within and -reach <= low < high <= reach else None
-
-
-def lost_stops(law: JointLaw) -> bool:
-    """Whether a joint has limits that Webots cannot keep."""
-    return law.limits is not None and _stops(law) is None
 
 
 def _devices(law: JointLaw) -> list[Value]:

@@ -12,8 +12,8 @@ from softgrasp.build.scene import BuiltScene
 from softgrasp.build.shapes import TOUCHING_GROUPS
 from softgrasp.build.webots.contacts import contact_properties
 from softgrasp.build.webots.frames import WORLD as ORIGIN
-from softgrasp.build.webots.joint_laws import JointLaw, joint_laws
-from softgrasp.build.webots.joints import lost_stops
+from softgrasp.build.webots.joint_laws import joint_laws
+from softgrasp.build.webots.joints import law_remarks
 from softgrasp.build.webots.solids import SolidWriter, body_define
 from softgrasp.build.webots.world import (
     WebotsWorld,
@@ -73,7 +73,7 @@ def scene_world(
             for body in range(model.nbody)
             if model.body_gravcomp[body] and model.body_weldid[body]
         },
-        remarks=_remarks(built, laws),
+        remarks=(*_remarks(built), *law_remarks(laws)),
     )
 
 
@@ -134,7 +134,7 @@ def _seen_ball(built: BuiltScene, start: mujoco.MjData) -> tuple[Array, float]:
     return center, float(reach.max())
 
 
-def _remarks(built: BuiltScene, laws: list[JointLaw]) -> tuple[str, ...]:
+def _remarks(built: BuiltScene) -> tuple[str, ...]:
     """What the world says otherwise than the scene."""
     scene, contact, said = built.scene, built.contact, []
     if contact.switches_friction:
@@ -146,20 +146,6 @@ def _remarks(built: BuiltScene, laws: list[JointLaw]) -> tuple[str, ...]:
         said.append(
             "parts of the hand do not touch one another: with touch sensors on them, Webots would "
             "let neighbours collide"
-        )
-    over = [law for law in laws if law.excess > 0.0]
-    if over:
-        worst = max(over, key=lambda law: law.excess / law.spring)
-        said.append(
-            f"springs of {len(over)} joints damp more than they should, most that of {worst.name} "
-            f"by {worst.excess:.2g} N·m·s/rad: Webots takes springs implicitly, and at this time "
-            "step that alone is more; where they come to rest is not changed"
-        )
-    free = [law.name for law in laws if lost_stops(law)]
-    if free:
-        said.append(
-            f"limits of {', '.join(free)} are left to the targets: stops of Webots reach half a "
-            "turn to either side of the start"
         )
     if scene.object.shape.type == "ellipsoid":
         said.append("the ellipsoid is a mesh: Webots has no such shape")

@@ -1,0 +1,263 @@
+"""Webots' ``controller`` module on top of ODE: what a controller sees and what its calls do."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from softgrasp.errors import SimulationError
+from softgrasp.formats.wbt.parse import parse_world
+from softgrasp.simulation.ode.controller_api import Robot, Session, Supervisor, install
+from softgrasp.simulation.ode.world import OdeWorld
+
+pytestmark = pytest.mark.usefixtures("ode_library")
+
+TEXT = """#VRML_SIM R2025a utf8
+DEF INFO WorldInfo { basicTimeStep 2 physicsDisableLinearThreshold 0
+  physicsDisableAngularThreshold 0
+  contactProperties [ ContactProperties { material1 "pad" material2 "ball" bounce 0 } ] }
+Viewpoint { }
+DEF HAND Robot {
+  translation 0 0 1 rotation 0 1 0 1.5707963267948966 name "hand" controller "job" supervisor TRUE
+  customData "seven"
+  children [
+    HingeJoint {
+      jointParameters HingeJointParameters { axis 0 1 0 springConstant 0.5 dampingConstant 0.5 }
+      device [
+        RotationalMotor { name "motor" maxTorque 2 maxVelocity 3 sound "" }
+        PositionSensor { name "angle" }
+      ]
+      endPoint DEF LINK Solid {
+        name "link"
+        children [
+          TouchSensor {
+            translation -0.1 0 0 rotation 0 1 0 3.141592653589793 name "pad" contactMaterial "pad"
+            type "%s" lookupTable [ %s ]
+            boundingObject Box { size 0.02 0.4 0.4 }
+            physics Physics { density -1 mass 0.1 centerOfMass [ 0 0 0 ]
+              inertiaMatrix [ 1e-4 1e-4 1e-4 0 0 0 ] }
+          }
+        ]
+        physics Physics { density -1 mass 0.1 centerOfMass [ 0 0 0 ]
+          inertiaMatrix [ 1e-4 1e-4 1e-4 0 0 0 ] }
+      }
+    }
+  ]
+}
+DEF BALL Solid { translation 0 0 1.13 name "ball" contactMaterial "ball"
+  boundingObject Sphere { radius 0.02 }
+  physics Physics { density -1 mass 0.2 centerOfMass [ 0 0 0 ]
+    inertiaMatrix [ 1e-4 1e-4 1e-4 0 0 0 ] } }
+"""
+
+
+def session(kind: str = "force-3d", table: str = "", text: str = TEXT) -> Session:
+    tree = parse_world(text % (kind, table))
+    made = Session(tree, OdeWorld(tree))
+    install(made)
+    return made
+
+
+def test_a_controller_finds_the_module_and_its_devices(capsys) -> None:
+    session()
+    from controller import Motor, PositionSensor, TouchSensor
+    from controller import Robot as Imported
+
+    robot = Imported()
+    assert Imported is Robot
+    assert [robot.getName(), robot.getCustomData()] == ["hand", "seven"]
+    assert robot.getBasicTimeStep() == 2.0
+    assert robot.getSupervisor()
+    assert robot.getNumberOfDevices() == 3
+    kinds = {"motor": Motor, "angle": PositionSensor, "pad": TouchSensor}
+    for name, kind in kinds.items():
+        device = robot.getDevice(name)
+        assert isinstance(device, kind)
+        assert device.getName() == name
+    assert robot.getDevice("finger") is None
+    said = capsys.readouterr().err
+    assert said == "getDevice: no device 'finger'; known: motor, angle, pad\n"
+    del sys.modules["controller"]
+
+
+def test_steps_are_multiples_of_the_basic_one() -> None:
+    session()
+    robot = Robot()
+    assert [robot.step(2), robot.step(8), robot.step(0), robot.step(2.0)] == [0] * 4
+    assert robot.getTime() == pytest.approx(0.012)
+    with pytest.raises(SimulationError) as caught:
+        robot.step(5)
+    assert str(caught.value) == "step(5): expected a multiple of basicTimeStep, 2 ms"
+
+
+def test_sensors_read_nan_until_their_first_period_is_over() -> None:
+    session()
+    robot = Robot()
+    angle = robot.getDevice("angle")
+    angle.enable(4)
+    assert angle.getSamplingPeriod() == 4
+    robot.getDevice("motor").setTorque(0.1)
+    seen = [angle.getValue()]
+    for _ in range(5):
+        robot.step(2)
+        seen.append(angle.getValue())
+    assert [math.isnan(value) for value in seen] == [True, True, False, False, False, False]
+    assert seen[2] == seen[3] < seen[4] == seen[5]
+    angle.disable()
+    robot.step(20)
+    assert angle.getValue() == seen[5]
+
+
+def test_motors_are_commanded_and_tell_what_they_were(capsys, digits: float) -> None:
+    session(text=TEXT.replace("WorldInfo {", "WorldInfo { gravity 0"))
+    robot = Robot()
+    motor, angle = robot.getDevice("motor"), robot.getDevice("angle")
+    angle.enable(2)
+    assert [motor.getMaxTorque(), motor.getMaxVelocity(), motor.getTargetPosition()] == [2, 3, 0]
+    motor.setPosition(0.2)
+    robot.step(2000)
+    assert angle.getValue() == pytest.approx(0.2, abs=1e-6 + digits)
+    motor.setPosition(math.inf)
+    motor.setVelocity(-0.5)
+    robot.step(200)
+    assert angle.getValue() == pytest.approx(0.1, abs=2e-3)
+    motor.setTorque(3.0)
+    said = capsys.readouterr().err
+    assert said == "motor motor: the requested torque 3 exceeds the available 2\n"
+    motor.setAvailableTorque(1.0)
+    motor.setTorque(0.05)
+    robot.step(20_000)
+    assert angle.getValue() == pytest.approx(0.1, abs=1e-4 + 10 * digits)
+    assert motor.getAvailableTorque() == 1.0
+
+
+def test_a_force_sensor_reads_the_weight_on_it_in_its_own_axes() -> None:
+    """The hand is turned by 90° about y and the pad by 180°: its +x points up."""
+    made = session()
+    robot = Robot()
+    pad = robot.getDevice("pad")
+    pad.enable(2)
+    assert all(map(math.isnan, pad.getValues()))
+    assert math.isnan(pad.getNormalForce())
+    robot.step(2000)
+    weight = 0.2 * 9.81
+    assert pad.getValues() == pytest.approx([-weight, 0.0, 0.0], abs=2e-4)
+    assert [pad.getNormalForce(), pad.getFrictionForce()] == pytest.approx([weight, 0.0], abs=2e-4)
+    assert made.world.contacts.force_on(made.robot).normal == 0.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "expected"),
+    [
+        ("bumper", "", 1.0),
+        ("force", "", 1.962),
+        ("force", "0 0 0, 4 400 0", 196.2),
+        ("force", "0 0 0, 1 7 0", 7.0),
+    ],
+)
+def test_one_number_of_other_touch_sensors(kind: str, table: str, expected: float) -> None:
+    session(kind, table)
+    robot = Robot()
+    pad = robot.getDevice("pad")
+    pad.enable(2)
+    robot.step(2000)
+    assert pad.getValue() == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_supervisor_sees_where_nodes_are() -> None:
+    session()
+    robot = Supervisor()
+    hand, ball = robot.getSelf(), robot.getFromDef("BALL")
+    assert [hand.getDef(), hand.getTypeName(), ball.getTypeName()] == ["HAND", "Robot", "Solid"]
+    assert robot.getFromDef("NOTHING") is None
+    assert hand.getPosition() == [0.0, 0.0, 1.0]
+    turned = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0]
+    assert hand.getOrientation() == pytest.approx(turned, abs=1e-12)
+    assert robot.getFromDef("LINK").getCenterOfMass() == pytest.approx([-0.05, 0.0, 0.0])
+    robot.step(2000)
+    assert ball.getPosition() == pytest.approx([0.0, 0.0, 1.13], abs=1e-3)
+    assert ball.getField("translation").getSFVec3f() == ball.getPosition()
+    link = robot.getFromDef("LINK")
+    assert link.getField("translation").getSFVec3f() == pytest.approx([0, 0, 0], abs=1e-6)
+    assert abs(link.getField("rotation").getSFRotation()[3]) < 1e-6
+    assert link.getField("nothing") is None
+    with pytest.raises(SimulationError) as caught:
+        robot.getFromDef("INFO").getPosition()
+    assert str(caught.value) == (
+        "node INFO: expected a Solid, Robot or TouchSensor, found a WorldInfo"
+    )
+
+
+def test_a_supervisor_changes_gravity_and_pushes() -> None:
+    session()
+    robot = Supervisor()
+    children = robot.getRoot().getField("children")
+    assert children.getCount() == 4
+    gravity = children.getMFNode(0).getField("gravity")
+    assert gravity.getSFFloat() == 9.81
+    gravity.setSFFloat(0.0)
+    ball = robot.getFromDef("BALL")
+    ball.addForce([0.0, 0.0, 1.0], False)
+    robot.step(10)
+    assert ball.getVelocity() == pytest.approx([0, 0, 0.01, 0, 0, 0], rel=1e-6, abs=1e-12)
+    ball.setVelocity([0.0] * 6)
+    ball.addTorque([0.0, 0.0, 1e-3], True)
+    robot.step(2)
+    assert ball.getVelocity() == pytest.approx([0, 0, 0, 0, 0, 0.02], rel=1e-6, abs=1e-12)
+    assert gravity.getSFFloat() == 0.0
+    with pytest.raises(SimulationError) as caught:
+        ball.getField("translationStep").setSFFloat(1.0)
+    assert str(caught.value) == (
+        "field Solid.translationStep: only WorldInfo.gravity can be set in ODE"
+    )
+
+
+def test_a_relative_force_is_in_the_axes_of_the_node() -> None:
+    text = TEXT.replace("DEF BALL Solid {", "DEF BALL Solid { rotation 0 1 0 1.5707963267948966")
+    session(text=text.replace("WorldInfo {", "WorldInfo { gravity 0"))
+    robot = Supervisor()
+    ball = robot.getFromDef("BALL")
+    ball.addForce([-1.0, 0.0, 0.0], True)
+    robot.step(2)
+    assert ball.getVelocity()[:3] == pytest.approx([0.0, 0.0, 0.01], abs=1e-9)
+
+
+def test_the_simulation_ends_with_the_status_of_quit() -> None:
+    made = session()
+    robot = Supervisor()
+    assert made.status is None
+    robot.simulationQuit(5)
+    assert robot.step(2) == -1
+    assert (made.status, robot.getTime()) == (5, 0.0)
+
+
+def test_only_supervisors_may_look_at_the_world() -> None:
+    session(text=TEXT.replace("supervisor TRUE", ""))
+    with pytest.raises(SimulationError) as caught:
+        Supervisor()
+    assert str(caught.value) == "Robot hand: expected supervisor TRUE, found FALSE"
+
+
+def test_one_robot_has_a_controller() -> None:
+    with pytest.raises(SimulationError) as caught:
+        session(text=TEXT.replace('controller "job"', 'controller "<none>"'))
+    assert str(caught.value) == "expected one Robot with a controller, found none"
+    two = TEXT + 'Robot { name "second" controller "other" }\n'
+    with pytest.raises(SimulationError) as caught:
+        session(text=two)
+    assert str(caught.value) == "expected one Robot with a controller, found hand, second"
+
+
+def test_steps_in_one_call_are_steps_one_by_one() -> None:
+    ends = []
+    for pieces in (1, 100):
+        session()
+        robot = Supervisor()
+        robot.getDevice("motor").setTorque(0.3)
+        for _ in range(pieces):
+            robot.step(200 // pieces)
+        ends.append(robot.getFromDef("BALL").getPosition())
+    assert np.array_equal(*ends)
