@@ -54,7 +54,7 @@ class Contacts:
         self._normals = np.zeros((MOST_CONTACTS, 3))
         self._live: list[tuple[Pair, int, int]] = []
         """Pairs that touch, with the first and one past the last of their contacts."""
-        self._forces: dict[int, ContactForce] | None = {}
+        self._forces: dict[tuple[int, str], ContactForce] | None = {}
         self._problem: BaseException | None = None
         self._callback = NearCallback(self._near)
 
@@ -78,11 +78,16 @@ class Contacts:
             problem, self._problem = self._problem, None
             raise problem
 
-    def force_on(self, solid: Solid) -> ContactForce:
-        """What presses on the shapes of one Solid in the last step."""
+    def force_on(self, solid: Solid, other: str = "") -> ContactForce:
+        """What presses on the shapes of one Solid in the last step.
+
+        Args:
+            solid: The Solid.
+            other: DEF of the Solid whose presses count alone; all do where it is not given.
+        """
         if self._forces is None:
             self._forces = self._summed()
-        return self._forces.get(id(solid)) or ContactForce()
+        return self._forces.get((id(solid), other)) or ContactForce()
 
     def touches(self, solid: Solid) -> bool:
         """Whether anything touches a Solid in the last step."""
@@ -119,8 +124,8 @@ class Contacts:
             ode.JointSetFeedback(joint, feedback)
             feedback += self._feedback_size
 
-    def _summed(self) -> dict[int, ContactForce]:
-        forces: dict[int, ContactForce] = {}
+    def _summed(self) -> dict[tuple[int, str], ContactForce]:
+        forces: dict[tuple[int, str], ContactForce] = {}
         number = self.count
         on_first = self._feedbacks[:number, :3].astype(float)
         along = (on_first * self._normals[:number]).sum(axis=1)
@@ -129,10 +134,12 @@ class Contacts:
         for pair, begin, end in self._live:
             x, y, z = on_first[begin:end].sum(axis=0).tolist()
             normal, friction = float(along[begin:end].sum()), float(across[begin:end].sum())
-            for solid, sign in ((pair.first, 1.0), (pair.second, -1.0)):
-                force = forces.setdefault(id(solid), ContactForce())
-                a, b, c = force.vector
-                force.vector = (a + sign * x, b + sign * y, c + sign * z)
-                force.normal += normal
-                force.friction += friction
+            both = ((pair.first, pair.second, 1.0), (pair.second, pair.first, -1.0))
+            for solid, other, sign in both:
+                for name in {"", other.node.name}:
+                    force = forces.setdefault((id(solid), name), ContactForce())
+                    a, b, c = force.vector
+                    force.vector = (a + sign * x, b + sign * y, c + sign * z)
+                    force.normal += normal
+                    force.friction += friction
         return forces

@@ -11,6 +11,7 @@ import numpy as np
 from softgrasp.errors import SimulationError
 from softgrasp.formats.wbt.access import number, text, vectors
 from softgrasp.formats.wbt.node import Node
+from softgrasp.simulation.ode.contacts import ContactForce
 from softgrasp.simulation.ode.devices import Device
 from softgrasp.simulation.ode.joint import Joint
 from softgrasp.simulation.ode.solids import Solid
@@ -81,7 +82,6 @@ class TouchSensor(Sensor):
         self._kind = text(node, "type")
         self._table = vectors(node, "lookupTable")
         self._values = [math.nan] * 3
-        self._normal = self._friction = math.nan
 
     def getValue(self) -> float:
         """Of a bumper 1 where it touches, else 0; of a force sensor the push against its +x [N]."""
@@ -91,17 +91,26 @@ class TouchSensor(Sensor):
         """Of a force-3d sensor the force on it, along its own axes [N]."""
         return list(self._values)
 
-    def getNormalForce(self) -> float:
-        """Sum of the normal forces of its contact points [N]; only here, not in Webots."""
-        return self._normal
+    def getNormalForce(self, other: str = "") -> float:
+        """Sum of the normal forces of its contact points [N]; only here, not in Webots.
 
-    def getFrictionForce(self) -> float:
-        """Sum of the friction forces of its contact points [N]; only here, not in Webots."""
-        return self._friction
+        Args:
+            other: DEF of the Solid whose contacts count alone; all do where it is not given.
+        """
+        return self._pressed_by(other).normal
+
+    def getFrictionForce(self, other: str = "") -> float:
+        """Sum of the friction forces of its contact points [N]; as ``getNormalForce``."""
+        return self._pressed_by(other).friction
+
+    def _pressed_by(self, other: str) -> ContactForce:
+        """The force of the last step; not a number before the first sample."""
+        if math.isnan(self._values[0]):
+            return ContactForce(normal=math.nan, friction=math.nan)
+        return self._world.contacts.force_on(self._solid, other)
 
     def _measure(self) -> None:
         force = self._world.contacts.force_on(self._solid)
-        self._normal, self._friction = force.normal, force.friction
         if self._kind == "bumper":
             self._values[0] = float(self._world.contacts.touches(self._solid))
             return

@@ -96,7 +96,7 @@ class Touch:
     def forces(self):
         """Normal force and friction [N]; Webots' own sensor gives the whole force only."""
         if self.exact:
-            return self.sensor.getNormalForce(), self.sensor.getFrictionForce()
+            return self.sensor.getNormalForce(self.thing), self.sensor.getFrictionForce(self.thing)
         return math.hypot(*self.sensor.getValues()), 0.0
 
 
