@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,17 @@ from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
 from softgrasp.errors import DescriptionError
 
+if TYPE_CHECKING:
+    from softgrasp.cli.source import Kind
+
 MODEL, URDF, UCRDF, WEBOTS = ".xml", ".urdf", ".ucrdf", ".wbt"
+SUFFIXES: dict[Kind, tuple[str, ...]] = {
+    "hand": (MODEL, WEBOTS),
+    "scene": (MODEL, WEBOTS),
+    "release": (WEBOTS,),
+    "robot": (MODEL, URDF, UCRDF),
+}
+"""What each kind can become."""
 
 
 class Discs(StrEnum):
@@ -24,14 +34,14 @@ class Discs(StrEnum):
 
 def convert(
     source: Annotated[
-        str, typer.Argument(metavar="IN", help="Name or file of a hand, a scene or a robot.")
+        str, typer.Argument(metavar="IN", help="Name or file of a hand, scene, release or robot.")
     ],
     target: Annotated[
         Path,
         typer.Argument(
             metavar="OUT",
-            help="File to write: .xml (MJCF); of a hand or a scene also .wbt (Webots, with its "
-            "controller); of a robot also .urdf or .ucrdf.",
+            help="File to write: .xml (MJCF); .wbt (Webots, with its controller) of a hand, a "
+            "scene or a release; .urdf or .ucrdf of a robot.",
         ),
     ],
     discs: Annotated[
@@ -54,19 +64,20 @@ def convert(
 ) -> None:
     """Write a hand, a scene or a robot as a MuJoCo model, or in another format.
 
-    Hands and scenes can be Webots projects, robots plain URDF or U(C)RDF.
+    Hands, scenes and releases can be Webots projects, robots plain URDF or U(C)RDF.
     """
     from softgrasp.cli.source import kind_of
+    from softgrasp.cli.webots_project import put_project
     from softgrasp.description.problems import either
     from softgrasp.formats.atomic import write_text
 
     kind = kind_of(source)
-    if kind not in ("hand", "scene", "robot"):
+    suffixes = SUFFIXES.get(kind)
+    if suffixes is None:
         article = "an" if kind == "object" else "a"
         raise DescriptionError(
-            f"{source}: expected a hand, a scene or a robot, found {article} {kind}"
+            f"{source}: expected a hand, a scene, a release or a robot, found {article} {kind}"
         )
-    suffixes = (MODEL, URDF, UCRDF) if kind == "robot" else (MODEL, WEBOTS)
     if target.suffix not in suffixes:
         raise DescriptionError(
             f"{target}: expected a file name ending in {either(suffixes)}, found '{target.suffix}'"
@@ -76,12 +87,7 @@ def convert(
     if most_faces is not None and target.suffix != WEBOTS:
         raise DescriptionError(f"--most-faces: expected a target ending in .wbt, found {target}")
     if target.suffix == WEBOTS:
-        place = target if out is None else out / target
-        files = _webots_project(source, place, is_hand=kind == "hand", most_faces=most_faces)
-        if json:
-            terminal.put_json({"file": str(place), "kind": kind, "files": list(map(str, files))})
-        else:
-            _tell_project(place, files)
+        put_project(kind, source, target if out is None else out / target, most_faces, json=json)
         return
     if kind == "robot":
         text = _robot_text(source, target.suffix, discs or Discs.FIXED, at or [])
@@ -102,35 +108,6 @@ def _model_text(source: str, *, is_hand: bool) -> str:
     from softgrasp.formats.scene_file import load_scene
 
     return hand_to_mjcf(load_hand(source)) if is_hand else to_mjcf(load_scene(source))
-
-
-def _webots_project(
-    source: str, target: Path, *, is_hand: bool, most_faces: int | None
-) -> tuple[Path, ...]:
-    """A hand or a scene as a Webots project; returns its files."""
-    from softgrasp.formats.load import load_hand
-    from softgrasp.formats.scene_file import load_scene
-    from softgrasp.simulation.webots.export import hand_project, scene_project
-
-    if is_hand:
-        project = hand_project(load_hand(source), target, most_faces)
-    else:
-        project = scene_project(load_scene(source), target, most_faces)
-    for remark in project.remarks:
-        terminal.say("warning", remark)
-    return project.files
-
-
-def _tell_project(target: Path, files: tuple[Path, ...]) -> None:
-    from softgrasp.simulation.webots.export import in_worlds
-
-    for file in files:
-        terminal.put(f"wrote {file}")
-    if not in_worlds(target):
-        terminal.put(
-            f"run it with WEBOTS_EXTRA_PROJECT_PATH={target.parent.resolve()} webots {target}; in "
-            "a folder called worlds it would find its controller by itself"
-        )
 
 
 def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:

@@ -82,7 +82,10 @@ def refused(run: Run, folder: Path, *words: str, code: int = 2) -> str:
             "four_finger sphere --require-held",
             "--require-held: expected a scene with a hold test or a lift, found none; add --hold",
         ),
-        ("four_finger sphere --backend ode", "no backend 'ode'; known: mujoco"),
+        (
+            "four_finger sphere --backend odd",
+            "no backend 'odd'; did you mean 'ode'? known: mujoco, ode, webots",
+        ),
         (
             "four_finger sphere --closure force",
             "no closure 'force'; known: position-increment, pressure",
@@ -239,7 +242,7 @@ def test_files_that_are_nothing_we_know(text: str, run: Run, tmp_path: Path) -> 
         "just words\n": "odd.yaml: expected a mapping of fields, found a single value",
         "": "odd.yaml: expected a mapping of fields, found nothing",
         "unknown: 1\n": "odd.yaml: expected the fields of a hand (fingers, grasps), an object "
-        "(shape, density) or a scene (hand, object), found unknown",
+        "(shape, density), a scene (hand, object) or a release (finger, tip_mass), found unknown",
     }
     assert refused(run, tmp_path, "check", "odd.yaml") == expected[text]
 
@@ -325,10 +328,10 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
         ("gras", "No such command 'gras'. Did you mean 'grasp'?"),
         ("list", "Missing argument 'kind'. Choose from: hands, objects, scenes, robots, "
          "fingers, problems, backends, closures"),
-        ("convert four_finger hand.urdf", "hand.urdf: expected a file name ending in .xml, found "
-         "'.urdf'"),
-        ("convert strawberry it.xml", "strawberry: expected a hand, a scene or a robot, found an "
-         "object"),
+        ("convert four_finger hand.urdf", "hand.urdf: expected a file name ending in .xml or .wbt, "
+         "found '.urdf'"),
+        ("convert strawberry it.xml", "strawberry: expected a hand, a scene, a release or a robot, "
+         "found an object"),
         ("rerun nowhere", "nowhere/result.json: expected a result, found: No such file or "
          "directory"),
         ("new hand two words", "Got unexpected extra argument(s) (words)"),

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from softgrasp.build.scene import build
+from softgrasp.build.webots.finger_world import finger_world
 from softgrasp.build.webots.hand_world import hand_world
 from softgrasp.build.webots.world import SHORTEST_STEP, WebotsWorld
 from softgrasp.description.hand import Hand
-from softgrasp.description.scene import GraspScene
+from softgrasp.description.release import FingerRelease
+from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
+from softgrasp.simulation.finger_load import damped_finger, loaded_shape
 from softgrasp.simulation.webots.backend import world_and_job
 from softgrasp.simulation.webots.job import Job, watching_job
-from softgrasp.simulation.webots.project import in_worlds, job_name, write_project
+from softgrasp.simulation.webots.project import job_name, write_project
 
-__all__ = ["Export", "hand_project", "in_worlds", "scene_project"]
 WATCHED = 1.0
 """Time for which the controller of a hand alone holds it in its start posture [s]."""
 
@@ -60,6 +62,26 @@ def hand_project(hand: Hand, target: Path, most_faces: int | None = None) -> Exp
     starts = [drive.start for drive in hand.drives]
     samples = round(WATCHED / SHORTEST_STEP)
     return _written(target, world, watching_job(world, SHORTEST_STEP, samples, 0.0, starts))
+
+
+def release_project(release: FingerRelease, target: Path) -> Export:
+    """Write the release of a finger as a Webots project; its controller watches it swing.
+
+    Args:
+        release: What is let go.
+        target: The world's file.
+
+    Raises:
+        BuildError: A joint has less damping than Webots' implicit spring adds at this step.
+        DescriptionError: The weight is more than the finger can carry.
+        ResultError: The folder cannot be written.
+    """
+    step = max(release.timestep, SHORTEST_STEP)
+    finger, shape = damped_finger(release), loaded_shape(release)
+    world = finger_world(finger, shape, step, (job_name(target),))
+    period = max(release.sample_period, step)
+    samples = round(release.duration / period) + 1
+    return _written(target, world, watching_job(world, period, samples, -STANDARD_GRAVITY[2]))
 
 
 def _written(target: Path, world: WebotsWorld, job: Job) -> Export:
