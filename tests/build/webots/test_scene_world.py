@@ -18,8 +18,10 @@ from softgrasp.errors import BuildError
 from softgrasp.formats.wbt import parse_world, problems, value, world_text
 from tests.build.webots.readback import ReadWorld
 
-HANDS = library.names("hands")
 SCENES = ["demo", "demo_soft", "hybrid_sphere", "paper000_arm", "soft_mug", "paper004_power_mug"]
+QUICK = ["four_finger", "modular", "soft_gripper_three", "hybrid_sphere", "paper000_arm"]
+"""Capsules and boxes, a moving palm of meshes, soft and rigid fingers, an arm and a table."""
+OTHERS = sorted({*library.names("hands"), *SCENES} - {*QUICK})
 STEP = 1e-3
 
 
@@ -38,7 +40,9 @@ def told(name: str) -> tuple[BuiltScene, WebotsWorld, ReadWorld]:
     return built, world, ReadWorld(world_text(world.nodes))
 
 
-@pytest.fixture(scope="module", params=[*HANDS, *SCENES])
+@pytest.fixture(
+    scope="module", params=[*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in OTHERS)]
+)
 def case(request: pytest.FixtureRequest) -> tuple[BuiltScene, WebotsWorld, ReadWorld]:
     return told(request.param)
 
