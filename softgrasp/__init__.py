@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from softgrasp.calibration.problem_file import load_problem
     from softgrasp.calibration.record import save_calibration
     from softgrasp.calibration.result import CalibrationResult
+    from softgrasp.crosschecks.crosscheck import crosscheck
+    from softgrasp.crosschecks.record import save_crosscheck
+    from softgrasp.crosschecks.result import CrosscheckResult
+    from softgrasp.crosschecks.tolerances import Tolerances
     from softgrasp.description.calibration import (
         CalibrationProblem,
         FreeBend,
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.objects import GraspObject, Material
     from softgrasp.description.pose import Pose
+    from softgrasp.description.release import FingerRelease
     from softgrasp.description.scene import GraspScene, Solver
     from softgrasp.description.shapes import (
         Capsule,
@@ -63,6 +68,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
     from softgrasp.formats.load import load_hand, load_object
+    from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene, save_scene
     from softgrasp.mechanics import pcc, rld
@@ -70,6 +76,7 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
     from softgrasp.render.playback import render_video
     from softgrasp.report.calibration_page import write_calibration_page
+    from softgrasp.report.crosscheck_page import write_crosscheck_page
     from softgrasp.report.page import write_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
@@ -86,6 +93,10 @@ _ROOMS = {
     "calibration.problem_file": ("load_problem",),
     "calibration.record": ("save_calibration",),
     "calibration.result": ("CalibrationResult",),
+    "crosschecks.crosscheck": ("crosscheck",),
+    "crosschecks.record": ("save_crosscheck",),
+    "crosschecks.result": ("CrosscheckResult",),
+    "crosschecks.tolerances": ("Tolerances",),
     "description.calibration": (
         "CalibrationProblem",
         "FreeBend",
@@ -99,6 +110,7 @@ _ROOMS = {
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.objects": ("GraspObject", "Material"),
     "description.pose": ("Pose",),
+    "description.release": ("FingerRelease",),
     "description.scene": ("GraspScene", "Solver"),
     "description.shapes": (
         "Capsule",
@@ -126,6 +138,7 @@ _ROOMS = {
     "formats.finger_file": ("load_finger", "save_finger"),
     "formats.finger_mesh": ("finger_from_mesh",),
     "formats.load": ("load_hand", "load_object"),
+    "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
     "formats.scene_file": ("load_scene", "save_scene"),
     "mechanics": ("pcc", "rld"),
@@ -133,6 +146,7 @@ _ROOMS = {
     "mechanics.rld_bendable": ("finger_from_bendable",),
     "render.playback": ("render_video",),
     "report.calibration_page": ("write_calibration_page",),
+    "report.crosscheck_page": ("write_crosscheck_page",),
     "report.page": ("write_report",),
     "simulation.equilibrium": ("Equilibrium", "equilibrium"),
     "simulation.finger_motion": ("FingerMotion", "move_finger"),
@@ -154,6 +168,7 @@ __all__ = [
     "Capsule",
     "Contact",
     "ContactEvent",
+    "CrosscheckResult",
     "Cuboid",
     "Cylinder",
     "DescriptionError",
@@ -161,6 +176,7 @@ __all__ = [
     "Equilibrium",
     "Finger",
     "FingerMotion",
+    "FingerRelease",
     "FreeBend",
     "GraspObject",
     "GraspPreset",
@@ -194,10 +210,12 @@ __all__ = [
     "SweepPlan",
     "Table",
     "TipForce",
+    "Tolerances",
     "__version__",
     "build_spec",
     "calibrate",
     "compile_model",
+    "crosscheck",
     "equilibrium",
     "finger_from_bendable",
     "finger_from_mesh",
@@ -206,6 +224,7 @@ __all__ = [
     "load_hand",
     "load_object",
     "load_problem",
+    "load_release",
     "load_result",
     "load_robot",
     "load_scene",
@@ -214,7 +233,9 @@ __all__ = [
     "render_video",
     "rld",
     "save_calibration",
+    "save_crosscheck",
     "save_finger",
+    "save_release",
     "save_result",
     "save_scene",
     "simulate",
@@ -222,6 +243,7 @@ __all__ = [
     "sweep",
     "to_mjcf",
     "write_calibration_page",
+    "write_crosscheck_page",
     "write_report",
 ]
 

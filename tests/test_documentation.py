@@ -19,7 +19,7 @@ from softgrasp.formats.plan_file import load_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-SLOW_VERBS = ("demo", "bench", "grasp", "new", "calibrate")
+SLOW_VERBS = ("demo", "bench", "grasp", "new", "calibrate", "crosscheck")
 """Verbs that other tests run for real; their lines here are only checked for their options."""
 
 

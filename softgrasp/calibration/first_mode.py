@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import mujoco
 import numpy as np
 from scipy.linalg import eigh
 
-from softgrasp.build.soft_finger import finger_model
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.mechanics.planar_rest import PlanarChain, rest
 from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.finger_mode import small_motion
 
 
 class FirstMode(NamedTuple):
@@ -36,14 +34,8 @@ def first_mode(finger: SoftFinger, stiffness: Array) -> FirstMode:
 
     From K φ = ω² M φ, with the stiffness of springs and weight and MuJoCo's inertia.
     """
-    chain, model = PlanarChain.of(finger), finger_model(finger)
-    shape = rest(stiffness, chain.weight, np.zeros(1))
-    data = mujoco.MjData(model)
-    data.qpos[:] = shape.angles
-    mujoco.mj_forward(model, data)
-    inertia = np.zeros((model.nv, model.nv))
-    mujoco.mj_fullM(model, data, inertia)
-    values, modes = eigh(shape.slopes, inertia)
+    inertia, slopes = small_motion(finger, stiffness)
+    values, modes = eigh(slopes, inertia)
     squares = np.square(modes[:, 0])
     return FirstMode(
         frequency=math.sqrt(values[0]) / (2.0 * math.pi),

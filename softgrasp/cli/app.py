@@ -12,6 +12,7 @@ from softgrasp.cli.bench import bench
 from softgrasp.cli.calibrate import calibrate
 from softgrasp.cli.check import check
 from softgrasp.cli.convert import convert
+from softgrasp.cli.crosscheck import crosscheck
 from softgrasp.cli.demo import demo
 from softgrasp.cli.doctor import doctor
 from softgrasp.cli.grasp import grasp
@@ -57,6 +58,11 @@ VERBS = {
         convert,
         "Write hands, scenes and robots in other formats.",
         "softgrasp convert four_finger hand.xml",
+    ),
+    "crosscheck": Verb(
+        crosscheck,
+        "Simulate a scene in several engines and compare.",
+        "softgrasp crosscheck paper000_release --backends mujoco,ode",
     ),
     "bench": Verb(bench, "Measure the speed of the closed loop.", "softgrasp bench closure"),
     "doctor": Verb(doctor, "Tell what is installed and what works.", "softgrasp doctor"),

@@ -29,13 +29,15 @@ PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
 def check(
     what: Annotated[
         str,
-        typer.Argument(metavar="FILE_OR_NAME", help="Hand, object, scene, robot or mesh file."),
+        typer.Argument(
+            metavar="FILE_OR_NAME", help="Hand, object, scene, release, robot, mesh or world."
+        ),
     ],
     units: Units = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Read a hand, object, scene, robot or mesh, and tell what was found.
+    """Read a hand, object, scene, release, robot, mesh or Webots world; tell what was found.
 
     Exits with 0 where all is well, with 1 where it can be read but has problems, and with 2 where
     it cannot be read as what it claims to be.
@@ -65,10 +67,13 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> tuple[dict[str, Any], 
     """Facts and problems; warnings are raised besides."""
     from softgrasp import library
     from softgrasp.cli import facts
+    from softgrasp.cli.release_facts import release_facts, release_problems
     from softgrasp.cli.robot_facts import robot_facts
     from softgrasp.cli.robot_problems import robot_problems
+    from softgrasp.cli.world_facts import world_facts
     from softgrasp.description.shapes import Mesh
     from softgrasp.formats.load import load_hand, load_object
+    from softgrasp.formats.release_file import load_release
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene
 
@@ -88,6 +93,11 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> tuple[dict[str, Any], 
         case "robot":
             robot = load_robot(what)
             return robot_facts(robot), robot_problems(robot)
+        case "release":
+            release = load_release(what)
+            return release_facts(release), release_problems(release)
+        case "world":
+            return world_facts(what)
         case "scene":
             scene = load_scene(what)
             found, problems = _build(scene)

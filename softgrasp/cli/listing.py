@@ -80,20 +80,39 @@ def _objects() -> list[Row]:
 
 
 def _scenes() -> list[Row]:
+    from softgrasp.formats.release_file import is_release
+
+    names = library.names("scenes")
+    return [_release(name) if is_release(name) else _scene(name) for name in names]
+
+
+def _scene(name: str) -> Row:
     from softgrasp.formats.scene_file import load_scene
 
-    return [
-        {
-            "name": name,
-            "hand": scene.hand.name,
-            "object": scene.object.name,
-            "grasp": scene.grasp,
-            "joints": scene.actuation,
-            "source": scene.source,
-        }
-        for name in library.names("scenes")
-        for scene in [load_scene(name)]
-    ]
+    scene = load_scene(name)
+    return {
+        "name": name,
+        "hand": scene.hand.name,
+        "object": scene.object.name,
+        "grasp": scene.grasp,
+        "joints": scene.actuation,
+        "source": scene.source,
+    }
+
+
+def _release(name: str) -> Row:
+    """A finger that is let go, for softgrasp crosscheck: no hand, and nothing that is grasped."""
+    from softgrasp.formats.release_file import load_release
+
+    release = load_release(name)
+    return {
+        "name": name,
+        "hand": f"finger {release.finger.name}",
+        "object": f"{1e3 * release.tip_mass:g} g",
+        "grasp": "release",
+        "joints": "free",
+        "source": release.source,
+    }
 
 
 def _robots() -> list[Row]:
@@ -147,9 +166,18 @@ def _problems() -> list[Row]:
 def _backends() -> list[Row]:
     from importlib.metadata import version
 
+    from softgrasp.errors import BackendUnavailable
     from softgrasp.simulation.run import BACKENDS
+    from softgrasp.simulation.webots.backend import PLAYERS
 
-    return [{"name": name, "version": version(name)} for name in BACKENDS]
+    rows: list[Row] = []
+    for name in BACKENDS:
+        try:
+            found = PLAYERS[name]().version() if name in PLAYERS else version(name)
+        except BackendUnavailable as error:
+            found = str(error)
+        rows.append({"name": name, "version": found})
+    return rows
 
 
 def _closures() -> list[Row]:

@@ -1,4 +1,4 @@
-"""What a word of the command line names: a hand, an object, a scene, a robot or a mesh."""
+"""What a word of the command line names: a hand, an object, a scene, a release, a robot, a mesh."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ from typing import Literal
 from softgrasp import library
 from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject
+from softgrasp.description.release import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.load import YAML_SUFFIXES
 from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.release_file import is_release
 from softgrasp.formats.ucrdf import ROBOT_SUFFIXES
 from softgrasp.formats.yaml_file import YamlFile
 from softgrasp.formats.ycb import YCB_PREFIX
 
-Kind = Literal["hand", "object", "scene", "robot", "mesh"]
+Kind = Literal["hand", "object", "scene", "release", "robot", "mesh", "world"]
+WORLD_SUFFIX = ".wbt"
 
 FIELDS: dict[Kind, set[str]] = {
     "scene": set(GraspScene.model_fields),
     "hand": {*Hand.model_fields, "convention", "defaults"},
     "object": set(GraspObject.model_fields),
+    "release": set(FingerRelease.model_fields),
 }
 COMMON = {"name", "units", "source", "notes"}
-SHIPPED: tuple[Kind, ...] = (*FIELDS, "robot")
-"""Kinds that the library has."""
+SHIPPED: tuple[Kind, ...] = ("scene", "hand", "object", "robot")
+"""Kinds that have a folder in the library; releases lie among the scenes."""
 
 
 def kind_of(word: str) -> Kind:
@@ -37,6 +41,8 @@ def kind_of(word: str) -> Kind:
     path = Path(word)
     if path.suffix.lower() in MESH_SUFFIXES:
         return "mesh"
+    if path.suffix.lower() == WORLD_SUFFIX:
+        return "world"
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return "robot"
     if path.suffix.lower() in YAML_SUFFIXES:
@@ -46,7 +52,7 @@ def kind_of(word: str) -> Kind:
     shipped = {kind: library.names(f"{kind}s") for kind in SHIPPED}
     for kind, names in shipped.items():
         if word in names:
-            return kind
+            return "release" if kind == "scene" and is_release(word) else kind
     known = [name for names in shipped.values() for name in names]
     raise DescriptionError(f"no hand, object, scene or robot '{word}'; {did_you_mean(word, known)}")
 
@@ -58,8 +64,9 @@ def _kind_of_yaml(path: Path) -> Kind:
     best = max(matches, key=lambda kind: matches[kind])
     if matches[best] == 0:
         raise DescriptionError(
-            "expected the fields of a hand (fingers, grasps), an object (shape, density) or a "
-            f"scene (hand, object), found {', '.join(sorted(found)) or 'none'}",
+            "expected the fields of a hand (fingers, grasps), an object (shape, density), a scene "
+            "(hand, object) or a release (finger, tip_mass), found "
+            f"{', '.join(sorted(found)) or 'none'}",
             file=path,
         )
     return best

@@ -81,15 +81,17 @@ class TouchSensor(Sensor):
         self._solid = solid
         self._kind = text(node, "type")
         self._table = vectors(node, "lookupTable")
-        self._values = [math.nan] * 3
+        self._sampled = False
+        self._late: list[float] | None = [math.nan] * 3
+        """The values of the last sample; None as long as nobody has asked for them."""
 
     def getValue(self) -> float:
         """Of a bumper 1 where it touches, else 0; of a force sensor the push against its +x [N]."""
-        return self._values[0]
+        return self._values()[0]
 
     def getValues(self) -> list[float]:
         """Of a force-3d sensor the force on it, along its own axes [N]."""
-        return list(self._values)
+        return list(self._values())
 
     def getNormalForce(self, other: str = "") -> float:
         """Sum of the normal forces of its contact points [N]; only here, not in Webots.
@@ -105,22 +107,29 @@ class TouchSensor(Sensor):
 
     def _pressed_by(self, other: str) -> ContactForce:
         """The force of the last step; not a number before the first sample."""
-        if math.isnan(self._values[0]):
+        if not self._sampled:
             return ContactForce(normal=math.nan, friction=math.nan)
         return self._world.contacts.force_on(self._solid, other)
 
     def _measure(self) -> None:
-        force = self._world.contacts.force_on(self._solid)
+        self._sampled, self._late = True, None
+        if self._every > 1:
+            self._values()  # the next steps change the forces
+
+    def _values(self) -> list[float]:
+        if self._late is None:
+            self._late = self._measured()
+        return self._late
+
+    def _measured(self) -> list[float]:
+        contacts = self._world.contacts
         if self._kind == "bumper":
-            self._values[0] = float(self._world.contacts.touches(self._solid))
-            return
-        own = np.zeros(3)
-        if force.normal != 0.0 or force.friction != 0.0:
-            own = self._world.pose(self._solid).rotation.T @ np.array(force.vector)
+            return [float(contacts.touches(self._solid)), math.nan, math.nan]
+        force = np.array(contacts.force_on(self._solid).vector)
+        own = self._world.pose(self._solid).rotation.T @ force
         if self._kind == "force":
-            self._values[0] = looked_up(self._table, max(-float(own[0]), 0.0))
-        else:
-            self._values = [looked_up(self._table, value) for value in own.tolist()]
+            return [looked_up(self._table, max(-float(own[0]), 0.0)), math.nan, math.nan]
+        return [looked_up(self._table, value) for value in own.tolist()]
 
 
 def looked_up(table: Sequence[Sequence[float]], value: float) -> float:
