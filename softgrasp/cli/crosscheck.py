@@ -1,0 +1,132 @@
+"""``softgrasp crosscheck``: the same scene in several engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softgrasp.cli import terminal
+from softgrasp.cli.options import Json, NoReport, Out
+from softgrasp.cli.verb import PROBLEMS
+from softgrasp.errors import DescriptionError, did_you_mean
+
+if TYPE_CHECKING:
+    from softgrasp.crosschecks.finding import Finding
+    from softgrasp.crosschecks.result import CrosscheckResult
+    from softgrasp.crosschecks.tolerances import Tolerances
+    from softgrasp.description.release import FingerRelease
+    from softgrasp.description.scene import GraspScene
+
+
+def crosscheck(
+    scene: Annotated[
+        str,
+        typer.Argument(metavar="SCENE", help="Name or file of a grasp scene, or of a release."),
+    ],
+    *,
+    backends: Annotated[
+        str, typer.Option(metavar="A,B[,…]", help="Engines; the first is what others are held to.")
+    ] = "mujoco,ode",
+    timestep: Annotated[
+        float | None, typer.Option(metavar="S", help="Of the physics [s]; else the scene's.")
+    ] = None,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="Another tolerance, such as static_deg=0.01; repeatable."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out other time steps and critical loads.")
+    ] = False,
+    no_report: NoReport = False,
+    out: Out = None,
+    json_: Json = False,
+) -> None:
+    """Simulate the same scene in two or more engines and compare the quantities that matter.
+
+    Exits with 0 where all differences are within their tolerances, and with 1 where one is beyond.
+    docs/crosscheck.md tells what is compared, and where the tolerances come from.
+    """
+    from softgrasp.cli.output import default_folder, require_writable
+    from softgrasp.crosschecks.crosscheck import crosscheck as run
+    from softgrasp.crosschecks.engines import checked
+    from softgrasp.crosschecks.record import clear_earlier, save_crosscheck
+
+    names = checked(name.strip() for name in backends.split(",") if name.strip())
+    limits = _tolerances(tolerance or [])
+    subject = _subject(scene, timestep)
+    folder = out or default_folder(f"crosscheck_{Path(scene).stem}")
+    require_writable(folder)
+    with terminal.progress_bar() as tell:
+        result = run(subject, names, tolerances=limits, quick=quick, progress=tell)
+    clear_earlier(folder)
+    files = save_crosscheck(result, folder)
+    if not no_report:
+        from softgrasp.report.crosscheck_page import write_crosscheck_page
+
+        files += write_crosscheck_page(result, folder)
+    _tell(result, files, json_)
+    if not result.passed:
+        raise typer.Exit(PROBLEMS)
+
+
+def _subject(name: str, timestep: float | None) -> GraspScene | FingerRelease:
+    from softgrasp.cli.scene_options import SceneOptions, scene_of
+    from softgrasp.cli.source import kind_of
+    from softgrasp.formats.release_file import load_release
+
+    kind = kind_of(name)
+    if kind == "release":
+        release = load_release(name)
+        return release if timestep is None else release.replace(timestep=timestep)
+    if kind != "scene":
+        article = "an" if kind == "object" else "a"
+        raise DescriptionError(f"{name}: expected a scene or a release, found {article} {kind}")
+    return scene_of(name, None, SceneOptions(timestep=timestep))
+
+
+def _tolerances(settings: list[str]) -> Tolerances:
+    from softgrasp.cli.scene_options import plain_value
+    from softgrasp.crosschecks.tolerances import Tolerances
+
+    changes = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or name not in Tolerances.model_fields:
+            hint = did_you_mean(name, Tolerances.model_fields)
+            raise DescriptionError(
+                f"--tolerance {setting}: expected NAME=VALUE, found no tolerance '{name}'; {hint}"
+            )
+        changes[name] = plain_value(text)
+    return Tolerances(**changes)
+
+
+def _tell(result: CrosscheckResult, files: list[Path], as_json: bool) -> None:
+    from softgrasp.crosschecks.record import document
+
+    for text in result.warnings:
+        terminal.say("warning", text)
+    if as_json:
+        terminal.put_json(document(result) | {"files": [str(file) for file in files]})
+        return
+    beside = [name for finding in result.findings for name in finding.values]
+    columns = list(dict.fromkeys([*result.backends, *beside]))
+    heads = ["quantity", *columns, "difference", "tolerance", ""]
+    terminal.put_table(heads, [_row(finding, columns) for finding in result.findings])
+    for finding in result.failed:
+        terminal.put(f"beyond    {finding.sentence}")
+    terminal.put(f"verdict   {result.summary}")
+    for index, file in enumerate(files):
+        terminal.put(f"{'files' if index == 0 else '':<10}{file}")
+
+
+def _row(finding: Finding, columns: list[str]) -> list[str]:
+    from softgrasp.report.crosscheck_words import number, verdict, with_unit
+
+    cells = [number(finding.values.get(name, "")) for name in columns]
+    named = f"{finding.quantity}{f' [{finding.unit}]' if finding.unit else ''}"
+    limits = [with_unit(value, finding) for value in (finding.difference, finding.tolerance)]
+    return [named, *cells, *limits, verdict(finding)]

@@ -1,0 +1,78 @@
+"""One quantity that engines are compared in, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What engines say of one quantity, and how far they differ."""
+
+    name: str
+    """Short and without blanks, such as ``static_pose``."""
+    quantity: str
+    """In words."""
+    unit: str
+    """Of the values."""
+    values: Mapping[str, float | str]
+    """By backend; also closed forms, where there are some."""
+    difference: float
+    """The largest; NaN where something could not be compared, which does not pass."""
+    difference_unit: str
+    """Of difference and tolerance."""
+    tolerance: float | None
+    """None for what is told and not judged."""
+    worst: str = ""
+    """The backend that differs most."""
+    note: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the difference is within the tolerance."""
+        return self.tolerance is None or self.difference <= self.tolerance
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        unit = f" {self.difference_unit}".rstrip()
+        who = f" in {self.worst}" if self.worst else ""
+        if math.isnan(self.difference):
+            told = f"{self.quantity}: could not be compared{who}"
+        elif self.difference == 0.0:
+            told = f"{self.quantity}: equal"
+        elif self.tolerance is None:
+            told = f"{self.quantity}: {self.difference:.3g}{unit} apart{who}"
+        else:
+            relation = "within" if self.passed else "beyond"
+            told = (
+                f"{self.quantity}: {self.difference:.3g}{unit} apart{who}, {relation} the "
+                f"tolerance of {self.tolerance:.3g}{unit}"
+            )
+        return f"{told}; {self.note}" if self.note else told
+
+
+def farthest(differences: Mapping[str, float]) -> tuple[str, float]:
+    """The backend that differs most, and by how much; NaN counts as most.
+
+    Args:
+        differences: By backend, not negative.
+    """
+    worst = max(differences, key=lambda name: _rank(differences[name]))
+    return worst, differences[worst]
+
+
+def percents(values: Mapping[str, float]) -> dict[str, float]:
+    """How far all but the first are from the first [%]."""
+    first, *others = values
+    whole = abs(values[first])
+    return {
+        name: 100.0 * abs(values[name] - values[first]) / whole if whole else math.nan
+        for name in others
+    }
+
+
+def _rank(difference: float) -> float:
+    return math.inf if math.isnan(difference) else difference

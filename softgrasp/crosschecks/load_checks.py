@@ -1,0 +1,138 @@
+"""What is compared of a grasp under load, and as the time step shrinks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from softgrasp.crosschecks.convergence import Convergence, convergence
+from softgrasp.crosschecks.finding import Finding, farthest, percents
+from softgrasp.crosschecks.grasp_runs import GraspRuns
+from softgrasp.crosschecks.rest_forces import force_at
+from softgrasp.crosschecks.threshold import CLOSE, disagreements
+from softgrasp.mechanics.planar_rest import GRAVITY
+
+
+def agreement(runs: GraspRuns, percent: float) -> list[Finding]:
+    """Whether engines agree on what is held, away from the critical load."""
+    if not runs.held:
+        return []
+    first = next(iter(runs.held))
+    critical = runs.thresholds[first].middle
+    wrong = disagreements(runs.loads, runs.held, critical, percent)
+    scale, unit = load_scale(runs)
+    note = "loads: " + ", ".join(f"{scale * load:.5g}" for load in runs.loads) + f" {unit}"
+    if critical is not None:
+        note += f"; within {percent:g} % of {scale * critical:.5g} {unit} they need not agree"
+    if wrong:
+        note += "; they differ at " + ", ".join(f"{scale * load:.5g} {unit}" for load in wrong)
+    return [
+        Finding(
+            name="agreement",
+            quantity="Held or dropped",
+            unit="",
+            values={name: _ticks(held) for name, held in runs.held.items()},
+            difference=float(len(wrong)),
+            difference_unit="loads",
+            tolerance=0.0,
+            note=note,
+        )
+    ]
+
+
+def critical_load(runs: GraspRuns, percent: float) -> list[Finding]:
+    """The load at which the object begins to fall."""
+    if not runs.thresholds:
+        return []
+    scale, unit = load_scale(runs)
+    middles = {name: found.middle for name, found in runs.thresholds.items()}
+    values = {name: math.nan if m is None else scale * m for name, m in middles.items()}
+    worst, most = farthest(percents(values))
+    note = f"found to {50 * (CLOSE - 1):.2g} % by bisection with the hold test; over the normal "
+    note += "forces at rest without load: " + ", ".join(_shares(runs, middles))
+    if all(middle is None for middle in middles.values()):
+        same = len({found.held is None for found in runs.thresholds.values()}) == 1
+        worst, most = "", 0.0 if same else math.nan
+        note = "no engine has one between 1/128 and 128 times the object's own mass"
+    what = "density" if unit == "kg/m³" else "mass"
+    return [
+        Finding(
+            name="critical_load",
+            quantity=f"Critical {what}",
+            unit=unit,
+            values={name: "none" if math.isnan(v) else v for name, v in values.items()},
+            difference=most,
+            difference_unit="%",
+            tolerance=percent,
+            worst=worst,
+            note=note,
+        )
+    ]
+
+
+def _shares(runs: GraspRuns, middles: dict[str, float | None]) -> list[str]:
+    """Critical weights over the sums of normal forces that hold them."""
+    found = []
+    for name, middle in middles.items():
+        pressing = float(runs.resting[name].normal_force[-1].sum())
+        if middle is not None and pressing > 0.0:
+            weight = GRAVITY * runs.mass * middle
+            found.append(f"{name} {weight / pressing:.3g}")
+    return found
+
+
+def load_scale(runs: GraspRuns) -> tuple[float, str]:
+    """What a load of 1 is, and its unit: the density of the object, or its mass."""
+    density = runs.scene.object.density
+    return (density, "kg/m³") if density is not None else (runs.mass, "kg")
+
+
+def force_convergence(runs: GraspRuns, bodies: list[str], percent: float) -> list[Finding]:
+    """Normal forces at rest with smaller time steps."""
+    able = convergences(runs, bodies)
+    if not able:
+        return []
+    finest = min(min(found.timesteps) for found in able.values())
+    together = [name for name in able if math.isclose(min(able[name].timesteps), finest)]
+    if len(together) < 2:
+        return []
+    ends = {name: mean_force(runs, name, finest, bodies) for name in together}
+    worst, most = farthest(percents(ends))
+    spread = [
+        f"{name} changes by {100 * found.deviation.max() / ends.get(name, math.nan):.2g} %"
+        for name, found in able.items()
+        if name in ends
+    ]
+    return [
+        Finding(
+            name="force_convergence",
+            quantity=f"Mean normal force at rest in steps of {1e3 * finest:g} ms",
+            unit="N",
+            values=ends,
+            difference=most,
+            difference_unit="%",
+            tolerance=percent,
+            worst=worst,
+            note="from the largest step to the smallest " + ", ".join(spread),
+        )
+    ]
+
+
+def convergences(runs: GraspRuns, bodies: list[str]) -> dict[str, Convergence]:
+    """How the mean normal force at rest changes with the time step [N], by backend."""
+    return {
+        name: convergence(list(found), [mean_force(runs, name, step, bodies) for step in found])
+        for name, found in runs.finer.items()
+        if len(found) > 1 and bodies
+    }
+
+
+def mean_force(runs: GraspRuns, backend: str, timestep: float, bodies: list[str]) -> float:
+    """Mean normal force of some bodies at rest [N]."""
+    result = runs.finer[backend][timestep]
+    return float(np.mean([force_at(result, body) for body in bodies]))
+
+
+def _ticks(held: tuple[bool, ...]) -> str:
+    return ", ".join("held" if one else "dropped" for one in held)

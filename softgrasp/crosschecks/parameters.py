@@ -1,0 +1,87 @@
+"""What stands in the table of engines: versions, time steps, and each engine's own contact."""
+
+from __future__ import annotations
+
+from softgrasp.build.webots.world import STIFF
+from softgrasp.crosschecks.engines import EMULATES, EngineFacts
+from softgrasp.crosschecks.grasp_runs import GraspRuns
+from softgrasp.crosschecks.release_runs import ReleaseRuns
+from softgrasp.simulation.result import ContactModel
+from softgrasp.simulation.webots.backend import PLAYERS
+
+
+def release_engines(runs: ReleaseRuns) -> dict[str, EngineFacts]:
+    """Engines of a release."""
+    found = {}
+    for name, motions in runs.moving.items():
+        engine = runs.motion(name).engine
+        implicit = "c, with h·k from the implicit spring" if name in PLAYERS else "c + h·k"
+        spring = "at the end of the step" if name in PLAYERS else "at the beginning of the step"
+        if runs.release.webots_timestep is None:
+            implicit = "c − h·k, with h·k from the implicit spring" if name in PLAYERS else "c"
+        found[name] = EngineFacts(
+            name=name,
+            version=engine.version,
+            parameters={
+                "time step": f"{1e3 * engine.timestep:g} ms",
+                "other steps": _steps([step for step in motions if step != engine.timestep]),
+                "integrator": engine.integrator,
+                "springs": spring,
+                "dampers": implicit,
+                **_emulated(name),
+            },
+        )
+    return found
+
+
+def grasp_engines(runs: GraspRuns) -> dict[str, EngineFacts]:
+    """Engines of a grasp."""
+    found = {}
+    for name, result in runs.closing.items():
+        model = result.contact_model
+        others = [step for step in runs.finer[name] if step != model.timestep_s]
+        found[name] = EngineFacts(
+            name=name,
+            version=result.backend["version"],
+            parameters={
+                "time step": f"{1e3 * model.timestep_s:g} ms",
+                "other steps": _steps(others),
+                "integrator": model.integrator,
+                **_contact(name, model),
+                "measured F/pen": _measured(model),
+                **_emulated(name),
+                "wall time of a run": f"{result.wall_time:.2g} s",
+            },
+        )
+    return found
+
+
+def _contact(name: str, model: ContactModel) -> dict[str, str]:
+    contact, step = model.used, model.timestep_s
+    told = {
+        "K": f"{contact.stiffness:.4g} N/m",
+        "D": f"{contact.damping:.4g} N·s/m",
+        "µ": f"{contact.static_friction:g}",
+    }
+    if name in PLAYERS:
+        strength = step * contact.stiffness + contact.damping
+        told["ERP = h·K/(h·K + D)"] = f"{step * contact.stiffness / strength:.4g}"
+        told["CFM = 1/(h·K + D)"] = f"{1.0 / strength:.4g}"
+        told["CFM of the world"] = f"{STIFF:g}"
+    return told
+
+
+def _measured(model: ContactModel) -> str:
+    values = model.measured_stiffness_N_m.values()
+    if not values:
+        return "–"
+    low, high = min(values), max(values)
+    return f"{low:.4g} N/m" if high - low < 1e-3 * high else f"{low:.4g} … {high:.4g} N/m"
+
+
+def _emulated(name: str) -> dict[str, str]:
+    return {"runs": EMULATES[name]} if name in EMULATES else {}
+
+
+def _steps(steps: list[float]) -> str:
+    return ", ".join(f"{1e3 * step:g} ms" for step in steps) or "–"

@@ -1,0 +1,28 @@
+"""Numbers and verdicts of a comparison of engines in words, on the page and in the terminal."""
+
+from __future__ import annotations
+
+import math
+
+from softgrasp.crosschecks.finding import Finding
+
+
+def number(value: float | str) -> str:
+    """A value in a table."""
+    if isinstance(value, str):
+        return value
+    return "–" if math.isnan(value) else f"{value:.5g}"
+
+
+def with_unit(value: float | None, finding: Finding) -> str:
+    """A difference or a tolerance of a finding."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:.3g} {finding.difference_unit}".strip() if value else "0"
+
+
+def verdict(finding: Finding) -> str:
+    """One word."""
+    if finding.tolerance is None:
+        return "told"
+    return "within" if finding.passed else "BEYOND"

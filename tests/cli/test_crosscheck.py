@@ -1,0 +1,138 @@
+"""``softgrasp crosscheck``: files, sentences, exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.errors import BackendUnavailable
+from softgrasp.simulation.mujoco_backend import run_mujoco
+from softgrasp.simulation.run import BACKENDS
+from tests.cli.conftest import Run, files_in
+
+WORDS = ("--backends", "mujoco,twin", "--quick")
+
+
+@pytest.fixture(autouse=True)
+def twin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MuJoCo under another name."""
+    monkeypatch.setitem(BACKENDS, "twin", run_mujoco)
+
+
+def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path) -> None:
+    ran = run("crosscheck", "four_finger_pinch", *WORDS, "--no-report", "--out", "out")
+    assert ran.code == 0
+    assert ran.err == (
+        "softgrasp: warning: quick: other time steps and critical loads were left out\n"
+    )
+    head, *rows = ran.out.splitlines()
+    assert head.split() == ["quantity", "mujoco", "twin", "difference", "tolerance"]
+    assert rows[0].startswith("How the grasp ended")
+    assert rows[0].endswith("within")
+    assert "verdict   mujoco, twin: all 7 differences are within their tolerances" in rows
+    assert files_in(tmp_path / "out") == ["crosscheck.json", "crosscheck.npz"]
+
+
+def test_a_difference_beyond_tolerance_ends_with_1(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    slippery = sg.Contact(stiffness=2e4, static_friction=0.3)
+    monkeypatch.setitem(
+        BACKENDS, "twin", lambda scene, tell: run_mujoco(scene.replace(contact=slippery), tell)
+    )
+    words = ("crosscheck", "four_finger_sphere", *WORDS, "--out", "out")
+    ran = run(*words)
+    assert ran.code == 1
+    assert "beyond    Normal force of F" in ran.out
+    assert "BEYOND" in ran.out
+    assert files_in(tmp_path / "out") == [
+        "crosscheck.json", "crosscheck.npz", "crosscheck_forces.png", "report.html",
+    ]  # fmt: skip
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "beyond tolerance" in page
+    told = run(*words, "--json", "--no-report").json
+    assert told["passed"] is False
+    assert told["quick"] is True
+    assert told["tolerances"]["normal_force_percent"] == 2.0
+    beyond = [one["name"] for one in told["findings"] if not one["passed"]]
+    assert "normal_force" in beyond
+    # of the earlier page nothing stays
+    assert files_in(tmp_path / "out") == ["crosscheck.json", "crosscheck.npz"]
+    wide = [f"--tolerance={name}_percent=90" for name in ("normal_force", "angle")]
+    assert run(*words, *wide, "--no-report").code == 0
+
+
+def test_a_time_step_is_that_of_all_engines(run: Run) -> None:
+    told = run("crosscheck", "four_finger_pinch", *WORDS, "--timestep", "5e-4", "--no-report",
+               "--json").json  # fmt: skip
+    assert {engine["time step"] for engine in told["engines"].values()} == {"0.5 ms"}
+    assert told["files"] == [
+        "out/crosscheck_four_finger_pinch/crosscheck.json",
+        "out/crosscheck_four_finger_pinch/crosscheck.npz",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("paper000_release", "--backends", "mujoco,oed"),
+         "backends: no backend 'oed'; did you mean 'ode'? known: "),
+        (("paper000_release", "--backends", "mujoco"),
+         "backends: expected two or more different backends, such as mujoco,ode, found mujoco"),
+        (("four_finger", *WORDS), "four_finger: expected a scene or a release, found a hand"),
+        (("sphere", *WORDS), "sphere: expected a scene or a release, found an object"),
+        (("four_finger_spere", *WORDS), "no hand, object, scene or robot 'four_finger_spere'; "
+         "did you mean 'four_finger_sphere'?"),
+        (("demo", *WORDS, "--tolerance", "static=1"),
+         "--tolerance static=1: expected NAME=VALUE, found no tolerance 'static'; "),
+        (("demo", *WORDS, "--tolerance", "static_deg=much"), "static_deg: "),
+        (("paper000_release", *WORDS, "--timestep", "3e-4"),
+         "sample_period: expected a whole number of time steps of 0.0003 s, found 0.001 s"),
+    ],
+)  # fmt: skip
+def test_odd_words_are_told_in_a_line(
+    run: Run, tmp_path: Path, words: tuple[str, ...], sentence: str
+) -> None:
+    ran = run("crosscheck", *words)
+    assert ran.code == 2
+    assert ran.err.startswith(f"softgrasp: error: {sentence}")
+    assert ran.err.count("\n") == 1
+    assert files_in(tmp_path) == []
+
+
+def test_an_engine_that_is_missing_ends_with_3(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from softgrasp.simulation.webots import backend
+
+    def missing() -> backend.Player:
+        raise BackendUnavailable("no ODE library found: apt install libode8")
+
+    monkeypatch.setitem(backend.PLAYERS, "ode", missing)
+    ran = run("crosscheck", "paper000_release")
+    assert ran.code == 3
+    assert ran.err == "softgrasp: error: no ODE library found: apt install libode8\n"
+    assert files_in(tmp_path) == []
+
+
+def test_a_release_is_listed_checked_and_no_grasp(run: Run) -> None:
+    rows = {row["name"]: row for row in run("list", "scenes", "--json").json}
+    assert rows["paper000_release"]["hand"] == "finger paper000"
+    assert rows["paper000_release"]["object"] == "20 g"
+    found = run("check", "paper000_release", "--json").json
+    assert (found["kind"], found["joints"], found["problems"]) == ("release", 7, [])
+    assert found["damping_ratio"] == pytest.approx(0.118, abs=1e-3)
+    ran = run("grasp", "paper000_release")
+    assert ran.code == 2
+    assert ran.err.endswith(
+        "found the release of a finger, which is not a grasp; softgrasp crosscheck takes it\n"
+    )
+
+
+def test_check_tells_what_is_wrong_with_a_release(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "r.yaml").write_text("finger: paper000\ntip_mass: 0.02\nduration: 0.1\n")
+    ran = run("check", "r.yaml")
+    assert ran.code == 1
+    assert "problem: duration: expected at least 0.5" in ran.out

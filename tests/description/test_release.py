@@ -1,0 +1,49 @@
+"""The release of a finger as a value: what it refuses, and in which words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import softgrasp as sg
+
+
+def release(**changes: Any) -> sg.FingerRelease:
+    base: dict[str, Any] = {"finger": sg.load_finger("paper000"), "tip_mass": 0.02}
+    return sg.FingerRelease(**(base | changes))
+
+
+def test_samples_count_the_start() -> None:
+    assert release(duration=1.0, sample_period=1e-3).samples == 1001
+    assert release(duration=0.3, sample_period=2e-3, timestep=5e-4).samples == 151
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"tip_mass": 0.0}, "tip_mass: expected a number above 0, found 0.0"),
+        ({"timestep": 3e-4}, "sample_period: expected a whole number of time steps of 0.0003 s, "
+                             "found 0.001 s"),
+        ({"timestep": 2e-3}, "sample_period: expected a whole number of time steps of 0.002 s, "
+                             "found 0.001 s"),
+        ({"duration": 0.01}, "duration: expected 50 to 1000000 samples of 0.001 s, found 0.01 s"),
+        ({"webots_timestep": -1e-3},
+         "webots_timestep: expected a number above 0, found -0.001"),
+        ({"weight": 0.1}, "weight: no such field"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        release(**changes)
+    assert str(refused.value).startswith(sentence)
+
+
+def test_a_finger_that_leaves_its_plane_is_refused() -> None:
+    spatial = sg.load_finger("paper000").replace(planar=False)
+    with pytest.raises(sg.DescriptionError) as refused:
+        release(finger=spatial)
+    assert str(refused.value) == (
+        "finger: expected a finger that only bends in its plane, found one whose joints give in "
+        "y, z"
+    )
