@@ -22,7 +22,7 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path) -> None:
-    ran = run("crosscheck", "four_finger_pinch", *WORDS, "--no-report", "--out", "out")
+    ran = run("crosscheck", "four_finger_sphere", *WORDS, "--no-report", "--out", "out")
     assert ran.code == 0
     assert ran.err == (
         "softgrasp: warning: quick: other time steps and critical loads were left out\n"
@@ -42,7 +42,7 @@ def test_a_difference_beyond_tolerance_ends_with_1(
     monkeypatch.setitem(
         BACKENDS, "twin", lambda scene, tell: run_mujoco(scene.replace(contact=slippery), tell)
     )
-    words = ("crosscheck", "four_finger_sphere", *WORDS, "--out", "out")
+    words = ("crosscheck", "four_finger_askew", *WORDS, "--out", "out")
     ran = run(*words)
     assert ran.code == 1
     assert "beyond    Normal force of F" in ran.out
@@ -65,12 +65,12 @@ def test_a_difference_beyond_tolerance_ends_with_1(
 
 
 def test_a_time_step_is_that_of_all_engines(run: Run) -> None:
-    told = run("crosscheck", "four_finger_pinch", *WORDS, "--timestep", "5e-4", "--no-report",
+    told = run("crosscheck", "four_finger_sphere", *WORDS, "--timestep", "5e-4", "--no-report",
                "--json").json  # fmt: skip
     assert {engine["time step"] for engine in told["engines"].values()} == {"0.5 ms"}
     assert told["files"] == [
-        "out/crosscheck_four_finger_pinch/crosscheck.json",
-        "out/crosscheck_four_finger_pinch/crosscheck.npz",
+        "out/crosscheck_four_finger_sphere/crosscheck.json",
+        "out/crosscheck_four_finger_sphere/crosscheck.npz",
     ]
 
 

@@ -79,12 +79,12 @@ def test_a_stop_one_sample_later_is_told_with_what_it_is_worth(twin: Twin) -> No
 
 def test_forces_across_the_fingers_are_told_to_be_open(twin: Twin) -> None:
     twin(lambda scene: scene)
-    note = compared(sg.load_scene("four_finger_sphere")).finding("normal_force").note
+    note = compared(sg.load_scene("four_finger_askew")).finding("normal_force").note
     assert note.endswith(
         "presses 28° across the plane in which its finger moves; friction across it can carry a "
         "part, so that equal joint moments allow normal forces that differ by 72 %"
     )
-    assert "across the plane" not in compared(sg.load_scene("four_finger_pinch")).finding(
+    assert "across the plane" not in compared(sg.load_scene("four_finger_sphere")).finding(
         "normal_force"
     ).note  # fmt: skip
 
