@@ -318,4 +318,6 @@ def test_the_palm_senses_contact_and_stops_no_joint() -> None:
 def test_an_unknown_backend_is_named_with_what_exists() -> None:
     with pytest.raises(sg.BackendUnavailable) as refused:
         sg.simulate(pinch(), backend="mujuco")
-    assert str(refused.value) == "no backend 'mujuco'; did you mean 'mujoco'? known: mujoco"
+    assert str(refused.value) == (
+        "no backend 'mujuco'; did you mean 'mujoco'? known: mujoco, ode, webots"
+    )
