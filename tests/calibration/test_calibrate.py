@@ -286,6 +286,7 @@ def test_unsure_springs_make_torques_unsure() -> None:
     assert 0.5 < found.std(ddof=1) / np.median(told) < 1.5
 
 
+@pytest.mark.slow
 def test_dampers_from_counts_keep_the_errors_of_springs_where_others_are_fitted_together() -> None:
     """They stay as they are, and are no surer than before."""
     problem = hung().replace(

@@ -32,6 +32,7 @@ def compared(scene: sg.GraspScene, *, quick: bool = True) -> sg.CrosscheckResult
     return sg.crosscheck(scene, ("mujoco", "twin"), quick=quick)
 
 
+@pytest.mark.slow
 def test_an_engine_agrees_with_itself(twin: Twin, tmp_path: Path) -> None:
     twin(lambda scene: scene)
     told: list[str] = []

@@ -14,6 +14,8 @@ import pytest
 
 from softgrasp.report.convergence_figure import ConvergencePoint, convergence, draw_convergence
 
+pytestmark = pytest.mark.slow  # chains of 64 joints, whose rest shapes take half a minute
+
 IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
 ORDERS = {"midpoint": 2.00, "interfaces": 0.97, "interfaces_corrected": 1.92}
 
