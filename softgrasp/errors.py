@@ -5,6 +5,7 @@
     ├── BuildError              valid descriptions do not make a model that can be simulated
     ├── BackendUnavailable      an engine or optional library that was asked for is missing
     ├── SimulationError         a run cannot go on
+    │   └── DivergedError       its motion has diverged
     └── ResultError             a result on disk cannot be read or written
 
     SoftgraspWarning (UserWarning)   something was repaired or assumed, and the user should know
@@ -94,6 +95,10 @@ class BackendUnavailable(SoftgraspError):
 
 class SimulationError(SoftgraspError):
     """A run cannot go on."""
+
+
+class DivergedError(SimulationError):
+    """A motion has diverged, where there is no result that could say so."""
 
 
 class ResultError(SoftgraspError):

@@ -57,7 +57,9 @@ def convert(
     ] = None,
     most_faces: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Make meshes in .wbt coarser that have more triangles."),
+        typer.Option(
+            min=4, metavar="N", help="Make meshes in .wbt coarser that have more triangles."
+        ),
     ] = None,
     out: Out = None,
     json: Json = False,

@@ -10,7 +10,7 @@ from typing import ParamSpec
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.errors import BackendUnavailable, SoftgraspError, SoftgraspWarning
+from softgrasp.errors import BackendUnavailable, DivergedError, SoftgraspError, SoftgraspWarning
 
 PROBLEMS, WRONG_INPUT, MISSING, DIVERGED, NOT_HELD, INTERRUPTED = 1, 2, 3, 4, 5, 130
 """Exit codes; 0 where the job ran, whatever came out."""
@@ -42,7 +42,9 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
 
 
 def _exit_code(error: SoftgraspError) -> int:
-    return MISSING if isinstance(error, BackendUnavailable) else WRONG_INPUT
+    if isinstance(error, BackendUnavailable):
+        return MISSING
+    return DIVERGED if isinstance(error, DivergedError) else WRONG_INPUT
 
 
 def _teller(other: Callable[..., None]) -> Callable[..., None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from softgrasp.cli import terminal
@@ -28,15 +29,17 @@ def put_project(
     for remark in project.remarks:
         terminal.say("warning", remark)
     if json:
-        files = [str(file) for file in project.files]
-        terminal.put_json({"file": str(target), "kind": kind, "files": files})
+        files, remarks = [str(file) for file in project.files], list(project.remarks)
+        told = {"file": str(target), "kind": kind, "files": files, "remarks": remarks}
+        terminal.put_json(told)
         return
     for file in project.files:
         terminal.put(f"wrote {file}")
     if target.resolve().parent.name != "worlds":
+        place, world = quote(str(target.parent.resolve())), quote(str(target))
         terminal.put(
-            f"run it with WEBOTS_EXTRA_PROJECT_PATH={target.parent.resolve()} webots {target}; in "
-            "a folder called worlds it would find its controller by itself"
+            f"run it with WEBOTS_EXTRA_PROJECT_PATH={place} webots {world}; in a folder called "
+            "worlds it would find its controller by itself"
         )
 
 

@@ -16,7 +16,7 @@ from softgrasp.build.shapes import set_inertia
 from softgrasp.build.soft_finger import TIP, finger_spec
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
+from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
 from softgrasp.mechanics.finger_drives import drive_forces
 from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
@@ -169,7 +169,7 @@ def _refuse_diverged(
     advice = f"use at most {longest:.2g} s"
     if step <= longest * (1.0 + 1e-9):
         advice = "the step is short enough for the free finger, so its drive or load is too large"
-    raise SimulationError(
+    raise DivergedError(
         f"finger '{finger.name}': expected a motion that stays finite, found joint '{joint}' "
         f"diverging at {row * step:.4g} s with a timestep of {step:g} s ({integrator}); {advice}"
     )

@@ -2,23 +2,25 @@
 
 ``debounce`` is a plain loop over anything that can be indexed: Python lists in the plain loop,
 arrays in the compiled one. Both run this very source, so both take the same decisions. So does the
-controller inside Webots, into whose folder this file is copied: it needs the standard library only.
+controller inside Webots, into whose folder this file is copied: it needs the standard library only,
+and runs with Python 3.7, as it may be the one that Webots finds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import MutableSequence, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
     from softgrasp.mechanics.transforms import Array
 
-Counts = MutableSequence[int]
-Flags = MutableSequence[int]
+    Counts = MutableSequence[int]
+    Flags = MutableSequence[int]
 
 TOUCHING, ESTABLISHED, LOST = 1, 2, 4
 """Bits that say what became of a body's contact at one control sample."""
@@ -124,9 +126,10 @@ def free_drives(
     """
     free = []
     blocked = False
-    for body, last in zip(reversed(body_of_drive), reversed(last_of_finger), strict=True):
-        if last:
+    for drive in reversed(range(len(body_of_drive))):
+        if last_of_finger[drive]:
             blocked = False
+        body = body_of_drive[drive]
         if body >= 0 and in_contact[body]:
             blocked = True
         free.append(not blocked)
@@ -149,9 +152,9 @@ def next_targets(
         lower: Lowest targets, (nd,).
         upper: Highest targets, (nd,).
     """
-    return [
-        min(max(target + increment, low), high) if may and increment else target
-        for target, increment, may, low, high in zip(
-            targets, increments, free, lower, upper, strict=True
-        )
-    ]
+    following = list(targets)
+    for drive, increment in enumerate(increments):
+        if free[drive] and increment:
+            grown = following[drive] + increment
+            following[drive] = min(max(grown, lower[drive]), upper[drive])
+    return following

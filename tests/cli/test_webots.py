@@ -29,6 +29,9 @@ def test_a_scene_becomes_a_project_that_the_checker_accepts(run: Run, tmp_path: 
     assert ran.err == (
         "softgrasp: warning: parts of the hand do not touch one another: with touch sensors on "
         "them, Webots would let neighbours collide\n"
+        "softgrasp: warning: the object is a mesh of triangles in Webots: each of its points of "
+        "contact has the whole stiffness, they change from face to face, and a grip that MuJoCo "
+        "holds can squeeze it out\n"
     )
     checked = run("check", "project/worlds/demo.wbt", "--json")
     assert checked.code == 0

@@ -12,7 +12,6 @@ from softgrasp.simulation.laws import (
     TOUCHING,
     debounce,
     free_drives,
-    next_targets,
 )
 from softgrasp.simulation.target_plan import planned_targets
 

@@ -8,14 +8,18 @@ import numpy as np
 from softgrasp.build.compiling import compiled
 from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.build.shapes import TOUCHING_GROUPS
+from softgrasp.build.webots.contacts import contact_properties
 from softgrasp.build.webots.frames import WORLD as ORIGIN
 from softgrasp.build.webots.joint_laws import joint_laws
 from softgrasp.build.webots.joints import law_remarks
 from softgrasp.build.webots.solids import SolidWriter
 from softgrasp.build.webots.world import WebotsWorld, finger_robot, heading, viewpoint
+from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
+from softgrasp.description.scene import Solver
 
-MATERIAL = "hand"
+MATERIAL, ANYTHING = "hand", "default"
+"""Of the hand, and of solids that say nothing else."""
 
 
 def hand_world(
@@ -45,7 +49,11 @@ def hand_world(
     places = start.geom_xpos[touching]
     center = 0.5 * (places.min(axis=0) + places.max(axis=0))
     reach = np.linalg.norm(places - center, axis=1) + model.geom_rbound[touching]
-    top = heading(hand.name, 0.0, timestep, (), viewpoint(center, float(reach.max())))
+    contact = hand.contact or Contact()
+    contacts = [
+        contact_properties(MATERIAL, ANYTHING, contact, Solver().contact_dimension, timestep)
+    ]
+    top = heading(hand.name, 0.0, timestep, contacts, viewpoint(center, float(reach.max())))
     robot = finger_robot(
         [writer.carried(body, ORIGIN, MATERIAL) for body in roots], hand.name, arguments
     )

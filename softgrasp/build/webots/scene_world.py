@@ -147,6 +147,10 @@ def _remarks(built: BuiltScene) -> tuple[str, ...]:
             "parts of the hand do not touch one another: with touch sensors on them, Webots would "
             "let neighbours collide"
         )
-    if scene.object.shape.type == "ellipsoid":
-        said.append("the ellipsoid is a mesh: Webots has no such shape")
+    if scene.object.shape.type not in ("sphere", "capsule", "cylinder", "cuboid"):
+        said.append(
+            "the object is a mesh of triangles in Webots: each of its points of contact has the "
+            "whole stiffness, they change from face to face, and a grip that MuJoCo holds can "
+            "squeeze it out"
+        )
     return tuple(said)

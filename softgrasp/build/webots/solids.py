@@ -23,8 +23,8 @@ from softgrasp.build.webots.mass import (
 )
 from softgrasp.formats.wbt.node import Node, Value
 
-STATIC_SENSOR = Inertia(0.01, np.zeros(3), 1e-6 * np.eye(3))
-"""A touch sensor on what does not move; Webots wants it to have a mass."""
+STATIC_SENSOR = Inertia(1e-4, np.zeros(3), 1e-8 * np.eye(3))
+"""A touch sensor on what does not move; Webots wants it to have a mass, and measures its weight."""
 
 
 def body_define(body: int) -> str:

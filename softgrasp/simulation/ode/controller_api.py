@@ -10,7 +10,7 @@ import math
 import sys
 from types import ModuleType
 
-from softgrasp.errors import SimulationError
+from softgrasp.errors import DivergedError, SimulationError
 from softgrasp.formats.wbt.access import flag, text
 from softgrasp.formats.wbt.node import Node as TreeNode
 from softgrasp.formats.wbt.world import World
@@ -45,18 +45,19 @@ class Session:
         self.robot: Solid = driven[0]
         self.status: int | None = None
         """What ``simulationQuit`` was called with."""
+        self.divergence = ""
+        """What happened where the motion has diverged; no step goes further then."""
         self.devices: dict[str, Device] = {}
         self._find_devices()
         self.sensors = [device for device in self.devices.values() if isinstance(device, Sensor)]
 
     def advance(self, milliseconds: float) -> int:
-        """Step the world and measure; -1 once the simulation was told to quit.
+        """Step the world and measure; -1 once the simulation was told to quit, or has diverged.
 
         Raises:
-            SimulationError: The time is not a multiple of the basic time step, or the motion has
-                diverged.
+            SimulationError: The time is not a multiple of the basic time step.
         """
-        if self.status is not None:
+        if self.status is not None or self.divergence:
             return -1
         basic = self.world.time_step
         number = round(milliseconds / 1000.0 / basic)
@@ -64,10 +65,15 @@ class Session:
             raise SimulationError(
                 f"step({milliseconds}): expected a multiple of basicTimeStep, {basic * 1e3:g} ms"
             )
-        for _ in range(number):
-            self.world.step()
-            for sensor in self.sensors:
-                sensor.update()
+        try:
+            for _ in range(number):
+                self.world.step()
+                for sensor in self.sensors:
+                    sensor.update()
+        except DivergedError as error:
+            # the controller sees the end of the simulation, and may still write what it has
+            self.divergence = str(error)
+            return -1
         return 0
 
     def _find_devices(self) -> None:

@@ -5,12 +5,15 @@ The controller is ``controllers/NAME/NAME.py`` in the folder above that of the w
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from softgrasp.errors import BackendUnavailable, SimulationError, SoftgraspError
+from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError, SoftgraspError
 from softgrasp.formats.wbt.access import texts
 from softgrasp.formats.wbt.parse import read_world
 from softgrasp.formats.wbt.rules import problems
@@ -54,6 +57,8 @@ def play(path: Path) -> int:
     sys.argv = [str(script), *texts(node, "controllerArgs")]
     sys.path.insert(0, str(script.parent))
     runpy.run_path(str(script), run_name="__main__")
+    if session.divergence and session.status is None:
+        raise DivergedError(session.divergence)  # the controller has not taken notice
     return session.status or 0
 
 
@@ -64,11 +69,24 @@ def _check(tree: World) -> None:
         raise SimulationError("; ".join(wrong))
 
 
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, however it went."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(FAILED)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def main(arguments: Sequence[str]) -> int:
     """The command; returns its exit code."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m softgrasp.simulation.ode.player WORLD.wbt\n")
         return 2
+    _end_with_parent()
     try:
         return play(Path(arguments[0]))
     except BackendUnavailable as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from softgrasp.errors import SimulationError
+from softgrasp.errors import DivergedError, SimulationError
 from softgrasp.formats.wbt.access import number
 from softgrasp.formats.wbt.node import Node
 from softgrasp.formats.wbt.world import World
@@ -91,7 +91,7 @@ class OdeWorld:
         are, so they are found here first; forces read afterwards are those of this step.
 
         Raises:
-            SimulationError: The motion has diverged.
+            DivergedError: The motion has diverged.
         """
         self.contacts.find()
         for joint in self.joints:
@@ -107,13 +107,13 @@ class OdeWorld:
         """Look whether all bodies still move at speeds that mean something.
 
         Raises:
-            SimulationError: One is faster than 10⁴ m/s or rad/s, or its speed is not a number.
+            DivergedError: One is faster than 10⁴ m/s or rad/s, or its speed is not a number.
         """
         linear, angular = self._ode.BodyGetLinearVel, self._ode.BodyGetAngularVel
         for body in self.bodies:
             speed = math.hypot(*linear(body.handle)[0:3], *angular(body.handle)[0:3])
             if not speed < FASTEST:
-                raise SimulationError(
+                raise DivergedError(
                     f"the motion has diverged by {self.time:.6g} s: Solid {body.root.name} moves "
                     f"at {speed:.3g} m/s or rad/s; take a smaller basicTimeStep"
                 )

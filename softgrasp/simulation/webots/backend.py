@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import sys
 import tempfile
+import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +36,10 @@ from softgrasp.simulation.webots.project import job_name, write_project
 PATIENCE = 60.0
 """A run may take this long [s], and as much again for every second that it simulates."""
 WORLD_FILE = "softgrasp.wbt"
+WHOLE_FORCES = (
+    "normal_force is the whole force of a contact and friction_force is 0: touch sensors of Webots "
+    "do not tell one from the other"
+)
 
 
 class Player(NamedTuple):
@@ -106,11 +114,47 @@ def world_and_job(
             f"control_period: expected at least {timestep:g} s, the shortest time step of Webots, "
             f"found {built.scene.control_period:g} s"
         )
+    if shortest_step:
+        require_milliseconds(timestep)
     world = scene_world(built, timestep, (job_file,), most_faces)
     if timestep > own:
         remark = f"time steps of {timestep:g} s, the shortest of Webots, instead of {own:g} s"
         world = world._replace(remarks=(remark, *world.remarks))
     return world, closure_job(built, world)
+
+
+def require_milliseconds(timestep: float) -> None:
+    """Refuse time steps [s] that controllers of Webots cannot ask for.
+
+    Raises:
+        BuildError: It is not a whole number of milliseconds.
+    """
+    if abs(1e3 * timestep - round(1e3 * timestep)) > 1e-6:
+        raise BuildError(
+            "timestep: expected a whole number of milliseconds, in which controllers of Webots "
+            f"step, found {timestep:g} s"
+        )
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end this process by way of its ``finally`` blocks, where nothing else is set.
+
+    Otherwise the engine would go on alone, and its folder would stay.
+    """
+
+    def end(*_: object) -> None:
+        sys.exit(128 + signal.SIGTERM)
+
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def play(
@@ -134,7 +178,8 @@ def play(
     folder = Path(tempfile.mkdtemp(prefix="softgrasp_world_"))
     try:
         project = write_project(folder / "worlds" / WORLD_FILE, world, job)
-        said = player.play(project.world, project.result, patience)
+        with ended_by_sigterm():
+            said = player.play(project.world, project.result, patience)
         return json.loads(project.result.read_text(encoding="utf-8")), said
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -146,7 +191,7 @@ def webots_player() -> Player:
     from softgrasp.simulation.webots.launcher import run_world
 
     def _play(world: Path, result: Path, patience: float) -> tuple[str, ...]:
-        return run_world(world, result, timeout=patience)
+        return (WHOLE_FORCES, *run_world(world, result, timeout=patience))
 
     return Player("webots", lambda: find_webots().version, _play, SHORTEST_STEP)
 

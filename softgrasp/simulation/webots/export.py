@@ -13,7 +13,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.release import FingerRelease
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
 from softgrasp.simulation.finger_load import damped_finger, loaded_shape
-from softgrasp.simulation.webots.backend import world_and_job
+from softgrasp.simulation.webots.backend import require_milliseconds, world_and_job
 from softgrasp.simulation.webots.job import Job, watching_job
 from softgrasp.simulation.webots.project import job_name, write_project
 
@@ -42,7 +42,7 @@ def scene_project(scene: GraspScene, target: Path, most_faces: int | None = None
         ResultError: The folder cannot be written.
     """
     world, job = world_and_job(build(scene), SHORTEST_STEP, job_name(target), most_faces)
-    return _written(target, world, job)
+    return _written(target, world, job, most_faces)
 
 
 def hand_project(hand: Hand, target: Path, most_faces: int | None = None) -> Export:
@@ -61,7 +61,8 @@ def hand_project(hand: Hand, target: Path, most_faces: int | None = None) -> Exp
     world = hand_world(hand, SHORTEST_STEP, (job_name(target),), most_faces)
     starts = [drive.start for drive in hand.drives]
     samples = round(WATCHED / SHORTEST_STEP)
-    return _written(target, world, watching_job(world, SHORTEST_STEP, samples, 0.0, starts))
+    job = watching_job(world, SHORTEST_STEP, samples, 0.0, starts)
+    return _written(target, world, job, most_faces)
 
 
 def release_project(release: FingerRelease, target: Path) -> Export:
@@ -77,6 +78,7 @@ def release_project(release: FingerRelease, target: Path) -> Export:
         ResultError: The folder cannot be written.
     """
     step = max(release.timestep, SHORTEST_STEP)
+    require_milliseconds(step)
     finger, shape = damped_finger(release), loaded_shape(release)
     world = finger_world(finger, shape, step, (job_name(target),))
     period = max(release.sample_period, step)
@@ -84,5 +86,7 @@ def release_project(release: FingerRelease, target: Path) -> Export:
     return _written(target, world, watching_job(world, period, samples, -STANDARD_GRAVITY[2]))
 
 
-def _written(target: Path, world: WebotsWorld, job: Job) -> Export:
-    return Export(write_project(target, world, job).files, world.remarks)
+def _written(target: Path, world: WebotsWorld, job: Job, most_faces: int | None = None) -> Export:
+    coarse = f"meshes of more than {most_faces} triangles were made coarser, as asked"
+    remarks = world.remarks if most_faces is None else (*world.remarks, coarse)
+    return Export(write_project(target, world, job).files, remarks)

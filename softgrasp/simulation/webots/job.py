@@ -25,6 +25,9 @@ from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.state import ClosureLayout, closure_layout
 
 Job = dict[str, Any]
+TOUCH_FLOOR, LEAST_TOUCH = 0.5, 1e-3
+"""Force below which a touch sensor of Webots tells no touch: of the threshold of closure, and [N]
+at least. It feels its own weight and inertia, too."""
 
 
 def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
@@ -41,6 +44,7 @@ def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
     return _frame(world, scene.control_period) | {
         "bodies": [{"name": body, "sensor": touch_name(body)} for body in built.bodies],
         "object": OBJECT,
+        "touch_floor_N": max(TOUCH_FLOOR * layout.threshold, LEAST_TOUCH),
         "closure": {"threshold": layout.threshold, "samples": layout.samples},
         "gravity_m_s2": -scene.gravity[2] + 0.0,
         "drives": _drives(built, layout),
@@ -70,6 +74,7 @@ def watching_job(
     return _frame(world, period) | {
         "bodies": nothing,
         "object": None,
+        "touch_floor_N": 0.0,
         "closure": None,
         "gravity_m_s2": gravity,
         "drives": {

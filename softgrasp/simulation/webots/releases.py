@@ -9,7 +9,7 @@ import numpy as np
 from softgrasp.build.webots.finger_world import finger_world
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.errors import BackendUnavailable, SimulationError, did_you_mean
+from softgrasp.errors import BackendUnavailable, DivergedError, did_you_mean
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.webots.backend import PATIENCE, PLAYERS, WORLD_FILE, play
 from softgrasp.simulation.webots.job import watching_job
@@ -40,7 +40,8 @@ def told_release(
     Raises:
         BackendUnavailable: The engine is unknown or not there.
         BuildError: A joint has less damping than Webots' implicit spring adds at this step.
-        SimulationError: The finger has diverged.
+        DivergedError: The finger has diverged.
+        SimulationError: The engine has failed.
     """
     if backend not in PLAYERS:
         raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, PLAYERS)}")
@@ -49,7 +50,7 @@ def told_release(
     job = watching_job(world, sample_period, samples, -STANDARD_GRAVITY[2])
     told, _ = play(player, world, job, PATIENCE * (1.0 + samples * sample_period))
     if told["diverged"]:
-        raise SimulationError(
+        raise DivergedError(
             f"{backend}: finger '{finger.name}' has diverged at a time step of {timestep:g} s"
         )
     return np.array(told["rows"]["position"])

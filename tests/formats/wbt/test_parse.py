@@ -304,7 +304,7 @@ def test_deep_trees_are_read():
             "112: expected a field or '}' that closes the HingeJoint of line 95, found ']'",
         ),
         (
-            "softERP 0.3",
+            "softCFM 0.002",
             "maxContactPoints 4",
             "10: ContactProperties.maxContactPoints: no such field; did you mean "
             "'maxContactJoints'? known: " + CONTACT,

@@ -62,6 +62,13 @@ def test_a_good_world_has_no_problem():
             "3: WorldInfo.basicTimeStep: expected at least 1 (ms), found 0.5",
         ),
         (
+            "basicTimeStep 1",
+            "basicTimeStep 1.5",
+            "timestep",
+            "3: WorldInfo.basicTimeStep: expected whole milliseconds, in which controllers step, "
+            "found 1.5",
+        ),
+        (
             "physicsDisableLinearThreshold 0",
             "physicsDisableLinearThreshold 0.02",
             "sleep",
@@ -90,13 +97,19 @@ def test_a_good_world_has_no_problem():
             "known: ball, default, skin",
         ),
         (
+            " bounce 0 ",
+            " ",
+            "contact",
+            "9: ContactProperties.bounce: expected a number, found none: Webots takes 0.5",
+        ),
+        (
             "bounce 0",
             "bounce 1.5",
             "contact",
             "9: ContactProperties.bounce: expected 0 to 1, found 1.5",
         ),
         (
-            "softERP 0.3",
+            "softCFM 0.002",
             "softERP -0.3",
             "contact",
             "10: ContactProperties.softERP: expected 0 to 1, found -0.3",
@@ -473,7 +486,7 @@ def test_places_are_checked_in_worlds_made_in_code_too():
 
 
 def test_old_versions_know_no_contact_joints():
-    info = Node("WorldInfo", {"contactProperties": [Node("ContactProperties")]})
+    info = Node("WorldInfo", {"contactProperties": [Node("ContactProperties", {"bounce": 0})]})
     info.nodes("contactProperties")[0].fields["maxContactJoints"] = 20
     assert found(World("R2025a", [info, Node("Viewpoint")])) == []
     assert found(World("R2023a", [info, Node("Viewpoint")])) == [

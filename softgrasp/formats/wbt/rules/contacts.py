@@ -53,6 +53,13 @@ def contact_numbers_make_sense(world: World) -> Iterator[Complaint]:
         yield from above(node, ["bounceVelocity"])
 
 
+def bounces_are_given(world: World) -> Iterator[Complaint]:
+    """A contact that says nothing of it bounces with half of its speed."""
+    for node in of_type(world, "ContactProperties"):
+        if "bounce" not in node.fields:
+            yield node, "ContactProperties.bounce: expected a number, found none: Webots takes 0.5"
+
+
 def frictions_make_sense(world: World) -> Iterator[Complaint]:
     """One to four coefficients of friction, each at least 0, or -1 for infinite."""
     for node in of_type(world, "ContactProperties"):

@@ -38,11 +38,17 @@ def gravity_is_no_direction(world: World) -> Iterator[Complaint]:
 
 
 def step_is_long_enough(world: World) -> Iterator[Complaint]:
-    """A basic time step is at least a millisecond."""
+    """A basic time step is at least a millisecond, and a whole number of them for controllers."""
     for info in of_type(world, "WorldInfo"):
         step = number(info, "basicTimeStep")
         if step < LEAST_STEP:
             yield info, f"WorldInfo.basicTimeStep: expected at least 1 (ms), found {step:g}"
+        elif step != round(step):
+            yield (
+                info,
+                "WorldInfo.basicTimeStep: expected whole milliseconds, in which controllers step, "
+                f"found {step:g}",
+            )
 
 
 def springs_stay_awake(world: World) -> Iterator[Complaint]:

@@ -18,6 +18,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("sleep", head.springs_stay_awake),
     ("contact", contacts.pairs_of_materials_are_unique),
     ("contact", contacts.contact_numbers_make_sense),
+    ("contact", contacts.bounces_are_given),
     ("contact", contacts.frictions_make_sense),
     ("material", contacts.materials_are_worn),
     ("version", contacts.old_versions_know_no_contact_joints),

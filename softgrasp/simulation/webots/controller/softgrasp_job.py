@@ -86,18 +86,22 @@ class Joint:
 class Touch:
     """The contact force of a body of the hand."""
 
-    def __init__(self, robot, facts, step, thing):
-        """Switch the sensor on."""
+    def __init__(self, robot, facts, step, thing, floor):
+        """Switch the sensor on.
+
+        Webots' own sensor feels its weight and inertia, too: less than the floor is no touch.
+        """
         self.sensor = robot.getDevice(facts["sensor"])
         self.sensor.enable(robot_step(step))
-        self.thing = thing
+        self.thing, self.floor = thing, floor
         self.exact = hasattr(self.sensor, "getNormalForce")
 
     def forces(self):
         """Normal force and friction [N]; Webots' own sensor gives the whole force only."""
         if self.exact:
             return self.sensor.getNormalForce(self.thing), self.sensor.getFrictionForce(self.thing)
-        return math.hypot(*self.sensor.getValues()), 0.0
+        force = math.sqrt(sum(part * part for part in self.sensor.getValues()))
+        return (force if force > self.floor else 0.0), 0.0
 
 
 class Job:
@@ -109,7 +113,8 @@ class Job:
         self.step, self.period = facts["timestep_s"], facts["control_period_s"]
         self.joints = [Joint(robot, joint, self.step) for joint in facts["joints"]]
         thing = facts["object"]
-        self.touches = [Touch(robot, body, self.step, thing) for body in facts["bodies"]]
+        floor = facts["touch_floor_N"]
+        self.touches = [Touch(robot, body, self.step, thing, floor) for body in facts["bodies"]]
         self.thing = robot.getFromDef(thing) if thing else None
         self.lifted = [
             (robot.getFromDef(name), weight) for name, weight in facts["compensated"].items()
