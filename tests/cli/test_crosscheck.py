@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,8 @@ from softgrasp.errors import BackendUnavailable
 from softgrasp.simulation.mujoco_backend import run_mujoco
 from softgrasp.simulation.run import BACKENDS
 from tests.cli.conftest import Run, files_in
+from tests.scenes import diverging
+from tests.simulation.engines import require_engine
 
 WORDS = ("--backends", "mujoco,twin", "--quick")
 
@@ -26,11 +31,16 @@ def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path) -> None:
     assert ran.code == 0
     assert ran.err == (
         "softgrasp: warning: quick: other time steps and critical loads were left out\n"
+        "softgrasp: warning: parts of the hand pass through each other in every engine here: "
+        "worlds of Webots cannot let them touch\n"
     )
     head, *rows = ran.out.splitlines()
     assert head.split() == ["quantity", "mujoco", "twin", "difference", "tolerance"]
     assert rows[0].startswith("How the grasp ended")
     assert rows[0].endswith("within")
+    assert [row.split()[-3:] for row in rows if row.startswith("First touch")] == [
+        ["1", "sample", "within"]
+    ]
     assert "verdict   mujoco, twin: all 7 differences are within their tolerances" in rows
     assert files_in(tmp_path / "out") == ["crosscheck.json", "crosscheck.npz"]
 
@@ -55,6 +65,9 @@ def test_a_difference_beyond_tolerance_ends_with_1(
     told = run(*words, "--json", "--no-report").json
     assert told["passed"] is False
     assert told["quick"] is True
+    assert told["again"] == (
+        "softgrasp crosscheck four_finger_askew --backends mujoco,twin --quick"
+    )
     assert told["tolerances"]["normal_force_percent"] == 2.0
     beyond = [one["name"] for one in told["findings"] if not one["passed"]]
     assert "normal_force" in beyond
@@ -72,6 +85,39 @@ def test_a_time_step_is_that_of_all_engines(run: Run) -> None:
         "out/crosscheck_four_finger_sphere/crosscheck.json",
         "out/crosscheck_four_finger_sphere/crosscheck.npz",
     ]
+
+
+def test_the_page_says_what_ran(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "my finger.yaml").write_text("finger: paper000\ntip_mass: 0.02\n")
+    again = (
+        "softgrasp crosscheck 'my finger.yaml' --backends mujoco,ode --timestep 0.0005 "
+        "--tolerance static_deg=0.01 --tolerance order=1 --quick"
+    )
+    require_engine("ode")
+    words = shlex.split(again)[1:]
+    ran = run(*words, "--out", "out")
+    assert ran.code == 0
+    told = json.loads((tmp_path / "out" / "crosscheck.json").read_text("utf-8"))
+    assert told["again"] == again
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert f"Again: <code>{html.escape(again)}</code>" in page
+
+
+def test_a_simulation_that_diverges_ends_with_4_and_writes_its_files(
+    run: Run, tmp_path: Path
+) -> None:
+    scene = diverging(timestep=5e-4)
+    sg.save_scene(scene, tmp_path / "wild.yaml")
+    ran = run("crosscheck", "wild.yaml", *WORDS, "--out", "out")
+    assert ran.code == 4
+    assert ran.err.endswith("softgrasp: error: the simulation has diverged in mujoco, twin\n")
+    assert "verdict   mujoco, twin: the simulation has diverged in mujoco, twin" in ran.out
+    assert (
+        "beyond    How the grasp ended: could not be compared in mujoco, twin; mujoco: " in ran.out
+    )
+    assert files_in(tmp_path / "out") == ["crosscheck.json", "crosscheck.npz", "report.html"]
+    told = json.loads((tmp_path / "out" / "crosscheck.json").read_text("utf-8"))
+    assert (told["passed"], told["findings"][0]["difference"]) == (False, None)
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,19 @@ def test_the_farthest_engine_is_named_and_a_number_that_is_none_is_farthest() ->
     assert math.isnan(most)
 
 
+def test_one_is_told_in_the_singular() -> None:
+    from softgrasp.report.crosscheck_words import with_unit
+
+    late = finding(difference=2.0, difference_unit="samples", tolerance=1.0)
+    assert late.sentence == (
+        "Normal force of F1_P3 at rest: 2 samples apart in ode, beyond the tolerance of 1 sample"
+    )
+    assert with_unit(1.0, late) == "1 sample"
+    assert with_unit(1.5, late) == "1.5 samples"
+    assert with_unit(1.0, finding()) == "1 %"
+    assert with_unit(1.0, finding(difference_unit="")) == "1"
+
+
 def test_percents_are_of_the_first_backend() -> None:
     assert percents({"mujoco": 8.0, "ode": 8.4, "webots": 7.6}) == pytest.approx(
         {"ode": 5.0, "webots": 5.0}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.crosschecks.grasp_runs import FACTORS
+from softgrasp.crosschecks.grasp_runs import FACTORS, THROUGH
 from softgrasp.crosschecks.record import arrays, document
 from softgrasp.simulation.mujoco_backend import run_mujoco
 from softgrasp.simulation.run import BACKENDS
@@ -73,9 +73,13 @@ def test_a_stop_one_sample_later_is_told_with_what_it_is_worth(twin: Twin) -> No
     result = compared(pinch())
     stop = result.finding("stop")
     assert (stop.difference, stop.passed) == (1.0, True)
+    assert stop.sentence == (
+        f"{stop.quantity}: 1 sample apart in twin, within the tolerance of 1 sample; contact that "
+        "is established stops the joints of a body"
+    )
     force = result.finding("normal_force")
     assert 1.0 < force.difference < 5.0
-    assert "stopped +1 control samples later in twin, and one is worth up to 3." in force.note
+    assert "stopped 1 control sample later in twin, and one is worth up to 3." in force.note
 
 
 def test_forces_across_the_fingers_are_told_to_be_open(twin: Twin) -> None:
@@ -111,15 +115,62 @@ def test_a_grasp_that_diverges_in_one_engine_is_not_compared_further(twin: Twin)
     assert [finding.name for finding in result.findings] == ["status"]
     assert not result.passed
     assert result.findings[0].values == {"mujoco": "CLOSED", "twin": "DIVERGED"}
+    assert result.diverged == ("twin",)
     assert document(result)["findings"][0]["worst"] == "twin"
+
+
+def test_a_grasp_that_diverges_in_all_engines_does_not_pass(twin: Twin, tmp_path: Path) -> None:
+    from tests.scenes import diverging
+
+    twin(lambda scene: scene)
+    result = compared(diverging(timestep=5e-4), quick=False)
+    (status,) = result.findings
+    advice = result.runs.closing["mujoco"].message
+    assert status.values == {"mujoco": "DIVERGED", "twin": "DIVERGED"}
+    assert not status.passed
+    assert advice.startswith("the simulation has diverged: it broke at ")
+    assert status.sentence == (
+        "How the grasp ended: could not be compared in mujoco, twin; "
+        f"mujoco: {advice}; twin: {advice}; nothing else is compared"
+    )
+    assert not result.passed
+    assert result.summary == "mujoco, twin: the simulation has diverged in mujoco, twin"
+    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_page(result, tmp_path)
+    assert [file.name for file in files] == ["crosscheck.json", "crosscheck.npz", "report.html"]
+    assert '<p class="badge bad">diverged</p>' in files[-1].read_text("utf-8")
+
+
+def test_parts_of_the_hand_pass_through_each_other_in_every_engine(twin: Twin) -> None:
+    asked = []
+    twin(lambda scene: asked.append(scene.self_contact) or scene)
+    result = compared(pinch())
+    assert result.warnings == (
+        "quick: other time steps and critical loads were left out",
+        "parts of the hand pass through each other in every engine here: worlds of Webots cannot "
+        "let them touch",
+    )
+    assert asked == [False, False]
+    assert {run.scene.self_contact for run in result.runs.closing.values()} == {False}
+    assert compared(pinch(self_contact=False)).warnings == result.warnings[:1]
+
+
+def test_the_same_again_is_a_call_in_python(twin: Twin) -> None:
+    twin(lambda scene: scene)
+    told = sg.crosscheck(
+        pinch(), ("mujoco", "twin"), tolerances=sg.Tolerances(touch_samples=2), quick=True
+    )
+    assert told.again == document(told)["again"] == (
+        "sg.crosscheck(scene, ('mujoco', 'twin'), tolerances=sg.Tolerances(touch_samples=2.0), "
+        "quick=True)"
+    )  # fmt: skip
 
 
 def test_critical_loads_need_a_free_object(twin: Twin) -> None:
     twin(lambda scene: scene)
     result = compared(pinch(object_mount="fixed"), quick=False)
-    assert result.warnings[0] == (
-        "critical loads are not looked for: they need a free object and no lift"
-    )
+    assert result.warnings[:2] == (
+        THROUGH, "critical loads are not looked for: they need a free object and no lift",
+    )  # fmt: skip
     assert "agreement" not in {finding.name for finding in result.findings}
 
 
