@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, NoReport, Out
-from softgrasp.cli.verb import PROBLEMS
+from softgrasp.cli.verb import DIVERGED, PROBLEMS
 from softgrasp.errors import DescriptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -47,10 +48,12 @@ def crosscheck(
 ) -> None:
     """Simulate the same scene in two or more engines and compare the quantities that matter.
 
-    Exits with 0 where all differences are within their tolerances, and with 1 where one is beyond.
+    Exits with 0 where all differences are within their tolerances, with 1 where one is beyond, and
+    with 4 where a simulation diverged.
     docs/crosscheck.md tells what is compared, and where the tolerances come from.
     """
     from softgrasp.cli.output import default_folder, require_writable
+    from softgrasp.crosschecks.again import command_line
     from softgrasp.crosschecks.crosscheck import crosscheck as run
     from softgrasp.crosschecks.engines import checked
     from softgrasp.crosschecks.record import clear_earlier, save_crosscheck
@@ -62,6 +65,8 @@ def crosscheck(
     require_writable(folder)
     with terminal.progress_bar() as tell:
         result = run(subject, names, tolerances=limits, quick=quick, progress=tell)
+    words = command_line(scene, names, timestep=timestep, tolerances=tolerance or (), quick=quick)
+    result = replace(result, command=words)
     clear_earlier(folder)
     files = save_crosscheck(result, folder)
     if not no_report:
@@ -69,6 +74,14 @@ def crosscheck(
 
         files += write_crosscheck_page(result, folder)
     _tell(result, files, json_)
+    _leave(result)
+
+
+def _leave(result: CrosscheckResult) -> None:
+    """End with the exit code of the verdict."""
+    if result.diverged:
+        terminal.say("error", f"the simulation has diverged in {', '.join(result.diverged)}")
+        raise typer.Exit(DIVERGED)
     if not result.passed:
         raise typer.Exit(PROBLEMS)
 

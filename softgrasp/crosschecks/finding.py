@@ -5,6 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+SINGULAR = {
+    "samples": "sample",
+    "control samples": "control sample",
+    "bodies": "body",
+    "engines": "engine",
+    "loads": "load",
+}
+"""Units that are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,28 +48,36 @@ class Finding:
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        unit = f" {self.difference_unit}".rstrip()
         who = f" in {self.worst}" if self.worst else ""
         if math.isnan(self.difference):
             told = f"{self.quantity}: could not be compared{who}"
         elif self.difference == 0.0:
             told = f"{self.quantity}: equal"
         elif self.tolerance is None:
-            told = f"{self.quantity}: {self.difference:.3g}{unit} apart{who}"
+            told = f"{self.quantity}: {self._in_words(self.difference)} apart{who}"
         else:
             relation = "within" if self.passed else "beyond"
             told = (
-                f"{self.quantity}: {self.difference:.3g}{unit} apart{who}, {relation} the "
-                f"tolerance of {self.tolerance:.3g}{unit}"
+                f"{self.quantity}: {self._in_words(self.difference)} apart{who}, {relation} the "
+                f"tolerance of {self._in_words(self.tolerance)}"
             )
         return f"{told}; {self.note}" if self.note else told
 
+    def _in_words(self, value: float) -> str:
+        return measured(value, self.difference_unit)
 
-def farthest(differences: Mapping[str, float]) -> tuple[str, float]:
-    """The backend that differs most, and by how much; NaN counts as most.
+
+def measured(value: float, unit: str) -> str:
+    """A number with its unit; of what is counted there is 1 sample and there are 2 samples."""
+    number = f"{value:.3g}"
+    return f"{number} {SINGULAR.get(unit, unit) if number == '1' else unit}".rstrip()
+
+
+def farthest(differences: Mapping[T, float]) -> tuple[T, float]:
+    """What differs most, and by how much; NaN counts as most, and of equals the first.
 
     Args:
-        differences: By backend, not negative.
+        differences: By backend, or by backend and body; not negative.
     """
     worst = max(differences, key=lambda name: _rank(differences[name]))
     return worst, differences[worst]

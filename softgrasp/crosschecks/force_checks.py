@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from softgrasp.crosschecks.askew import askew_contacts
-from softgrasp.crosschecks.finding import Finding
+from softgrasp.crosschecks.finding import Finding, farthest, measured, percents
 from softgrasp.crosschecks.grasp_runs import REST, GraspRuns
 from softgrasp.crosschecks.rest_forces import force_at, still_changing, worth_of_a_sample
+from softgrasp.crosschecks.whole_forces import force_name, whole_force_note
 from softgrasp.simulation.result import GraspResult
 
 
 def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
     """Normal forces at rest, of the body in which engines differ most."""
-    worst, body, most = _farthest_force(runs.resting, bodies)
-    notes = [f"{REST:g} s after closing"]
+    worst, body, most = farthest_force(runs.resting, bodies)
+    notes = [f"{REST:g} s after closing", *whole_force_note(runs.resting)]
     for name, result in runs.resting.items():
         change = still_changing(result)
         if change > 0.1 * percent:
@@ -23,7 +23,7 @@ def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
     askew = [one.sentence for one in askew_contacts(next(iter(runs.resting.values())), [body])]
     return Finding(
         name="normal_force",
-        quantity=f"Normal force of {body} at rest",
+        quantity=f"{force_name(runs.resting)} of {body} at rest",
         unit="N",
         values={name: force_at(result, body) for name, result in runs.resting.items()},
         difference=most,
@@ -37,10 +37,10 @@ def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
 def force_after_closing(runs: GraspRuns, bodies: list[str]) -> Finding:
     """Normal forces as soon as the closure ends; told, not judged: friction still creeps then."""
     ends = {name: _closed_at(result) for name, result in runs.closing.items()}
-    worst, body, most = _farthest_force(runs.closing, bodies, ends)
+    worst, body, most = farthest_force(runs.closing, bodies, ends)
     return Finding(
         name="force_after_closing",
-        quantity=f"Normal force of {body} as soon as the hand has closed",
+        quantity=f"{force_name(runs.closing)} of {body} as soon as the hand has closed",
         unit="N",
         values={name: force_at(result, body, ends[name]) for name, result in runs.closing.items()},
         difference=most,
@@ -51,24 +51,27 @@ def force_after_closing(runs: GraspRuns, bodies: list[str]) -> Finding:
     )
 
 
-def _farthest_force(
+def farthest_force(
     results: Mapping[str, GraspResult],
     bodies: list[str],
     times: Mapping[str, float] | None = None,
 ) -> tuple[str, str, float]:
-    """The engine and the body whose force is farthest from the first engine's, and how far [%]."""
-    first, *others = results
-    found = ("", bodies[0], 0.0)
-    for name in others:
-        for body in bodies:
-            mine, its = (
-                force_at(results[engine], body, times[engine] if times else None)
-                for engine in (name, first)
-            )
-            gap = 100.0 * abs(mine - its) / its if its > 0.0 else math.nan
-            if not gap <= found[2]:
-                found = (name, body, gap)
-    return found
+    """The engine and the body whose force is farthest from the first engine's, and how far [%].
+
+    Args:
+        results: By backend.
+        bodies: One or more.
+        times: When to look [s], by backend; else at the end.
+    """
+    apart: dict[tuple[str, str], float] = {}
+    for body in bodies:
+        forces = {
+            name: force_at(result, body, times[name] if times else None)
+            for name, result in results.items()
+        }
+        apart |= {(name, body): gap for name, gap in percents(forces).items()}
+    (worst, body), most = farthest(apart)
+    return (worst if most else ""), body, most
 
 
 def _stops(runs: GraspRuns, bodies: list[str]) -> list[str]:
@@ -82,8 +85,9 @@ def _stops(runs: GraspRuns, bodies: list[str]) -> list[str]:
             if samples:
                 worth = worth_of_a_sample(runs.resting[first], body)
                 found.append(
-                    f"{body} stopped {samples:+d} control samples later in {name}, and one is "
-                    f"worth up to {worth:.2g} % of its force"
+                    f"{body} stopped {measured(abs(samples), 'control samples')} "
+                    f"{'later' if samples > 0 else 'earlier'} in {name}, and one is worth up to "
+                    f"{worth:.2g} % of its force"
                 )
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from softgrasp.crosschecks.finding import Finding, farthest
@@ -11,6 +13,7 @@ from softgrasp.crosschecks.load_checks import agreement, critical_load, force_co
 from softgrasp.crosschecks.rest_forces import bodies_in_contact
 from softgrasp.crosschecks.tolerances import Tolerances
 from softgrasp.crosschecks.touch_checks import contacts, touch_times
+from softgrasp.crosschecks.whole_forces import comparable
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.result import GraspResult
 
@@ -25,6 +28,7 @@ def grasp_findings(runs: GraspRuns, tolerances: Tolerances) -> list[Finding]:
     found = [status(runs)]
     if runs.diverged:
         return found
+    runs = comparable(runs)
     found += [contacts(runs), *touch_times(runs, tolerances.touch_samples)]
     shared = _shared_bodies(runs)
     if shared:
@@ -39,19 +43,22 @@ def grasp_findings(runs: GraspRuns, tolerances: Tolerances) -> list[Finding]:
 
 
 def status(runs: GraspRuns) -> Finding:
-    """How the scene ended."""
+    """How the scene ended; a run that has diverged does not pass, though others have as well."""
     told = {name: _ending(result) for name, result in runs.closing.items()}
     first, *others = told
     differ = [name for name in others if told[name] != told[first]]
+    gone = runs.diverged
+    notes = [f"{name}: {message}" for name, message in gone.items()]
     return Finding(
         name="status",
         quantity="How the grasp ended",
         unit="",
         values=told,
-        difference=float(len(differ)),
+        difference=math.nan if gone else float(len(differ)),
         difference_unit="engines",
         tolerance=0.0,
-        worst=", ".join(differ),
+        worst=", ".join(gone or differ),
+        note="; ".join([*notes, "nothing else is compared"]) if gone else "",
     )
 
 

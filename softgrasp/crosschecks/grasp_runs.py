@@ -22,6 +22,11 @@ HALVINGS = 2
 """How often the time step is halved."""
 FACTORS = (0.55, 0.78, 1.0, 1.28, 1.8)
 """Loads of the agreement matrix, over the critical one of the first engine [–]."""
+THROUGH = (
+    "parts of the hand pass through each other in every engine here: worlds of Webots cannot let "
+    "them touch"
+)
+"""Said where the scene would let them touch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +46,19 @@ class GraspRuns:
     """Of the agreement matrix, as multiples of the object's own mass."""
     held: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     """Whether each of them is held."""
+    lost: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Loads whose hold tests diverged; they count as dropped, and what needs them does not pass."""
     notes: tuple[str, ...] = ()
 
     @property
-    def diverged(self) -> bool:
-        """Whether any run did."""
-        runs = (*self.closing.values(), *self.resting.values())
-        return any(run.status is GraspStatus.DIVERGED for run in runs)
+    def diverged(self) -> dict[str, str]:
+        """What engines say whose runs without other loads diverged."""
+        told: dict[str, str] = {}
+        for name in self.closing:
+            for run in (self.closing[name], self.resting[name], *self.finer[name].values()):
+                if run.status is GraspStatus.DIVERGED:
+                    told.setdefault(name, run.message)
+        return told
 
     @property
     def mass(self) -> float:
@@ -58,7 +69,7 @@ class GraspRuns:
 def run_grasps(
     scene: GraspScene, backends: tuple[str, ...], *, quick: bool, tell: Tell
 ) -> GraspRuns:
-    """Run a grasp in several engines.
+    """Run a grasp in several engines; without contact between parts of the hand, which some lack.
 
     Args:
         scene: What to simulate.
@@ -71,6 +82,8 @@ def run_grasps(
         BuildError: An engine cannot express the scene.
         SimulationError: An engine has failed.
     """
+    notes = (THROUGH,) if scene.self_contact else ()
+    scene = scene.replace(self_contact=False)
     closing: dict[str, GraspResult] = {}
     resting: dict[str, GraspResult] = {}
     for name in backends:
@@ -79,12 +92,14 @@ def run_grasps(
         tell(f"{name}: closing and coming to rest", None)
         resting[name] = simulated(at_rest(scene, closing[backends[0]]), name)
     finer = {name: {step_of(run): run} for name, run in resting.items()}
-    runs = GraspRuns(scene=scene, closing=closing, resting=resting, finer=finer)
+    runs = GraspRuns(scene=scene, closing=closing, resting=resting, finer=finer, notes=notes)
     if quick:
-        return replace(runs, notes=("quick: other time steps and critical loads were left out",))
+        told = "quick: other time steps and critical loads were left out"
+        return replace(runs, notes=(told, *notes))
     if runs.diverged:
         return runs
-    return _with_loads(replace(runs, finer=_finer(resting, tell)), tell)
+    runs = replace(runs, finer=_finer(resting, tell))
+    return runs if runs.diverged else _with_loads(runs, tell)
 
 
 def _finer(resting: Mapping[str, GraspResult], tell: Tell) -> dict[str, dict[float, GraspResult]]:
@@ -105,7 +120,8 @@ def _with_loads(runs: GraspRuns, tell: Tell) -> GraspRuns:
     if scene.object_mount != "free" or scene.lift is not None:
         told = "critical loads are not looked for: they need a free object and no lift"
         return replace(runs, notes=(*runs.notes, told))
-    verdicts = {name: Verdicts(_holds(scene, name, tell)) for name in runs.closing}
+    lost: dict[str, list[float]] = {}
+    verdicts = {name: Verdicts(_holds(scene, name, tell, lost)) for name in runs.closing}
     first, *others = verdicts
     thresholds = {first: find_threshold(verdicts[first])}
     critical = thresholds[first].middle
@@ -118,13 +134,28 @@ def _with_loads(runs: GraspRuns, tell: Tell) -> GraspRuns:
         for name, verdict in verdicts.items()
         if not verdict.monotonic
     )
-    return replace(runs, thresholds=thresholds, loads=loads, held=held, notes=(*runs.notes, *odd))
+    return replace(
+        runs,
+        thresholds=thresholds,
+        loads=loads,
+        held=held,
+        lost={name: tuple(sorted(found)) for name, found in lost.items()},
+        notes=(*runs.notes, *odd),
+    )
 
 
-def _holds(scene: GraspScene, backend: str, tell: Tell) -> Callable[[float], bool]:
+def _holds(
+    scene: GraspScene, backend: str, tell: Tell, lost: dict[str, list[float]]
+) -> Callable[[float], bool]:
+    """Whether an engine holds a load; those at which it diverges are written down."""
+
     def holds(load: float) -> bool:
         tell(f"{backend}: holding {load:.3g} times the object", None)
-        return bool(simulated(loaded(scene, load), backend).held)
+        result = simulated(loaded(scene, load), backend)
+        if result.status is GraspStatus.DIVERGED:
+            lost.setdefault(backend, []).append(load)
+            return False
+        return bool(result.held)
 
     return holds
 

@@ -11,6 +11,7 @@ from softgrasp.crosschecks.finding import Finding, farthest, percents
 from softgrasp.crosschecks.grasp_runs import GraspRuns
 from softgrasp.crosschecks.rest_forces import force_at
 from softgrasp.crosschecks.threshold import CLOSE, disagreements
+from softgrasp.crosschecks.whole_forces import force_name
 from softgrasp.mechanics.planar_rest import GRAVITY
 
 
@@ -27,16 +28,18 @@ def agreement(runs: GraspRuns, percent: float) -> list[Finding]:
         note += f"; within {percent:g} % of {scale * critical:.5g} {unit} they need not agree"
     if wrong:
         note += "; they differ at " + ", ".join(f"{scale * load:.5g} {unit}" for load in wrong)
+    lost = {name: found for name, found in runs.lost.items() if set(found) & set(runs.loads)}
     return [
         Finding(
             name="agreement",
             quantity="Held or dropped",
             unit="",
             values={name: _ticks(held) for name, held in runs.held.items()},
-            difference=float(len(wrong)),
+            difference=math.nan if lost else float(len(wrong)),
             difference_unit="loads",
             tolerance=0.0,
-            note=note,
+            worst=", ".join(lost),
+            note="; ".join([note, *_lost(runs)]),
         )
     ]
 
@@ -49,12 +52,15 @@ def critical_load(runs: GraspRuns, percent: float) -> list[Finding]:
     middles = {name: found.middle for name, found in runs.thresholds.items()}
     values = {name: math.nan if m is None else scale * m for name, m in middles.items()}
     worst, most = farthest(percents(values))
-    note = f"found to {50 * (CLOSE - 1):.2g} % by bisection with the hold test; over the normal "
-    note += "forces at rest without load: " + ", ".join(_shares(runs, middles))
+    note = f"found to {50 * (CLOSE - 1):.2g} % by bisection with the hold test; over the "
+    note += f"{force_name(runs.closing).lower()}s at rest without load: "
+    note += ", ".join(_shares(runs, middles))
     if all(middle is None for middle in middles.values()):
         same = len({found.held is None for found in runs.thresholds.values()}) == 1
         worst, most = "", 0.0 if same else math.nan
         note = "no engine has one between 1/128 and 128 times the object's own mass"
+    if runs.lost:
+        worst, most = ", ".join(runs.lost), math.nan
     what = "density" if unit == "kg/m³" else "mass"
     return [
         Finding(
@@ -66,8 +72,18 @@ def critical_load(runs: GraspRuns, percent: float) -> list[Finding]:
             difference_unit="%",
             tolerance=percent,
             worst=worst,
-            note=note,
+            note="; ".join([note, *_lost(runs)]),
         )
+    ]
+
+
+def _lost(runs: GraspRuns) -> list[str]:
+    """Hold tests that diverged."""
+    scale, unit = load_scale(runs)
+    return [
+        f"in {name} the simulation has diverged at "
+        + ", ".join(f"{scale * load:.5g} {unit}" for load in loads)
+        for name, loads in runs.lost.items()
     ]
 
 
@@ -107,7 +123,7 @@ def force_convergence(runs: GraspRuns, bodies: list[str], percent: float) -> lis
     return [
         Finding(
             name="force_convergence",
-            quantity=f"Mean normal force at rest in steps of {1e3 * finest:g} ms",
+            quantity=f"Mean {force_name(able).lower()} at rest in steps of {1e3 * finest:g} ms",
             unit="N",
             values=ends,
             difference=most,

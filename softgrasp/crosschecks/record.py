@@ -60,6 +60,7 @@ def document(result: CrosscheckResult) -> dict[str, Any]:
         "passed": result.passed,
         "message": result.summary,
         "quick": result.quick,
+        "again": result.again,
         "findings": [_finding(finding) for finding in result.findings],
         "engines": {
             name: {"version": facts.version, **facts.parameters}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from softgrasp.crosschecks.again import python_call
 from softgrasp.crosschecks.engines import EngineFacts
 from softgrasp.crosschecks.finding import Finding
 from softgrasp.crosschecks.grasp_runs import GraspRuns
@@ -30,6 +31,22 @@ class CrosscheckResult:
     quick: bool
     wall_time: float = 0.0
     """[s]"""
+    command: str = ""
+    """The words of the command line that it came from; empty where there were none."""
+
+    @property
+    def diverged(self) -> tuple[str, ...]:
+        """Engines in which a simulation of a grasp has diverged."""
+        if isinstance(self.runs, ReleaseRuns):
+            return ()
+        return tuple(
+            name for name in self.backends if name in {*self.runs.diverged, *self.runs.lost}
+        )
+
+    @property
+    def again(self) -> str:
+        """What to write to compare the same again, on the command line or in Python."""
+        return self.command or python_call(self.subject, self.backends, self.tolerances, self.quick)
 
     @property
     def passed(self) -> bool:
@@ -60,6 +77,8 @@ class CrosscheckResult:
     def summary(self) -> str:
         """The verdict in a sentence."""
         names = ", ".join(self.backends)
+        if not isinstance(self.runs, ReleaseRuns) and self.runs.diverged:
+            return f"{names}: the simulation has diverged in {', '.join(self.diverged)}"
         if self.passed:
             return f"{names}: all {self.judged} differences are within their tolerances"
         beyond = ", ".join(finding.name for finding in self.failed)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from softgrasp.crosschecks.finding import Finding, farthest
 from softgrasp.crosschecks.grasp_runs import GraspRuns
 from softgrasp.crosschecks.rest_forces import bodies_in_contact
+
+Times = Mapping[str, Mapping[str, float]]
+"""By backend and body [s]."""
+NOTHING = "nothing touched"
 
 
 def contacts(runs: GraspRuns) -> Finding:
@@ -36,43 +41,90 @@ def touch_times(runs: GraspRuns, samples: float) -> list[Finding]:
         name: {c.body: c.established_s[0] for c in result.contacts if c.established_s}
         for name, result in runs.resting.items()
     }
-    told = "contact that is established stops the joints of a body"
-    return [
-        _times("first_touch", "First touch", touched, runs, samples, ""),
-        _times("stop", "Established contact", stopped, runs, samples, told),
-    ]
+    period = runs.scene.control_period
+    nothing = "no contact was established" if any(touched.values()) else NOTHING
+    return [first_touch(touched, period, samples), established(stopped, period, samples, nothing)]
+
+
+def first_touch(times: Times, period: float, samples: float) -> Finding:
+    """The body whose first touches differ most, of those that touch in all engines.
+
+    What brushes the object in one engine may just miss it in another; that is told.
+
+    Args:
+        times: First touches.
+        period: Of the control samples [s].
+        samples: How far they may differ.
+    """
+    shared = [body for body in _bodies(times) if not _partly(times, body)]
+    judged = shared or _bodies(times)
+    note = "" if judged else NOTHING
+    return _times("first_touch", "First touch", times, _gaps(times, judged, period), samples, note)
+
+
+def established(times: Times, period: float, samples: float, nothing: str) -> Finding:
+    """The body whose established contacts differ most; one without, in some engine, is beyond.
+
+    Args:
+        times: When contacts were first established.
+        period: Of the control samples [s].
+        samples: How far they may differ.
+        nothing: The remark where there are none at all.
+    """
+    bodies = _bodies(times)
+    note = "contact that is established stops the joints of a body" if bodies else nothing
+    gaps = _gaps(times, bodies, period)
+    return _times("stop", "Established contact", times, gaps, samples, note)
 
 
 def _times(
     name: str,
     quantity: str,
-    times: dict[str, dict[str, float]],
-    runs: GraspRuns,
+    times: Times,
+    gaps: Mapping[tuple[str, str], float],
     samples: float,
     note: str,
 ) -> Finding:
-    """The body whose times differ most, of those that all engines saw."""
-    first, *others = times
-    period = runs.scene.control_period
-    seen = [body for body in times[first] if all(body in times[other] for other in others)]
-    unseen = sorted({body for told in times.values() for body in told} - set(seen))
-    apart = {
-        (other, body): abs(times[other][body] - times[first][body]) / period
-        for other in others
-        for body in seen
-    }
-    (worst, body), most = max(apart.items(), key=lambda one: one[1], default=(("", ""), math.nan))
-    notes = [note] if note else []
-    if unseen:
-        notes.append(f"not in all engines: {', '.join(unseen)}")
+    (worst, body), most = farthest(gaps) if gaps else (("", ""), 0.0)
+    notes = [note, *(_alone(times, one) for one in _bodies(times) if _partly(times, one))]
     return Finding(
         name=name,
         quantity=f"{quantity}{f' of {body}' if body else ''}",
         unit="s",
-        values={engine: told[body] for engine, told in times.items()} if body else {},
+        values={engine: told.get(body, "none") for engine, told in times.items()},
         difference=round(most, 6),
         difference_unit="samples",
         tolerance=samples,
         worst=worst if most else "",
-        note="; ".join(notes),
+        note="; ".join(filter(None, notes)),
     )
+
+
+def _bodies(times: Times) -> list[str]:
+    return sorted(set().union(*times.values()))
+
+
+def _partly(times: Times, body: str) -> bool:
+    """Whether some engines have a time of a body and others have none."""
+    return not all(body in told for told in times.values())
+
+
+def _alone(times: Times, body: str) -> str:
+    """Which engines have a time of a body, and which have none."""
+    has = [name for name, told in times.items() if body in told]
+    lacks = [name for name in times if name not in has]
+    return f"{body} in {' and '.join(has)}, not in {' and '.join(lacks)}"
+
+
+def _gaps(times: Times, bodies: list[str], period: float) -> dict[tuple[str, str], float]:
+    """How far others are from the first engine [samples]; NaN where one of the two has no time."""
+    first, *others = times
+    found = {}
+    for body in bodies:
+        for name in others:
+            mine, its = times[name].get(body), times[first].get(body)
+            if mine is not None and its is not None:
+                found[name, body] = abs(mine - its) / period
+            else:
+                found[name, body] = 0.0 if mine is its else math.nan
+    return found

@@ -12,6 +12,7 @@ from softgrasp.crosschecks.grasp_runs import GraspRuns
 from softgrasp.crosschecks.load_checks import load_scale, mean_force
 from softgrasp.crosschecks.rest_forces import bodies_in_contact, force_at
 from softgrasp.crosschecks.tolerances import Tolerances
+from softgrasp.crosschecks.whole_forces import force_name
 from softgrasp.report import style
 from softgrasp.report.crosscheck_marks import BAND, DASHES, MARKERS, MS
 
@@ -53,7 +54,7 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
         left.set_xticks(np.arange(len(bodies)), bodies, rotation=90 if len(bodies) > 8 else 0)
         left.set_ylim(0.0, 1.1 * left.get_ylim()[1])
         left.set_title("at rest")
-        left.set_ylabel("normal force [N]")
+        left.set_ylabel(f"{force_name(runs.closing).lower()} [N]")
         left.grid(visible=False, axis="x")
         _course(right, runs, worst)
         keys = [Patch(color=style.SERIES[i], label=name) for i, name in enumerate(runs.resting)]
@@ -147,7 +148,7 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
         axes.set_xticks([MS * step for step in ticks], [f"{MS * step:g}" for step in ticks])
         axes.minorticks_off()
         axes.set_xlabel("time step [ms]")
-        axes.set_ylabel("mean normal force at rest [N]")
+        axes.set_ylabel(f"mean {force_name(runs.closing).lower()} at rest [N]")
         style.least_span(axes, 0.1 * float(np.mean(axes.get_ylim())))
         keys: list[Line2D | Patch] = [
             Line2D([], [], color=style.SERIES[index], marker=MARKERS[index % 4], label=name)
@@ -177,5 +178,5 @@ def _course(axes: Axes, runs: GraspRuns, body: str) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_title(f"{body}: normal force from the first touch on")
+    axes.set_title(f"{body}: {force_name(runs.closing).lower()} from the first touch on")
     axes.set_xlabel("time [s]")

@@ -10,6 +10,7 @@ from softgrasp.crosschecks.engines import EMULATES
 from softgrasp.crosschecks.finding import Finding
 from softgrasp.crosschecks.release_runs import ReleaseRuns
 from softgrasp.crosschecks.result import CrosscheckResult
+from softgrasp.crosschecks.whole_forces import comparable, force_name
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import crosscheck_grasp_figures as grasps
 from softgrasp.report import crosscheck_release_figures as releases
@@ -44,7 +45,7 @@ def write_crosscheck_page(result: CrosscheckResult, folder: str | Path) -> list[
         version=__version__,
         title=f"{result.title} in {' and '.join(result.backends)}",
         good=result.passed,
-        badge="all within tolerance" if result.passed else "beyond tolerance",
+        badge=_badge(result),
         summary=_summary(result),
         failed=[finding.sentence for finding in result.failed],
         warnings=result.warnings,
@@ -52,9 +53,15 @@ def write_crosscheck_page(result: CrosscheckResult, folder: str | Path) -> list[
         rows=[_row(finding, columns) for finding in result.findings],
         shown=[_picture(part, result) for part in shown],
         engines=_engines(result),
-        command=f"softgrasp crosscheck {result.title} --backends {','.join(result.backends)}",
+        command=result.again,
     )  # fmt: skip
     return [*(part.path for part in shown), write_text(folder / PAGE, page)]
+
+
+def _badge(result: CrosscheckResult) -> str:
+    if result.diverged:
+        return "diverged"
+    return "all within tolerance" if result.passed else "beyond tolerance"
 
 
 def _of_release(result: CrosscheckResult, folder: Path) -> list[Picture]:
@@ -83,16 +90,17 @@ def _of_grasp(result: CrosscheckResult, folder: Path) -> list[Picture]:
     runs, limits = result.runs, result.tolerances
     if isinstance(runs, ReleaseRuns) or runs.diverged:
         return []
+    runs = comparable(runs)
     drawn = [
-        ("Normal forces", grasps.draw_forces(runs, folder / "crosscheck_forces.png"),
+        (f"{force_name(runs.closing)}s", grasps.draw_forces(runs, folder / "crosscheck_forces.png"),
          "Left, every body at rest; right, the body that differs most.",
          ("normal_force", "force_after_closing", "stop")),
         ("Held or dropped", grasps.draw_loads(runs, limits, folder / "crosscheck_loads.png"),
          "Hold tests with lighter and heavier objects; lines are where each engine drops it.",
          ("agreement", "critical_load")),
         ("Time step", grasps.draw_steps(runs, limits, folder / "crosscheck_steps.png"),
-         "Normal forces at rest with smaller time steps. They jump where a body stops one control "
-         "sample earlier.",
+         f"{force_name(runs.closing)}s at rest with smaller time steps. They jump where a body "
+         "stops one control sample earlier.",
          ("force_convergence",)),
     ]  # fmt: skip
     return [Picture(title, path, caption, names)

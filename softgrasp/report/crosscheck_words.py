@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from softgrasp.crosschecks.finding import Finding
+from softgrasp.crosschecks.finding import Finding, measured
 
 
 def number(value: float | str) -> str:
@@ -18,7 +18,7 @@ def with_unit(value: float | None, finding: Finding) -> str:
     """A difference or a tolerance of a finding."""
     if value is None or math.isnan(value):
         return "–"
-    return f"{value:.3g} {finding.difference_unit}".strip() if value else "0"
+    return measured(value, finding.difference_unit) if value else "0"
 
 
 def verdict(finding: Finding) -> str:
