@@ -14,6 +14,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
+from softgrasp.build.webots.joint_drives import JointDrive, drives_of_joints, refuse_couplings
 from softgrasp.errors import BuildError
 
 HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
@@ -80,8 +81,8 @@ def joint_laws(model: mujoco.MjModel, start: mujoco.MjData, timestep: float) -> 
     Raises:
         BuildError: A joint, a drive or a coupling is one that Webots cannot express.
     """
-    _refuse_couplings(model)
-    drives = _drives_of_joints(model)
+    refuse_couplings(model)
+    drives = drives_of_joints(model)
     return [
         _law(model, joint, float(start.qpos[model.jnt_qposadr[joint]]), drives[joint], timestep)
         for joint in range(model.njnt)
@@ -108,61 +109,8 @@ def require_damping(laws: Sequence[JointLaw], timestep: float) -> None:
     )
 
 
-class _Drive(NamedTuple):
-    """What one actuator does to one joint: torque = clamp(gain·u + bias − k·q − c·q̇)."""
-
-    actuator: int
-    gain: float
-    bias: float
-    stiffness: float
-    damping: float
-    force_limit: float
-
-
-def _drives_of_joints(model: mujoco.MjModel) -> list[list[_Drive]]:
-    found: list[list[_Drive]] = [[] for _ in range(model.njnt)]
-    for index in range(model.nu):
-        actuator = model.actuator(index)
-        plain = int(mujoco.mjtDyn.mjDYN_NONE)
-        if actuator.dyntype[0] != plain:
-            raise BuildError(
-                f"actuator '{actuator.name}': Webots cannot express dynamics of its own"
-            )
-        for joint, lever in _levers(model, index):
-            gain, (bias, by_length, by_speed) = actuator.gainprm[0], actuator.biasprm[:3]
-            limited = bool(actuator.forcelimited[0])
-            found[joint].append(
-                _Drive(
-                    actuator=index,
-                    gain=float(lever * gain),
-                    bias=float(lever * bias),
-                    stiffness=float(-by_length * lever * lever),
-                    damping=float(-by_speed * lever * lever),
-                    force_limit=float(actuator.forcerange[1] * abs(lever)) if limited else np.inf,
-                )
-            )
-    return found
-
-
-def _levers(model: mujoco.MjModel, index: int) -> list[tuple[int, float]]:
-    """The joints that an actuator moves, and how its force counts there."""
-    actuator = model.actuator(index)
-    target, gear = int(actuator.trnid[0]), float(actuator.gear[0])
-    if actuator.trntype[0] == mujoco.mjtTrn.mjTRN_JOINT:
-        return [(target, gear)]
-    fixed = actuator.trntype[0] == mujoco.mjtTrn.mjTRN_TENDON
-    if not fixed or actuator.biasprm[:3].any():
-        raise BuildError(
-            f"actuator '{actuator.name}': expected a servo of a joint or a pressure, which Webots "
-            "can express; found another kind"
-        )
-    first, count = int(model.tendon_adr[target]), int(model.tendon_num[target])
-    rows = range(first, first + count)
-    return [(int(model.wrap_objid[row]), gear * float(model.wrap_prm[row])) for row in rows]
-
-
 def _law(
-    model: mujoco.MjModel, joint: int, start: float, drives: list[_Drive], timestep: float
+    model: mujoco.MjModel, joint: int, start: float, drives: list[JointDrive], timestep: float
 ) -> JointLaw:
     dof = int(model.jnt_dofadr[joint])
     if model.dof_armature[dof] >= HELD:
@@ -211,7 +159,7 @@ def _obedient(model: mujoco.MjModel, joint: int, start: float, drive: int) -> Jo
     )
 
 
-def _servo(drives: list[_Drive], timestep: float, taken: float) -> Servo | None:
+def _servo(drives: list[JointDrive], timestep: float, taken: float) -> Servo | None:
     limited = [drive for drive in drives if drive.force_limit < np.inf]
     if not limited:
         return None
@@ -231,24 +179,3 @@ def _limits(model: mujoco.MjModel, joint: int) -> tuple[float, float] | None:
         return None
     low, high = model.jnt_range[joint].tolist()
     return low, high
-
-
-def _refuse_couplings(model: mujoco.MjModel) -> None:
-    """Name what has no counterpart in Webots, instead of dropping it."""
-    if model.neq:
-        names = ", ".join(f"'{model.equality(index).name}'" for index in range(model.neq))
-        raise BuildError(f"Webots cannot express couplings between joints, found {names}")
-    balls = [
-        model.joint(index).name
-        for index in range(model.njnt)
-        if model.jnt_type[index] == mujoco.mjtJoint.mjJNT_BALL
-    ]
-    if balls:
-        raise BuildError(f"Webots worlds are written with hinges and slides, found ball {balls}")
-    rubbing = np.flatnonzero(model.dof_frictionloss)
-    if rubbing.size:
-        name = model.joint(int(model.dof_jntid[rubbing[0]])).name
-        raise BuildError(
-            f"joint '{name}': Webots has static friction only in motors that it controls itself; "
-            "expected a joint without friction"
-        )
