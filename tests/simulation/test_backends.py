@@ -204,7 +204,7 @@ def test_a_planar_object_stays_in_its_plane(backend: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["demo_soft", "hybrid_sphere", "paper000_arm", "demo"])
+@pytest.mark.parametrize("name", ["hybrid_sphere", "paper000_arm"])
 def test_shipped_scenes_end_as_in_the_reference(backend: str, name: str) -> None:
     scene = sg.load_scene(name)
     with warnings.catch_warnings():
