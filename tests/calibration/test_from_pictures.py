@@ -46,6 +46,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> LoadedProblem:
     return load_problem(folder / "problem.yaml")
 
 
+@pytest.mark.slow
 def test_photographs_lead_to_the_springs(loaded: LoadedProblem) -> None:
     stage = calibrate(loaded.problem, stages=["springs"], models=False).stage("springs")
     truth = np.array([joint.stiffness for joint in FINGER.joints])

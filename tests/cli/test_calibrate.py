@@ -25,6 +25,7 @@ def tables(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_tables_become_a_finger_that_grasps(run: Run, tables: Path) -> None:
     out = tables / "out"
     ran = run(
@@ -103,6 +104,7 @@ def test_an_empty_folder_of_photographs_is_told(run: Run, tmp_path: Path) -> Non
     assert "expected a mass in the name, such as 'finger_20g.png', found none" in ran.err
 
 
+@pytest.mark.slow
 def test_a_calibration_that_is_interrupted_is_resumed(run: Run, tables: Path) -> None:
     words = [
         "calibrate", "--finger", "paper000", "--hung", str(tables / "hung.csv"), "--method", "pso",

@@ -45,6 +45,7 @@ def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path) -> None:
     assert files_in(tmp_path / "out") == ["crosscheck.json", "crosscheck.npz"]
 
 
+@pytest.mark.slow
 def test_a_difference_beyond_tolerance_ends_with_1(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

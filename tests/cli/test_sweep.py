@@ -155,6 +155,7 @@ def test_a_film_of_a_row(run: Run, tmp_path: Path) -> None:
     assert "--film: expected a row from 0 to 1, found 2" in ran.err
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_workers_and_says_how_to_go_on(tmp_path: Path) -> None:
     words = ["four_finger", "sphere", "--vary", "object.density=200:3000:400", "--workers", "2"]
     out = tmp_path / "out"

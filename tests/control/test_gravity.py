@@ -14,6 +14,7 @@ from softgrasp.control.run import ControlledRobot
 from tests.control.arms import arm
 
 
+@pytest.mark.slow
 def test_a_robot_that_its_weight_bends_down_is_told() -> None:
     """The shipped arm stands upright on w L³/EI = 16, twice the buckling load of a column."""
     robot = sg.load_robot("three_segment_arm")

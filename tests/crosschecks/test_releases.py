@@ -46,6 +46,7 @@ def compared(**options: Any) -> sg.CrosscheckResult:
     return sg.crosscheck(release, ("mujoco", "twin"), **options)
 
 
+@pytest.mark.slow
 def test_an_engine_agrees_with_itself(twin: Callable[..., None], tmp_path: Path) -> None:
     twin()
     result = compared()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from softgrasp.calibration.calibrate import calibrate
 from tests.calibration.problems import hung
@@ -30,6 +31,7 @@ def test_least_squares_need_a_tenth_of_the_evaluations_of_a_swarm_and_find_more(
     assert all(unknown)
 
 
+@pytest.mark.slow
 def test_the_swarm_of_the_paper() -> None:
     left = []
     for seed in SEEDS:

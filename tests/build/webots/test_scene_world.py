@@ -19,8 +19,8 @@ from softgrasp.formats.wbt import parse_world, problems, value, world_text
 from tests.build.webots.readback import ReadWorld
 
 SCENES = ["demo", "demo_soft", "hybrid_sphere", "paper000_arm", "soft_mug", "paper004_power_mug"]
-QUICK = ["four_finger", "modular", "soft_gripper_three", "hybrid_sphere", "paper000_arm"]
-"""Capsules and boxes, a moving palm of meshes, soft and rigid fingers, an arm and a table."""
+QUICK = ["modular", "hybrid_sphere", "paper000_arm"]
+"""Meshes, soft and rigid fingers, an arm and a table."""
 OTHERS = sorted({*library.names("hands"), *SCENES} - {*QUICK})
 STEP = 1e-3
 

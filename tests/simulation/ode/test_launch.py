@@ -16,6 +16,8 @@ from softgrasp.errors import BackendUnavailable, SimulationError
 from softgrasp.simulation.ode.launch import run_world
 from tests.processes import are_gone
 
+pytestmark = pytest.mark.slow  # every test starts a process or two
+
 WORLD = """#VRML_SIM R2025a utf8
 WorldInfo {{ basicTimeStep {step}
   physicsDisableLinearThreshold 0 physicsDisableAngularThreshold 0 }}
