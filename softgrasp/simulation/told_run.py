@@ -8,7 +8,7 @@ comes from the model in the recorded poses; their forces are those of the other 
 from __future__ import annotations
 
 from collections import Counter
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import mujoco
@@ -54,7 +54,8 @@ class ToldRun:
         self.state.in_contact, self.state.idle = told["in_contact"], told["idle"]
         self._log = EventLog(built)
         for row, changes in told["changes"]:
-            self._log.note(float(self.recording.time[row]), changes, self._points_of(row))
+            points = partial(self._points, row)
+            self._log.note(float(self.recording.time[row]), changes, points)
 
     @property
     def events(self) -> list[ContactEvent]:
@@ -113,9 +114,6 @@ class ToldRun:
             mujoco.mju_mat2Quat(quaternion, matrix)
             row[first + 3 : first + 7] = quaternion
 
-    def _points_of(self, row: int) -> Any:
-        return lambda: self._points(row)
-
     def _points(self, row: int) -> list[ContactPoint]:
         """Contacts in the poses of a sample; each body's forces are shared by depth."""
         points = contact_points(self.model, self._state_of(row))
@@ -124,8 +122,8 @@ class ToldRun:
         for body, (normal, friction, _) in zip(self.built.bodies, force[row, :, 0], strict=True):
             own = [point for point in points if point.body == body]
             depths = np.array([max(-point.separation, 0.0) for point in own])
-            shares = depths / depths.sum() if depths.sum() > 0 else np.full(len(own), 1.0)
-            shares /= max(shares.sum(), 1e-300)
+            weights = depths if depths.any() else np.ones(len(own))
+            shares = weights / max(weights.sum(), 1e-300)  # none are shared by none
             found += [
                 point._replace(
                     normal_force=float(normal * share), friction_force=float(friction * share)

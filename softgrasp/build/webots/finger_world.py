@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import mujoco
-import numpy as np
 
 from softgrasp.build.soft_finger import finger_model
 from softgrasp.build.webots.frames import WORLD as ORIGIN
 from softgrasp.build.webots.joint_laws import joint_laws, require_damping
 from softgrasp.build.webots.solids import SolidWriter
-from softgrasp.build.webots.world import WebotsWorld, finger_robot, heading, viewpoint
+from softgrasp.build.webots.start import view_of
+from softgrasp.build.webots.world import WebotsWorld, driven_robot, heading
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array
@@ -38,10 +38,8 @@ def finger_world(
     laws = joint_laws(model, start, timestep)
     require_damping(laws, timestep)
     writer = SolidWriter(model, start, laws, sensing=(), touching=set())
-    places = start.geom_xpos
-    center = 0.5 * (places.min(axis=0) + places.max(axis=0))
-    view = viewpoint(center, float(np.linalg.norm(places - center, axis=1).max()))
+    view = view_of(model, start, range(model.ngeom))
     top = heading(finger.name, -STANDARD_GRAVITY[2], timestep, (), view)
     hanging = [writer.carried(1, ORIGIN, MATERIAL)]
-    robot = finger_robot(hanging, finger.name, arguments)
+    robot = driven_robot(hanging, finger.name, arguments)
     return WebotsWorld([*top, robot], laws, timestep, {}, ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mujoco
 import numpy as np
 
 from softgrasp.build.compiling import compiled
@@ -13,7 +12,8 @@ from softgrasp.build.webots.frames import WORLD as ORIGIN
 from softgrasp.build.webots.joint_laws import joint_laws
 from softgrasp.build.webots.joints import law_remarks
 from softgrasp.build.webots.solids import SolidWriter
-from softgrasp.build.webots.world import WebotsWorld, finger_robot, heading, viewpoint
+from softgrasp.build.webots.start import roots, start_state, view_of
+from softgrasp.build.webots.world import WebotsWorld, driven_robot, heading
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import Solver
@@ -37,24 +37,17 @@ def hand_world(
         BuildError: The hand holds what Webots cannot express; names it.
     """
     model = compiled(build_hand_spec(hand), hand.name)
-    start = mujoco.MjData(model)
-    mujoco.mj_resetDataKeyframe(model, start, 0)
-    mujoco.mj_forward(model, start)
+    start = start_state(model)
     moving = model.geom_bodyid > 0
     touching = np.flatnonzero(moving & np.isin(model.geom_group, TOUCHING_GROUPS)).tolist()
     sensing = dict.fromkeys(model.body(int(model.geom_bodyid[geom])).name for geom in touching)
     laws = joint_laws(model, start, timestep)
     writer = SolidWriter(model, start, laws, tuple(sensing), set(touching), most_faces)
-    roots = [body for body in range(1, model.nbody) if model.body_parentid[body] == 0]
-    places = start.geom_xpos[touching]
-    center = 0.5 * (places.min(axis=0) + places.max(axis=0))
-    reach = np.linalg.norm(places - center, axis=1) + model.geom_rbound[touching]
     contact = hand.contact or Contact()
     contacts = [
         contact_properties(MATERIAL, ANYTHING, contact, Solver().contact_dimension, timestep)
     ]
-    top = heading(hand.name, 0.0, timestep, contacts, viewpoint(center, float(reach.max())))
-    robot = finger_robot(
-        [writer.carried(body, ORIGIN, MATERIAL) for body in roots], hand.name, arguments
-    )
+    top = heading(hand.name, 0.0, timestep, contacts, view_of(model, start, touching))
+    carried = [writer.carried(body, ORIGIN, MATERIAL) for body in roots(model)]
+    robot = driven_robot(carried, hand.name, arguments)
     return WebotsWorld([*top, robot], laws, timestep, {}, law_remarks(laws))

@@ -7,7 +7,6 @@ import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.objects import PLANAR_JOINTS
-from softgrasp.build.pairs import table_pairs
 from softgrasp.build.scene import BuiltScene
 from softgrasp.build.shapes import TOUCHING_GROUPS
 from softgrasp.build.webots.contacts import contact_properties
@@ -15,16 +14,10 @@ from softgrasp.build.webots.frames import WORLD as ORIGIN
 from softgrasp.build.webots.joint_laws import joint_laws
 from softgrasp.build.webots.joints import law_remarks
 from softgrasp.build.webots.solids import SolidWriter, body_define
-from softgrasp.build.webots.world import (
-    WebotsWorld,
-    downward,
-    finger_robot,
-    heading,
-    viewpoint,
-)
+from softgrasp.build.webots.start import roots, start_state, view_of
+from softgrasp.build.webots.world import WebotsWorld, downward, driven_robot, heading
 from softgrasp.description.scene import GraspScene
 from softgrasp.formats.wbt.node import Node
-from softgrasp.mechanics.transforms import Array
 
 HAND_MATERIAL, OBJECT_MATERIAL, TABLE_MATERIAL = "hand", "object", "table"
 
@@ -47,21 +40,19 @@ def scene_world(
         BuildError: The scene holds what Webots cannot express; names it.
     """
     model, scene = built.model, built.scene
-    start = mujoco.MjData(model)
-    mujoco.mj_resetDataKeyframe(model, start, 0)
-    mujoco.mj_forward(model, start)
+    start, touching = start_state(model), _touching(built)
     gravity = downward(scene.gravity, "gravity")
     if scene.success is not None:
         downward(scene.success.gravity, "success.gravity")
     laws = joint_laws(model, start, timestep)
-    writer = SolidWriter(model, start, laws, built.bodies, _touching(built), most_faces)
-    robot = finger_robot(_hand(model, writer), scene.hand.name, arguments)
+    writer = SolidWriter(model, start, laws, built.bodies, touching, most_faces)
+    robot = driven_robot(_hand(model, writer), scene.hand.name, arguments)
     top = heading(
         scene.name or f"{scene.hand.name} {scene.object.name}",
         gravity,
         timestep,
         _contacts(built, timestep),
-        viewpoint(*_seen_ball(built, start)),
+        view_of(model, start, [geom for geom in touching if model.geom(geom).name != names.TABLE]),
     )
     others = [_standing(writer, model.body(name).id, material) for name, material in _others(scene)]
     return WebotsWorld(
@@ -80,12 +71,8 @@ def scene_world(
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
     """Everything that stands in the world and is neither the object nor the table."""
     apart = {names.OBJECT, names.TABLE, f"{names.OBJECT}_carriage"}
-    roots = [
-        body
-        for body in range(1, model.nbody)
-        if model.body_parentid[body] == 0 and model.body(body).name not in apart
-    ]
-    return [writer.carried(body, ORIGIN, HAND_MATERIAL) for body in roots]
+    hand = [body for body in roots(model) if model.body(body).name not in apart]
+    return [writer.carried(body, ORIGIN, HAND_MATERIAL) for body in hand]
 
 
 def _others(scene: GraspScene) -> list[tuple[str, str]]:
@@ -121,17 +108,6 @@ def _contacts(built: BuiltScene, timestep: float) -> list[Node]:
             for material in (OBJECT_MATERIAL, HAND_MATERIAL)
         ]
     return found
-
-
-def _seen_ball(built: BuiltScene, start: mujoco.MjData) -> tuple[Array, float]:
-    """A ball around all that can touch, the table left out."""
-    model = built.model
-    skipped = {geom for pair in table_pairs(model) for geom in (model.geom(pair.second).id,)}
-    geoms = [geom for geom in _touching(built) if geom not in skipped]
-    places = start.geom_xpos[geoms]
-    center = 0.5 * (places.min(axis=0) + places.max(axis=0))
-    reach = np.linalg.norm(places - center, axis=1) + model.geom_rbound[geoms]
-    return center, float(reach.max())
 
 
 def _remarks(built: BuiltScene) -> tuple[str, ...]:

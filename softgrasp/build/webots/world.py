@@ -105,7 +105,7 @@ def downward(gravity: Sequence[float], where: str) -> float:
     return -z + 0.0
 
 
-def finger_robot(children: Sequence[Node], name: str, arguments: Sequence[str]) -> Node:
+def driven_robot(children: Sequence[Node], name: str, arguments: Sequence[str]) -> Node:
     """The robot that carries everything that moves by itself, with its controller.
 
     Args:

@@ -25,7 +25,7 @@ from softgrasp.build.webots.scene_world import scene_world
 from softgrasp.build.webots.world import SHORTEST_STEP, WebotsWorld
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError
-from softgrasp.simulation.closure_run import Progress, planned_samples
+from softgrasp.simulation.closure_run import Progress, most_rows
 from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.run_result import result_of
@@ -82,7 +82,7 @@ def run_in(player: Player, scene: GraspScene, progress: Progress | None = None) 
         warnings.simplefilter("always")
         built = build(scene)
     world, job = world_and_job(built, player.shortest_step, job_name(Path(WORLD_FILE)))
-    patience = PATIENCE * (1.0 + planned_samples(scene) * scene.control_period)
+    patience = PATIENCE * (1.0 + most_rows(scene) * scene.control_period)
     rows, said = play(player, world, job, patience)
     engine = Engine(player.name, version, "dWorldStep of ODE", world.timestep)
     run = ToldRun(built, engine, [law.name for law in world.laws], rows)
