@@ -87,7 +87,7 @@ def _shortest_way(
 
 def _away_from_palm(scene: GraspScene) -> Array:
     """Unit vector in the world from the middle of the finger bases to the grasp's centre."""
-    rigid = [finger.base.position for finger in scene.hand.fingers]
+    rigid = [finger.base.position for finger in scene.hand.fingers if not finger.on]
     bases = np.mean([*rigid, *(digit.base.position for digit in scene.hand.soft_fingers)], axis=0)
     way = np.array(scene.preset.center) - bases
     length = float(np.linalg.norm(way))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.soft_digit import SoftDigit
@@ -19,14 +17,14 @@ START = "start"
 """Keyframe 0: the state from which the hand closes."""
 
 
-def phalanx_body(finger: str, phalanx: str) -> str:
-    """Body, and first geom, of a phalanx: ``F1_P2``."""
-    return f"{finger}_{phalanx}"
+def arm_body(link: str) -> str:
+    """Body of a link of the arm: ``arm_L2``."""
+    return f"{ARM}_{link}"
 
 
-def joint(finger: str, joint_name: str) -> str:
-    """Joint, and its actuator: ``F1_J2``."""
-    return f"{finger}_{joint_name}"
+def arm_joint(joint_name: str) -> str:
+    """Joint of the arm, and its actuator: ``arm_J2``."""
+    return f"{ARM}_{joint_name}"
 
 
 def soft_link(finger: str, index: int) -> str:
@@ -34,14 +32,14 @@ def soft_link(finger: str, index: int) -> str:
     return f"{finger}_L{index}"
 
 
-def pressure(finger: str) -> str:
-    """Tendon and actuator that put a soft finger under pressure: ``F1_pressure``."""
-    return f"{finger}_pressure"
-
-
 def tip_site(finger: str) -> str:
     """Site at the fingertip: ``F1_tip``."""
     return f"{finger}_tip"
+
+
+def coupling(joint: str) -> str:
+    """Equality that makes a joint follow another: ``F1_J3_follows``."""
+    return f"{joint}_follows"
 
 
 def contact_sensor(body: str) -> str:
@@ -51,13 +49,13 @@ def contact_sensor(body: str) -> str:
 
 def joint_names(hand: Hand) -> list[str]:
     """All joints, finger by finger, those of the soft fingers last."""
-    rigid = [joint(f.name, row.joint_name) for f in hand.fingers for row in f.phalanges]
+    rigid = [finger.joint_of(row) for finger in hand.fingers for row in finger.phalanges]
     return rigid + [name for digit in hand.soft_fingers for name in soft_joint_names(digit)]
 
 
 def soft_joint_names(digit: SoftDigit, only: Freedom | None = None) -> list[str]:
     """The joints of a soft finger: ``F1_J1``, or as ``finger_joint_names`` calls them."""
-    return [joint(digit.name, own) for own in finger_joint_names(digit.finger, only)]
+    return [f"{digit.name}_{own}" for own in finger_joint_names(digit.finger, only)]
 
 
 def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[str]:
@@ -71,16 +69,10 @@ def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[
     return [f"J{place + 1}{ends[freedom]}" for place, freedom in wanted]
 
 
-def drive_names(hand: Hand) -> list[str]:
-    """The actuators of a hand in the order of its drives."""
-    rigid = [joint(f.name, row.joint_name) for f in hand.fingers for row in f.phalanges]
-    return rigid + [pressure(digit.name) for digit in hand.soft_fingers]
-
-
 def carrier_joints(scene: GraspScene) -> list[str]:
     """Joints, and their actuators, of what carries the hand: an arm, or a wrist that lifts."""
     if scene.arm is not None:
-        return [joint(ARM, row.joint_name) for row in scene.arm.chain.phalanges]
+        return [arm_joint(row.joint_name) for row in scene.arm.chain.phalanges]
     return [WRIST] if scene.lift is not None else []
 
 
@@ -91,22 +83,17 @@ def scene_joints(scene: GraspScene) -> list[str]:
 
 def scene_drives(scene: GraspScene) -> list[str]:
     """All actuators of a scene in the order of their targets: the hand's, then the carrier's."""
-    return drive_names(scene.hand) + carrier_joints(scene)
-
-
-def phalanges(hand: Hand) -> Iterator[tuple[str, str, str, int]]:
-    """(body, finger, phalanx, drive index) of every phalanx that has a body."""
-    index = 0
-    for finger in hand.fingers:
-        for row, body in zip(finger.phalanges, finger.has_body, strict=True):
-            if body:
-                yield phalanx_body(finger.name, row.name), finger.name, row.name, index
-            index += 1
+    return [drive.name for drive in scene.drives] + carrier_joints(scene)
 
 
 def parts(hand: Hand) -> dict[str, tuple[str, str]]:
     """(finger, phalanx or soft link) of every body that can touch, the palm left out."""
-    found = {body: (finger, phalanx) for body, finger, phalanx, _ in phalanges(hand)}
+    found = {
+        finger.body_of(row): (finger.name, row.name)
+        for finger in hand.fingers
+        for row, has_body in zip(finger.phalanges, finger.has_body, strict=True)
+        if has_body
+    }
     for digit in hand.soft_fingers:
         for index in range(len(digit.finger.links)):
             found[soft_link(digit.name, index)] = (digit.name, f"L{index}")

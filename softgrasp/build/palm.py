@@ -7,9 +7,10 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from softgrasp.build.names import PALM
-from softgrasp.build.shapes import add_shape, part_pose
+from softgrasp.build.shapes import add_shape, part_name, part_pose
 from softgrasp.build.visual import PALM_RGBA
 from softgrasp.description.hand import Hand
+from softgrasp.description.shapes import Part
 from softgrasp.mechanics.dh import chain_links
 from softgrasp.mechanics.solids import swollen_points
 from softgrasp.mechanics.transforms import Array
@@ -22,7 +23,8 @@ MARGIN_PER_RADIUS = 0.9
 
 def palm_points(hand: Hand) -> Array | None:
     """Corners (n, 3) [m] of the automatic palm in the hand's frame, None where bases coincide."""
-    rigid = [chain_links(finger)[0].origin[:3, 3] for finger in hand.fingers]
+    on_palm = [finger for finger in hand.fingers if not finger.on]
+    rigid = [chain_links(finger)[0].origin[:3, 3] for finger in on_palm]
     soft = [np.array(digit.base.position) for digit in hand.soft_fingers]
     bases = np.array(rigid + soft)
     if np.ptp(bases, axis=0).max() < COINCIDENT:
@@ -37,8 +39,10 @@ def add_palm(spec: mujoco.MjSpec, base: mujoco.MjsBody, hand: Hand) -> bool:
     """Put the palm's geoms on the hand's base body; says whether there is a palm."""
     rgba = hand.palm_rgba or PALM_RGBA
     if hand.palm.kind == "shape" and hand.palm.shape is not None:
-        pose = part_pose(hand.palm.shape, hand.palm.pose)
-        add_shape(spec, base, PALM, hand.palm.shape, pose, rgba=rgba)
+        first = Part(shape=hand.palm.shape, pose=hand.palm.pose)
+        for index, part in enumerate((first, *hand.palm.parts)):
+            pose = part_pose(part.shape, part.pose)
+            add_shape(spec, base, part_name(PALM, index), part.shape, pose, rgba=rgba)
         return True
     points = palm_points(hand) if hand.palm.kind == "auto" else None
     if points is None:

@@ -25,7 +25,7 @@ from softgrasp.build.pairs import (
     table_pairs,
 )
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
-from softgrasp.build.table import add_table, lowest_point
+from softgrasp.build.table import add_table, lowest_of_object
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
 from softgrasp.description.contact import Contact
@@ -33,7 +33,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.mechanics.dh import forward_kinematics
+from softgrasp.mechanics.hand_kinematics import lowest_point
 from softgrasp.mechanics.transforms import (
     Array,
     position_of,
@@ -145,7 +145,7 @@ def on_its_table(scene: GraspScene) -> GraspScene:
     if scene.table is None:
         return scene
     pose = object_pose(scene)
-    lowest = lowest_point(scene.object, pose)
+    lowest = lowest_of_object(scene.object, pose)
     if scene.table.height is None:
         return scene.replace(surroundings=(scene.table.replace(height=lowest),))
     if scene.object_position is not None:
@@ -178,10 +178,10 @@ def _set_options(spec: mujoco.MjSpec, scene: GraspScene, timestep: float) -> Non
 
 def _start_position(bare: mujoco.MjModel, scene: GraspScene) -> Array:
     position = np.array(bare.qpos0)
-    for name, value in zip(names.scene_drives(scene), start_targets(scene), strict=True):
-        actuator = bare.actuator(name)
-        if actuator.trntype[0] == mujoco.mjtTrn.mjTRN_JOINT:
-            position[bare.jnt_qposadr[actuator.trnid[0]]] = value
+    targets = start_targets(scene)
+    carried = dict(zip(names.carrier_joints(scene), targets[len(scene.drives) :], strict=True))
+    for name, value in (scene.hand.posture(scene.start) | carried).items():
+        position[bare.joint(name).qposadr[0]] = value
     return position
 
 
@@ -227,17 +227,14 @@ def _lowest_finger(
     A sweep asks the same of every grasp.
     """
     hand = transform(pose.position, pose.quaternion)
-    height, ways = math.inf, zip(start, all_rates, strict=True)
-    for finger in described.fingers:
-        begin, rates = zip(*(next(ways) for _ in finger.phalanges), strict=True)
-        end = [
-            row.limits[0 if rate < 0 else 1]
-            for row, rate in zip(finger.phalanges, rates, strict=True)
-        ]
-        for share in np.linspace(0.0, 1.0, 7):
-            posture = [a + share * (b - a) for a, b in zip(begin, end, strict=True)]
-            frames = hand @ forward_kinematics(finger, posture)
-            height = min(height, float(frames[:, 2, 3].min()))
+    height, begin = math.inf, np.array(start)
+    end = [
+        drive.limits[0 if rate < 0 else 1]
+        for drive, rate in zip(described.drives, all_rates, strict=True)
+    ]
+    for share in np.linspace(0.0, 1.0, 7) if described.fingers else ():
+        posture = described.posture((begin + share * (end - begin)).tolist())
+        height = min(height, lowest_point(described, posture, hand))
     for digit in described.soft_fingers:
         base = hand @ transform(digit.base.position)
         height = min(height, float(base[2, 3]) - digit.length)

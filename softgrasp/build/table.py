@@ -38,7 +38,7 @@ def add_table(spec: mujoco.MjSpec, table: Table, under: Pose) -> None:
     )
 
 
-def lowest_point(described: GraspObject, pose: Pose) -> float:
+def lowest_of_object(described: GraspObject, pose: Pose) -> float:
     """World z of the lowest point of an object [m].
 
     It is measured as a distance to a far table, which the engine knows exactly for every shape.

@@ -7,7 +7,6 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
 from softgrasp.build.compiling import compiled
 from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.build.objects import object_mass
@@ -74,7 +73,7 @@ def hand_facts(hand: Hand) -> Facts:
 
 
 def _finger_facts(model: mujoco.MjModel, finger: Finger) -> Facts:
-    bodies = [names.phalanx_body(finger.name, row.name) for row in finger.phalanges]
+    bodies = [finger.body_of(row) for row in finger.phalanges]
     return {
         "name": finger.name,
         "convention": finger.convention,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -12,11 +12,18 @@ from pydantic import Field, model_validator
 from softgrasp.description.base import Description, Number, Positive, Vec3, Vec4
 from softgrasp.description.closure import Rates
 from softgrasp.description.contact import Contact
+from softgrasp.description.coupling import Coupling
+from softgrasp.description.drive import Drive
 from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.hand_tree import check_couplings, check_stands, moved_bodies, posture_of
 from softgrasp.description.pose import Pose
 from softgrasp.description.problems import FieldError, Place, refuse_twins
-from softgrasp.description.shapes import Shape
+from softgrasp.description.shapes import Part, Shape
 from softgrasp.description.soft_digit import SoftDigit
+
+TAKEN = ("object", "palm", "")
+"""What names of fingers cannot begin with: other bodies are called so."""
+RESERVED = ("table", "arm", "wrist", "world")
 
 
 class Palm(Description):
@@ -27,6 +34,8 @@ class Palm(Description):
     shape: Shape | None = None
     pose: Pose = Pose()
     """Pose of ``shape`` in the hand's frame; of a mesh, the pose of its file's frame."""
+    parts: tuple[Part, ...] = ()
+    """More shapes of a palm of kind ``shape``."""
     margin: Positive | None = None
     """How far an ``auto`` palm reaches around the bases [m]; 0.9 × the largest radius."""
 
@@ -74,6 +83,8 @@ class Hand(Description):
 
     name: Annotated[str, Field(min_length=1)]
     fingers: tuple[Finger, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    """Joints that follow others; they have no drive of their own."""
     soft_fingers: tuple[SoftDigit, ...] = ()
     grasps: Grasps
     palm: Palm = Palm()
@@ -89,6 +100,8 @@ class Hand(Description):
     def _some_finger(self) -> Self:
         if not self.fingers and not self.soft_fingers:
             raise FieldError("expected at least one finger, found none", "fingers")
+        check_stands(self.fingers)
+        check_couplings(self.fingers, self.couplings)
         return self
 
     @model_validator(mode="after")
@@ -100,7 +113,7 @@ class Hand(Description):
             made = list(self._full_names(kind))
             refuse_twins(made, f"finger and {kind.replace('_', ' ')} together")
             for name, path in made:
-                if re.search(r"[\s/|]", name) or name.split("_")[0] in ("object", "palm", ""):
+                if re.search(r"[\s/|]", name) or name in RESERVED or name.split("_")[0] in TAKEN:
                     raise FieldError(
                         "expected names of fingers and phalanges without spaces, '/' and '|', and "
                         f"no finger called 'object' or 'palm', found '{name}'",
@@ -110,9 +123,9 @@ class Hand(Description):
 
     def _full_names(self, kind: str) -> Iterator[tuple[str, Place]]:
         for place, finger in enumerate(self.fingers):
+            full = finger.body_of if kind == "name" else finger.joint_of
             for index, row in enumerate(finger.phalanges):
-                name = f"{finger.name}_{getattr(row, kind)}"
-                yield name, ("fingers", place, "phalanges", index)
+                yield full(row), ("fingers", place, "phalanges", index)
         for place, digit in enumerate(self.soft_fingers):
             letter = "L" if kind == "name" else "J"
             for index in range(1, len(digit.finger.joints) + 1):
@@ -165,7 +178,7 @@ class Hand(Description):
             low, high = drive.limits
             if not low <= value <= high:
                 raise FieldError(
-                    f"expected {self.drive_names[index]} inside its limits "
+                    f"expected {drive.label} inside its limits "
                     f"{drive.told(low, high)}, found {drive.told(value)}",
                     *path,
                     index,
@@ -174,7 +187,8 @@ class Hand(Description):
     @cached_property
     def rows(self) -> tuple[int, ...]:
         """Number of drives of each finger."""
-        return (*(len(finger.phalanges) for finger in self.fingers), *(1,) * len(self.soft_fingers))
+        rigid = (sum(row.driven for row in finger.phalanges) for finger in self.fingers)
+        return (*rigid, *(1,) * len(self.soft_fingers))
 
     @cached_property
     def joints(self) -> tuple[Phalanx, ...]:
@@ -182,15 +196,34 @@ class Hand(Description):
         return tuple(row for finger in self.fingers for row in finger.phalanges)
 
     @cached_property
-    def drives(self) -> tuple[Phalanx | SoftDigit, ...]:
-        """What moves the hand, each with ``limits`` and ``start``: joints, then soft fingers."""
-        return (*self.joints, *self.soft_fingers)
+    def drives(self) -> tuple[Drive, ...]:
+        """What moves the hand: the joints that are driven, then the pressures of soft fingers."""
+        stops = moved_bodies(self.fingers, self.couplings)
+        rigid = (
+            Drive(
+                name=finger.joint_of(row),
+                label=f"joint '{finger.joint_of(row)}'",
+                unit=row.unit,
+                limits=row.limits,
+                start=row.start,
+                stops=stops[finger.joint_of(row)],
+                joint=finger.joint_of(row),
+            )
+            for finger in self.fingers
+            for row in finger.phalanges
+            if row.driven
+        )
+        return (*rigid, *(digit.drive for digit in self.soft_fingers))
 
-    @property
-    def drive_names(self) -> tuple[str, ...]:
-        """What a sentence calls the drives."""
-        rigid = (f"joint '{f.name}_{row.joint_name}'" for f in self.fingers for row in f.phalanges)
-        return (*rigid, *(f"pressure of '{digit.name}'" for digit in self.soft_fingers))
+    def posture(self, targets: Sequence[float]) -> dict[str, float]:
+        """The variables of all joints of the rigid fingers, by name, with the drives at targets.
+
+        Args:
+            targets: One a drive [rad, m or Pa], as ``drives`` has them; of soft fingers unused.
+        """
+        pairs = zip(self.drives, targets, strict=True)
+        led = {drive.joint: target for drive, target in pairs if drive.joint is not None}
+        return posture_of(self.fingers, self.couplings, led)
 
     @property
     def drive_word(self) -> str:

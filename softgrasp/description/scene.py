@@ -11,6 +11,7 @@ from softgrasp.description.arm import Arm
 from softgrasp.description.base import LARGEST, Count, Description, Positive, Vec3
 from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.description.contact import Contact
+from softgrasp.description.drive import Drive
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.objects import GraspObject, Mount
 from softgrasp.description.pose import Pose
@@ -117,6 +118,14 @@ class GraspScene(Description):
         return self.hand.grasps.power if self.grasp == "power" else self.hand.grasps.precision
 
     @cached_property
+    def drives(self) -> tuple[Drive, ...]:
+        """What the closure moves: the hand's drives, the pressures of soft fingers limited."""
+        wanted = self.preset.pressure if self.closure.pressure is None else self.closure.pressure
+        return tuple(
+            drive if drive.unit != "Pa" else _up_to(drive, wanted) for drive in self.hand.drives
+        )
+
+    @cached_property
     def rates(self) -> tuple[float, ...]:
         """Closing rate of each drive, zero where it is inactive [rad/s, m/s or Pa/s]."""
         rates = (self.closure.rates or self.preset.rates).for_fingers(self.hand.rows)
@@ -126,18 +135,12 @@ class GraspScene(Description):
     @cached_property
     def start(self) -> tuple[float, ...]:
         """Where each drive closes from [rad, m or Pa]."""
-        return self.preset.start or tuple(drive.start for drive in self.hand.drives)
+        return self.preset.start or tuple(drive.start for drive in self.drives)
 
     @cached_property
     def limits(self) -> tuple[tuple[float, float], ...]:
         """Lowest and highest target of each drive [rad, m or Pa]."""
-        wanted = self.preset.pressure if self.closure.pressure is None else self.closure.pressure
-        rigid = (row.limits for row in self.hand.joints)
-        soft = (
-            (low, high if wanted is None else min(max(wanted, low), high))
-            for low, high in (digit.limits for digit in self.hand.soft_fingers)
-        )
-        return (*rigid, *soft)
+        return tuple(drive.limits for drive in self.drives)
 
     @property
     def integrator(self) -> str:
@@ -163,3 +166,9 @@ class GraspScene(Description):
         return Contact(
             static_friction=material.static_friction, dynamic_friction=material.dynamic_friction
         )
+
+
+def _up_to(drive: Drive, wanted: float | None) -> Drive:
+    """A pressure that stops growing at the wanted one [Pa]."""
+    low, high = drive.limits
+    return drive._replace(limits=(low, high if wanted is None else min(max(wanted, low), high)))

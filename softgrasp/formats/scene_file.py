@@ -76,8 +76,7 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     if pose is not None:
         rest["hand_pose"] = pose_tree(pose, length, angle, ("hand_pose",), "the hand")
     if isinstance(closure := rest.get("closure"), dict) and "rates" in closure:
-        units = [length if row.joint == "prismatic" else angle for row in hand.joints]
-        units += [1.0] * len(hand.soft_fingers)
+        units = [{"m": length, "rad": angle}.get(drive.unit, 1.0) for drive in hand.drives]
         closure["rates"] = rates_to_si(closure["rates"], units)
     if (arm := data.get("arm")) is not None:
         rest["arm"] = _inner("arm", arm, lambda given: _arm(given, folder))

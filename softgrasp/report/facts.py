@@ -11,7 +11,6 @@ from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh, Shape
-from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.surroundings import Lift
 from softgrasp.report.tables import point_mm
 from softgrasp.report.words import count, grouped, millimetres
@@ -103,15 +102,18 @@ def _closure(result: GraspResult) -> str:
 def _rates(result: GraspResult) -> str:
     texts: dict[str, None] = {}
     scene = result.scene
-    for drive, rate, (_, high) in zip(scene.hand.drives, scene.rates, scene.limits, strict=True):
+    for drive, rate in zip(scene.drives, scene.rates, strict=True):
         if rate == 0.0:
             continue
-        if isinstance(drive, SoftDigit):
+        if drive.unit == "Pa":
+            high = drive.limits[1]
             texts[f"{1e-3 * rate:.3g} kPa/s up to {1e-3 * high:.3g} kPa"] = None
-        elif drive.joint == "revolute":
+        elif drive.unit == "rad":
             texts[f"{math.degrees(rate):.3g} °/s"] = None
-        else:
+        elif drive.unit == "m":
             texts[f"{1e3 * rate:.3g} mm/s"] = None
+        else:
+            texts[f"{rate:.3g} {drive.unit or '1'}/s"] = None
     return ", ".join(texts) or "nothing moves"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.build import names
-from softgrasp.description.finger import Phalanx
+from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
 from softgrasp.simulation.result import GraspResult, column
@@ -81,11 +81,11 @@ def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
     """The joints of each rigid finger, then pressure and curvature of each soft one."""
     known = set(result.contact_bodies.tolist())
     for finger in result.scene.hand.fingers:
-        bodies = [names.phalanx_body(finger.name, row.name) for row in finger.phalanges]
+        bodies = [finger.body_of(row) for row in finger.phalanges]
         yield [
             _joint_panel(
                 result,
-                finger.name,
+                finger,
                 row,
                 [body for body in bodies[index : index + 1] if body in known],
                 [body for body in bodies[index + 1 :] if body in known],
@@ -97,16 +97,18 @@ def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
 
 
 def _joint_panel(
-    result: GraspResult, finger: str, row: Phalanx, own: list[str], later: list[str]
+    result: GraspResult, finger: Finger, row: Phalanx, own: list[str], later: list[str]
 ) -> DrivePanel:
     unit, factor = ("°", 180.0 / np.pi) if row.joint == "revolute" else (" mm", 1e3)
     low, high = (factor * limit for limit in row.limits)
-    name = names.joint(finger, row.joint_name)
+    name = finger.joint_of(row)
     target = None
     if name in result.actuator_names:
         target = factor * result.joint_target[:, column(result.actuator_names, name)]
     values = factor * result.joint_position[:, column(result.joint_names, name)]
-    return DrivePanel(f"{finger} {row.joint_name}", unit, (low, high), values, target, own, later)
+    return DrivePanel(
+        f"{finger.name} {row.joint_name}", unit, (low, high), values, target, own, later
+    )
 
 
 def _soft_panels(result: GraspResult, index: int, digit: SoftDigit) -> list[DrivePanel]:

@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from softgrasp.build import names
 from softgrasp.mechanics.transforms import rotation_angles
 from softgrasp.render.instants import body_label
 from softgrasp.simulation.outcome import GraspStatus
@@ -141,15 +140,13 @@ def joint_clause(result: GraspResult) -> str:
 
 def _largest_gaps(result: GraspResult) -> str:
     worst: dict[str, tuple[float, str]] = {}
-    rigid = names.drive_names(result.scene.hand)[: len(result.scene.hand.joints)]
-    for name, row in zip(rigid, result.scene.hand.joints, strict=True):
-        target = result.joint_target[-1, column(result.actuator_names, name)]
-        gap = abs(float(target) - result.joints[name])
-        worst[row.joint] = max(worst.get(row.joint, (-1.0, "")), (gap, name.replace("_", " ")))
-    texts = {
-        "revolute": lambda gap: f"{math.degrees(gap):.1f}°",
-        "prismatic": millimetres,
-    }
+    for drive in result.scene.drives:
+        if drive.joint is None:
+            continue
+        target = result.joint_target[-1, column(result.actuator_names, drive.name)]
+        gap, name = abs(float(target) - result.joints[drive.joint]), drive.joint.replace("_", " ")
+        worst[drive.unit] = max(worst.get(drive.unit, (-1.0, "")), (gap, name))
+    texts = {"rad": lambda gap: f"{math.degrees(gap):.1f}°", "m": millimetres}
     gaps = [f"{texts[kind](gap)} ({name})" for kind, (gap, name) in sorted(worst.items())]
     return ", ".join(gaps)
 

@@ -172,7 +172,7 @@ class ClosureRun:
         period = self.scene.control_period
         self.hold_from = self.recording.rows - 1
         samples = max(round(lift.time / period), 1)
-        self._stepper.lead(len(self.scene.hand.drives), lift_path(self.scene, lift, samples))
+        self._stepper.lead(len(self.scene.drives), lift_path(self.scene, lift, samples))
         yield from self._advancing(samples + round(lift.hold_time / period))
 
     def _advancing(self, samples: int, idle_limit: int | None = None) -> Plans:

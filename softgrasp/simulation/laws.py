@@ -112,28 +112,15 @@ def judge_slip(
     return changed
 
 
-def free_drives(
-    body_of_drive: Sequence[int], last_of_finger: Sequence[int], in_contact: Sequence[int]
-) -> list[bool]:
-    """Which drives may move: those whose phalanx and the later ones of its finger are clear.
+def free_drives(stops: Sequence[Sequence[int]], in_contact: Sequence[int]) -> list[bool]:
+    """Which drives may move: those none of whose bodies is in contact.
 
     Args:
-        body_of_drive: Index of the body that each drive moves, −1 where there is none that
-            contact could stop (a row without a body, a pressure, the wrist), finger by finger,
-            (nd,).
-        last_of_finger: 1 for the last drive of each finger, (nd,).
+        stops: Indices of the bodies whose contact stops each drive: the phalanx that it moves and
+            the later ones of its finger; none of a pressure or the wrist, (nd,).
         in_contact: 1 where a body's contact is established, (nb,).
     """
-    free = []
-    blocked = False
-    for drive in reversed(range(len(body_of_drive))):
-        if last_of_finger[drive]:
-            blocked = False
-        body = body_of_drive[drive]
-        if body >= 0 and in_contact[body]:
-            blocked = True
-        free.append(not blocked)
-    return free[::-1]
+    return [not any(in_contact[body] for body in bodies) for bodies in stops]
 
 
 def next_targets(

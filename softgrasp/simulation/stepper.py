@@ -65,7 +65,6 @@ class Stepper(ABC):
         """Control samples that are best asked for at once."""
         self._path, self._led = np.zeros((0, 0)), slice(0)
         self._ahead = self.look_ahead
-        self._places = (layout.body_of_drive.tolist(), layout.last_of_finger.tolist())
         self.loads = np.zeros((0, 3))
         """Gravity at the coming samples, as long as it is not over, (n, 3) [m/s²]."""
         self._replan()
@@ -136,7 +135,7 @@ class Stepper(ABC):
         self._moving = _moving_rows(plan)
 
     def _free_drives(self) -> list[bool]:
-        return free_drives(*self._places, self._state.in_contact)
+        return free_drives(self._layout.stops, self._state.in_contact)
 
     def _samples_to_idle(self, idle_limit: int) -> int:
         """Samples until no target will have moved for ``idle_limit`` ones, at least one."""

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from softgrasp import library
+from softgrasp.description.finger import Phalanx
 from softgrasp.formats.templates import template
 from tests.cli.conftest import QUICK, Run, files_in
+from tests.fields import fields
 
 HANDS, OBJECTS = ", ".join(library.names("hands")), ", ".join(library.names("objects"))
 HAND, OBJECT = template("hand", "mine"), template("object", "mine")
-PHALANX_FIELDS = (
-    "a, alpha, armature, d, damping, density, force_limit, joint, joint_name, limits, mass, name, "
-    "radius, servo_damping_ratio, servo_stiffness, shape, shape_pose, start, theta"
-)
+PHALANX_FIELDS = fields(Phalanx)
 
 
 def refused(run: Run, folder: Path, *words: str, code: int = 2) -> str:
@@ -194,7 +193,7 @@ def test_words(words: str, sentence: str, run: Run, tmp_path: Path) -> None:
             "convention: standard\n",
             "",
             "hand.yaml:20: fingers[0].convention: this field is missing; "
-            "expected standard or modified",
+            "expected standard, modified or placed",
         ),
         (
             "      - [0, -1, 0, 40]",
