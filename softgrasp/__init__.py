@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from softgrasp.description.closure import PositionIncrementClosure
     from softgrasp.description.contact import Contact
+    from softgrasp.description.coupling import Coupling
     from softgrasp.description.finger import Finger, Phalanx
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.objects import GraspObject, Material
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         Cylinder,
         Ellipsoid,
         Mesh,
+        Part,
         Sphere,
         Superellipsoid,
     )
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.scene_file import load_scene, save_scene
     from softgrasp.mechanics import pcc, rld
     from softgrasp.mechanics.dh import forward_kinematics
+    from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
     from softgrasp.render.playback import render_video
     from softgrasp.report.calibration_page import write_calibration_page
@@ -106,6 +109,7 @@ _ROOMS = {
     ),
     "description.closure": ("PositionIncrementClosure",),
     "description.contact": ("Contact",),
+    "description.coupling": ("Coupling",),
     "description.finger": ("Finger", "Phalanx"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.objects": ("GraspObject", "Material"),
@@ -118,6 +122,7 @@ _ROOMS = {
         "Cylinder",
         "Ellipsoid",
         "Mesh",
+        "Part",
         "Sphere",
         "Superellipsoid",
     ),
@@ -143,6 +148,7 @@ _ROOMS = {
     "formats.scene_file": ("load_scene", "save_scene"),
     "mechanics": ("pcc", "rld"),
     "mechanics.dh": ("forward_kinematics",),
+    "mechanics.joined_hands": ("PlacedHand", "joined_hands"),
     "mechanics.rld_bendable": ("finger_from_bendable",),
     "render.playback": ("render_video",),
     "report.calibration_page": ("write_calibration_page",),
@@ -168,6 +174,7 @@ __all__ = [
     "Capsule",
     "Contact",
     "ContactEvent",
+    "Coupling",
     "CrosscheckResult",
     "Cuboid",
     "Cylinder",
@@ -190,7 +197,9 @@ __all__ = [
     "Material",
     "Mesh",
     "Palm",
+    "Part",
     "Phalanx",
+    "PlacedHand",
     "Pose",
     "PoseNoise",
     "PositionIncrementClosure",
@@ -220,6 +229,7 @@ __all__ = [
     "finger_from_bendable",
     "finger_from_mesh",
     "forward_kinematics",
+    "joined_hands",
     "load_finger",
     "load_hand",
     "load_object",

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.palm import add_palm
+from softgrasp.build.palm import add_palms
 from softgrasp.build.shapes import (
     add_shape,
     joined_inertia,
@@ -65,20 +65,22 @@ def add_hand(
     base = (carrier or spec.worldbody).add_body(
         name=names.PALM, pos=list(pose.position), quat=list(pose.quaternion)
     )
-    touching = [names.PALM] if add_palm(spec, base, hand) else []
+    touching = add_palms(spec, base, hand)
+    stands = {name: palm.name for palm in hand.more_palms for name in palm.fingers}
     for finger in hand.fingers:
-        touching += _add_finger(spec, base, finger, actuation)
+        parent = spec.body(finger.on or stands.get(finger.name, names.PALM))
+        touching += _add_finger(spec, parent, finger, actuation)
     _add_couplings(spec, hand)
     for digit in hand.soft_fingers:
-        touching += add_soft_digit(spec, base, digit)
+        palm = spec.body(stands.get(digit.name, names.PALM))
+        touching += add_soft_digit(spec, palm, digit)
     return touching
 
 
 def _add_finger(
-    spec: mujoco.MjSpec, base: mujoco.MjsBody, finger: Finger, actuation: Actuation
+    spec: mujoco.MjSpec, parent: mujoco.MjsBody, finger: Finger, actuation: Actuation
 ) -> list[str]:
     touching = []
-    parent = spec.body(finger.on) if finger.on else base
     rows = zip(finger.phalanges, chain_links(finger), finger.has_body, strict=True)
     for index, (row, link, has_body) in enumerate(rows):
         name = finger.body_of(row)

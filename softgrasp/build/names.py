@@ -87,8 +87,9 @@ def scene_drives(scene: GraspScene) -> list[str]:
 
 
 def parts(hand: Hand) -> dict[str, tuple[str, str]]:
-    """(finger, phalanx or soft link) of every body that can touch, the palm left out."""
-    found = {
+    """(finger, phalanx or soft link) of every body that can touch, the first palm left out."""
+    found = {palm.name: (palm.name.removesuffix("_palm"), "palm") for palm in hand.more_palms}
+    found |= {
         finger.body_of(row): (finger.name, row.name)
         for finger in hand.fingers
         for row, has_body in zip(finger.phalanges, finger.has_body, strict=True)

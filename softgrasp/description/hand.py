@@ -20,6 +20,7 @@ from softgrasp.description.pose import Pose
 from softgrasp.description.problems import FieldError, Place, refuse_twins
 from softgrasp.description.shapes import Part, Shape
 from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.errors import did_you_mean
 
 TAKEN = ("object", "palm", "")
 """What names of fingers cannot begin with: other bodies are called so."""
@@ -38,6 +39,8 @@ class Palm(Description):
     """More shapes of a palm of kind ``shape``."""
     margin: Positive | None = None
     """How far an ``auto`` palm reaches around the bases [m]; 0.9 × the largest radius."""
+    fingers: tuple[str, ...] = ()
+    """Fingers around whose bases an ``auto`` palm lies; all where none is named."""
 
     @model_validator(mode="after")
     def _shape_goes_with_kind(self) -> Self:
@@ -47,6 +50,13 @@ class Palm(Description):
                 f"{'no shape' if self.shape is None else 'a shape'}"
             )
         return self
+
+
+class FurtherPalm(Palm):
+    """Another palm of a hand that is two, fixed to the first one; a body of its own."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z]\w*_palm$")]
+    """Of its body: ``left_palm``."""
 
 
 class GraspPreset(Description):
@@ -88,6 +98,8 @@ class Hand(Description):
     soft_fingers: tuple[SoftDigit, ...] = ()
     grasps: Grasps
     palm: Palm = Palm()
+    more_palms: tuple[FurtherPalm, ...] = ()
+    """Palms of a hand that is two hands."""
     palm_rgba: Vec4 | None = None
     contact: Contact | None = None
     """Contact of its skin with what it touches; that of the object where it is not given."""
@@ -130,6 +142,27 @@ class Hand(Description):
             letter = "L" if kind == "name" else "J"
             for index in range(1, len(digit.finger.joints) + 1):
                 yield f"{digit.name}_{letter}{index}", ("soft_fingers", place)
+
+    @model_validator(mode="after")
+    def _palms_of_fingers(self) -> Self:
+        refuse_twins(
+            ((palm.name, ("more_palms", k, "name")) for k, palm in enumerate(self.more_palms)),
+            "palm name",
+        )
+        known = [finger.name for finger in self.fingers]
+        known += [digit.name for digit in self.soft_fingers]
+        places: list[tuple[Palm, Place]] = [(self.palm, ("palm",))]
+        places += [(palm, ("more_palms", k)) for k, palm in enumerate(self.more_palms)]
+        for palm, place in places:
+            for name in palm.fingers:
+                if name not in known:
+                    raise FieldError(
+                        f"expected fingers of the hand, found '{name}'; "
+                        f"{did_you_mean(name, known)}",
+                        *place,
+                        "fingers",
+                    )
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

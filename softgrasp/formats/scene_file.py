@@ -13,8 +13,8 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.arm_file import arm_from, load_arm
 from softgrasp.formats.atomic import write_text
-from softgrasp.formats.hand_file import hand_from, rates_to_si
-from softgrasp.formats.load import YAML_SUFFIXES, load_hand, load_object
+from softgrasp.formats.hand_file import rates_to_si
+from softgrasp.formats.load import YAML_SUFFIXES, hand_of, load_hand, load_object
 from softgrasp.formats.object_file import object_from
 from softgrasp.formats.pose_tree import pose_tree
 from softgrasp.formats.release_file import looks_like_release
@@ -105,7 +105,7 @@ def _inner(key: str, given: Tree, make: Any) -> Any:
 
 def _hand(given: Tree, folder: Path) -> Hand:
     if isinstance(given, dict):
-        return hand_from(given, folder=folder)
+        return hand_of(given, folder)
     return load_hand(_beside(given, folder))
 
 

@@ -75,7 +75,7 @@ def _bodies(result: GraspResult, event: ContactEvent) -> str:
 
 def body_label(finger: str, phalanx: str) -> str:
     """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``palm``."""
-    return f"{finger} {phalanx}" if finger else "palm"
+    return f"{finger} {phalanx}".replace("_", " ") if finger else "palm"
 
 
 def _listed(labels: Sequence[str]) -> str:
