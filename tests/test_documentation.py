@@ -14,7 +14,6 @@ import pytest
 import softgrasp as sg
 from softgrasp.cli import main
 from softgrasp.cli.verb import INTERRUPTED
-from softgrasp.formats.hand_file import read_hand
 from softgrasp.formats.plan_file import load_plan
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,8 +43,10 @@ def test_the_yaml_hand_is_a_hand_that_closes(tmp_path: Path) -> None:
             continue  # a plan, see below
         path = tmp_path / "hand.yaml"
         path.write_text(text, encoding="utf-8")
-        bar = sg.load_object("cylinder")
-        scene = sg.GraspScene(hand=read_hand(path), object=bar, object_mount="planar")
+        thing = sg.load_object("cylinder")
+        if "hands:" in text:  # two of them take something larger
+            thing = thing.replace(shape=sg.Sphere(radius=0.06))
+        scene = sg.GraspScene(hand=sg.load_hand(path), object=thing, object_mount="planar")
         assert sg.simulate(scene).status is sg.GraspStatus.CLOSED
 
 
