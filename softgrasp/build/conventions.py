@@ -4,7 +4,7 @@
 round. With the rows cut between the two steps, a and alpha move one row outwards, d and theta stay;
 what is left over at the ends goes into the tip (modified) or into the base (standard):
 
-    base · [Rz(θ₁) Tz(d₁) · Tx(a₁) Rx(α₁)] · …  =  base · [1 · Rz(θ₁) Tz(d₁)] · [Tx(a₁) Rx(α₁) · …] …
+    base · [Rz(θ₁) Tz(d₁) Tx(a₁) Rx(α₁)] · … = base · [Rz(θ₁) Tz(d₁)] · [Tx(a₁) Rx(α₁) …] · …
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A hand of rigid fingers as a robot of links and joints, and as URDF.
 
-The root link is the palm, in the hand's frame. A link's frame stands at its joint, which turns about
-(or slides along) its z, as the bodies of our own models do. Behind each finger comes a link without a
-body, ``<finger>_tip``: the last Denavit–Hartenberg frame, moved to the fingertip.
+The root link is the palm, in the hand's frame. A link's frame stands at its joint, which turns
+about (or slides along) its z, as the bodies of our own models do. Behind each finger comes a link
+without a body, ``<finger>_tip``: the last Denavit–Hartenberg frame, moved to the fingertip.
 """
 
 from __future__ import annotations

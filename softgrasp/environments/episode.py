@@ -3,32 +3,57 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.environments.task import GraspTask
+from softgrasp.environments.touch import Touch
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.outcome import EJECTION_DISTANCE
-from softgrasp.simulation.state import ClosureState
+from softgrasp.simulation.target_plan import planned_targets
+
+
+class Plan(NamedTuple):
+    """The control samples of one action; n of them."""
+
+    targets: Array
+    """Of all actuators, (n, nu)."""
+    loads: Array
+    """Gravity in the last samples, as many as there are rows [m/s²]; before, it does not change."""
+    looks: int
+    """After how many of the last samples the object has to be looked at; 1 at least."""
+
+
+class Sight(NamedTuple):
+    """Where the object was in the frame of the palm after some samples; m of them."""
+
+    position: Array
+    """[m], (m, 3)."""
+    rotation: Array
+    """(m, 3, 3)."""
 
 
 class Episode:
     """The state of an episode, whichever engine runs it.
 
-    A control sample is: ``move`` gives the targets, the engine steps under ``load``, contacts are
-    debounced into ``contacts``, and ``passed`` counts it.
+    For every action, ``plan`` says what the engine has to do, and ``passed`` is told what it did.
     """
 
-    def __init__(self, task: GraspTask) -> None:
-        """Begin at the start of a task."""
+    def __init__(self, task: GraspTask, sight: Sight) -> None:
+        """Begin at the start of a task.
+
+        Args:
+            task: The task.
+            sight: The object at the start, one row.
+        """
         self.task = task
         self.targets = task.start.copy()
         """Of all actuators, (nu,)."""
-        self.contacts = ClosureState.at_start(task.start.tolist(), len(task.bodies))
-        """Counters of the debouncing, and established contacts."""
+        self.touch = Touch(len(task.bodies), task.scene.closure)
+        """Forces and established contacts."""
         self.samples = 0
         """Control samples so far."""
         self.held: bool | None = None
@@ -36,8 +61,9 @@ class Episode:
         self.diverged = False
         self.drop = self.rotation = 0.0
         """How far the object has gone since the test began, in the frame of the palm [m, rad]."""
-        self._at_start: tuple[Array, Array] | None = None
-        self._at_test: tuple[Array, Array] | None = None
+        self.sight = self._at_start = sight
+        """The object at the last look."""
+        self._at_test: Sight | None = None
         self._potential = 0.0
 
     @property
@@ -68,19 +94,13 @@ class Episode:
         return self.terminated or self.truncated
 
     @property
-    def load(self) -> Array | None:
-        """Gravity in the coming sample [m/s²], (3,); None where it does not change."""
-        loads, index = self.task.loads, self.tested
-        return loads[index] if 0 <= index < len(loads) else None
-
-    @property
     def progress(self) -> tuple[float, float]:
         """Shares of the closing time and of the test that are over, 0 to 1."""
         closing = min(self.samples / self.task.closing_samples, 1.0)
         return closing, min(max(self.tested, 0) / max(self.task.test_samples, 1), 1.0)
 
-    def checked(self, action: ArrayLike) -> Array:
-        """An action for all drives of the hand, (nd,), zero for those that have no rate.
+    def plan(self, action: ArrayLike) -> Plan:
+        """What the engine has to do for an action: a decision period, or up to the verdict.
 
         Args:
             action: One number an active drive; what lies outside −1…1 counts as the nearer end.
@@ -88,6 +108,22 @@ class Episode:
         Raises:
             DescriptionError: It has another shape, or holds what is not a number.
         """
+        task, tested = self.task, self.tested
+        count = min(task.samples_per_action, task.test_samples - tested)
+        targets = np.empty((count, len(self.targets)))
+        hand = slice(0, len(task.drives))
+        targets[:, hand] = self._paths(self._checked(action), count)
+        targets[:, hand.stop :] = self.targets[hand.stop :]
+        if len(task.path) and tested + count > 1:
+            # a carrier begins to move one sample after the test has begun, as in a run
+            rows = np.arange(tested, tested + count)
+            led = rows > 0
+            targets[led, hand.stop :] = task.path[np.minimum(rows[led], len(task.path)) - 1]
+        loads = task.loads[max(tested, 0) : max(tested + count, 0)]
+        return Plan(targets, loads, min(max(tested + count + 1, 1), count))
+
+    def _checked(self, action: ArrayLike) -> Array:
+        """An action for all drives of the hand, (nd,), zero for those that have no rate."""
         given, active = np.asarray(action, dtype=float), self.task.active
         if given.shape != active.shape or not np.isfinite(given).all():
             found = f"an array of shape {given.shape}" if given.shape != active.shape else "NaN"
@@ -95,58 +131,60 @@ class Episode:
                 f"expected {active.size} numbers, one a drive, found {found}", field="action"
             )
         whole = np.zeros(len(self.task.drives))
-        whole[active] = np.clip(given, -1.0, 1.0)
+        whole[active] = np.minimum(np.maximum(given, -1.0), 1.0)
         return whole
 
-    def move(self, action: Array) -> Array:
-        """Move the targets by one control sample and return all of them, (nu,).
-
-        Args:
-            action: As ``checked`` returns it.
-        """
-        task, hand = self.task, slice(0, len(self.task.drives))
-        now, step = self.targets[hand], task.increments
-        if task.settings.action == "increments":
-            way = action * step
-        else:
+    def _paths(self, action: Array, count: int) -> Array:
+        """Targets of the hand's drives at the coming samples, (n, nd)."""
+        task = self.task
+        now, steps = self.targets[: len(task.drives)], action * task.increments
+        ends = task.lower, task.upper
+        if task.settings.action == "targets":
             wanted = task.lower + 0.5 * (action + 1.0) * (task.upper - task.lower)
-            way = np.clip(wanted - now, -np.abs(step), np.abs(step))
-        self.targets[hand] = np.minimum(np.maximum(now + way, task.lower), task.upper)
-        if len(task.path) and self.tested > 0:
-            self.targets[hand.stop :] = task.path[min(self.tested, len(task.path)) - 1]
-        return self.targets
+            steps = np.copysign(task.increments, wanted - now)
+            ends = np.minimum(wanted, now), np.maximum(wanted, now)
+        return planned_targets(now, steps, [True] * len(now), ends, count)[1:]
 
-    def passed(self) -> bool:
-        """Count a control sample; True where the object has to be looked at."""
-        self.samples += 1
-        return self.tested >= 0
-
-    def look(self, position: Array, quaternion: Array) -> None:
-        """See where the object is in the frame of the palm, and judge.
-
-        The first look of an episode is at its start.
+    def passed(self, plan: Plan, forces: Array, sight: Sight) -> None:
+        """Take note of what the engine did.
 
         Args:
-            position: Its centre [m], (3,).
-            quaternion: Its orientation, (4,).
+            plan: The plan.
+            forces: Normal force of each body after each of its samples [N], (n, nb).
+            sight: The object after the last ``looks`` samples.
         """
-        if self._at_start is None:
-            self._at_start = position.copy(), quaternion.copy()
+        self.targets = plan.targets[-1].copy()
+        self.samples += len(plan.targets)
+        self.touch.judge(forces)
+        self.sight = sight
         if self.tested < 0:
-            away = math.dist(position, self._at_start[0])
-            gone = away > EJECTION_DISTANCE * self.task.object_radius
-            if gone and not any(self.contacts.in_contact):
-                self.held = False
+            self._see_whether_gone(sight)
             return
         if self._at_test is None:
-            self._at_test = position.copy(), quaternion.copy()
-        self.drop = max(self.drop, math.dist(position, self._at_test[0]))
-        self.rotation = max(self.rotation, _angle(quaternion, self._at_test[1]))
+            first = len(sight.position) - 1 - self.tested
+            self._at_test = Sight(sight.position[first], sight.rotation[first])
+        self._judge(sight)
+
+    def _see_whether_gone(self, sight: Sight) -> None:
+        """An object without contact that is far from where it was has left the hand."""
+        away = math.dist(sight.position[-1], self._at_start.position[0])
+        if away > EJECTION_DISTANCE * self.task.object_radius and not self.touch.in_contact.any():
+            self.held = False
+
+    def _judge(self, sight: Sight) -> None:
+        assert self._at_test is not None
+        since = slice(-min(self.tested + 1, len(sight.position)), None)
+        moved = sight.position[since] - self._at_test.position
+        turned = sight.rotation[since] - self._at_test.rotation
+        self.drop = max(self.drop, math.sqrt((moved * moved).sum(axis=1).max()))
+        # two turns that differ by the angle a are 2·√2·sin(a/2) apart (Frobenius)
+        apart = math.sqrt((turned * turned).sum(axis=(1, 2)).max()) / math.sqrt(8.0)
+        self.rotation = max(self.rotation, 2.0 * math.asin(min(apart, 1.0)))
         criterion = self.task.criterion
         if self.drop > criterion.max_drop or self.rotation > criterion.max_rotation:
             self.held = False
         elif self.tested >= self.task.test_samples:
-            self.held = any(self.contacts.in_contact)
+            self.held = bool(self.touch.in_contact.any())
 
     def diverge(self) -> None:
         """End without a verdict, as the motion is none."""
@@ -165,29 +203,8 @@ class Episode:
         return float(self.held is True) + settings.shaping * shaped
 
     def _share_in_contact(self) -> float:
-        fingers, touching = self.task.fingers, self.contacts.in_contact
-        if self.terminated or not fingers:
+        fingers = self.task.fingers
+        if self.terminated or not self.task.settings.shaping:
             return 0.0
+        touching: list[bool] = self.touch.in_contact.tolist()
         return sum(any(touching[body] for body in part) for part in fingers) / len(fingers)
-
-
-def object_in_palm(data: mujoco.MjData, thing: int, palm: int) -> tuple[Array, Array]:
-    """Position [m] and unit quaternion (w not negative) of one body in the frame of another.
-
-    Args:
-        data: A state with its kinematics done.
-        thing: Id of the body.
-        palm: Id of the other.
-    """
-    inverse, quaternion = np.zeros(4), np.zeros(4)
-    mujoco.mju_negQuat(inverse, data.xquat[palm])
-    mujoco.mju_mulQuat(quaternion, inverse, data.xquat[thing])
-    position = np.zeros(3)
-    mujoco.mju_rotVecQuat(position, data.xpos[thing] - data.xpos[palm], inverse)
-    return position, -quaternion if quaternion[0] < 0.0 else quaternion
-
-
-def _angle(first: Array, second: Array) -> float:
-    """Angle between two orientations [rad]; exact for small ones, too (``rotation_angles``)."""
-    apart, along = math.dist(first, second), math.dist(first, -second)
-    return 4.0 * math.atan2(min(apart, along), max(apart, along))

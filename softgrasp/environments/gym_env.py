@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -19,7 +19,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.environments.episode import Episode
 from softgrasp.environments.picture import Picture
 from softgrasp.environments.plant import Plant
-from softgrasp.environments.senses import Bound, Observation, Senses
+from softgrasp.environments.senses import Bound, Observation
 from softgrasp.environments.settings import EnvSettings
 from softgrasp.environments.task import grasp_task, with_goal
 from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
@@ -39,7 +39,7 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
     ``model`` and ``data`` are MuJoCo's own.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 50}
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 50}  # noqa: RUF012
 
     def __init__(
         self,
@@ -71,11 +71,10 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         described = scene if isinstance(scene, GraspScene) else load_scene(scene)
         built = build(with_goal(described))
         self.task = grasp_task(built, EnvSettings(**settings))
-        self._plant = Plant(built)
+        self._plant = Plant(built, self.task)
         self.model, self.data = self._plant.model, self._plant.data
-        self._senses = Senses(self.task, self.model)
-        self.observation_space = spaces.Dict(
-            {name: _box(bound) for name, bound in self._senses.bounds.items()}
+        self.observation_space = spaces.Dict(  # type: ignore[assignment]
+            {name: _box(bound) for name, bound in self._plant.senses.bounds.items()}
         )
         self.action_space = spaces.Box(-1.0, 1.0, self.task.active.shape, np.float32)
         self.render_mode, self._size, self._renderer = render_mode, size, renderer
@@ -83,7 +82,7 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         self._episode: Episode | None = None
         self._last: Observation = {}
         fps = max(round(1.0 / self.task.settings.decision_period), 1)
-        self.metadata = self.metadata | {"render_fps": fps}  # type: ignore[misc]
+        self.metadata = self.metadata | {"render_fps": fps}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -101,9 +100,7 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         super().reset(seed=seed)
         if options:
             raise DescriptionError(f"expected no options, found {', '.join(options)}")
-        episode = self._episode = Episode(self.task)
-        self._plant.reset(episode.contacts, self.task.settings.noise, self.np_random)
-        episode.look(*self._senses.object(self.data))
+        episode = self._episode = self._plant.reset(self.np_random)
         return self._observe(episode), _info(episode)
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -124,12 +121,12 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         if episode is None or episode.over:
             state = "none" if episode is None else "one that has ended"
             raise SimulationError(f"expected an episode to go on, found {state}: call reset()")
-        self._plant.act(episode, episode.checked(action), self._senses.object)
-        observation = deepcopy(self._last) if episode.diverged else self._observe(episode)
+        self._plant.act(episode, action)
+        observation = _copied(self._last) if episode.diverged else self._observe(episode)
         reward = episode.reward()
         return observation, reward, episode.terminated, episode.truncated, _info(episode)
 
-    def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
+    def render(self) -> NDArray[np.uint8] | None:
         """A picture (height, width, 3); None, with a warning, without a render mode."""
         if self.render_mode is None:
             gymnasium.logger.warn("expected render_mode='rgb_array' in make_env, found none")
@@ -138,7 +135,7 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
             raise SimulationError("expected an episode to draw, found none: call reset()")
         if self._picture is None:
             self._picture = Picture(self.task, self.model, self._size, self._renderer)
-        return self._picture.draw(self.data, self._episode.contacts.in_contact)
+        return self._picture.draw(self.data, self._episode.touch.in_contact)
 
     def close(self) -> None:
         """Free what the renderer holds."""
@@ -147,8 +144,9 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
             self._picture = None
 
     def _observe(self, episode: Episode) -> Observation:
-        self._last = self._senses.read(episode, self.data, self._plant.forces)
-        return deepcopy(self._last)
+        told = self._plant.senses.read(episode, self.data)
+        self._last = _copied(told)  # what is told is the agent's, to change as it likes
+        return told
 
 
 def registered_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
@@ -158,6 +156,10 @@ def registered_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
     spec.kwargs = {"scene": scene, **options}
     env.spec = spec
     return env
+
+
+def _copied(observation: Observation) -> Observation:
+    return {name: part.copy() for name, part in observation.items()}
 
 
 def _box(bound: Bound) -> spaces.Box:

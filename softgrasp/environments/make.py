@@ -39,9 +39,7 @@ def make_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
     return registered_env(scene, **options)
 
 
-def make_dm_env(
-    scene: GraspScene | str | Path, *, random_state: Any = None, **options: Any
-) -> Any:
+def make_dm_env(scene: GraspScene | str | Path, *, random_state: Any = None, **options: Any) -> Any:
     """A scene as a ``dm_env.Environment``, made with dm_control's composer (extra ``dm``).
 
     The same task as that of ``make_env``. The model is put together anew by dm_control, from

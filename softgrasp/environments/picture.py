@@ -38,22 +38,23 @@ class Picture:
         self._pose()
         cloud = geom_corner_points(model, self._data)
         if task.scene.lift is not None:
-            cloud = np.concatenate([cloud, cloud + [0.0, 0.0, task.scene.lift.height]])
+            lifted = cloud + np.array([0.0, 0.0, task.scene.lift.height])
+            cloud = np.concatenate([cloud, lifted])
         hand = [model.body(body).id for body in task.bodies]
         thing = model.body(names.OBJECT).id
         self._camera = best_camera(model, self._data, cloud, hand, thing, size[0] / size[1])
         self._geoms = [np.flatnonzero(model.geom_bodyid == body).tolist() for body in hand]
 
-    def draw(self, data: mujoco.MjData, in_contact: list[int]) -> NDArray[np.uint8]:
+    def draw(self, data: mujoco.MjData, in_contact: NDArray[np.bool_]) -> NDArray[np.uint8]:
         """A picture (height, width, 3) of a state, which stays as it is.
 
         Args:
             data: The state.
-            in_contact: 1 for bodies of the hand in established contact, (nb,).
+            in_contact: Which bodies of the hand are in established contact, (nb,).
         """
         self._data.qpos[:] = data.qpos
         self._pose()
-        touching = zip(self._geoms, in_contact, strict=True)
+        touching = zip(self._geoms, in_contact.tolist(), strict=True)
         colors = {geom: IN_CONTACT_RGBA for geoms, on in touching if on for geom in geoms}
         return np.array(self._drawer.draw(self._data, self._camera, (), colors))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import mujoco
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.build import names
-from softgrasp.environments.episode import Episode, object_in_palm
+from softgrasp.environments.episode import Episode, Sight
 from softgrasp.environments.task import GraspTask
 from softgrasp.mechanics.transforms import Array
 
@@ -51,7 +52,9 @@ class Senses:
         self._palm = model.body(prefix + names.PALM).id
         self._thing = model.body(thing).id
         limits = dict(zip(task.drives, task.scene.limits, strict=True))
-        ends = [limits.get(name) or _range(joint) for name, joint in zip(joints, found, strict=True)]
+        ends = [
+            limits.get(name) or _range(joint) for name, joint in zip(joints, found, strict=True)
+        ]
         force, far = np.full(len(task.bodies), LARGEST_FORCE), np.full(3, FARTHEST)
         self.bounds = {
             "joint_position": _bound([a - SLACK for a, _ in ends], [b + SLACK for _, b in ends]),
@@ -63,33 +66,61 @@ class Senses:
             "progress": _bound([0.0, 0.0], [1.0, 1.0]),
         }
         """Ends of each part; what lies outside is told as the nearer end."""
+        self._low = np.concatenate([bound.low for bound in self.bounds.values()])
+        self._high = np.concatenate([bound.high for bound in self.bounds.values()])
+        sizes = np.cumsum([0, *(len(bound.low) for bound in self.bounds.values())]).tolist()
+        self._places = [slice(*ends) for ends in pairwise(sizes)]
 
-    def object(self, data: mujoco.MjData) -> tuple[Array, Array]:
-        """Position and quaternion of the object in the frame of the palm."""
-        return object_in_palm(data, self._thing, self._palm)
+    def sight(self, data: mujoco.MjData) -> Sight:
+        """The object in a state whose kinematics are done, one row."""
+        return seen(*(part[None] for part in self.poses(data)))
 
-    def read(self, episode: Episode, data: mujoco.MjData, forces: Array) -> Observation:
-        """The observation of a state whose kinematics are done.
+    def poses(self, data: mujoco.MjData) -> tuple[Array, Array, Array, Array]:
+        """Positions (3,) and rotations (9,) of object and palm in the world; views of the state."""
+        place, turn, thing, palm = data.xpos, data.xmat, self._thing, self._palm
+        return place[thing], turn[thing], place[palm], turn[palm]
+
+    def read(self, episode: Episode, data: mujoco.MjData) -> Observation:
+        """The observation of an episode; its parts are views of one new array.
 
         Args:
             episode: The episode.
             data: The state of the engine.
-            forces: Normal force of each body [N], (nb,).
         """
-        position, quaternion = self.object(data)
-        parts = {
-            "joint_position": data.qpos[self._joints],
-            "target": episode.targets[: len(episode.task.drives)],
-            "normal_force": forces,
-            "in_contact": np.array(episode.contacts.in_contact),
-            "object_position": position,
-            "object_quat_wxyz": quaternion,
-            "progress": np.array(episode.progress),
-        }
-        return {
-            name: np.clip(part.astype(np.float32), *self.bounds[name])
-            for name, part in parts.items()
-        }
+        # as one array: seven times as fast as part by part; in the order of the bounds
+        parts = (
+            data.qpos[self._joints],
+            episode.targets[: len(episode.task.drives)],
+            episode.touch.forces,
+            episode.touch.in_contact,
+            episode.sight.position[-1],
+            _quaternion(episode.sight.rotation[-1]),
+            episode.progress,
+        )
+        told = np.concatenate(parts, dtype=np.float32)
+        np.minimum(np.maximum(told, self._low, out=told), self._high, out=told)
+        return {name: told[place] for name, place in zip(self.bounds, self._places, strict=True)}
+
+
+def seen(place: Array, turn: Array, palm_place: Array, palm_turn: Array) -> Sight:
+    """An object in the frame of a palm.
+
+    Args:
+        place: Positions of the object in the world [m], (m, 3).
+        turn: Its rotations, (m, 9).
+        palm_place: Positions of the palm [m], (m, 3).
+        palm_turn: Its rotations, (m, 9).
+    """
+    back = palm_turn.reshape(-1, 3, 3).transpose(0, 2, 1)
+    offset = (back @ (place - palm_place)[:, :, None])[:, :, 0]
+    return Sight(offset, back @ turn.reshape(-1, 3, 3))
+
+
+def _quaternion(rotation: Array) -> Array:
+    """Unit quaternion (w, x, y, z), w not negative."""
+    found = np.zeros(4)
+    mujoco.mju_mat2Quat(found, rotation.ravel())
+    return -found if found[0] < 0.0 else found
 
 
 def _range(joint: object) -> tuple[float, float]:

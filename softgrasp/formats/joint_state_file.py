@@ -1,7 +1,7 @@
 """Joint states over time as CSV, in the order of the fields of ROS's ``sensor_msgs/JointState``.
 
-One header line, ``time``, then ``position.J``, ``velocity.J`` and ``effort.J`` for all joints J: all
-positions, all velocities, all efforts. What is not known is an empty field. Numbers have all digits.
+One header line: ``time``, then ``position.J`` for all joints J, then ``velocity.J`` and
+``effort.J`` alike. What is not known is an empty field. Numbers have all digits.
 """
 
 from __future__ import annotations

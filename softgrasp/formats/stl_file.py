@@ -16,7 +16,7 @@ def stl_of(vertices: ArrayLike, faces: ArrayLike) -> bytes:
     import trimesh
 
     mesh = trimesh.Trimesh(np.asarray(vertices), np.asarray(faces), process=False)
-    return bytes(mesh.export(file_type="stl"))
+    return bytes(trimesh.exchange.stl.export_stl(mesh))
 
 
 def hull_stl(points: ArrayLike) -> bytes:
