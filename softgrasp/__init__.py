@@ -18,6 +18,8 @@ if os.environ.get("MUJOCO_GL"):
     drop_unusable_choice()
 
 if TYPE_CHECKING:
+    from softgrasp.build.conventions import with_convention
+    from softgrasp.build.hand_robot import save_urdf
     from softgrasp.build.scene import build_spec, compile_model, to_mjcf
     from softgrasp.calibration.calibrate import calibrate
     from softgrasp.calibration.problem_file import load_problem
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from softgrasp.description.success import SuccessCriterion
     from softgrasp.description.surroundings import Lift, Table
     from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
+    from softgrasp.environments.make import make_dm_env, make_env
     from softgrasp.errors import (
         BackendUnavailable,
         BuildError,
@@ -69,6 +72,7 @@ if TYPE_CHECKING:
     )
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
+    from softgrasp.formats.hand_writer import save_hand
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
@@ -83,6 +87,7 @@ if TYPE_CHECKING:
     from softgrasp.report.page import write_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
+    from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
     from softgrasp.simulation.result import ContactEvent, GraspResult
@@ -91,6 +96,8 @@ if TYPE_CHECKING:
     from softgrasp.sweeps.run import sweep
 
 _ROOMS = {
+    "build.conventions": ("with_convention",),
+    "build.hand_robot": ("save_urdf",),
     "build.scene": ("build_spec", "compile_model", "to_mjcf"),
     "calibration.calibrate": ("calibrate",),
     "calibration.problem_file": ("load_problem",),
@@ -131,6 +138,7 @@ _ROOMS = {
     "description.success": ("SuccessCriterion",),
     "description.surroundings": ("Lift", "Table"),
     "description.sweep_plan": ("Axis", "PoseNoise", "SweepPlan"),
+    "environments.make": ("make_dm_env", "make_env"),
     "errors": (
         "BackendUnavailable",
         "BuildError",
@@ -142,6 +150,7 @@ _ROOMS = {
     ),
     "formats.finger_file": ("load_finger", "save_finger"),
     "formats.finger_mesh": ("finger_from_mesh",),
+    "formats.hand_writer": ("save_hand",),
     "formats.load": ("load_hand", "load_object"),
     "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
@@ -156,6 +165,7 @@ _ROOMS = {
     "report.page": ("write_report",),
     "simulation.equilibrium": ("Equilibrium", "equilibrium"),
     "simulation.finger_motion": ("FingerMotion", "move_finger"),
+    "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
     "simulation.result": ("ContactEvent", "GraspResult"),
@@ -238,6 +248,8 @@ __all__ = [
     "load_result",
     "load_robot",
     "load_scene",
+    "make_dm_env",
+    "make_env",
     "move_finger",
     "pcc",
     "render_video",
@@ -245,15 +257,19 @@ __all__ = [
     "save_calibration",
     "save_crosscheck",
     "save_finger",
+    "save_hand",
     "save_release",
     "save_result",
     "save_scene",
+    "save_urdf",
     "simulate",
     "stable_timestep",
     "sweep",
     "to_mjcf",
+    "with_convention",
     "write_calibration_page",
     "write_crosscheck_page",
+    "write_joint_states",
     "write_report",
 ]
 

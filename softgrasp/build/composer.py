@@ -15,9 +15,10 @@ import mujoco
 import numpy as np
 
 from softgrasp.build.hand import add_hand
-from softgrasp.build.names import OBJECT
+from softgrasp.build.names import OBJECT, contact_sensor
 from softgrasp.build.objects import add_object
 from softgrasp.build.scene import BuiltScene, build, object_pose
+from softgrasp.build.sensors import contact_layout
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BackendUnavailable, BuildError
@@ -43,11 +44,11 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
 
     Raises:
         BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
-        BuildError: The scene makes no model, or its object moves in a plane (not offered here).
+        BuildError: The scene makes no model, or has what is not offered here: an object that moves
+            in a plane, a table, an arm, or a lift.
     """
-    composer, mjcf = _dm_control()
-    if scene.object_mount == "planar":
-        raise BuildError("object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'")
+    composer, mjcf = require_dm_control()
+    _refuse_what_is_left_out(scene)
     built = build(scene)
     scene = built.scene
     hand = _entity(composer, mjcf, _hand_xml(scene), "hand")
@@ -57,12 +58,13 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
     _place_object(arena, thing, scene)
     _state_options(arena.mjcf_model, built.model)
     _add_pairs(arena.mjcf_model, hand.mjcf_model, thing.mjcf_model, built)
+    _add_contact_sensors(arena.mjcf_model, hand.mjcf_model, thing.mjcf_model, built)
     return ComposerScene(arena, hand, thing, scene)
 
 
 def compile_physics(composed: ComposerScene) -> Any:
     """``mjcf.Physics`` of a composed scene in its start state."""
-    _, mjcf = _dm_control()
+    _, mjcf = require_dm_control()
     physics = mjcf.Physics.from_mjcf_model(composed.arena.mjcf_model)
     scene = composed.scene
     pose = object_pose(scene)
@@ -75,8 +77,20 @@ def compile_physics(composed: ComposerScene) -> Any:
     return physics
 
 
-def _dm_control() -> tuple[Any, Any]:
-    """dm_control's ``composer`` and ``mjcf`` modules."""
+def _refuse_what_is_left_out(scene: GraspScene) -> None:
+    if scene.object_mount == "planar":
+        raise BuildError("object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'")
+    for field in ("surroundings", "arm", "lift"):
+        if getattr(scene, field):
+            raise BuildError(f"{field}: expected none for dm_control, found one")
+
+
+def require_dm_control() -> tuple[Any, Any]:
+    """dm_control's ``composer`` and ``mjcf`` modules.
+
+    Raises:
+        BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
+    """
     if find_spec("dm_control") is None:
         raise BackendUnavailable(
             "dm_control is not installed: pip install 'softgrasp[dm]' (Python 3.11 or 3.12)"
@@ -159,3 +173,18 @@ def _add_pairs(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
         numbers: dict[str, Any] = {field: np.array(getattr(pair, field)) for field in PAIR_FIELDS}
         numbers["condim"] = int(pair.condim)
         root.contact.add("pair", geom1=geom(pair.geomname1), geom2=geom(pair.geomname2), **numbers)
+
+
+def _add_contact_sensors(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
+    """The sensors of our own model, in the same order, under the same names."""
+    _, slots, _ = contact_layout(built.model, built.bodies)
+    for body in built.bodies:
+        root.sensor.add(
+            "contact",
+            name=contact_sensor(body),
+            body1=hand.find("body", body),
+            body2=thing.find("body", OBJECT),
+            num=slots,
+            data="force",
+            reduce="maxforce",
+        )

@@ -10,7 +10,6 @@ from functools import cached_property
 import mujoco
 import numpy as np
 
-from softgrasp.build.pairs import object_pairs
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
@@ -150,10 +149,7 @@ class ClosureRun:
 
     def _new_stepper(self, kind: type[OwnStepper] | None) -> Stepper:
         recording = self._empty_recording()
-        friction = None
-        if self.built.contact.switches_friction:
-            pairs = [pair for pair in object_pairs(self.model) if _has_pair(self.model, pair.name)]
-            friction = SlipFriction.of(self.built, pairs)
+        friction = SlipFriction.of(self.built)
         if kind is None:
             kind = NativeStepper if native_pays(planned_samples(self.scene)) else PlainStepper
         if friction is not None and data_map() is None:
@@ -230,7 +226,3 @@ def most_rows(scene: GraspScene) -> int:
     times += [scene.lift.time + scene.lift.hold_time] if scene.lift else []
     # two for what rounding may add
     return planned_samples(scene) + round(sum(times) / scene.control_period) + 2
-
-
-def _has_pair(model: mujoco.MjModel, name: str) -> bool:
-    return bool(mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_PAIR, name) >= 0)

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.build.pairs import Pair
+from softgrasp.build.pairs import object_pairs
 from softgrasp.build.scene import BuiltScene
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.laws import judge_slip
@@ -37,14 +37,16 @@ class SlipFriction(NamedTuple):
     """Zeros, (np,); scratch."""
 
     @classmethod
-    def of(cls, built: BuiltScene, pairs: list[Pair]) -> SlipFriction:
-        """The law of a scene, with every pair sticking.
+    def of(cls, built: BuiltScene) -> SlipFriction | None:
+        """The law of a scene, with every pair sticking; None where its friction does not switch.
 
         Args:
             built: The scene.
-            pairs: The pairs of the object with the hand.
         """
         model, contact = built.model, built.contact
+        if not contact.switches_friction:
+            return None
+        pairs = [pair for pair in object_pairs(model) if _has_pair(model, pair.name)]
         pair_of = np.full((model.ngeom, model.ngeom), -1, dtype=np.int64)
         for pair in pairs:
             first, second = (model.geom(name).id for name in pair)
@@ -69,3 +71,7 @@ class SlipFriction(NamedTuple):
         if judge_slip(pairs, rows, velocities, self.critical, self.slipping, self.seen):
             for pair in set(pairs) - {-1}:
                 self.friction[pair, :2] = self.coefficients[self.slipping[pair]]
+
+
+def _has_pair(model: mujoco.MjModel, name: str) -> bool:
+    return bool(mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_PAIR, name) >= 0)
