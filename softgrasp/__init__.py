@@ -71,6 +71,9 @@ if TYPE_CHECKING:
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene, save_scene
+    from softgrasp.inspection.finding import Finding, Inspection
+    from softgrasp.inspection.inspect import inspect
+    from softgrasp.inspection.repair import Repair, repaired, repairs
     from softgrasp.mechanics import pcc, rld
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
@@ -141,6 +144,9 @@ _ROOMS = {
     "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
     "formats.scene_file": ("load_scene", "save_scene"),
+    "inspection.finding": ("Finding", "Inspection"),
+    "inspection.inspect": ("inspect",),
+    "inspection.repair": ("Repair", "repaired", "repairs"),
     "mechanics": ("pcc", "rld"),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.rld_bendable": ("finger_from_bendable",),
@@ -174,6 +180,7 @@ __all__ = [
     "DescriptionError",
     "Ellipsoid",
     "Equilibrium",
+    "Finding",
     "Finger",
     "FingerMotion",
     "FingerRelease",
@@ -186,6 +193,7 @@ __all__ = [
     "Grasps",
     "Hand",
     "HungAngles",
+    "Inspection",
     "Lift",
     "Material",
     "Mesh",
@@ -195,6 +203,7 @@ __all__ = [
     "PoseNoise",
     "PositionIncrementClosure",
     "Release",
+    "Repair",
     "ResultError",
     "SimulationError",
     "SoftDigit",
@@ -220,6 +229,7 @@ __all__ = [
     "finger_from_bendable",
     "finger_from_mesh",
     "forward_kinematics",
+    "inspect",
     "load_finger",
     "load_hand",
     "load_object",
@@ -231,6 +241,8 @@ __all__ = [
     "move_finger",
     "pcc",
     "render_video",
+    "repaired",
+    "repairs",
     "rld",
     "save_calibration",
     "save_crosscheck",

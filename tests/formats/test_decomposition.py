@@ -59,7 +59,7 @@ def test_an_l_is_cut_once_and_kept(own_cache: Path, monkeypatch: pytest.MonkeyPa
     (kept,) = own_cache.iterdir()
     assert kept.suffix == ".npz"
 
-    monkeypatch.setattr(subprocess, "run", None)
+    monkeypatch.setattr(subprocess, "Popen", None)
     again = decompose(vertices, faces, 0.05)
     for one, other in zip(parts, again, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -116,7 +116,7 @@ def test_a_filled_hollow_is_a_warning_with_numbers(tmp_path: Path) -> None:
 
 
 def test_convex_pieces_are_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "run", None)
+    monkeypatch.setattr(subprocess, "Popen", None)
     vertices = np.vstack(
         [BOX.vertices, BOX.vertices * 0.5, BOX.vertices + np.array([0.03, 0.03, 0])]
     )
