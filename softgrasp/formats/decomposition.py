@@ -143,7 +143,7 @@ def _followed(command: list[str], faces: int) -> int:
         try:
             for line in run.stdout:
                 if round_ := ROUND.search(line):
-                    telling(f"{what}: round {round_[1]}, {round_[2]} left to cut")
+                    telling(f"{what}: round {int(round_[1]) + 1}, {round_[2]} left to cut")
         except BaseException:
             run.kill()  # an interrupted user does not wait for it
             raise

@@ -14,11 +14,11 @@ from softgrasp.inspection.finding import Check, Finding, Severity, counted
 from softgrasp.inspection.hand_model import HandModel
 from softgrasp.mechanics.transforms import Array
 
-SAMPLES = 15
+SAMPLES = 41
 """Places over a joint's range at which collisions are looked for."""
 DEEPER = 1e-4
 """How much deeper than at the start two parts must overlap to block a joint [m]."""
-BLOCKED, UNREACHABLE = 0.5, 0.95
+BLOCKED, UNREACHABLE = 0.5, 0.97
 """Blocked part of a joint's range that is worth a remark, and that leaves nothing to use [–]."""
 MM = 1e3
 
@@ -97,29 +97,44 @@ def _rigid_joints(hand: HandModel) -> Iterator[str]:
 
 
 def _blocked_share(hand: HandModel, name: str) -> tuple[float, str]:
-    """Part of a joint's range in which what it moves is inside the rest, and of what most often."""
-    model, joint = hand.model, hand.model.joint(name)
+    """Part of a joint's range in which what it moves is inside the rest, and of what most often.
+
+    The other joints stand where a grasp starts; of several starts the one that blocks least counts.
+    """
+    found = [_blocked_from(hand, name, posture) for posture in _used_starts(hand)]
+    return min(found, key=lambda share_and_blocker: share_and_blocker[0])
+
+
+def _used_starts(hand: HandModel) -> list[Array]:
+    """The postures from which the grasps close, each once."""
+    starts = [hand.start_of(grasp) for grasp, _ in hand.hand.grasps]
+    return [one for i, one in enumerate(starts) if not any((one == s).all() for s in starts[:i])]
+
+
+def _blocked_from(hand: HandModel, name: str, start: Array) -> tuple[float, str]:
+    model, data, joint = hand.model, hand.data, hand.model.joint(name)
     moved = _downstream(model, int(joint.bodyid[0]))
-    body_of = {model.geom(i).name: int(model.geom_bodyid[i]) for i in range(model.ngeom)}
-    pairs = [p for p in hand.pairs if (body_of[p.first] in moved) != (body_of[p.second] in moved)]
-    if not pairs:
+    geoms = [(model.geom(pair.first).id, model.geom(pair.second).id) for pair in hand.pairs]
+    bodies = [tuple(int(model.geom_bodyid[geom]) for geom in pair) for pair in geoms]
+    crossing = [i for i, (a, b) in enumerate(bodies) if (a in moved) != (b in moved)]
+    if not crossing:
         return 0.0, ""
-    hand.take(hand.start)
-    rest = [max(penetration(model, hand.data, pair), 0.0) for pair in pairs]
-    posture, place = hand.start, int(joint.qposadr[0])
-    blockers: list[str] = []
+    posture, blockers = start.copy(), list[str]()
+
+    def depths() -> Array:
+        data.qpos[:] = posture
+        mujoco.mj_kinematics(model, data)
+        near = (mujoco.mj_geomDistance(model, data, *geoms[i], DEEPER, None) for i in crossing)
+        return -np.fromiter(near, float)
+
+    rest = np.maximum(depths(), 0.0)
     for value in np.linspace(float(joint.range[0]), float(joint.range[1]), SAMPLES):
-        posture[place] = value
-        hand.take(posture)
-        over = [
-            penetration(model, hand.data, pair) - before
-            for pair, before in zip(pairs, rest, strict=True)
-        ]
+        posture[int(joint.qposadr[0])] = value
+        over = depths() - rest
         worst = int(np.argmax(over))
         if over[worst] > DEEPER:
-            pair = pairs[worst]
-            other = pair.second if body_of[pair.first] in moved else pair.first
-            blockers.append(model.body(body_of[other]).name)
+            first, second = bodies[crossing[worst]]
+            blockers.append(model.body(second if first in moved else first).name)
     return len(blockers) / SAMPLES, max(blockers, key=blockers.count, default="")
 
 

@@ -12,7 +12,14 @@ from softgrasp.formats.mesh_collision import (
     union_volume,
 )
 from softgrasp.formats.mesh_solid import Solid, hull_of
-from softgrasp.formats.meshes import MeshBody, load_mesh, mesh_solid, size_doubt
+from softgrasp.formats.meshes import (
+    LARGEST,
+    SMALLEST,
+    MeshBody,
+    load_mesh,
+    mesh_solid,
+    size_doubt,
+)
 from softgrasp.formats.progress import telling
 from softgrasp.inspection.finding import Check, Finding, Severity
 from softgrasp.mechanics.transforms import Array
@@ -57,10 +64,11 @@ def _size(solid: Solid, shape: Mesh, subject: str) -> Check:
     size = np.ptp(solid.vertices, axis=0)
     told = " x ".join(f"{MM * edge:.4g}" for edge in size)
     doubt = size_doubt(float(size.max()), shape)
-    numbers = {"extent_m": float(size.max())}
-    expected = "an extent of 2 mm … 2 m"
-    found = _one("size", subject, "problem", expected, doubt, numbers) if doubt else ()
-    return Check("size", f"{told} mm", found)
+    if not doubt:
+        return Check("size", f"{told} mm")
+    advice, numbers = doubt.partition("; ")[2], {"extent_m": float(size.max())}
+    expected, found = f"a largest extent of {MM * SMALLEST:g} mm … {LARGEST:g} m", f"{told} mm"
+    return Check("size", found, _one("size", subject, "problem", expected, found, numbers, advice))
 
 
 def _surface(solid: Solid, subject: str) -> Check:

@@ -187,8 +187,8 @@ def test_check_tells_what_a_mesh_of_odd_size_may_mean(run: Run, tmp_path: Path) 
     ran = run("check", "cube.obj")
     assert ran.code == 1
     assert (
-        "problem: mesh 'cube.obj': expected an extent of 2 mm … 2 m, found the largest extent is "
-        "40 m, more than 2 m; is the file in mm? With `units: mm` (--units mm) it is 40 mm\n"
+        "problem: mesh 'cube.obj': expected a largest extent of 2 mm … 2 m, found 4e+04 x 4e+04 x "
+        "4e+04 mm; is the file in mm? With `units: mm` (--units mm) it is 40 mm\n"
     ) in ran.out
 
 
