@@ -19,6 +19,7 @@ from softgrasp.formats import decomposition
 from softgrasp.formats.decomposition import cache_folder, decompose
 from softgrasp.formats.mesh_solid import hull_of
 from softgrasp.formats.meshes import load_mesh
+from softgrasp.formats.progress import listening
 from tests.outside import outside_file
 
 needs_coacd = pytest.mark.skipif(
@@ -60,11 +61,25 @@ def test_an_l_is_cut_once_and_kept(own_cache: Path, monkeypatch: pytest.MonkeyPa
     assert kept.suffix == ".npz"
 
     monkeypatch.setattr(subprocess, "Popen", None)
-    again = decompose(vertices, faces, 0.05)
+    heard: list[str] = []
+    with listening(lambda text, done: heard.append(text)):
+        again = decompose(vertices, faces, 0.05)
+    assert heard == []  # what is kept needs no patience
     for one, other in zip(parts, again, strict=True):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(TypeError):
         decompose(vertices * 1.001, faces, 0.05)
+
+
+@needs_coacd
+def test_cutting_tells_its_rounds() -> None:
+    heard: list[tuple[str, float | None]] = []
+    vertices, faces = l_surface()
+    with listening(lambda text, done: heard.append((text, done))):
+        decompose(vertices * 1.01, faces, 0.05)
+    first, second, *_ = heard
+    assert first == (f"cutting {len(faces)} faces into convex parts", None)
+    assert second == (f"cutting {len(faces)} faces into convex parts: round 1, 1 left to cut", None)
 
 
 def _array_file(_: bytes) -> bytes:
