@@ -77,6 +77,9 @@ if TYPE_CHECKING:
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene, save_scene
+    from softgrasp.inspection.finding import Finding, Inspection
+    from softgrasp.inspection.inspect import inspect
+    from softgrasp.inspection.repair import Repair, repaired, repairs
     from softgrasp.mechanics import pcc, rld
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
@@ -155,6 +158,9 @@ _ROOMS = {
     "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
     "formats.scene_file": ("load_scene", "save_scene"),
+    "inspection.finding": ("Finding", "Inspection"),
+    "inspection.inspect": ("inspect",),
+    "inspection.repair": ("Repair", "repaired", "repairs"),
     "mechanics": ("pcc", "rld"),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.joined_hands": ("PlacedHand", "joined_hands"),
@@ -191,6 +197,7 @@ __all__ = [
     "DescriptionError",
     "Ellipsoid",
     "Equilibrium",
+    "Finding",
     "Finger",
     "FingerMotion",
     "FingerRelease",
@@ -203,6 +210,7 @@ __all__ = [
     "Grasps",
     "Hand",
     "HungAngles",
+    "Inspection",
     "Lift",
     "Material",
     "Mesh",
@@ -214,6 +222,7 @@ __all__ = [
     "PoseNoise",
     "PositionIncrementClosure",
     "Release",
+    "Repair",
     "ResultError",
     "SimulationError",
     "SoftDigit",
@@ -240,6 +249,7 @@ __all__ = [
     "finger_from_mesh",
     "forward_kinematics",
     "joined_hands",
+    "inspect",
     "load_finger",
     "load_hand",
     "load_object",
@@ -253,6 +263,8 @@ __all__ = [
     "move_finger",
     "pcc",
     "render_video",
+    "repaired",
+    "repairs",
     "rld",
     "save_calibration",
     "save_crosscheck",

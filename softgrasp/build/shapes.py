@@ -68,6 +68,24 @@ def mass_properties(shape: Shape) -> MassProperties:
     return MassProperties(volume, np.diag(moments))
 
 
+def extent(shape: Shape) -> tuple[float, float, float]:
+    """Size of a shape along x, y and z of its own frame [m]."""
+    match shape:
+        case Sphere(radius=r):
+            return (2 * r, 2 * r, 2 * r)
+        case Cylinder(radius=r, height=h):
+            return (2 * r, 2 * r, h)
+        case Capsule(radius=r, length=h):
+            return (2 * r, 2 * r, h + 2 * r)
+        case Cuboid(size=size):
+            return size
+        case Ellipsoid(radii=(a, b, c)) | Superellipsoid(radii=(a, b, c)):
+            return (2 * a, 2 * b, 2 * c)
+        case Mesh():
+            x, y, z = np.ptp(load_mesh(shape).vertices, axis=0).tolist()
+            return (x, y, z)
+
+
 def _primitive_moments(shape: Primitive) -> tuple[float, list[float]]:
     match shape:
         case Sphere(radius=r):

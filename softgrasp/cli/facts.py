@@ -11,44 +11,17 @@ from softgrasp.build.compiling import compiled
 from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.build.objects import object_mass
 from softgrasp.build.scene import BuiltScene
-from softgrasp.build.shapes import mass_properties
+from softgrasp.build.shapes import extent, mass_properties
 from softgrasp.description.finger import Finger
 from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.shapes import (
-    Capsule,
-    Cuboid,
-    Cylinder,
-    Ellipsoid,
-    Mesh,
-    Shape,
-    Sphere,
-    Superellipsoid,
-)
+from softgrasp.description.shapes import Mesh
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.formats.meshes import load_mesh
 from softgrasp.simulation.equilibrium import equilibrium
 
 Facts = dict[str, Any]
-
-
-def extent(shape: Shape) -> tuple[float, float, float]:
-    """Size of a shape along x, y and z of its own frame [m]."""
-    match shape:
-        case Sphere(radius=r):
-            return (2 * r, 2 * r, 2 * r)
-        case Cylinder(radius=r, height=h):
-            return (2 * r, 2 * r, h)
-        case Capsule(radius=r, length=h):
-            return (2 * r, 2 * r, h + 2 * r)
-        case Cuboid(size=size):
-            return size
-        case Ellipsoid(radii=(a, b, c)) | Superellipsoid(radii=(a, b, c)):
-            return (2 * a, 2 * b, 2 * c)
-        case Mesh():
-            x, y, z = np.ptp(load_mesh(shape).vertices, axis=0).tolist()
-            return (x, y, z)
 
 
 def hand_facts(hand: Hand) -> Facts:

@@ -63,7 +63,7 @@ def _hands() -> list[Row]:
 
 def _objects() -> list[Row]:
     from softgrasp.build.objects import object_mass
-    from softgrasp.cli.facts import extent
+    from softgrasp.build.shapes import extent
     from softgrasp.formats.load import load_object
 
     return [
@@ -116,8 +116,8 @@ def _release(name: str) -> Row:
 
 
 def _robots() -> list[Row]:
-    from softgrasp.cli.robot_facts import total_mass
     from softgrasp.formats.robot_file import load_robot
+    from softgrasp.inspection.robot_checks import total_mass
 
     return [
         {

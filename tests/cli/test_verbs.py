@@ -186,7 +186,10 @@ def test_check_tells_what_a_mesh_of_odd_size_may_mean(run: Run, tmp_path: Path) 
     (tmp_path / "cube.obj").write_text(CUBE, "utf-8")
     ran = run("check", "cube.obj")
     assert ran.code == 1
-    assert "problem: cube.obj: the largest extent is 40 m" in ran.out
+    assert (
+        "problem: mesh 'cube.obj': expected a largest extent of 2 mm … 2 m, found 4e+04 x 4e+04 x "
+        "4e+04 mm; is the file in mm? With `units: mm` (--units mm) it is 40 mm\n"
+    ) in ran.out
 
 
 def test_check_reads_a_mesh_in_its_unit(run: Run) -> None:
@@ -201,8 +204,16 @@ def test_check_reads_a_mesh_in_its_unit(run: Run) -> None:
 
 def test_check_doubts_sizes_and_masses_that_nobody_grasps(run: Run, tmp_path: Path) -> None:
     for kind, told in (
-        ("hand", "the longest finger measures 75 m; are the units right (units: {length: mm})?"),
-        ("object", "the object measures 80 m; are the units right (units: {length: mm})?"),
+        (
+            "hand",
+            "hand 'hand': expected a longest finger of 0.002 … 2 m, found 75 m; are the units "
+            "right (units: {length: mm})?",
+        ),
+        (
+            "object",
+            "object 'object': expected a size of 0.002 … 2 m, found 80 m; are the units right "
+            "(units: {length: mm})?",
+        ),
     ):
         text = template(kind, kind).replace("length: mm", "length: m")
         (tmp_path / f"{kind}.yaml").write_text(text, encoding="utf-8")
