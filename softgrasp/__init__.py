@@ -40,8 +40,18 @@ if TYPE_CHECKING:
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.objects import GraspObject, Material
     from softgrasp.description.pose import Pose
+    from softgrasp.description.preshape import Preshape
     from softgrasp.description.release import FingerRelease
     from softgrasp.description.scene import GraspScene, Solver
+    from softgrasp.description.sequence import (
+        ApproachPhase,
+        ClosePhase,
+        HoldPhase,
+        LiftPhase,
+        MovePhase,
+        PreshapePhase,
+        ShakePhase,
+    )
     from softgrasp.description.shapes import (
         Capsule,
         Cuboid,
@@ -65,6 +75,7 @@ if TYPE_CHECKING:
         SoftgraspError,
         SoftgraspWarning,
     )
+    from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
     from softgrasp.formats.load import load_hand, load_object
@@ -82,7 +93,7 @@ if TYPE_CHECKING:
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
-    from softgrasp.simulation.result import ContactEvent, GraspResult
+    from softgrasp.simulation.result import ContactEvent, GraspResult, HoldTest, PhaseSpan
     from softgrasp.simulation.run import simulate
     from softgrasp.simulation.stability import stable_timestep
     from softgrasp.sweeps.run import sweep
@@ -110,8 +121,18 @@ _ROOMS = {
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.objects": ("GraspObject", "Material"),
     "description.pose": ("Pose",),
+    "description.preshape": ("Preshape",),
     "description.release": ("FingerRelease",),
     "description.scene": ("GraspScene", "Solver"),
+    "description.sequence": (
+        "ApproachPhase",
+        "ClosePhase",
+        "HoldPhase",
+        "LiftPhase",
+        "MovePhase",
+        "PreshapePhase",
+        "ShakePhase",
+    ),
     "description.shapes": (
         "Capsule",
         "Cuboid",
@@ -135,6 +156,7 @@ _ROOMS = {
         "SoftgraspError",
         "SoftgraspWarning",
     ),
+    "formats.criterion_file": ("load_criterion",),
     "formats.finger_file": ("load_finger", "save_finger"),
     "formats.finger_mesh": ("finger_from_mesh",),
     "formats.load": ("load_hand", "load_object"),
@@ -152,7 +174,7 @@ _ROOMS = {
     "simulation.finger_motion": ("FingerMotion", "move_finger"),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
-    "simulation.result": ("ContactEvent", "GraspResult"),
+    "simulation.result": ("ContactEvent", "GraspResult", "HoldTest", "PhaseSpan"),
     "simulation.run": ("simulate",),
     "simulation.stability": ("stable_timestep",),
     "sweeps.run": ("sweep",),
@@ -160,12 +182,14 @@ _ROOMS = {
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "ApproachPhase",
     "Axis",
     "BackendUnavailable",
     "BuildError",
     "CalibrationProblem",
     "CalibrationResult",
     "Capsule",
+    "ClosePhase",
     "Contact",
     "ContactEvent",
     "CrosscheckResult",
@@ -185,17 +209,25 @@ __all__ = [
     "GraspStatus",
     "Grasps",
     "Hand",
+    "HoldPhase",
+    "HoldTest",
     "HungAngles",
     "Lift",
+    "LiftPhase",
     "Material",
     "Mesh",
+    "MovePhase",
     "Palm",
     "Phalanx",
+    "PhaseSpan",
     "Pose",
     "PoseNoise",
     "PositionIncrementClosure",
+    "Preshape",
+    "PreshapePhase",
     "Release",
     "ResultError",
+    "ShakePhase",
     "SimulationError",
     "SoftDigit",
     "SoftFinger",
@@ -220,6 +252,7 @@ __all__ = [
     "finger_from_bendable",
     "finger_from_mesh",
     "forward_kinematics",
+    "load_criterion",
     "load_finger",
     "load_hand",
     "load_object",

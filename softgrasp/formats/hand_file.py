@@ -52,7 +52,10 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
     if folder is not None:
         for part in _dicts([palm, *_rows(tree)]):
             _anchor_mesh(part.get("shape"), folder)
-    done = ("base", "limits", "start", "rates", "pose", "shape_pose", "finger", "contact")
+    done = (
+        *("base", "limits", "start", "rates", "pose", "shape_pose", "finger", "contact"),
+        *("preshapes",),
+    )
     try:
         return Hand(**_converted(tree, length, angle, done))
     except DescriptionError as error:
@@ -189,6 +192,14 @@ def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
         for key in ("rates", "start") if isinstance(preset, dict) else ():
             if key in preset:
                 preset[key] = rates_to_si(preset[key], units or [angle])
+    preshapes = tree.get("preshapes")
+    if isinstance(preshapes, dict):
+        tree["preshapes"] = {
+            name: rates_to_si(positions, units or [angle]) for name, positions in preshapes.items()
+        }
+    for preshape in _dicts(preshapes):
+        if "positions" in preshape:
+            preshape["positions"] = rates_to_si(preshape["positions"], units or [angle])
 
 
 def rates_to_si(value: Tree, units: list[float]) -> Tree:

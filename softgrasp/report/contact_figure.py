@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from softgrasp.render.instants import body_label
 from softgrasp.report import style
+from softgrasp.report.quantities import newtons
 from softgrasp.report.series import body_rows, merged, peaks, spans
-from softgrasp.report.words import newtons
 from softgrasp.simulation.result import BodyContact, GraspResult, column
 
 if TYPE_CHECKING:

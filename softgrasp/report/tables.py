@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from softgrasp.description.base import Vec3
+from softgrasp.report.quantities import count, grouped
 from softgrasp.report.style import signed
-from softgrasp.report.words import count, grouped, label_of
+from softgrasp.report.words import label_of
 from softgrasp.simulation.result import BodyContact, ContactEvent, GraspResult
 
 EMPTY = "–"
