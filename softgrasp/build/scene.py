@@ -26,7 +26,7 @@ from softgrasp.build.pairs import (
     table_pairs,
 )
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
-from softgrasp.build.table import add_table, lowest_point
+from softgrasp.build.table import BELOW, add_table, lowest_point
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
 from softgrasp.description.contact import Contact
@@ -226,7 +226,7 @@ def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspSc
 def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
     """At the table; else below the object and the fingers on their way from start to limit [m]."""
     if scene.table is not None and scene.table.height is not None:
-        return scene.table.height
+        return scene.table.height - (0.0 if scene.table.center is None else BELOW)
     below = object_pose(scene).position[2] - float(model.geom_rbound.max(initial=0.0))
     height = min(
         below, _lowest_finger(scene.hand, scene.hand_pose, scene.closing_start, scene.rates)

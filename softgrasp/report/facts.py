@@ -13,6 +13,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh, Shape
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.success import SuccessCriterion
+from softgrasp.render.phases import has_phases, shown_phases
 from softgrasp.report.hold_words import asked_text, limits_text, phase_text
 from softgrasp.report.quantities import count, grouped, millimetres
 from softgrasp.report.tables import point_mm
@@ -167,6 +168,9 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         numbers.append((drop, millimetres(result.hold.drop_m)))
         creep = 1e6 * result.hold.creep_m_s
         numbers.append(("Creep at the end of it", f"{creep:.3g} µm/s"))
+    if has_phases(result):
+        spans = (f"{p.name} {p.start_s:.2f}–{p.end_s:.2f}" for p in shown_phases(result))
+        numbers.append(("Phases [s]", ", ".join(spans)))
     return numbers
 
 

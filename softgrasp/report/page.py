@@ -128,6 +128,7 @@ def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
         "force_clause": words.force_clause(result),
         "motion_clause": words.motion_clause(result),
         "hold_clause": hold_clause(result),
+        "directions": tables.direction_rows(result),
         "joint_clause": words.joint_clause(result),
         "bodies": tables.body_rows(result),
         "untouched": tables.untouched(result),

@@ -278,7 +278,7 @@ MISTAKES = {
         changed("grasps:", "grapss:"),
         (
             ":19: grapss: no such field; did you mean 'grasps'? known: contact, "
-            "fingers, grasps, name, notes, palm, palm_rgba, soft_fingers, source"
+            "fingers, grasps, name, notes, palm, palm_rgba, preshapes, soft_fingers, source"
         ),
     ),
     "misspelt default": (
