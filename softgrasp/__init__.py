@@ -43,8 +43,18 @@ if TYPE_CHECKING:
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.objects import GraspObject, Material
     from softgrasp.description.pose import Pose
+    from softgrasp.description.preshape import Preshape
     from softgrasp.description.release import FingerRelease
     from softgrasp.description.scene import GraspScene, Solver
+    from softgrasp.description.sequence import (
+        ApproachPhase,
+        ClosePhase,
+        HoldPhase,
+        LiftPhase,
+        MovePhase,
+        PreshapePhase,
+        ShakePhase,
+    )
     from softgrasp.description.shapes import (
         Capsule,
         Cuboid,
@@ -70,6 +80,7 @@ if TYPE_CHECKING:
         SoftgraspError,
         SoftgraspWarning,
     )
+    from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
     from softgrasp.formats.hand_writer import save_hand
@@ -93,7 +104,7 @@ if TYPE_CHECKING:
     from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
-    from softgrasp.simulation.result import ContactEvent, GraspResult
+    from softgrasp.simulation.result import ContactEvent, GraspResult, HoldTest, PhaseSpan
     from softgrasp.simulation.run import simulate
     from softgrasp.simulation.stability import stable_timestep
     from softgrasp.sweeps.run import sweep
@@ -124,8 +135,18 @@ _ROOMS = {
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.objects": ("GraspObject", "Material"),
     "description.pose": ("Pose",),
+    "description.preshape": ("Preshape",),
     "description.release": ("FingerRelease",),
     "description.scene": ("GraspScene", "Solver"),
+    "description.sequence": (
+        "ApproachPhase",
+        "ClosePhase",
+        "HoldPhase",
+        "LiftPhase",
+        "MovePhase",
+        "PreshapePhase",
+        "ShakePhase",
+    ),
     "description.shapes": (
         "Capsule",
         "Cuboid",
@@ -151,6 +172,7 @@ _ROOMS = {
         "SoftgraspError",
         "SoftgraspWarning",
     ),
+    "formats.criterion_file": ("load_criterion",),
     "formats.finger_file": ("load_finger", "save_finger"),
     "formats.finger_mesh": ("finger_from_mesh",),
     "formats.hand_writer": ("save_hand",),
@@ -174,7 +196,7 @@ _ROOMS = {
     "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
-    "simulation.result": ("ContactEvent", "GraspResult"),
+    "simulation.result": ("ContactEvent", "GraspResult", "HoldTest", "PhaseSpan"),
     "simulation.run": ("simulate",),
     "simulation.stability": ("stable_timestep",),
     "sweeps.run": ("sweep",),
@@ -182,12 +204,14 @@ _ROOMS = {
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "ApproachPhase",
     "Axis",
     "BackendUnavailable",
     "BuildError",
     "CalibrationProblem",
     "CalibrationResult",
     "Capsule",
+    "ClosePhase",
     "Contact",
     "ContactEvent",
     "Coupling",
@@ -209,21 +233,29 @@ __all__ = [
     "GraspStatus",
     "Grasps",
     "Hand",
+    "HoldPhase",
+    "HoldTest",
     "HungAngles",
     "Inspection",
     "Lift",
+    "LiftPhase",
     "Material",
     "Mesh",
+    "MovePhase",
     "Palm",
     "Part",
     "Phalanx",
+    "PhaseSpan",
     "PlacedHand",
     "Pose",
     "PoseNoise",
     "PositionIncrementClosure",
+    "Preshape",
+    "PreshapePhase",
     "Release",
     "Repair",
     "ResultError",
+    "ShakePhase",
     "SimulationError",
     "SoftDigit",
     "SoftFinger",
@@ -248,8 +280,9 @@ __all__ = [
     "finger_from_bendable",
     "finger_from_mesh",
     "forward_kinematics",
-    "joined_hands",
     "inspect",
+    "joined_hands",
+    "load_criterion",
     "load_finger",
     "load_hand",
     "load_object",

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.carrier import toward_grasp
 from softgrasp.build.pairs import Pair, object_pairs, penetration, table_pairs
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SoftgraspWarning
@@ -87,13 +88,8 @@ def _shortest_way(
 
 def _away_from_palm(scene: GraspScene) -> Array:
     """Unit vector in the world from the middle of the finger bases to the grasp's centre."""
-    rigid = [finger.base.position for finger in scene.hand.fingers if not finger.on]
-    bases = np.mean([*rigid, *(digit.base.position for digit in scene.hand.soft_fingers)], axis=0)
-    way = np.array(scene.preset.center) - bases
-    length = float(np.linalg.norm(way))
-    toward = way / length if length > 0.0 else np.array([0.0, 0.0, -1.0])
     rotation = transform(quaternion=scene.hand_pose.quaternion)[:3, :3]
-    return np.asarray(rotation @ toward)
+    return np.asarray(rotation @ toward_grasp(scene.hand, scene.preset.center))
 
 
 def _places(model: mujoco.MjModel, data: mujoco.MjData) -> list[Array]:

@@ -14,7 +14,7 @@ import warnings
 
 import numpy as np
 
-from softgrasp.build.hand import link_shape
+from softgrasp.build.hand import link_capsule
 from softgrasp.build.palm import palm_points
 from softgrasp.description.base import Vec3
 from softgrasp.description.finger import ZERO_LENGTH, Convention, Finger, Phalanx
@@ -24,6 +24,7 @@ from softgrasp.description.problems import either
 from softgrasp.description.shapes import Capsule
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.mechanics.dh import Link
+from softgrasp.mechanics.robot_frames import origin_frame, origin_of
 from softgrasp.mechanics.transforms import (
     Array,
     position_of,
@@ -137,6 +138,7 @@ def _with_bodies(bare: Finger, before: Finger, old_in_new: list[Array]) -> Finge
 
 def _with_body(row: Phalanx, end: Vec3, before: Finger, index: int, frame: Array) -> Phalanx:
     old, old_end = before.phalanges[index], before.link_ends[index]
+    row = _with_parts(row, old, frame)
     if not before.has_body[index]:
         if math.hypot(*end) > ZERO_LENGTH:
             raise DescriptionError(
@@ -152,8 +154,22 @@ def _with_body(row: Phalanx, end: Vec3, before: Finger, index: int, frame: Array
     start, tip = frame[:3, 3], (frame @ [*old_end, 1.0])[:3]
     if np.abs(start).max() < SAME and np.abs(tip - end).max() < SAME:
         return row
-    shape, pose = link_shape(old, Link(np.eye(4), np.array(old_end)))
+    if old.inertial is not None or old.parts:
+        return row
+    shape, pose = link_capsule(old, Link(np.eye(4), np.array(old_end)))
     return row.replace(shape=shape, shape_pose=_moved(pose, frame))
+
+
+def _with_parts(row: Phalanx, old: Phalanx, frame: Array) -> Phalanx:
+    """The row with further shapes and a stated inertia where they were."""
+    if np.array_equal(frame, np.eye(4)):
+        return row
+    if old.parts:
+        row = row.replace(parts=tuple(p.replace(pose=_moved(p.pose, frame)) for p in old.parts))
+    if old.inertial is not None:
+        origin = origin_of(frame @ origin_frame(old.inertial.origin))
+        row = row.replace(inertial=old.inertial.replace(origin=origin))
+    return row
 
 
 def _is_along(old: Phalanx, end: Vec3, frame: Array) -> bool:

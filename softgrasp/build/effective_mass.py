@@ -82,7 +82,7 @@ def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> 
     """
     times = np.linspace(0.0, scene.longest_closure, POSTURES)
     rates, (low, high) = np.array(scene.rates), np.array(scene.limits).T
-    targets = np.clip(np.array(scene.start) + times[:, None] * rates, low, high)
+    targets = np.clip(np.array(scene.closing_start) + times[:, None] * rates, low, high)
     postures = np.tile(start, (POSTURES, 1))
     for row, target in zip(postures, targets.tolist(), strict=True):
         for name, value in scene.hand.posture(target).items():

@@ -128,10 +128,11 @@ def link_shapes(row: Phalanx, link: Link) -> list[tuple[Shape, Pose]]:
     if row.shape is not None or row.parts:
         own = [] if row.shape is None else [(row.shape, part_pose(row.shape, row.shape_pose))]
         return own + [(part.shape, part_pose(part.shape, part.pose)) for part in row.parts]
-    return [_capsule(row, link)]
+    return [link_capsule(row, link)]
 
 
-def _capsule(row: Phalanx, link: Link) -> tuple[Shape, Pose]:
+def link_capsule(row: Phalanx, link: Link) -> tuple[Shape, Pose]:
+    """The capsule along a link, and where its centre stands."""
     length = float(np.linalg.norm(link.end))
     along = link.end / length
     pose = Pose(position=tuple(link.end / 2), quaternion=_quaternion_from_z(along))

@@ -13,22 +13,31 @@ from typing import NamedTuple
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.hand import MASSLESS, link_shape
+from softgrasp.build.hand import MASSLESS, link_shapes
 from softgrasp.build.palm import palm_points
-from softgrasp.build.shapes import mass_properties, part_pose
+from softgrasp.build.shapes import joined_inertia, part_name, part_pose
 from softgrasp.build.visual import PALM_RGBA, phalanx_rgba
 from softgrasp.description.base import Vec4
 from softgrasp.description.bendable import Inertial, Origin
+from softgrasp.description.coupling import Coupling
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand import Hand
 from softgrasp.description.pose import Pose
-from softgrasp.description.robot import Link, LinkGeometry, LinkShape, RigidJoint, Robot
+from softgrasp.description.robot import (
+    Link,
+    LinkGeometry,
+    LinkShape,
+    Mimic,
+    RigidJoint,
+    Robot,
+)
 from softgrasp.description.shapes import (
     Capsule,
     Cuboid,
     Cylinder,
     Ellipsoid,
     Mesh,
+    Part,
     Shape,
     Sphere,
     Superellipsoid,
@@ -98,29 +107,46 @@ def hand_robot(hand: Hand, prefix: str = "") -> HandRobot:
             f"hand '{hand.name}': expected rigid fingers only, as URDF has no springs and no "
             f"pressures; found soft fingers {soft}"
         )
+    if hand.more_palms:
+        raise DescriptionError(
+            f"hand '{hand.name}': expected one palm, found {len(hand.more_palms)}: write the hands "
+            "that it joins one by one"
+        )
     shapes = _Shapes(prefix or hand.name)
     links, joints = [_palm(hand, shapes)], list[RigidJoint]()
-    speeds = iter(_speeds(hand))
+    facts = _JointFacts(_speeds(hand), {one.joint: _mimic(one) for one in hand.couplings})
     for finger in hand.fingers:
-        new_links, new_joints = _finger(finger, shapes, [next(speeds) for _ in finger.phalanges])
+        new_links, new_joints = _finger(finger, shapes, facts)
         links += new_links
         joints += new_joints
     robot = Robot(name=hand.name, links=tuple(links), joints=tuple(joints), source=hand.source)
     return HandRobot(robot, shapes.meshes)
 
 
+class _JointFacts(NamedTuple):
+    """What the hand knows of its joints, by their names."""
+
+    speeds: dict[str, float]
+    mimics: dict[str, Mimic]
+
+
+def _mimic(coupling: Coupling) -> Mimic:
+    return Mimic(joint=coupling.leader, multiplier=coupling.ratio, offset=coupling.offset)
+
+
 def _finger(
-    finger: Finger, shapes: _Shapes, speeds: list[float]
+    finger: Finger, shapes: _Shapes, facts: _JointFacts
 ) -> tuple[list[Link], list[RigidJoint]]:
-    links, joints, parent, frame = list[Link](), list[RigidJoint](), names.PALM, np.eye(4)
+    links, joints, frame = list[Link](), list[RigidJoint](), np.eye(4)
+    parent = finger.on or names.PALM
     chain = dh.chain_links(finger)
     for index, (row, link, has_body) in enumerate(
         zip(finger.phalanges, chain, finger.has_body, strict=True)
     ):
-        name = names.phalanx_body(finger.name, row.name)
+        name = finger.body_of(row)
         body = _body(name, row, link, shapes, phalanx_rgba(index)) if has_body else _bare(name, row)
         links.append(body)
-        joints.append(_joint(finger, row, parent, name, link.origin, speeds[index]))
+        joints.append(_joint(finger, row, parent, name, link.origin, facts))
         parent, frame = name, frame @ link.origin
     tip = names.tip_site(finger.name)
     while any(link.name == tip for link in links):
@@ -137,10 +163,11 @@ def _finger(
 
 
 def _joint(
-    finger: Finger, row: Phalanx, parent: str, child: str, origin: Array, speed: float
+    finger: Finger, row: Phalanx, parent: str, child: str, origin: Array, facts: _JointFacts
 ) -> RigidJoint:
+    name = finger.joint_of(row)
     return RigidJoint(
-        name=names.joint(finger.name, row.joint_name),
+        name=name,
         type=row.joint,
         parent=parent,
         child=child,
@@ -149,43 +176,39 @@ def _joint(
         lower=row.limits[0],
         upper=row.limits[1],
         effort=row.force_limit,
-        velocity=speed,
+        velocity=facts.speeds.get(name, 1.0),
         damping=row.damping,
+        friction=row.friction_loss,
+        mimic=facts.mimics.get(name),
     )
 
 
-def _speeds(hand: Hand) -> list[float]:
-    """Largest speed of each joint [rad/s or m/s]."""
+def _speeds(hand: Hand) -> dict[str, float]:
+    """Largest speed of each driven joint [rad/s or m/s], by its name."""
     rates = [preset.rates.for_fingers(hand.rows) for _, preset in hand.grasps]
     fastest = [max(map(abs, both)) for both in zip(*rates, strict=True)]
-    found = []
-    for row, own in zip(hand.joints, fastest, strict=True):
-        alike = [rate for other, rate in zip(hand.joints, fastest, strict=True)
-                 if other.joint == row.joint]  # fmt: skip
+    found = {}
+    for drive, own in zip(hand.drives, fastest, strict=True):
+        alike = [rate for other, rate in zip(hand.drives, fastest, strict=True)
+                 if other.unit == drive.unit]  # fmt: skip
         speed = own if own > SLOWEST else max(alike)
-        found.append(speed if speed > SLOWEST else 1.0)
+        found[drive.name] = speed if speed > SLOWEST else 1.0
     return found
 
 
 def _body(name: str, row: Phalanx, link: dh.Link, shapes: _Shapes, rgba: tuple[float, ...]) -> Link:
-    shape, pose = link_shape(row, link)
-    volume, inertia = mass_properties(shape)
-    mass = row.mass if row.mass is not None else volume * (row.density or 0.0)
-    rotation = transform(quaternion=pose.quaternion)[:3, :3]
-    return _link(
-        name,
-        Inertial(
-            mass=mass,
-            origin=Origin(xyz=pose.position),
-            inertia=_six(rotation @ inertia @ rotation.T * (mass / volume)),
-        ),
-        shapes.of(name, shape, pose),
-        rgba,
-    )
+    parts = link_shapes(row, link)
+    inertial = row.inertial
+    if inertial is None:
+        mass, inertia, centre = joined_inertia(parts, mass=row.mass, density=row.density or 0.0)
+        inertial = Inertial(mass=mass, origin=Origin(xyz=centre), inertia=_six(inertia))
+    return _link(name, inertial, shapes.of_all(name, parts), rgba)
 
 
 def _bare(name: str, row: Phalanx) -> Link:
-    """A link without a body: what simulators need to move it."""
+    """A link without a shape: its stated inertia, or what simulators need to move it."""
+    if row.inertial is not None:
+        return Link(name=name, inertial=row.inertial)
     moment = MASSLESS * row.radius**2
     return Link(
         name=name, inertial=Inertial(mass=MASSLESS, inertia=(moment,) * 3 + (0.0, 0.0, 0.0))
@@ -196,8 +219,9 @@ def _palm(hand: Hand, shapes: _Shapes) -> Link:
     """The root link, without an inertia: it is fixed, or part of what carries the hand."""
     rgba = hand.palm_rgba or PALM_RGBA
     if hand.palm.kind == "shape" and hand.palm.shape is not None:
-        pose = part_pose(hand.palm.shape, hand.palm.pose)
-        return _link(names.PALM, None, shapes.of(names.PALM, hand.palm.shape, pose), rgba)
+        first = Part(shape=hand.palm.shape, pose=hand.palm.pose)
+        parts = [(p.shape, part_pose(p.shape, p.pose)) for p in (first, *hand.palm.parts)]
+        return _link(names.PALM, None, shapes.of_all(names.PALM, parts), rgba)
     points = palm_points(hand) if hand.palm.kind == "auto" else None
     if points is None:
         return Link(name=names.PALM)
@@ -225,6 +249,11 @@ class _Shapes:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self.meshes: dict[str, bytes] = {}
+
+    def of_all(self, link: str, parts: list[tuple[Shape, Pose]]) -> list[LinkShape]:
+        """Several shapes on a link, each with the pose of its centre of mass."""
+        named = ((part_name(link, index), *part) for index, part in enumerate(parts))
+        return [one for name, shape, pose in named for one in self.of(name, shape, pose)]
 
     def of(self, link: str, shape: Shape, pose: Pose) -> list[LinkShape]:
         """A shape on a link, with its centre of mass at a pose in the link's frame."""

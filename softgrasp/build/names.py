@@ -13,6 +13,8 @@ TABLE = "table"
 ARM = "arm"
 WRIST = "wrist"
 """Joint, and its actuator, that lifts the hand."""
+WRIST_JOINTS = ("wrist_x", "wrist_y", "wrist_z", "wrist_turn_z", "wrist_turn_y", "wrist_turn_x")
+"""Joints, and their actuators, of a wrist that goes through a sequence, from the world on."""
 START = "start"
 """Keyframe 0: the state from which the hand closes."""
 
@@ -70,9 +72,11 @@ def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[
 
 
 def carrier_joints(scene: GraspScene) -> list[str]:
-    """Joints, and their actuators, of what carries the hand: an arm, or a wrist that lifts."""
+    """Joints, and their actuators, of what carries the hand: an arm, or a wrist."""
     if scene.arm is not None:
         return [arm_joint(row.joint_name) for row in scene.arm.chain.phalanges]
+    if scene.on_wrist:
+        return list(WRIST_JOINTS)
     return [WRIST] if scene.lift is not None else []
 
 

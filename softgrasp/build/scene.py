@@ -12,6 +12,7 @@ import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.carried_hand import carried_hand
+from softgrasp.build.carrier import carrier_start
 from softgrasp.build.clearance import START_TOLERANCE, way_to_clear
 from softgrasp.build.compiling import compiled
 from softgrasp.build.effective_mass import closing_postures
@@ -25,7 +26,7 @@ from softgrasp.build.pairs import (
     table_pairs,
 )
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
-from softgrasp.build.table import add_table, lowest_of_object
+from softgrasp.build.table import BELOW, add_table, lowest_of_object
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
 from softgrasp.description.contact import Contact
@@ -89,9 +90,8 @@ def build(scene: GraspScene) -> BuiltScene:
     """
     asked, scene = scene, on_its_table(scene)
     timestep = resolved_timestep(scene)
-    hand, touching = carried_hand(
-        scene.hand, scene.hand_pose, scene.actuation, scene.arm, scene.lift
-    )
+    carried = (scene.hand, scene.hand_pose, scene.actuation, scene.arm, scene.lift, scene.on_wrist)
+    hand, touching = carried_hand(*carried)
     spec, bodies = hand.copy(), list(touching)
     _set_options(spec, scene, timestep)
     held = scene.actuation == "prescribed"
@@ -101,20 +101,24 @@ def build(scene: GraspScene) -> BuiltScene:
     add_contact_sensors(spec, bodies, contact_slots(spec, bodies, geoms))
     what = f"{scene.hand.name} with {scene.object.name}"
     bare = compiled(spec, what)
-    start = _start_position(bare, scene)
+    start = _position(bare, scene, start_targets(scene))
+    home = _position(bare, scene, home_targets(scene))
     spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
     data = _state_at(bare, start)
     pairs = object_pairs(bare)
-    if (way := way_to_clear(bare, data, asked)) is not None:
+    way = way_to_clear(bare, data, asked)
+    if way is None and asked.object_position is None and (start != home).any():
+        # a place that the object got on its own has to be clear where the hand arrives, too
+        way = way_to_clear(bare, _state_at(bare, home), asked)
+    if way is not None:
         place = np.array(object_pose(scene).position) + way
         return build(asked.replace(object_position=tuple(place.tolist())))
     own = _clear_self_pairs(bare, data, scene) if scene.self_contact else []
     contact = resolved_contact(scene, timestep)
     fixed = scene.object_mount == "fixed"
-    ways = closing_postures(bare, scene, start)
+    ways = closing_postures(bare, scene, home)
     add_pairs(spec, bare, pairs, ways, contact, scene.solver, held=held and fixed)
-    hand_alone = (scene.hand, scene.hand_pose, scene.actuation, scene.arm, scene.lift, timestep)
-    known = (*hand_alone, scene.integrator, scene.start, scene.rates, scene.limits)
+    known = (*carried, timestep, scene.integrator, scene.closing_start, scene.rates, scene.limits)
     add_pairs(spec, bare, own, ways, contact, scene.solver, held=held, known=known)
     if scene.table is not None:
         top = scene.table.contact or contact
@@ -155,10 +159,19 @@ def on_its_table(scene: GraspScene) -> GraspScene:
 
 
 def start_targets(scene: GraspScene) -> list[float]:
-    """Targets of all actuators at the start, as ``names.scene_drives`` orders them."""
+    """Targets of all actuators at the start, as ``names.scene_drives`` orders them.
+
+    Raises:
+        BuildError: The arm does not reach.
+    """
+    return [*scene.start, *carrier_start(scene)]
+
+
+def home_targets(scene: GraspScene) -> list[float]:
+    """The same where the hand is at its place in the scene, to which an approach leads."""
     if scene.arm is not None:
-        return [*scene.start, *(row.start for row in scene.arm.chain.phalanges)]
-    return [*scene.start, *(0.0 for _ in names.carrier_joints(scene))]
+        return [*scene.closing_start, *(row.start for row in scene.arm.chain.phalanges)]
+    return [*scene.closing_start, *(0.0 for _ in names.carrier_joints(scene))]
 
 
 def _set_options(spec: mujoco.MjSpec, scene: GraspScene, timestep: float) -> None:
@@ -176,11 +189,12 @@ def _set_options(spec: mujoco.MjSpec, scene: GraspScene, timestep: float) -> Non
     option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
 
-def _start_position(bare: mujoco.MjModel, scene: GraspScene) -> Array:
+def _position(bare: mujoco.MjModel, scene: GraspScene, targets: list[float]) -> Array:
+    """Joints at their targets, all else where it was put."""
     position = np.array(bare.qpos0)
-    targets = start_targets(scene)
     carried = dict(zip(names.carrier_joints(scene), targets[len(scene.drives) :], strict=True))
-    for name, value in (scene.hand.posture(scene.start) | carried).items():
+    drives = targets[: len(scene.drives)]
+    for name, value in (scene.hand.posture(drives) | carried).items():
         position[bare.joint(name).qposadr[0]] = value
     return position
 
@@ -212,9 +226,11 @@ def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspSc
 def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
     """At the table; else below the object and the fingers on their way from start to limit [m]."""
     if scene.table is not None and scene.table.height is not None:
-        return scene.table.height
+        return scene.table.height - (0.0 if scene.table.center is None else BELOW)
     below = object_pose(scene).position[2] - float(model.geom_rbound.max(initial=0.0))
-    height = min(below, _lowest_finger(scene.hand, scene.hand_pose, scene.start, scene.rates))
+    height = min(
+        below, _lowest_finger(scene.hand, scene.hand_pose, scene.closing_start, scene.rates)
+    )
     return math.floor((height - FLOOR_GAP) * 100) / 100.0
 
 

@@ -14,19 +14,25 @@ from softgrasp.description.pose import Pose
 from softgrasp.description.surroundings import Table
 
 THICKNESS = 0.05
-"""[m]; only the top is ever touched."""
+"""[m]"""
+RGBA = (0.80, 0.72, 0.60, 1.0)
+BELOW = 0.2
+"""Distance of the floor from the top of a table that is seen [m]."""
 
 
 def add_table(spec: mujoco.MjSpec, table: Table, under: Pose) -> None:
-    """Add a table that does not move; pictures show the floor at its height instead.
+    """Add a table that does not move.
+
+    Pictures show one that has a place of its own, as its edges matter, and else the floor at its
+    height.
 
     Args:
         spec: The model to extend.
         table: The table, with a height.
-        under: Pose of the object, below which its middle lies.
+        under: Pose of the object, below which its middle lies where it has no place of its own.
     """
     assert table.height is not None  # filled in by build.scene.on_its_table
-    x, y, _ = under.position
+    x, y = table.center or under.position[:2]
     body = spec.worldbody.add_body(name=TABLE, pos=[x, y, table.height - 0.5 * THICKNESS])
     body.add_geom(
         name=TABLE,
@@ -34,7 +40,8 @@ def add_table(spec: mujoco.MjSpec, table: Table, under: Pose) -> None:
         size=[0.5 * table.size[0], 0.5 * table.size[1], 0.5 * THICKNESS],
         contype=0,
         conaffinity=0,
-        group=COLLISION_GROUP,
+        group=COLLISION_GROUP if table.center is None else 0,
+        rgba=RGBA,
     )
 
 

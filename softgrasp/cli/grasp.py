@@ -93,6 +93,24 @@ def grasp(
         bool | None,
         typer.Option("--hold/--no-hold", help="After the closure let gravity grow: does it hold?"),
     ] = None,
+    sequence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PHASE,…",
+            help="What wrist and fingers do one after the other: approach, preshape, close, hold, "
+            "lift, move, shake, with their defaults.",
+        ),
+    ] = None,
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE", help="What counts as held: softgrasp list criteria, or a file."
+        ),
+    ] = None,
+    preshape: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Posture of the hand to start from; else the grasp's."),
+    ] = None,
     lift: Annotated[
         bool | None,
         typer.Option("--lift/--no-lift", help="Take the object from a table and lift it 100 mm."),
@@ -167,6 +185,9 @@ def grasp(
         actuation=actuation,
         hold=hold,
         lift=lift,
+        sequence=sequence,
+        criterion=criterion,
+        preshape=preshape,
         closure=closure,
         pressure=pressure,
         contact_stiffness=contact_stiffness,

@@ -78,11 +78,7 @@ def _simulated(scene: GraspScene, job: Job, tell: terminal.Tell) -> GraspResult:
     from softgrasp.simulation.interrupt import Interrupted
     from softgrasp.simulation.run import simulate
 
-    limit = scene.duration
-    if limit is not None and scene.success is not None:
-        limit += scene.success.ramp_time + scene.success.hold_time
-    if limit is not None and scene.lift is not None:
-        limit += scene.lift.time + scene.lift.hold_time
+    limit = None if scene.duration is None else scene.duration + scene.time_besides_closing
 
     def progress(now: float) -> None:
         tell(f"simulating {now:.3f} s", None if limit is None else now / limit)

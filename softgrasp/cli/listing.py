@@ -24,6 +24,7 @@ class Kind(StrEnum):
     ROBOTS = "robots"
     FINGERS = "fingers"
     PROBLEMS = "problems"
+    CRITERIA = "criteria"
     BACKENDS = "backends"
     CLOSURES = "closures"
 
@@ -163,6 +164,22 @@ def _problems() -> list[Row]:
     ]
 
 
+def _criteria() -> list[Row]:
+    from softgrasp.formats.criterion_file import load_criterion
+    from softgrasp.report.hold_words import asked_text, limits_text
+
+    return [
+        {
+            "name": name,
+            "test": asked_text(criterion),
+            "passes": limits_text(criterion),
+            "source": criterion.source,
+        }
+        for name in library.names("criteria")
+        for criterion in [load_criterion(name)]
+    ]
+
+
 def _backends() -> list[Row]:
     from importlib.metadata import version
 
@@ -193,6 +210,7 @@ LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.ROBOTS: _robots,
     Kind.FINGERS: _fingers,
     Kind.PROBLEMS: _problems,
+    Kind.CRITERIA: _criteria,
     Kind.BACKENDS: _backends,
     Kind.CLOSURES: _closures,
 }

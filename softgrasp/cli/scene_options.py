@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from softgrasp import library
+from softgrasp.cli.sequence_options import sequence_changes
 from softgrasp.description.field_path import with_field
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import LengthUnit
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift, Table
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.formats.criterion_file import load_criterion
 from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.meshes import MESH_SUFFIXES
@@ -25,7 +27,11 @@ if TYPE_CHECKING:
     from softgrasp.description.hand import Hand
     from softgrasp.description.objects import GraspObject
 
-_LOADERS: dict[str, Callable[[str], Any]] = {"hand": load_hand, "object": load_object}
+_LOADERS: dict[str, Callable[[str], Any]] = {
+    "hand": load_hand,
+    "object": load_object,
+    "success": load_criterion,
+}
 """Fields that ``--set`` takes by name."""
 
 
@@ -51,6 +57,10 @@ class SceneOptions:
     duration: float | None = None
     hold: bool | None = None
     lift: bool | None = None
+    sequence: str | None = None
+    """Types of phases with commas between them."""
+    criterion: str | None = None
+    preshape: str | None = None
     closure: str | None = None
     pressure: float | None = None
     seed: int | None = None
@@ -142,6 +152,7 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         "timestep": options.timestep,
         "duration": options.duration,
         "seed": options.seed,
+        "preshape": options.preshape,
     }
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if options.euler_deg is not None:
@@ -149,6 +160,8 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     if options.hold is not None:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
     changes |= _lifting(scene, options)
+    asked = {"hold": options.hold, "lift": options.lift, "gravity": options.gravity}
+    changes |= sequence_changes(scene, options.sequence, options.criterion, **asked)
     scene = scene.replace(**changes) if changes else scene
     if options.pressure is not None:
         scene = with_field(scene, "closure.pressure", options.pressure)
@@ -167,7 +180,9 @@ def _lifting(scene: GraspScene, options: SceneOptions) -> dict[str, Any]:
     preset = scene.hand.grasps.precision if options.grasp == "precision" else scene.preset
     asked = options.lift
     if asked is None:
-        asked = bool(options.gravity) and preset.from_above and options.hold is None
+        other = (options.hold, options.sequence, options.criterion)
+        asked = bool(options.gravity) and preset.from_above and other == (None, None, None)
+        asked = asked and not scene.sequence
     if not asked:
         return {} if options.lift is None else {"lift": None}
     tables = scene.surroundings or (Table(),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from softgrasp.build.objects import object_mass
 from softgrasp.report import words
+from softgrasp.report.hold_words import hold_clause
 from softgrasp.simulation.result import GraspResult
 
 
@@ -20,6 +21,6 @@ def summary_lines(result: GraspResult) -> list[str]:
         f"grasp     {who}: {result.message}",
         f"contacts  {words.contact_clause(result)}",
         f"forces    {words.force_clause(result)}",
-        f"object    {words.motion_clause(result)}. {words.hold_clause(result)}",
+        f"object    {words.motion_clause(result)}. {hold_clause(result)}",
         f"cost      {run}; time step {1e3 * model.timestep_s:g} ms; {contact}",
     ]

@@ -17,6 +17,7 @@ from softgrasp.description.drive import Drive
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand_tree import check_couplings, check_stands, moved_bodies, posture_of
 from softgrasp.description.pose import Pose
+from softgrasp.description.preshape import Preshape, Preshapes
 from softgrasp.description.problems import FieldError, Place, refuse_twins
 from softgrasp.description.shapes import Part, Shape
 from softgrasp.description.soft_digit import SoftDigit
@@ -97,6 +98,8 @@ class Hand(Description):
     """Joints that follow others; they have no drive of their own."""
     soft_fingers: tuple[SoftDigit, ...] = ()
     grasps: Grasps
+    preshapes: Preshapes = ()
+    """Named postures to close from, instead of the drives' own ``start``."""
     palm: Palm = Palm()
     more_palms: tuple[FurtherPalm, ...] = ()
     """Palms of a hand that is two hands."""
@@ -176,6 +179,27 @@ class Hand(Description):
             if preset.pressure is not None:
                 self.check_pressure(preset.pressure, ("grasps", name, "pressure"))
         return self
+
+    @model_validator(mode="after")
+    def _usable_preshapes(self) -> Self:
+        names = [(one.name, ("preshapes", i, "name")) for i, one in enumerate(self.preshapes)]
+        refuse_twins(names, "preshape")
+        for index, preshape in enumerate(self.preshapes):
+            self._check_start(preshape.positions, ("preshapes", index, "positions"))
+        return self
+
+    def preshape(self, name: str) -> Preshape:
+        """The posture of a name.
+
+        Raises:
+            ValueError: There is none; names those that there are.
+        """
+        for preshape in self.preshapes:
+            if preshape.name == name:
+                return preshape
+        known = [preshape.name for preshape in self.preshapes]
+        hint = did_you_mean(name, known) if known else "it has none"
+        raise ValueError(f"hand '{self.name}' has no preshape '{name}'; {hint}")
 
     def check_pressure(self, pressure: float, path: Place, hint: str = "") -> None:
         """Refuse a working pressure [Pa] that not all soft fingers can have.

@@ -143,11 +143,10 @@ def _walk(location: Place, model: Any) -> tuple[Place, type[BaseModel] | None]:
             path.append(part)
             candidates = _models_in(fields[part].annotation)
             owner = candidates[0] if candidates else None
+        elif named := [c for c in candidates if part in (c.__name__, _tag_of(c))]:
+            owner, candidates = named[0], []
         elif depth == len(location) - 1 and part.isidentifier():
             path.append(part)
-        else:
-            named = [c for c in candidates if part in (c.__name__, _tag_of(c))]
-            owner = named[0] if named else owner
     return tuple(path), owner
 
 

@@ -16,6 +16,7 @@ from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.objects import GraspObject, Mount
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene_rules import SCENE_RULES
+from softgrasp.description.sequence import ClosePhase, Phase, PreshapePhase, Sequence
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift, Table
 
@@ -81,10 +82,17 @@ class GraspScene(Description):
     allow_softer_contact: bool = False
     """Go on, with a warning, where the time step cannot honour the contact."""
     solver: Solver = Solver()
+    preshape: str | None = None
+    """Named posture of the hand to start from, instead of the grasp's own start."""
+    sequence: Sequence = ()
+    """What wrist and fingers do one after the other; only the closure where it is not given. The
+    hand is then on a wrist that moves and turns, or on the arm; ``hand_pose`` is where an approach
+    ends and everything else begins."""
     success: SuccessCriterion | None = None
-    """The hold test after the closure."""
+    """The hold test: what follows the sequence, and what counts as held from the end of the
+    closure on."""
     lift: Lift | None = None
-    """Instead of a hold test: the wrist lifts the object off its table."""
+    """Instead of a sequence and a hold test: the wrist lifts the object off its table."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     source: str = ""
     """What the scene shows or reproduces."""
@@ -107,7 +115,9 @@ class GraspScene(Description):
         """Time that the slowest drive needs from its start to its limit [s]."""
         travel = [
             ((high if rate > 0 else low) - start) / rate
-            for (low, high), start, rate in zip(self.limits, self.start, self.rates, strict=True)
+            for (low, high), start, rate in zip(
+                self.limits, self.closing_start, self.rates, strict=True
+            )
             if rate != 0.0
         ]
         return max(travel, default=0.0)
@@ -134,8 +144,39 @@ class GraspScene(Description):
 
     @cached_property
     def start(self) -> tuple[float, ...]:
-        """Where each drive closes from [rad, m or Pa]."""
+        """Where each drive starts [rad, m or Pa]."""
+        if self.preshape is not None:
+            return self.hand.preshape(self.preshape).positions
         return self.preset.start or tuple(drive.start for drive in self.drives)
+
+    @cached_property
+    def closing_start(self) -> tuple[float, ...]:
+        """Where each drive closes from: ``start``, or the sequence's last preshape."""
+        shaped = [phase for phase in self.sequence if isinstance(phase, PreshapePhase)]
+        return self.hand.preshape(shaped[-1].preshape).positions if shaped else self.start
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The sequence, or the closure alone, and then the motion of the hold test."""
+        motion = self.success.motion if self.success is not None else ()
+        return (*(self.sequence or (ClosePhase(),)), *motion)
+
+    @property
+    def on_wrist(self) -> bool:
+        """Whether the hand is on a wrist, or on an arm, that moves and turns."""
+        return bool(self.sequence) or any(phase.moves_wrist for phase in self.phases)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a closure with a ramp of gravity or a lift behind it, and no more."""
+        return not self.sequence and (self.success is None or self.success.is_plain)
+
+    @property
+    def time_besides_closing(self) -> float:
+        """Time that everything but the closure takes at most [s]."""
+        phases = sum(phase.time for phase in self.sequence if not isinstance(phase, ClosePhase))
+        lift = 0.0 if self.lift is None else self.lift.time + self.lift.hold_time
+        return phases + lift + (0.0 if self.success is None else self.success.own_time)
 
     @cached_property
     def limits(self) -> tuple[tuple[float, float], ...]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softgrasp.description.problems import FieldError
+from softgrasp.description.base import Vec3
+from softgrasp.description.problems import FieldError, Place
+from softgrasp.description.sequence import Phase, PreshapePhase
 
 if TYPE_CHECKING:
     from softgrasp.description.scene import GraspScene
@@ -52,6 +54,10 @@ def _can_be_lifted(scene: GraspScene) -> None:
         return
     if scene.success is not None:
         raise FieldError("expected a lift or a hold test (success), found both", "lift")
+    if scene.sequence:
+        raise FieldError(
+            "expected a lift or a sequence, found both; lift is also a phase of sequences", "lift"
+        )
     if scene.object_mount != "free":
         raise FieldError(
             f"expected a free object to lift, found a {scene.object_mount} one", "lift"
@@ -63,19 +69,86 @@ def _can_be_lifted(scene: GraspScene) -> None:
 
 
 def _can_be_judged(scene: GraspScene) -> None:
-    if scene.success is None:
+    success = scene.success
+    if success is None:
         return
     if scene.object_mount == "fixed":
         raise FieldError(
             "expected an object that can move for a hold test, found a fixed one", "success"
         )
-    if scene.object_mount == "planar" and not any(scene.success.gravity[::2]):
+    follows = scene.sequence and scene.sequence[-1].type != "close"
+    if not (success.gravity or success.motion or success.directions or follows):
         raise FieldError(
-            "expected a part in the x–z plane, in which a planar object moves, "
-            f"found {scene.success.gravity}",
+            "expected something that tests the grasp: gravity, motion or directions here, or a "
+            "sequence that goes on after its close; found none",
             "success",
-            "gravity",
         )
+    loads: dict[Place, Vec3] = {}
+    if success.gravity is not None:
+        loads["gravity",] = success.gravity
+    loads |= {("directions", i): load for i, load in enumerate(success.directions)}
+    for place, load in loads.items() if scene.object_mount == "planar" else ():
+        if not any(load[::2]):
+            raise FieldError(
+                f"expected a part in the x–z plane, in which a planar object moves, found {load}",
+                "success",
+                *place,
+            )
+
+
+def _preshapes_exist(scene: GraspScene) -> None:
+    asked: dict[Place, str] = {}
+    if scene.preshape is not None:
+        asked["preshape",] = scene.preshape
+    for index, phase in enumerate(scene.sequence):
+        if isinstance(phase, PreshapePhase):
+            asked["sequence", index, "preshape"] = phase.preshape
+    for place, name in asked.items():
+        try:
+            scene.hand.preshape(name)
+        except ValueError as error:
+            raise FieldError(str(error), *place) from None
+
+
+def _sequence_fits(scene: GraspScene) -> None:
+    kinds = [phase.type for phase in scene.sequence]
+    if not kinds:
+        return
+    if "close" not in kinds:
+        raise FieldError("expected one close among its phases, found none", "sequence")
+    closes = [index for index, kind in enumerate(kinds) if kind == "close"]
+    if len(closes) > 1:
+        raise FieldError(f"expected one close, found {len(closes)}", "sequence", closes[1], "type")
+    for index, kind in enumerate(kinds):
+        if kind == "approach" and index > 0:
+            raise FieldError(
+                f"expected an approach only as the first phase, found it after '{kinds[index - 1]}'"
+                "; move takes the hand elsewhere",
+                *("sequence", index, "type"),
+            )
+        if kind == "preshape" and index > closes[0]:
+            raise FieldError(
+                "expected a preshape only before the fingers close, found it after 'close'",
+                *("sequence", index, "type"),
+            )
+
+
+def _can_be_carried(scene: GraspScene) -> None:
+    """Refuse to carry an object that is not free."""
+    if scene.object_mount == "free":
+        return
+    kinds = [phase.type for phase in scene.sequence]
+    closed = kinds.index("close") if kinds else -1
+    later: dict[Place, Phase] = {
+        ("sequence", index): scene.sequence[index] for index in range(closed + 1, len(kinds))
+    }
+    motion = scene.success.motion if scene.success is not None else ()
+    later |= {("success", "motion", i): phase for i, phase in enumerate(motion)}
+    for place, phase in later.items():
+        if phase.moves_wrist:
+            raise FieldError(
+                f"expected a free object to {phase.type}, found a {scene.object_mount} one", *place
+            )
 
 
 def _can_be_run(scene: GraspScene) -> None:
@@ -109,5 +182,14 @@ def _can_be_run(scene: GraspScene) -> None:
         )
 
 
-SCENE_RULES = (_fits_hand, _pressure_fits, _can_be_lifted, _can_be_judged, _can_be_run)
+SCENE_RULES = (
+    _fits_hand,
+    _pressure_fits,
+    _preshapes_exist,
+    _sequence_fits,
+    _can_be_lifted,
+    _can_be_judged,
+    _can_be_carried,
+    _can_be_run,
+)
 """All rules, in the order in which their sentences come."""

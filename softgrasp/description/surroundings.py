@@ -14,8 +14,10 @@ class Table(Description):
     type: Literal["table"] = "table"
     height: Number | None = None
     """World z of its top [m]; right under the object where it is not given."""
+    center: tuple[Number, Number] | None = None
+    """World x and y of its middle [m]; under the object where it is not given."""
     size: tuple[Positive, Positive] = (0.6, 0.6)
-    """Edges along x and y of the world [m]; its middle lies under the object."""
+    """Edges along x and y of the world [m]."""
     contact: Contact | None = None
     """Its contact with object and hand; as object and hand where it is not given."""
 

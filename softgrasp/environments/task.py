@@ -97,7 +97,7 @@ def grasp_task(built: BuiltScene, settings: EnvSettings) -> GraspTask:
         scene=scene,
         settings=settings,
         bodies=tuple(built.bodies),
-        drives=tuple(names.drive_names(scene.hand)),
+        drives=tuple(drive.name for drive in scene.drives),
         active=active,
         start=np.array(start_targets(scene)),
         increments=np.array(scene.rates) * scene.control_period * settings.speed,

@@ -57,7 +57,7 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
         for owner in _dicts([palm, *_rows(tree)]):
             for part in (owner, *_dicts(owner.get("parts"))):
                 _anchor_mesh(part.get("shape"), folder)
-    done = (*DONE, "rates", "pose", "finger", "contact")
+    done = (*DONE, "rates", "pose", "finger", "contact", "preshapes")
     try:
         return Hand(**_converted(tree, length, angle, done))
     except DescriptionError as error:
@@ -187,13 +187,22 @@ def _joint_unit(row: dict[str, Tree], length: float, angle: float) -> float:
 
 
 def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
-    units = [_joint_unit(row, length, angle) for row in _rows(tree)]
+    driven = [row for row in _rows(tree) if row.get("driven", True)]
+    units = [_joint_unit(row, length, angle) for row in driven]
     units += [1.0 for _ in _dicts(tree.get("soft_fingers"))]
     grasps = tree.get("grasps")
     for preset in grasps.values() if isinstance(grasps, dict) else ():
         for key in ("rates", "start") if isinstance(preset, dict) else ():
             if key in preset:
                 preset[key] = rates_to_si(preset[key], units or [angle])
+    preshapes = tree.get("preshapes")
+    if isinstance(preshapes, dict):
+        tree["preshapes"] = {
+            name: rates_to_si(positions, units or [angle]) for name, positions in preshapes.items()
+        }
+    for preshape in _dicts(preshapes):
+        if "positions" in preshape:
+            preshape["positions"] = rates_to_si(preshape["positions"], units or [angle])
 
 
 def rates_to_si(value: Tree, units: list[float]) -> Tree:

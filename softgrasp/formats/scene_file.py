@@ -10,9 +10,11 @@ from softgrasp.description.arm import Arm
 from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
+from softgrasp.description.success import SuccessCriterion
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.arm_file import arm_from, load_arm
 from softgrasp.formats.atomic import write_text
+from softgrasp.formats.criterion_file import load_criterion
 from softgrasp.formats.hand_file import rates_to_si
 from softgrasp.formats.load import YAML_SUFFIXES, hand_of, load_hand, load_object
 from softgrasp.formats.object_file import object_from
@@ -46,6 +48,8 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
             data[key] = _by_name(scene.hand, "hands", load_hand) or value
         elif key == "object":
             data[key] = _by_name(scene.object, "objects", load_object) or value
+        elif key == "success" and scene.success is not None:
+            data[key] = _by_name(scene.success, "criteria", load_criterion) or value
         elif key == "arm" and scene.arm is not None:
             data[key] = _by_name(scene.arm, "arms", load_arm) or _arm_tree(value)
         elif getattr(scene, key) != defaults[key].default:
@@ -70,7 +74,8 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     data, length, angle = take_units(data)
     hand = _inner("hand", data.get("hand"), lambda given: _hand(given, folder))
     thing = _inner("object", data.get("object"), lambda given: _object(given, folder))
-    rest = {key: value for key, value in data.items() if key not in ("hand", "object", "arm")}
+    inner = ("hand", "object", "arm", "success")
+    rest = {key: value for key, value in data.items() if key not in inner}
     pose = rest.pop("hand_pose", None)
     rest = to_si(rest, length, angle)
     if pose is not None:
@@ -80,6 +85,10 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
         closure["rates"] = rates_to_si(closure["rates"], units)
     if (arm := data.get("arm")) is not None:
         rest["arm"] = _inner("arm", arm, lambda given: _arm(given, folder))
+    if isinstance(success := data.get("success"), str):
+        rest["success"] = _inner("success", success, lambda given: _criterion(given, folder))
+    elif "success" in data:
+        rest["success"] = to_si(success, length, angle)
     return GraspScene(hand=hand, object=thing, **rest)
 
 
@@ -107,6 +116,10 @@ def _hand(given: Tree, folder: Path) -> Hand:
     if isinstance(given, dict):
         return hand_of(given, folder)
     return load_hand(_beside(given, folder))
+
+
+def _criterion(given: str, folder: Path) -> SuccessCriterion:
+    return load_criterion(_beside(given, folder))
 
 
 def _arm(given: Tree, folder: Path) -> Arm:
@@ -137,6 +150,8 @@ def _arm_tree(value: dict[str, Tree]) -> dict[str, Tree]:
     return {key: part for key, part in value.items() if key != "chain"} | chain
 
 
-def _by_name(value: Arm | Hand | GraspObject, kind: str, load: Any) -> str | None:
+def _by_name(
+    value: Arm | Hand | GraspObject | SuccessCriterion, kind: str, load: Any
+) -> str | None:
     named = value.name in library.names(kind) and load(value.name) == value
     return value.name if named else None

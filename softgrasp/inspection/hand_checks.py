@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import mujoco
 
-from softgrasp.build import names
 from softgrasp.description.hand import Hand
 from softgrasp.errors import BuildError
 from softgrasp.inspection.bodies import Body
@@ -93,7 +92,7 @@ def _mass_check(built: HandModel, bodies: list[Body]) -> Check:
 
 
 def _limit_check(built: HandModel) -> Check:
-    drives = set(names.drive_names(built.hand))
+    drives = {drive.joint for drive in built.hand.drives}
     joints = [built.model.joint(index) for index in range(built.model.njnt)]
     own = [joint for joint in joints if joint.name in drives]
     findings = [finding for joint in own for finding in _of_joint(joint)]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
 from softgrasp.build.clearance import START_TOLERANCE
 from softgrasp.build.pairs import Pair, penetration
 from softgrasp.inspection.finding import Check, Finding, Severity, counted
@@ -88,7 +87,7 @@ def _depths(hand: HandModel, posture: Array) -> dict[Pair, float]:
 
 def _rigid_joints(hand: HandModel) -> Iterator[str]:
     """Joints with limits that a drive of the hand moves, but those that are locked."""
-    drives = set(names.drive_names(hand.hand))
+    drives = {drive.joint for drive in hand.hand.drives}
     for index in range(hand.model.njnt):
         joint = hand.model.joint(index)
         low, high = joint.range

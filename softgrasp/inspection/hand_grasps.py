@@ -141,8 +141,7 @@ def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding
     starts = preset.start or tuple(drive.start for drive in described.drives)
     if not any(rates):
         yield _closing(grasp, "a drive that moves", "rates of 0 in all", {"drives": len(rates)})
-    ways = zip(described.drive_names, described.drives, rates, starts, strict=True)
-    for name, drive, rate, start in ways:
+    for drive, rate, start in zip(described.drives, rates, starts, strict=True):
         low, high = drive.limits
         if low == high or not rate:
             continue  # a locked joint is told of once, with the limits
@@ -150,9 +149,9 @@ def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding
         if start == end:
             yield _closing(
                 grasp,
-                f"{name} to start below its upper limit, to which it closes"
+                f"{drive.label} to start below its upper limit, to which it closes"
                 if rate > 0.0
-                else f"{name} to start above its lower limit, to which it closes",
+                else f"{drive.label} to start above its lower limit, to which it closes",
                 f"{drive.told(start)}",
                 {"start": start, "rate": rate, "lower": low, "upper": high},
                 "its start is on the wrong side, or its rate has the wrong sign",

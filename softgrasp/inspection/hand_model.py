@@ -45,10 +45,8 @@ class HandModel:
         """Joint variables from which a named grasp closes."""
         posture, preset = self.start, getattr(self.hand.grasps, grasp)
         if preset.start is not None:
-            for name, value in zip(names.drive_names(self.hand), preset.start, strict=True):
-                joint = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_JOINT, name)
-                if joint >= 0:  # the pressure of a soft finger is none
-                    posture[self.model.jnt_qposadr[joint]] = value
+            for name, value in self.hand.posture(preset.start).items():
+                posture[self.model.joint(name).qposadr[0]] = value
         return posture
 
 

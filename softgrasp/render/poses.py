@@ -16,6 +16,7 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera, geom_corner_points
 from softgrasp.render.marks import Arrow, Ball, Mark, Rgba
+from softgrasp.render.phases import has_phases
 from softgrasp.simulation.contacts import contact_points, merged
 from softgrasp.simulation.result import GraspResult
 
@@ -113,13 +114,24 @@ class Playback:
         """
         start, end = self.result.time[[0, -1]]
         first = geom_corner_points(self.model, self.pose(start))
+        palm = self.data.body(names.PALM).xpos.copy()
         middle = first.mean(axis=0)
         reach = np.linalg.norm(first - middle, axis=1).max()
-        times = np.unique(np.linspace(start if begin is None else begin, end, LOOKS))
-        points = np.concatenate([geom_corner_points(self.model, self.pose(t)) for t in times])
+        begin = start if begin is None else begin
+        instants = [phase.end_s for phase in self.result.phases if begin < phase.end_s < end]
+        even = np.linspace(begin, end, LOOKS)
+        times = np.unique([*even, *instants] if has_phases(self.result) else even)
         lift = self.result.scene.lift
         farthest = STRAY * reach + (0.0 if lift is None else lift.height)
-        return np.asarray(points[np.linalg.norm(points - middle, axis=1) <= farthest])
+        near = []
+        for time in times.tolist():
+            points = geom_corner_points(self.model, self.pose(time))
+            away = np.linalg.norm(points - middle, axis=1)
+            if self.result.scene.on_wrist:  # what goes with the hand is followed all the way
+                carried = middle + self.data.body(names.PALM).xpos - palm
+                away = np.minimum(away, np.linalg.norm(points - carried, axis=1))
+            near.append(points[away <= farthest])
+        return np.concatenate(near)
 
     def _row(self, time: float) -> tuple[int, float]:
         """The last row at or before a time, and the way to the next one (0 … 1)."""

@@ -11,9 +11,11 @@ from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh, Shape
-from softgrasp.description.surroundings import Lift
+from softgrasp.description.success import SuccessCriterion
+from softgrasp.render.phases import has_phases, shown_phases
+from softgrasp.report.hold_words import asked_text, limits_text, phase_text
+from softgrasp.report.quantities import count, grouped, millimetres
 from softgrasp.report.tables import point_mm
-from softgrasp.report.words import count, grouped, millimetres
 from softgrasp.simulation.result import BodyContact, GraspResult
 
 
@@ -30,6 +32,7 @@ def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
         ("Contact asked", contact_text(result.contact_model.asked)),
         ("Gravity", _gravity(result)),
         *_table(scene),
+        *_sequence(scene),
         ("Lift" if scene.lift else "Hold test", _criterion(result)),
         ("Time step", _steps(result)),
         *_discretisation(result),
@@ -74,6 +77,12 @@ def _table(scene: GraspScene) -> list[tuple[str, str]]:
     if scene.table is None or scene.table.height is None:
         return []
     return [("Table", f"top at z = {1e3 * scene.table.height:.1f} mm")]
+
+
+def _sequence(scene: GraspScene) -> list[tuple[str, str]]:
+    if not scene.sequence:
+        return []
+    return [("Sequence", "; ".join(phase_text(phase) for phase in scene.sequence))]
 
 
 def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
@@ -137,14 +146,11 @@ def _criterion(result: GraspResult) -> str:
     criterion = result.success_criterion
     if criterion is None:
         return "not asked for"
-    if isinstance(criterion, Lift):
-        test = f"{millimetres(criterion.height)} within {criterion.time:g} s"
-    else:
-        test = f"{math.hypot(*criterion.gravity):.3g} m/s² within {criterion.ramp_time:g} s"
-    return (
-        f"{test}, then {criterion.hold_time:g} s; "
-        f"at most {millimetres(criterion.max_drop)} and {math.degrees(criterion.max_rotation):.1f}°"
-    )
+    told = f"{asked_text(criterion)}; {limits_text(criterion)}"
+    if isinstance(criterion, SuccessCriterion) and criterion.source:
+        told = f"{criterion.name}: {told}. Source: {criterion.source}"
+        return f"{told}. Not as there: {criterion.deviations}" if criterion.deviations else told
+    return told
 
 
 def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
@@ -158,10 +164,15 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         ("Object moved", millimetres(math.hypot(*result.object.displacement_m))),
     ]
     if result.hold is not None:
-        drop = "Drop in the hold test" if result.hold.lifted_m is None else "Drift while lifted"
+        carried = result.hold.lifted_m is not None or result.scene.on_wrist
+        drop = "Drift while carried" if carried else "Drop in the hold test"
+        drop = "Drift while lifted" if result.scene.lift is not None else drop
         numbers.append((drop, millimetres(result.hold.drop_m)))
         creep = 1e6 * result.hold.creep_m_s
         numbers.append(("Creep at the end of it", f"{creep:.3g} µm/s"))
+    if has_phases(result):
+        spans = (f"{p.name} {p.start_s:.2f}–{p.end_s:.2f}" for p in shown_phases(result))
+        numbers.append(("Phases [s]", ", ".join(spans)))
     return numbers
 
 

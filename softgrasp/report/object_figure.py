@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
+from softgrasp.render.phases import has_phases
 from softgrasp.report import style
+from softgrasp.report.phase_marks import mark_phases
 from softgrasp.report.series import displacement_mm, rotation_deg, thinned
 from softgrasp.simulation.result import GraspResult
 
@@ -82,7 +84,7 @@ def _draw_run(
     for axis, (name, color) in enumerate(zip(names, style.AXES_COLORS, strict=True)):
         label = f"{name}: {style.signed(values[-1, axis], 3)}{unit}"
         axes.plot(*thinned(result.time, values[:, axis]), color=color, label=label)
-    axes.margins(y=0.14)  # room for the words at the top
+    axes.margins(y=0.3 if has_phases(result) else 0.14)  # room for the words at the top
     axes.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, borderaxespad=0.0,
         columnspacing=1.2, handlelength=1.4, fontsize=8,
@@ -90,15 +92,17 @@ def _draw_run(
     axes.set_xlabel("time [s]", labelpad=1)
     style.time_limits(axes, result.time)
     style.least_span(axes, LEAST_SPAN)
-    if result.hold is not None:
+    if has_phases(result):
+        mark_phases(axes, result, named=True)
+    elif result.hold is not None:
         axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
         _say(axes, result.hold.start_s, "hold test")
     touches = [event.time_s for event in result.events if event.kind == "touching"]
     if touches:
         axes.axvline(touches[0], color=style.MUTED, lw=0.9, ls=":")
-        _say(axes, touches[0], "first contact")
+        _say(axes, touches[0], "first contact", height=0.09 if has_phases(result) else 0.985)
 
 
-def _say(axes: Axes, time: float, text: str) -> None:
+def _say(axes: Axes, time: float, text: str, height: float = 0.985) -> None:
     place = axes.get_xaxis_transform()
-    axes.text(time, 0.985, f" {text}", transform=place, va="top", fontsize=7, color=style.MUTED)
+    axes.text(time, height, f" {text}", transform=place, va="top", fontsize=7, color=style.MUTED)

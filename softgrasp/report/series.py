@@ -94,6 +94,7 @@ def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
         ]
     for index, digit in enumerate(result.scene.hand.soft_fingers):
         yield _soft_panels(result, index, digit)
+    yield from _wrist_rows(result)
 
 
 def _joint_panel(
@@ -109,6 +110,24 @@ def _joint_panel(
     return DrivePanel(
         f"{finger.name} {row.joint_name}", unit, (low, high), values, target, own, later
     )
+
+
+def _wrist_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
+    """Slides, and hinges where they turned, of a wrist that goes through a sequence."""
+    known = result.joint_names.tolist()
+    for joints in (names.WRIST_JOINTS[:3], names.WRIST_JOINTS[3:]):
+        if not set(joints) <= set(known):
+            continue
+        turns = joints != names.WRIST_JOINTS[:3]
+        unit, factor = ("°", 180.0 / np.pi) if turns else (" mm", 1e3)
+        targets = [result.joint_target[:, column(result.actuator_names, name)] for name in joints]
+        if turns and not any(target.any() for target in targets):
+            continue
+        values = [result.joint_position[:, column(result.joint_names, name)] for name in joints]
+        yield [
+            DrivePanel(name.replace("_", " "), unit, None, factor * value, factor * target, [], [])
+            for name, value, target in zip(joints, values, targets, strict=True)
+        ]
 
 
 def _soft_panels(result: GraspResult, index: int, digit: SoftDigit) -> list[DrivePanel]:

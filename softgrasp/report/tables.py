@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from softgrasp.description.base import Vec3
+from softgrasp.report.quantities import count, grouped
 from softgrasp.report.style import signed
-from softgrasp.report.words import count, grouped, label_of
+from softgrasp.report.words import label_of
 from softgrasp.simulation.result import BodyContact, ContactEvent, GraspResult
 
 EMPTY = "–"
@@ -134,3 +136,30 @@ def _slip(contact: BodyContact) -> str:
 
 def _separation(event: ContactEvent) -> str:
     return EMPTY if event.separation_m is None else signed(1e6 * event.separation_m, 1)
+
+
+class DirectionRow(NamedTuple):
+    """A direction of a hold test."""
+
+    label: str
+    force: str
+    drop: str
+    turn: str
+    contacts: int
+    held: bool
+
+
+def direction_rows(result: GraspResult) -> list[DirectionRow]:
+    """One row a direction of the hold test; none where it has none."""
+    tests = () if result.hold is None else result.hold.directions
+    return [
+        DirectionRow(
+            test.name,
+            f"{test.force_N:.3g}",
+            f"{1e3 * test.drop_m:.3f}",
+            f"{math.degrees(test.rotation_rad):.2f}",
+            test.contacts,
+            test.held,
+        )
+        for test in tests
+    ]

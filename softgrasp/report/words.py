@@ -9,6 +9,8 @@ import numpy as np
 
 from softgrasp.mechanics.transforms import rotation_angles
 from softgrasp.render.instants import body_label
+from softgrasp.report.hold_words import hold_clause
+from softgrasp.report.quantities import count, millimetres, newtons
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import BodyContact, GraspResult, column
 
@@ -81,33 +83,6 @@ def motion_clause(result: GraspResult) -> str:
     return f"The object moved {millimetres(moved)} and turned {math.degrees(turned):.1f}°"
 
 
-def hold_clause(result: GraspResult) -> str:
-    """What the hold test says, with the limits that were exceeded."""
-    criterion, hold = result.success_criterion, result.hold
-    if criterion is None:
-        return "No hold test was asked for"
-    if hold is None:
-        return "The hold test was not reached"
-    weight = f"{hold.weight_N:.2g} N of weight"
-    lifts, moved = hold.lifted_m is not None, "dropped"
-    if hold.lifted_m is not None:
-        weight, moved = f"{weight}, lifted by {millimetres(hold.lifted_m)},", "moved in the hand by"
-    if result.held:
-        way = millimetres(hold.drop_m)
-        return f"Held {weight} with {way} {'drift in the hand' if lifts else 'drop'}"
-    failures = []
-    if hold.drop_m > criterion.max_drop:
-        failures.append(
-            f"it {moved} {millimetres(hold.drop_m)} ({millimetres(criterion.max_drop)} allowed)"
-        )
-    if hold.rotation_rad > criterion.max_rotation:
-        found, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
-        failures.append(f"it turned {found:.1f}° ({allowed:.1f}° allowed)")
-    if not any(contact.in_contact for contact in result.contacts):
-        failures.append("nothing is in contact at the end")
-    return f"Did not hold {weight.removesuffix(',')}: {' and '.join(failures)}"
-
-
 def force_clause(result: GraspResult) -> str:
     """The largest force of the run, and how many contacts were lost on the way."""
     if not (result.normal_force > 0.0).any():
@@ -155,24 +130,3 @@ def label_of(result: GraspResult, body: str) -> str:
     """What a body of the hand is called on a page."""
     contact: BodyContact = result.contact_of(body)
     return body_label(contact.finger, contact.phalanx)
-
-
-def millimetres(length: float) -> str:
-    """A length [m] in millimetres, to a micrometre below one and to a tenth above."""
-    value = 1e3 * length
-    return f"{value:.3f} mm" if abs(value) < 1.0 else f"{value:.1f} mm"
-
-
-def newtons(force: float) -> str:
-    """A force [N] to three digits."""
-    return f"{grouped(force)} N" if force >= 1000.0 else f"{force:.3g} N"
-
-
-def count(number: int, noun: str) -> str:
-    """A number of things: ``1 sample``, ``10 samples``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def grouped(number: float) -> str:
-    """A large number in groups of three digits: ``100 751``."""
-    return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")

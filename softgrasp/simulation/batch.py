@@ -23,8 +23,12 @@ SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "ns
 
 
 def can_be_batched(built: BuiltScene) -> bool:
-    """Whether a scene can share a batch: servos, friction that does not switch, not too long."""
+    """Whether a scene can share a batch: servos, friction that does not switch, not too long.
+
+    One with a sequence, or with a hold test that is more than a ramp of gravity, runs alone.
+    """
     alike = built.scene.actuation == "servo" and not built.contact.switches_friction
+    alike = alike and built.scene.is_plain
     return alike and most_rows(built.scene) <= MOST_ROWS
 
 

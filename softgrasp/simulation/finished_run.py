@@ -11,7 +11,9 @@ from softgrasp.build.scene import BuiltScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.simulation.contacts import ContactPoint
 from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.sequencing import PhaseRows
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
+from softgrasp.simulation.trials import Trial
 
 
 class Engine(NamedTuple):
@@ -40,6 +42,10 @@ class FinishedRun(Protocol):
     """Whether it came to its own end: neither diverged nor interrupted."""
     hold_from: int | None
     """Row at which the hold test, or the lift, began."""
+    phases: list[PhaseRows]
+    """What it has gone through."""
+    trials: list[Trial]
+    """Directions of the hold test that were tried."""
 
     @property
     def data(self) -> mujoco.MjData:

@@ -21,6 +21,7 @@ from softgrasp.simulation.result import (
     GraspResult,
     HoldTest,
     ObjectMotion,
+    PhaseSpan,
     SoftFingerEnd,
 )
 
@@ -88,13 +89,19 @@ def document(result: GraspResult) -> dict[str, Any]:
         "joints": result.joints,
         "contact_model": result.contact_model,
         "soft_fingers": result.soft_fingers or None,
+        "phases": result.phases or None,
         "quality": result.quality,
-        "hold": None if result.hold is None else result.hold.model_dump(exclude_none=True),
+        "hold": None if result.hold is None else _hold(result.hold),
         "warnings": result.warnings,
         "trajectory_sha256": result.trajectory_sha256,
     }
     always = ("held",)
     return {k: _plain(v) for k, v in values.items() if v is not None or k in always}
+
+
+def _hold(hold: HoldTest) -> dict[str, Any]:
+    values = hold.model_dump(mode="json", exclude_none=True)
+    return values if hold.directions else {k: v for k, v in values.items() if k != "directions"}
 
 
 def _plain(value: Any) -> Any:
@@ -120,6 +127,7 @@ def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult
         contact_model=_made(ContactModel, found["contact_model"]),
         hold=_made(HoldTest, found["hold"]) if "hold" in found else None,
         soft_fingers=tuple(_made(SoftFingerEnd, part) for part in found.get("soft_fingers", ())),
+        phases=tuple(_made(PhaseSpan, part) for part in found.get("phases", ())),
         quality=found.get("quality"),
         warnings=tuple(found["warnings"]),
         advice=found["message"].removeprefix(status.value).removeprefix(": "),

@@ -88,8 +88,39 @@ class ContactModel(Description):
     timestep_s: float
 
 
+class PhaseSpan(Description):
+    """A part of a run: closure, phase of a sequence, hold test, direction of one."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+
+class DirectionTest(Description):
+    """What the object did in the hand under one direction of a hold test."""
+
+    name: str
+    """``+x``, or the unit vector."""
+    acceleration: Vec3
+    """In the world [m/s²]."""
+    force_N: float
+    """Acceleration times the object's mass."""
+    start_s: float
+    end_s: float
+    """Earlier than asked where a limit was exceeded."""
+    drop_m: float
+    """Largest distance of its centre from the closed state, in the frame of the palm."""
+    rotation_rad: float
+    contacts: int
+    """Bodies of the hand in contact at the end."""
+    held: bool
+
+
 class HoldTest(Description):
-    """What the object did in the hand while gravity grew after the closure, or was lifted."""
+    """What the object did in the hand from the end of the closure on.
+
+    Numbers are the largest of what followed the closure and of all directions.
+    """
 
     drop_m: float
     """Largest distance of its centre from where the test began, in the frame of the palm."""
@@ -99,8 +130,14 @@ class HoldTest(Description):
     start_s: float
     creep_m_s: float
     """Mean speed in the hand over the last quarter of the time under full load, or at the top."""
+    """Where the last part is none of these, over its last quarter."""
     lifted_m: float | None = None
-    """How much higher it is at the end than before the lift."""
+    """How much higher it is at the end than when the test began, where it was to be lifted."""
+    failed_in: str | None = None
+    """The first part of the run, or direction, in which a limit was exceeded."""
+    failed_s: float | None = None
+    """When."""
+    directions: tuple[DirectionTest, ...] = ()
 
 
 class SoftFingerEnd(Description):
@@ -153,6 +190,8 @@ class GraspResult:
     contact_model: ContactModel
     hold: HoldTest | None
     soft_fingers: tuple[SoftFingerEnd, ...] = ()
+    phases: tuple[PhaseSpan, ...] = ()
+    """What the run went through, in order."""
     quality: dict[str, float] | None = None
     """Measures of the final grasp, where they were computed."""
     warnings: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 
@@ -16,7 +17,13 @@ from softgrasp.simulation.engine_warnings import sentences
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.hold import hold_test, is_held
 from softgrasp.simulation.outcome import GraspStatus, judge
-from softgrasp.simulation.result import BodyContact, ContactModel, GraspResult, ObjectMotion
+from softgrasp.simulation.result import (
+    BodyContact,
+    ContactModel,
+    GraspResult,
+    ObjectMotion,
+    PhaseSpan,
+)
 from softgrasp.simulation.soft_series import soft_ends, soft_series, squeeze_warning
 from softgrasp.simulation.stiffness import chatter_warnings, measured_stiffness, stiffness_warnings
 from softgrasp.simulation.track import object_motion, object_track
@@ -69,6 +76,7 @@ def result_of(
             timestep_s=run.engine.timestep,
         ),
         hold=hold,
+        phases=_phases(run),
         soft_fingers=() if run.diverged else soft_ends(run),
         warnings=notes,
         advice=_advice(run) if run.diverged else "",
@@ -128,9 +136,20 @@ def _contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyContact
     return tuple(found)
 
 
+def _phases(run: FinishedRun) -> tuple[PhaseSpan, ...]:
+    times = run.recording.time
+    return tuple(
+        PhaseSpan(name=name, start_s=float(times[begin]), end_s=float(times[end]))
+        for name, begin, end in run.phases
+        if end < run.recording.rows
+    )
+
+
 def _status(run: FinishedRun, motion: ObjectMotion) -> GraspStatus:
     if run.diverged:
         return GraspStatus.DIVERGED
+    if run.scene.on_wrist:
+        return _status_of_sequence(run)
     geoms = [g for g in range(run.model.ngeom) if _is_object(run.model, g)]
     return judge(
         touched=any(event.kind == "touching" for event in run.events),
@@ -138,6 +157,19 @@ def _status(run: FinishedRun, motion: ObjectMotion) -> GraspStatus:
         moving=run.state.idle == 0,
         displacement=float(np.linalg.norm(motion.displacement_m)),
         object_radius=float(run.model.geom_rbound[geoms].max()),
+    )
+
+
+def _status_of_sequence(run: FinishedRun) -> GraspStatus:
+    """As ``judge`` says, where the object goes with the hand and the last targets are a wrist's."""
+    fingers = run.recording.control[: run.recording.rows, : len(run.scene.hand.drives)]
+    established = any(event.kind == "established" for event in run.events)
+    return judge(
+        touched=established,
+        in_contact=any(run.state.in_contact),
+        moving=bool((fingers[-1:] != fingers[-2:-1]).any()),
+        displacement=math.inf,
+        object_radius=1.0,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -146,3 +146,14 @@ class ClosureState:
         """Nothing has been touched and all targets are where the joints are."""
         zeros = [0] * bodies
         return cls(np.array(start), zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy())
+
+    def copy(self) -> ClosureState:
+        """A state of its own with the same numbers."""
+        return replace(
+            self,
+            targets=self.targets.copy(),
+            counts=self.counts.copy(),
+            touched=self.touched.copy(),
+            in_contact=self.in_contact.copy(),
+            changes=self.changes.copy(),
+        )

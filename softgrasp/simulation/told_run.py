@@ -23,7 +23,9 @@ from softgrasp.simulation.contacts import ContactPoint, contact_points
 from softgrasp.simulation.event_log import EventLog
 from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.sequencing import PhaseRows
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
+from softgrasp.simulation.trials import Trial
 
 
 class ToldRun:
@@ -50,6 +52,7 @@ class ToldRun:
         self.finished = not self.diverged
         self.hold_from: int | None = told["hold_from"]
         self.recording = self._recorded(joints, told["rows"])
+        self.phases, self.trials = self._phases(), list[Trial]()
         self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))
         self.state.in_contact, self.state.idle = told["in_contact"], told["idle"]
         self._log = EventLog(built)
@@ -71,6 +74,13 @@ class ToldRun:
     def data(self) -> mujoco.MjData:
         """The state of the last sample."""
         return self._state_of(self.recording.rows - 1)
+
+    def _phases(self) -> list[PhaseRows]:
+        last = self.recording.rows - 1
+        if self.hold_from is None:
+            return [PhaseRows("close", 0, last)]
+        after = "hold test" if self.scene.lift is None else "lift"
+        return [PhaseRows("close", 0, self.hold_from), PhaseRows(after, self.hold_from, last)]
 
     def contact_points(self) -> list[ContactPoint]:
         """The contacts of the last sample."""

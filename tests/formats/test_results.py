@@ -37,7 +37,7 @@ def test_the_document_has_the_names_of_the_contract(result: sg.GraspResult, tmp_
     assert {
         "schema_version", "softgrasp_version", "backend", "scene", "status", "message", "held",
         "success_criterion", "simulated_time_s", "wall_time_s", "contacts", "events", "objects",
-        "object", "joints", "contact_model", "hold", "warnings", "trajectory_sha256",
+        "object", "joints", "contact_model", "hold", "phases", "warnings", "trajectory_sha256",
     } == set(document)  # fmt: skip
     assert document["status"] == "CLOSED"
     assert set(document["contacts"][0]) == {

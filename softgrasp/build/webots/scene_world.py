@@ -17,9 +17,23 @@ from softgrasp.build.webots.solids import SolidWriter, body_define
 from softgrasp.build.webots.start import roots, start_state, view_of
 from softgrasp.build.webots.world import WebotsWorld, downward, driven_robot, heading
 from softgrasp.description.scene import GraspScene
+from softgrasp.errors import BuildError
 from softgrasp.formats.wbt.node import Node
 
 HAND_MATERIAL, OBJECT_MATERIAL, TABLE_MATERIAL = "hand", "object", "table"
+
+
+def require_plain(scene: GraspScene) -> None:
+    """Refuse a scene that only MuJoCo runs.
+
+    Raises:
+        BuildError: It has a sequence, or a hold test that is more than a ramp of gravity.
+    """
+    if not scene.is_plain:
+        raise BuildError(
+            f"{'sequence' if scene.sequence else 'success'}: expected a closure with a ramp of "
+            "gravity or a lift behind it, as sequences, motion and directions run in MuJoCo only"
+        )
 
 
 def scene_world(
@@ -41,8 +55,9 @@ def scene_world(
     """
     model, scene = built.model, built.scene
     start, touching = start_state(model), _touching(built)
+    require_plain(scene)
     gravity = downward(scene.gravity, "gravity")
-    if scene.success is not None:
+    if scene.success is not None and scene.success.gravity is not None:
         downward(scene.success.gravity, "success.gravity")
     laws = joint_laws(model, start, timestep)
     writer = SolidWriter(model, start, laws, built.bodies, touching, most_faces)
