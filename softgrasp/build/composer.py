@@ -17,7 +17,8 @@ import numpy as np
 from softgrasp.build.hand import add_hand
 from softgrasp.build.names import OBJECT
 from softgrasp.build.objects import add_object
-from softgrasp.build.scene import BuiltScene, build, object_pose
+from softgrasp.build.placing import object_pose
+from softgrasp.build.scene import BuiltScene, build
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BackendUnavailable, BuildError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softgrasp.description.problems import FieldError
+from softgrasp.description.problems import FieldError, refuse_twins
+from softgrasp.description.surroundings import Table
 
 if TYPE_CHECKING:
     from softgrasp.description.scene import GraspScene
@@ -44,10 +45,6 @@ def _pressure_fits(scene: GraspScene) -> None:
 
 
 def _can_be_lifted(scene: GraspScene) -> None:
-    if len(scene.surroundings) > 1:
-        raise FieldError(
-            f"expected at most one table, found {len(scene.surroundings)}", "surroundings"
-        )
     if scene.lift is None:
         return
     if scene.success is not None:
@@ -60,6 +57,35 @@ def _can_be_lifted(scene: GraspScene) -> None:
         raise FieldError(
             f"expected gravity down, against which to lift, found {scene.gravity}", "gravity"
         )
+
+
+def _have_names(scene: GraspScene) -> None:
+    objects = [(scene.object.name, ("object", "name"))]
+    objects += [
+        (placed.name, ("objects", index, "name"))
+        for index, placed in enumerate(scene.objects)
+        if placed.name
+    ]
+    around = [
+        (name, ("surroundings", index, "name"))
+        for index, name in enumerate(scene.surrounding_names)
+    ]
+    refuse_twins(objects, "object")
+    refuse_twins(around, "surrounding")
+    if scene.objects or len(scene.surroundings) > 1:
+        refuse_twins([*((name, ()) for name in scene.object_names), *around], "object and surrounding")
+
+
+def _stand_somewhere(scene: GraspScene) -> None:
+    for index, part in enumerate(scene.surroundings):
+        if isinstance(part, Table) and part is not scene.table and part.height is None:
+            raise FieldError(
+                "expected the height of its top, as only the first table can lie right under the "
+                "object, found none",
+                "surroundings",
+                index,
+                "height",
+            )
 
 
 def _can_be_judged(scene: GraspScene) -> None:
@@ -100,7 +126,7 @@ def _can_be_run(scene: GraspScene) -> None:
             "control_period",
         )
     tangential = scene.solver.cone == "elliptic" and scene.solver.contact_dimension >= 3
-    if scene.asked_contact.switches_friction and not tangential:
+    if any(contact.switches_friction for contact in scene.asked_contacts) and not tangential:
         raise FieldError(
             "expected an elliptic cone and a contact_dimension of at least 3 where "
             f"static and dynamic friction differ, found a {scene.solver.cone} cone and "
@@ -109,5 +135,13 @@ def _can_be_run(scene: GraspScene) -> None:
         )
 
 
-SCENE_RULES = (_fits_hand, _pressure_fits, _can_be_lifted, _can_be_judged, _can_be_run)
+SCENE_RULES = (
+    _fits_hand,
+    _pressure_fits,
+    _have_names,
+    _stand_somewhere,
+    _can_be_lifted,
+    _can_be_judged,
+    _can_be_run,
+)
 """All rules, in the order in which their sentences come."""

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from softgrasp.build import names
 from softgrasp.build.objects import PLANAR_JOINTS
-from softgrasp.build.scene import compile_model, object_pose
+from softgrasp.build.placing import object_pose
+from softgrasp.build.scene import compile_model
 from softgrasp.build.visual import CONTACT_RGBA, IN_CONTACT_RGBA
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.transforms import Array

@@ -6,7 +6,7 @@ import math
 
 from softgrasp._version import __version__
 from softgrasp.build.objects import object_mass
-from softgrasp.build.scene import object_pose
+from softgrasp.build.placing import object_pose
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene

@@ -24,7 +24,7 @@ SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "ns
 
 def can_be_batched(built: BuiltScene) -> bool:
     """Whether a scene can share a batch: servos, friction that does not switch, not too long."""
-    alike = built.scene.actuation == "servo" and not built.contact.switches_friction
+    alike = built.scene.actuation == "servo" and not built.switching
     return alike and most_rows(built.scene) <= MOST_ROWS
 
 
@@ -33,7 +33,8 @@ def topology(built: BuiltScene) -> tuple[object, ...]:
     model, scene = built.model, built.scene
     sizes = tuple(int(getattr(model, name)) for name in SIZES)
     steps = (float(model.opt.timestep), scene.control_period, scene.closure.threshold)
-    return (*sizes, *steps, scene.closure.samples, int(model.opt.integrator), *built.bodies)
+    slots = tuple(model.sensor_dim.tolist())
+    return (*sizes, *steps, scene.closure.samples, int(model.opt.integrator), *built.bodies, slots)
 
 
 def run_batch(

@@ -10,13 +10,17 @@ from functools import cached_property
 import mujoco
 import numpy as np
 
-from softgrasp.build.pairs import object_pairs
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.contacts import ContactPoint, ContactReader, contact_points
+from softgrasp.simulation.contacts import (
+    ContactPoint,
+    ContactReader,
+    OtherPoint,
+    contact_points,
+)
 from softgrasp.simulation.data_map import data_map
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.event_log import EventLog
@@ -113,8 +117,12 @@ class ClosureRun:
         return float(self.recording.time[self.recording.rows - 1])
 
     def contact_points(self) -> list[ContactPoint]:
-        """Contacts with the object in the state of the last physics step."""
+        """Contacts with objects in the state of the last physics step."""
         return contact_points(self.model, self.data)
+
+    def other_points(self) -> list[OtherPoint]:
+        """Contacts in which the hand touches no object, in the state of the last physics step."""
+        return self._contacts.others(self.data)
 
     def run(self) -> None:
         """Close the hand and, where the scene asks for it, hold against gravity or lift."""
@@ -151,9 +159,8 @@ class ClosureRun:
     def _new_stepper(self, kind: type[OwnStepper] | None) -> Stepper:
         recording = self._empty_recording()
         friction = None
-        if self.built.contact.switches_friction:
-            pairs = [pair for pair in object_pairs(self.model) if _has_pair(self.model, pair.name)]
-            friction = SlipFriction.of(self.built, pairs)
+        if self.built.switching:
+            friction = SlipFriction.of(self.built)
         if kind is None:
             kind = NativeStepper if native_pays(planned_samples(self.scene)) else PlainStepper
         if friction is not None and data_map() is None:
@@ -230,7 +237,3 @@ def most_rows(scene: GraspScene) -> int:
     times += [scene.lift.time + scene.lift.hold_time] if scene.lift else []
     # two for what rounding may add
     return planned_samples(scene) + round(sum(times) / scene.control_period) + 2
-
-
-def _has_pair(model: mujoco.MjModel, name: str) -> bool:
-    return bool(mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_PAIR, name) >= 0)

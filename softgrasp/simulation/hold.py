@@ -9,37 +9,51 @@ from scipy.spatial.transform import Rotation
 from softgrasp.build import names
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.finished_run import FinishedRun
-from softgrasp.simulation.result import HoldTest
+from softgrasp.simulation.result import HoldTest, OtherHeld
+from softgrasp.simulation.track import Track
 
 CREEP_SHARE = 0.25
 """Creep is the mean speed over this last share of the time under full load, or at the top."""
 
 
-def hold_test(run: FinishedRun, position: Array, quaternion: Array) -> HoldTest | None:
-    """What the object did since the test began; None where there was no whole test.
+def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
+    """What the objects did since the test began; None where there was no whole test.
 
     Args:
         run: The run.
-        position: The object's centre in the world at every row [m], (T, 3).
-        quaternion: Its orientation, (T, 4).
+        tracks: Of all objects, the one that is judged first.
     """
     scene, begin = run.scene, run.hold_from
     criterion = scene.success or scene.lift
     if criterion is None or begin is None or not run.finished:
         return None
-    in_hand, turned = seen_from_palm(run, position, quaternion)
+    position = tracks[0].position
+    in_hand, turned = seen_from_palm(run, *tracks[0])
     late = max(round(CREEP_SHARE * criterion.hold_time / scene.control_period), 1)
     crept = float(np.linalg.norm(in_hand[-1] - in_hand[-1 - late]))
     mass = float(run.model.body(names.OBJECT).mass[0])
     load = scene.gravity if scene.success is None else scene.success.gravity
+    drop, turn = _farthest(in_hand, turned)
+    others = [_farthest(*seen_from_palm(run, *track)) for track in tracks[1:]]
+    told = zip(scene.object_names[1:], others, strict=True)
     return HoldTest(
-        drop_m=float(np.linalg.norm(in_hand - in_hand[0], axis=1).max()),
-        rotation_rad=float(rotation_angles(turned, turned[0]).max()),
+        drop_m=drop,
+        rotation_rad=turn,
         weight_N=mass * float(np.linalg.norm(load)),
         start_s=float(run.recording.time[begin]),
         creep_m_s=crept / (late * scene.control_period),
         lifted_m=None if scene.lift is None else float(position[-1, 2] - position[begin, 2]),
+        others=tuple(
+            OtherHeld(name=name, drop_m=drop, rotation_rad=turn) for name, (drop, turn) in told
+        )
+        or None,
     )
+
+
+def _farthest(in_hand: Array, turned: Array) -> tuple[float, float]:
+    """Largest distance [m] and turn [rad] from the first row of a track in the hand."""
+    drop = np.linalg.norm(in_hand - in_hand[0], axis=1).max()
+    return float(drop), float(rotation_angles(turned, turned[0]).max())
 
 
 def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
@@ -66,8 +80,14 @@ def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
     return places, turns
 
 
-def is_held(run: FinishedRun, hold: HoldTest | None) -> bool | None:
-    """Whether a hold test was passed; None where none was asked for, or none could be ended."""
+def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | None:
+    """Whether a hold test was passed; None where none was asked for, or none could be ended.
+
+    Args:
+        run: The run.
+        hold: The test; None where it was not reached.
+        pressed: Normal force of each body on the object that is judged at the end, (nb,) [N].
+    """
     criterion = run.scene.success or run.scene.lift
     if criterion is None or not (run.finished or run.diverged):
         return None
@@ -75,4 +95,16 @@ def is_held(run: FinishedRun, hold: HoldTest | None) -> bool | None:
         return False
     within = hold.drop_m <= criterion.max_drop
     steady = hold.rotation_rad <= criterion.max_rotation
-    return within and steady and any(run.state.in_contact)
+    return within and steady and holds_object(run, pressed)
+
+
+def holds_object(run: FinishedRun, pressed: Array) -> bool:
+    """Whether established contact at the end is with the object to be grasped.
+
+    Args:
+        run: The run.
+        pressed: Normal force of each body on it at the end, (nb,) [N].
+    """
+    if not run.scene.objects:
+        return any(run.state.in_contact)
+    return any(on and force > 0.0 for on, force in zip(run.state.in_contact, pressed, strict=True))

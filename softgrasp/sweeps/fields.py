@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from softgrasp.build.scene import object_pose
+from softgrasp.build.placing import object_pose
 from softgrasp.description.field_path import with_field
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
