@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from softgrasp.description.contact import Contact
     from softgrasp.description.finger import Finger, Phalanx
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-    from softgrasp.description.objects import GraspObject, Material
+    from softgrasp.description.objects import GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
     from softgrasp.description.release import FingerRelease
     from softgrasp.description.scene import GraspScene, Solver
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from softgrasp.description.soft_digit import SoftDigit
     from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
     from softgrasp.description.success import SuccessCriterion
-    from softgrasp.description.surroundings import Lift, Table
+    from softgrasp.description.surroundings import Block, Lift, Table, Wall
     from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
     from softgrasp.errors import (
         BackendUnavailable,
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
-    from softgrasp.simulation.result import ContactEvent, GraspResult
+    from softgrasp.simulation.result import ContactEvent, GraspResult, OtherContact
     from softgrasp.simulation.run import simulate
     from softgrasp.simulation.stability import stable_timestep
     from softgrasp.sweeps.run import sweep
@@ -108,7 +108,7 @@ _ROOMS = {
     "description.contact": ("Contact",),
     "description.finger": ("Finger", "Phalanx"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
-    "description.objects": ("GraspObject", "Material"),
+    "description.objects": ("GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
     "description.release": ("FingerRelease",),
     "description.scene": ("GraspScene", "Solver"),
@@ -124,7 +124,7 @@ _ROOMS = {
     "description.soft_digit": ("SoftDigit",),
     "description.soft_finger": ("SoftFinger", "SoftJoint", "SoftLink"),
     "description.success": ("SuccessCriterion",),
-    "description.surroundings": ("Lift", "Table"),
+    "description.surroundings": ("Block", "Lift", "Table", "Wall"),
     "description.sweep_plan": ("Axis", "PoseNoise", "SweepPlan"),
     "errors": (
         "BackendUnavailable",
@@ -152,7 +152,7 @@ _ROOMS = {
     "simulation.finger_motion": ("FingerMotion", "move_finger"),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
-    "simulation.result": ("ContactEvent", "GraspResult"),
+    "simulation.result": ("ContactEvent", "GraspResult", "OtherContact"),
     "simulation.run": ("simulate",),
     "simulation.stability": ("stable_timestep",),
     "sweeps.run": ("sweep",),
@@ -162,6 +162,7 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = [
     "Axis",
     "BackendUnavailable",
+    "Block",
     "BuildError",
     "CalibrationProblem",
     "CalibrationResult",
@@ -189,8 +190,10 @@ __all__ = [
     "Lift",
     "Material",
     "Mesh",
+    "OtherContact",
     "Palm",
     "Phalanx",
+    "PlacedObject",
     "Pose",
     "PoseNoise",
     "PositionIncrementClosure",
@@ -211,6 +214,7 @@ __all__ = [
     "Table",
     "TipForce",
     "Tolerances",
+    "Wall",
     "__version__",
     "build_spec",
     "calibrate",

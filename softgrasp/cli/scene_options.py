@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from softgrasp import library
 from softgrasp.description.field_path import with_field
+from softgrasp.description.objects import PlacedObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import LengthUnit
 from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift, Table
+from softgrasp.description.surroundings import Lift, Table, Wall
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.load import load_hand, load_object
@@ -42,6 +43,13 @@ class SceneOptions:
     euler_deg: tuple[float, float, float] | None = None
     mount: str | None = None
     gravity: bool | None = None
+    gravity_vector: tuple[float, float, float] | None = None
+    table: bool | None = None
+    self_contact: bool | None = None
+    objects: tuple[str, ...] = ()
+    """``NAME@X,Y,Z``"""
+    walls: tuple[str, ...] = ()
+    """``X,Y,Z,NX,NY,NZ``"""
     actuation: str | None = None
     contact_stiffness: float | None = None
     contact_damping: float | None = None
@@ -137,6 +145,7 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         "object_position": options.position,
         "object_mount": options.mount,
         "gravity": options.gravity,
+        "self_contact": options.self_contact,
         "actuation": options.actuation,
         "allow_softer_contact": options.allow_softer_contact,
         "timestep": options.timestep,
@@ -148,7 +157,9 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         changes["object_euler"] = tuple(math.radians(turn) for turn in options.euler_deg)
     if options.hold is not None:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
-    changes |= _lifting(scene, options)
+    changes |= _pulled(scene, options, changes.get("success", scene.success))
+    changes |= _around(scene, options)
+    changes |= _lifting(scene.replace(**changes) if changes else scene, options)
     scene = scene.replace(**changes) if changes else scene
     if options.pressure is not None:
         scene = with_field(scene, "closure.pressure", options.pressure)
@@ -162,15 +173,74 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     return scene
 
 
+def _pulled(
+    scene: GraspScene, options: SceneOptions, success: SuccessCriterion | None
+) -> dict[str, Any]:
+    """Gravity of another direction, while the hand closes and in the hold test."""
+    vector = options.gravity_vector
+    if vector is None:
+        return {}
+    changes: dict[str, Any] = {} if options.gravity is False else {"gravity": vector}
+    return changes if success is None else changes | {"success": success.replace(gravity=vector)}
+
+
+def _around(scene: GraspScene, options: SceneOptions) -> dict[str, Any]:
+    """Further objects, walls and a table."""
+    changes: dict[str, Any] = {}
+    if options.objects:
+        added = tuple(_placed(text) for text in options.objects)
+        changes["objects"] = scene.objects + added
+    around = scene.surroundings
+    if options.table is False:
+        if options.lift:
+            raise DescriptionError("--no-table: expected a table to lift from, found --lift")
+        around = tuple(part for part in around if not isinstance(part, Table))
+    if options.table and scene.table is None:
+        around = (Table(), *around)
+    around += tuple(_wall(text) for text in options.walls)
+    return changes if around == scene.surroundings else changes | {"surroundings": around}
+
+
+def _placed(text: str) -> PlacedObject:
+    name, at, place = text.rpartition("@")
+    position = _numbers(place, 3)
+    if not at or position is None:
+        raise DescriptionError(
+            "--object: expected NAME@X,Y,Z with metres, such as sphere@0.05,0,-0.085, "
+            f"found '{text}'"
+        )
+    return PlacedObject(object=load_object(name), position=position)
+
+
+def _wall(text: str) -> Wall:
+    numbers = _numbers(text, 6)
+    if numbers is None:
+        raise DescriptionError(
+            "--wall: expected X,Y,Z,NX,NY,NZ, the middle of its face [m] and the normal out of it, "
+            f"such as -0.05,0,-0.08,1,0,0, found '{text}'"
+        )
+    return Wall(point=numbers[:3], normal=numbers[3:])
+
+
+def _numbers(text: str, count: int) -> Any:
+    """Numbers with commas between them; None where they are not so many, or no numbers."""
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        return None
+    return numbers if len(numbers) == count else None
+
+
 def _lifting(scene: GraspScene, options: SceneOptions) -> dict[str, Any]:
     """A table and a lift, where they are asked for or where a hand reaches down under gravity."""
     preset = scene.hand.grasps.precision if options.grasp == "precision" else scene.preset
     asked = options.lift
     if asked is None:
         asked = bool(options.gravity) and preset.from_above and options.hold is None
+        asked &= options.gravity_vector is None and options.table is not False
     if not asked:
         return {} if options.lift is None else {"lift": None}
-    tables = scene.surroundings or (Table(),)
+    tables = scene.surroundings if scene.table else (Table(), *scene.surroundings)
     gravity = True if options.gravity is None and not any(scene.gravity) else None
     changes = {"surroundings": tables, "lift": scene.lift or Lift(), "success": None}
     return changes if gravity is None else changes | {"gravity": True}
