@@ -16,7 +16,7 @@ IN_CONTACT_RGBA: Rgba = (0.20, 0.62, 0.60, 1.0)
 OBJECT_RGBA: Rgba = (0.86, 0.36, 0.24, 1.0)
 AROUND_RGBA: dict[str, Rgba] = {
     "table": (0.80, 0.76, 0.70, 1.0),
-    "wall": (0.83, 0.80, 0.75, 1.0),
+    "wall": (0.90, 0.87, 0.82, 1.0),
     "block": (0.72, 0.66, 0.58, 1.0),
 }
 """What stands around, by its kind."""
