@@ -44,11 +44,17 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
 
     Raises:
         BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
-        BuildError: The scene makes no model, or its object moves in a plane (not offered here).
+        BuildError: The scene makes no model, its object moves in a plane, or it has further objects
+            or surroundings (not offered here).
     """
     composer, mjcf = _dm_control()
     if scene.object_mount == "planar":
         raise BuildError("object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'")
+    beside = (*scene.object_names[1:], *scene.surrounding_names)
+    if beside:
+        raise BuildError(
+            f"expected a hand and one object for dm_control, found beside them: {', '.join(beside)}"
+        )
     built = build(scene)
     scene = built.scene
     hand = _entity(composer, mjcf, _hand_xml(scene), "hand")

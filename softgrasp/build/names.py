@@ -11,7 +11,7 @@ from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.soft_finger import Freedom, SoftFinger
 
 OBJECT = "object"
-"""Body of the one to be grasped; further ones are ``object2``, ``object3``, …"""
+"""Body of the one to be grasped; further ones are ``object2``, ``object3`` and so on."""
 PALM = "palm"
 TABLE = "table"
 ARM = "arm"
@@ -34,7 +34,7 @@ def object_bodies(scene: GraspScene) -> list[str]:
 
 
 def surrounding_bodies(scene: GraspScene) -> list[str]:
-    """Bodies, and geoms, of what stands around: ``table``, ``wall``, ``wall2``, …"""
+    """Bodies, and geoms, of what stands around, such as ``table``, ``wall`` and ``wall2``."""
     kinds = [part.type for part in scene.surroundings]
     return [_counted(kind, kinds[:index].count(kind)) for index, kind in enumerate(kinds)]
 

@@ -28,8 +28,7 @@ RIGID = 1e-12
 
 
 class Pair(NamedTuple):
-    """Two geoms that can touch; the second one is the object's, the first one another object's or
-    the hand's; what stands around comes last."""
+    """Two geoms that can touch: of the hand, then of objects, then of what stands around."""
 
     first: str
     second: str

@@ -11,14 +11,14 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.carried_hand import carried_hand
 from softgrasp.build.around import add_surroundings, lowest_surrounding, shows_floor_as_table
+from softgrasp.build.carried_hand import carried_hand
 from softgrasp.build.clearance import START_TOLERANCE, refuse_overlaps, way_to_clear
 from softgrasp.build.compiling import compiled
 from softgrasp.build.effective_mass import closing_postures
 from softgrasp.build.objects import add_object
 from softgrasp.build.pairs import Pair, add_pairs, penetration, self_pairs
-from softgrasp.build.placing import object_pose, on_its_table, things_of
+from softgrasp.build.placing import on_its_table, things_of
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
 from softgrasp.build.touching import Touching, with_objects, with_surroundings
@@ -132,9 +132,7 @@ def _add_contacts(
         contact = resolved_contact(group.asked, timestep)
         looks = ways if group.by_hand else ways[:1]
         key = known if group is itself else None
-        add_pairs(
-            spec, bare, group.pairs, looks, contact, scene.solver, held=group.held, known=key
-        )
+        add_pairs(spec, bare, group.pairs, looks, contact, scene.solver, held=group.held, known=key)
         stiffness |= dict.fromkeys((pair.name for pair in group.pairs), contact.stiffness)
         if group.switches and contact.switches_friction:
             switching |= dict.fromkeys((pair.name for pair in group.pairs), contact)
@@ -197,8 +195,7 @@ def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspSc
 
 
 def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
-    """At the only table; else below the objects, what stands around, and the fingers on their way
-    from start to limit [m]."""
+    """At the only table; else below all objects, surroundings and fingers on their way [m]."""
     if shows_floor_as_table(scene) and scene.table is not None and scene.table.height is not None:
         return scene.table.height
     movers = [not names.is_around(model.body(body).name) for body in model.geom_bodyid]

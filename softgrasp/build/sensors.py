@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from collections.abc import Sequence
+from functools import lru_cache
 
 import mujoco
 import numpy as np

@@ -157,7 +157,7 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         changes["object_euler"] = tuple(math.radians(turn) for turn in options.euler_deg)
     if options.hold is not None:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
-    changes |= _pulled(scene, options, changes.get("success", scene.success))
+    changes |= _pulled(options, changes.get("success", scene.success))
     changes |= _around(scene, options)
     changes |= _lifting(scene.replace(**changes) if changes else scene, options)
     scene = scene.replace(**changes) if changes else scene
@@ -173,9 +173,7 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     return scene
 
 
-def _pulled(
-    scene: GraspScene, options: SceneOptions, success: SuccessCriterion | None
-) -> dict[str, Any]:
+def _pulled(options: SceneOptions, success: SuccessCriterion | None) -> dict[str, Any]:
     """Gravity of another direction, while the hand closes and in the hold test."""
     vector = options.gravity_vector
     if vector is None:

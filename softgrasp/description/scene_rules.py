@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softgrasp.description.problems import FieldError, refuse_twins
+from softgrasp.description.problems import FieldError, Place, refuse_twins
 from softgrasp.description.surroundings import Table
 
 if TYPE_CHECKING:
@@ -60,20 +60,22 @@ def _can_be_lifted(scene: GraspScene) -> None:
 
 
 def _have_names(scene: GraspScene) -> None:
-    objects = [(scene.object.name, ("object", "name"))]
+    objects: list[tuple[str, Place]] = [(scene.object.name, ("object", "name"))]
     objects += [
         (placed.name, ("objects", index, "name"))
         for index, placed in enumerate(scene.objects)
         if placed.name
     ]
-    around = [
+    around: list[tuple[str, Place]] = [
         (name, ("surroundings", index, "name"))
         for index, name in enumerate(scene.surrounding_names)
     ]
     refuse_twins(objects, "object")
     refuse_twins(around, "surrounding")
     if scene.objects or len(scene.surroundings) > 1:
-        refuse_twins([*((name, ()) for name in scene.object_names), *around], "object and surrounding")
+        refuse_twins(
+            [*((name, ()) for name in scene.object_names), *around], "object and surrounding"
+        )
 
 
 def _stand_somewhere(scene: GraspScene) -> None:

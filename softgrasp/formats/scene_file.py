@@ -7,8 +7,8 @@ from typing import Any
 
 from softgrasp import library
 from softgrasp.description.arm import Arm
-from softgrasp.description.hand import Hand
 from softgrasp.description.base import Description
+from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject, PlacedObject
 from softgrasp.description.problems import Place, path_text, short
 from softgrasp.description.scene import GraspScene

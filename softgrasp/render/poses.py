@@ -63,7 +63,7 @@ class Playback:
         near = slice(row, row + 2)
         joints = result.joint_position[near]
         self.data.qpos[self._joints] = joints[0] + share * (joints[-1] - joints[0])
-        for thing, (positions, quaternions) in zip(self._things, tracks_of(result), strict=True):
+        for thing, (positions, quaternions) in zip(self._things, result.tracks, strict=True):
             track, turns = positions[near], quaternions[near]
             place = track[0] + share * (track[-1] - track[0])
             self._place_object(thing, place, _slerp(turns[0], turns[-1], share))
@@ -154,14 +154,6 @@ class Playback:
             values = (moved[0], moved[2], about_y)
             for name, value in zip(names.object_joints(thing.body), values, strict=True):
                 qpos[self.model.joint(name).qposadr[0]] = value
-
-
-def tracks_of(result: GraspResult) -> list[tuple[Array, Array]]:
-    """Positions (T, 3) and quaternions (T, 4) of all objects, the one to be grasped first."""
-    if result.object_positions is None or result.object_quats_wxyz is None:
-        return [(result.object_position, result.object_quat_wxyz)]
-    places, turns = result.object_positions, result.object_quats_wxyz
-    return [(places[:, index], turns[:, index]) for index in range(places.shape[1])]
 
 
 def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:

@@ -95,12 +95,12 @@ def forces_on_objects(run: FinishedRun, force: Array) -> Array:
 
 def slot_warnings(run: FinishedRun, force: Array) -> tuple[str, ...]:
     """Whether a body may have had more contacts with an object than its sensor reports."""
-    taken: dict[str, None] = {}
-    first = 0
+    full, first = np.zeros(len(run.built.bodies), dtype=bool), 0
     for slots in run.layout.object_slots:
-        own, first = force[:, :, first : first + slots, 0], first + slots
-        full = (own > 0).all(axis=2).any(axis=0).tolist() if slots == MOST_SLOTS else []
-        taken |= {b: None for b, yes in zip(run.built.bodies, full, strict=False) if yes}
+        if slots >= MOST_SLOTS:
+            full |= (force[:, :, first : first + slots, 0] > 0).all(axis=2).any(axis=0)
+        first += slots
+    taken = [body for body, yes in zip(run.built.bodies, full.tolist(), strict=True) if yes]
     if not taken:
         return ()
     return (

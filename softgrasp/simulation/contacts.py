@@ -74,7 +74,7 @@ class BodyContactState(NamedTuple):
 class _Found(NamedTuple):
     """A contact of the engine as it stands in its arrays."""
 
-    index: int
+    number: int
     first: int
     """Geom."""
     second: int
@@ -82,7 +82,7 @@ class _Found(NamedTuple):
     swapped: bool
     """Whether the engine has them the other way round."""
     frame: list[float]
-    point: list[float]
+    point: Vec3
     separation: float
 
 
@@ -122,7 +122,7 @@ class ContactReader:
             if bodies is not None and body not in bodies:
                 continue
             point, normal = contact.point, self._normal(contact)
-            mujoco.mj_contactForce(self._model, data, contact.index, force)
+            mujoco.mj_contactForce(self._model, data, contact.number, force)
             pressing, across, along, *_ = force.tolist()
             slip = _minus(
                 self._velocity(thing, point, twists, centres),
@@ -132,7 +132,7 @@ class ContactReader:
                 ContactPoint(
                     body=body,
                     pair=f"{self._geoms[hand]}|{self._geoms[thing]}",
-                    point=tuple(point),
+                    point=point,
                     normal=normal,
                     separation=contact.separation,
                     normal_force=pressing,
@@ -153,7 +153,7 @@ class ContactReader:
             of_objects = self._is_object[first] and self._is_object[second]
             if not of_objects and not self._is_around[second]:
                 continue
-            mujoco.mj_contactForce(self._model, data, contact.index, force)
+            mujoco.mj_contactForce(self._model, data, contact.number, force)
             rows = [contact.frame[3 * row : 3 * row + 3] for row in range(3)]
             sign = -1.0 if contact.swapped else 1.0
             x, y, z = (sign * float(part) for part in force[:3] @ np.array(rows))
@@ -161,7 +161,7 @@ class ContactReader:
                 OtherPoint(
                     first=self._bodies[first],
                     second=self._bodies[second],
-                    point=tuple(contact.point),
+                    point=contact.point,
                     separation=contact.separation,
                     force=(x, y, z),
                     normal=self._normal(contact),
@@ -180,13 +180,13 @@ class ContactReader:
             ranks = [self._rank[self._body_of_geom[geom]] for geom in (first, second)]
             swapped = ranks[0] > ranks[1]
             pair = (second, first) if swapped else (first, second)
-            yield _Found(index, *pair, swapped, frame, point, separation)
+            yield _Found(index, *pair, swapped, frame, tuple(point), separation)
 
     def _normal(self, contact: _Found) -> Vec3:
         return _scaled(contact.frame[:3], -1.0 if contact.swapped else 1.0)
 
     def _velocity(
-        self, geom: int, point: list[float], twists: list[list[float]], centres: list[list[float]]
+        self, geom: int, point: Vec3, twists: list[list[float]], centres: list[list[float]]
     ) -> Vec3:
         """Velocity of a geom's material at a world point [m/s]."""
         body = self._body_of_geom[geom]
@@ -212,8 +212,11 @@ def on_hardest(points: list[ContactPoint]) -> list[ContactPoint]:
 
 
 def merged(points: list[ContactPoint]) -> BodyContactState | None:
-    """One state for the contacts of one body with one object, weighted by normal force; None
-    without contacts."""
+    """One state for the contacts of one body, weighted by normal force; None without contacts.
+
+    Args:
+        points: With one object; see ``on_hardest``.
+    """
     if not points:
         return None
     total = sum(point.normal_force for point in points)
@@ -234,9 +237,7 @@ def merged(points: list[ContactPoint]) -> BodyContactState | None:
 
 def _turned(contact: _Found) -> _Found:
     """A contact with its two sides exchanged."""
-    return contact._replace(
-        first=contact.second, second=contact.first, swapped=not contact.swapped
-    )
+    return contact._replace(first=contact.second, second=contact.first, swapped=not contact.swapped)
 
 
 def _weighted(weights: list[float], vectors: list[Vec3]) -> Vec3:

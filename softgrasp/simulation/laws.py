@@ -99,7 +99,9 @@ def judge_slip(
     for contact, pair in enumerate(pairs):
         if pair >= 0:
             row = rows[contact]
-            fast = row >= 0 and math.hypot(velocities[row + 1], velocities[row + 2]) > critical[pair]
+            fast = (
+                row >= 0 and math.hypot(velocities[row + 1], velocities[row + 2]) > critical[pair]
+            )
             seen[pair] = max(seen[pair], 2 if fast else 1)
     changed = False
     for pair in pairs:

@@ -257,8 +257,9 @@ class GraspResult:
 
     def __repr__(self) -> str:
         scene, held = self.scene, {None: "", True: ", held", False: ", not held"}[self.held]
+        things = ", ".join(scene.object_names)
         return (
-            f"<GraspResult {scene.hand.name} on {', '.join(scene.object_names)}: {self.status.name}{held}, "
+            f"<GraspResult {scene.hand.name} on {things}: {self.status.name}{held}, "
             f"{self.simulated_time:g} s, {len(self.events)} events>"
         )
 
@@ -271,6 +272,14 @@ class GraspResult:
     def object(self) -> ObjectMotion:
         """The motion of the first object."""
         return self.objects[0]
+
+    @property
+    def tracks(self) -> list[tuple[Array, Array]]:
+        """Positions (T, 3) and quaternions (T, 4) of all objects, the one to be grasped first."""
+        places, turns = self.object_positions, self.object_quats_wxyz
+        if places is None or turns is None:
+            return [(self.object_position, self.object_quat_wxyz)]
+        return [(places[:, index], turns[:, index]) for index in range(places.shape[1])]
 
     @property
     def success_criterion(self) -> SuccessCriterion | Lift | None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from softgrasp.build import names
 from softgrasp.mechanics.transforms import Array
@@ -98,9 +97,7 @@ def result_of(
     )
 
 
-def _series_of_several(
-    run: FinishedRun, force: Array, tracks: list[Track]
-) -> dict[str, NDArray[Any]]:
+def _series_of_several(run: FinishedRun, force: Array, tracks: list[Track]) -> dict[str, Any]:
     """What further objects add to a trajectory."""
     return {
         "object_names": np.array(run.scene.object_names),
