@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from softgrasp import library
+from softgrasp.cli.around_options import around, pulled
 from softgrasp.description.field_path import with_field
-from softgrasp.description.objects import PlacedObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import LengthUnit
 from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift, Table, Wall
+from softgrasp.description.surroundings import Lift, Table
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.load import load_hand, load_object
@@ -157,8 +157,12 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         changes["object_euler"] = tuple(math.radians(turn) for turn in options.euler_deg)
     if options.hold is not None:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
-    changes |= _pulled(options, changes.get("success", scene.success))
-    changes |= _around(scene, options)
+    if options.gravity_vector is not None:
+        success = changes.get("success", scene.success)
+        changes |= pulled(options.gravity_vector, success, closing=options.gravity is not False)
+    if options.table is False and options.lift:
+        raise DescriptionError("--no-table: expected a table to lift from, found --lift")
+    changes |= around(scene, options.objects, options.walls, options.table)
     changes |= _lifting(scene.replace(**changes) if changes else scene, options)
     scene = scene.replace(**changes) if changes else scene
     if options.pressure is not None:
@@ -171,62 +175,6 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         scene = with_field(scene, "contact.dynamic_friction", None)
         scene = with_field(scene, "contact.static_friction", options.friction)
     return scene
-
-
-def _pulled(options: SceneOptions, success: SuccessCriterion | None) -> dict[str, Any]:
-    """Gravity of another direction, while the hand closes and in the hold test."""
-    vector = options.gravity_vector
-    if vector is None:
-        return {}
-    changes: dict[str, Any] = {} if options.gravity is False else {"gravity": vector}
-    return changes if success is None else changes | {"success": success.replace(gravity=vector)}
-
-
-def _around(scene: GraspScene, options: SceneOptions) -> dict[str, Any]:
-    """Further objects, walls and a table."""
-    changes: dict[str, Any] = {}
-    if options.objects:
-        added = tuple(_placed(text) for text in options.objects)
-        changes["objects"] = scene.objects + added
-    around = scene.surroundings
-    if options.table is False:
-        if options.lift:
-            raise DescriptionError("--no-table: expected a table to lift from, found --lift")
-        around = tuple(part for part in around if not isinstance(part, Table))
-    if options.table and scene.table is None:
-        around = (Table(), *around)
-    around += tuple(_wall(text) for text in options.walls)
-    return changes if around == scene.surroundings else changes | {"surroundings": around}
-
-
-def _placed(text: str) -> PlacedObject:
-    name, at, place = text.rpartition("@")
-    position = _numbers(place, 3)
-    if not at or position is None:
-        raise DescriptionError(
-            "--object: expected NAME@X,Y,Z with metres, such as sphere@0.05,0,-0.085, "
-            f"found '{text}'"
-        )
-    return PlacedObject(object=load_object(name), position=position)
-
-
-def _wall(text: str) -> Wall:
-    numbers = _numbers(text, 6)
-    if numbers is None:
-        raise DescriptionError(
-            "--wall: expected X,Y,Z,NX,NY,NZ, the middle of its face [m] and the normal out of it, "
-            f"such as -0.05,0,-0.08,1,0,0, found '{text}'"
-        )
-    return Wall(point=numbers[:3], normal=numbers[3:])
-
-
-def _numbers(text: str, count: int) -> Any:
-    """Numbers with commas between them; None where they are not so many, or no numbers."""
-    try:
-        numbers = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        return None
-    return numbers if len(numbers) == count else None
 
 
 def _lifting(scene: GraspScene, options: SceneOptions) -> dict[str, Any]:
