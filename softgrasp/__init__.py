@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from softgrasp.description.coupling import Coupling
     from softgrasp.description.finger import Finger, Phalanx
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-    from softgrasp.description.objects import GraspObject, Material
+    from softgrasp.description.objects import GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
     from softgrasp.description.release import FingerRelease
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from softgrasp.description.soft_digit import SoftDigit
     from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
     from softgrasp.description.success import SuccessCriterion
-    from softgrasp.description.surroundings import Lift, Table
+    from softgrasp.description.surroundings import Block, Lift, Table, Wall
     from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
     from softgrasp.environments.make import make_dm_env, make_env
     from softgrasp.errors import (
@@ -104,7 +104,13 @@ if TYPE_CHECKING:
     from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
-    from softgrasp.simulation.result import ContactEvent, GraspResult, HoldTest, PhaseSpan
+    from softgrasp.simulation.result import (
+        ContactEvent,
+        GraspResult,
+        HoldTest,
+        OtherContact,
+        PhaseSpan,
+    )
     from softgrasp.simulation.run import simulate
     from softgrasp.simulation.stability import stable_timestep
     from softgrasp.sweeps.run import sweep
@@ -133,7 +139,7 @@ _ROOMS = {
     "description.coupling": ("Coupling",),
     "description.finger": ("Finger", "Phalanx"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
-    "description.objects": ("GraspObject", "Material"),
+    "description.objects": ("GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
     "description.release": ("FingerRelease",),
@@ -160,7 +166,7 @@ _ROOMS = {
     "description.soft_digit": ("SoftDigit",),
     "description.soft_finger": ("SoftFinger", "SoftJoint", "SoftLink"),
     "description.success": ("SuccessCriterion",),
-    "description.surroundings": ("Lift", "Table"),
+    "description.surroundings": ("Block", "Lift", "Table", "Wall"),
     "description.sweep_plan": ("Axis", "PoseNoise", "SweepPlan"),
     "environments.make": ("make_dm_env", "make_env"),
     "errors": (
@@ -196,7 +202,13 @@ _ROOMS = {
     "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
-    "simulation.result": ("ContactEvent", "GraspResult", "HoldTest", "PhaseSpan"),
+    "simulation.result": (
+        "ContactEvent",
+        "GraspResult",
+        "HoldTest",
+        "OtherContact",
+        "PhaseSpan",
+    ),
     "simulation.run": ("simulate",),
     "simulation.stability": ("stable_timestep",),
     "sweeps.run": ("sweep",),
@@ -207,6 +219,7 @@ __all__ = [
     "ApproachPhase",
     "Axis",
     "BackendUnavailable",
+    "Block",
     "BuildError",
     "CalibrationProblem",
     "CalibrationResult",
@@ -242,11 +255,13 @@ __all__ = [
     "Material",
     "Mesh",
     "MovePhase",
+    "OtherContact",
     "Palm",
     "Part",
     "Phalanx",
     "PhaseSpan",
     "PlacedHand",
+    "PlacedObject",
     "Pose",
     "PoseNoise",
     "PositionIncrementClosure",
@@ -271,6 +286,7 @@ __all__ = [
     "Table",
     "TipForce",
     "Tolerances",
+    "Wall",
     "__version__",
     "build_spec",
     "calibrate",

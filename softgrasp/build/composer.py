@@ -17,7 +17,8 @@ import numpy as np
 from softgrasp.build.hand import add_hand
 from softgrasp.build.names import OBJECT, contact_sensor
 from softgrasp.build.objects import add_object
-from softgrasp.build.scene import BuiltScene, build, object_pose
+from softgrasp.build.placing import object_pose
+from softgrasp.build.scene import BuiltScene, build
 from softgrasp.build.sensors import contact_layout
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
@@ -45,7 +46,7 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
     Raises:
         BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
         BuildError: The scene makes no model, or has what is not offered here: an object that moves
-            in a plane, a table, an arm, or a lift.
+            in a plane, further objects, surroundings, an arm, a lift, or a sequence.
     """
     composer, mjcf = require_dm_control()
     _refuse_what_is_left_out(scene)
@@ -80,7 +81,7 @@ def compile_physics(composed: ComposerScene) -> Any:
 def _refuse_what_is_left_out(scene: GraspScene) -> None:
     if scene.object_mount == "planar":
         raise BuildError("object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'")
-    for field in ("surroundings", "arm", "lift"):
+    for field in ("objects", "surroundings", "arm", "lift", "sequence"):
         if getattr(scene, field):
             raise BuildError(f"{field}: expected none for dm_control, found one")
 
@@ -177,7 +178,7 @@ def _add_pairs(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
 
 def _add_contact_sensors(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
     """The sensors of our own model, in the same order, under the same names."""
-    _, slots, _ = contact_layout(built.model, built.bodies)
+    _, (slots,), _ = contact_layout(built.model, built.bodies, 1)
     for body in built.bodies:
         root.sensor.add(
             "contact",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.soft_finger import Freedom, SoftFinger
 
 OBJECT = "object"
+"""Body of the one to be grasped; further ones are ``object2``, ``object3`` and so on."""
 PALM = "palm"
 TABLE = "table"
 ARM = "arm"
@@ -17,6 +20,49 @@ WRIST_JOINTS = ("wrist_x", "wrist_y", "wrist_z", "wrist_turn_z", "wrist_turn_y",
 """Joints, and their actuators, of a wrist that goes through a sequence, from the world on."""
 START = "start"
 """Keyframe 0: the state from which the hand closes."""
+_OBJECT = re.compile(rf"{OBJECT}\d*")
+_AROUND = re.compile(r"(table|wall|block)\d*")
+
+
+def object_body(index: int) -> str:
+    """Body of an object: ``object`` for the first one, ``object2`` for the next."""
+    return _counted(OBJECT, index)
+
+
+def object_bodies(scene: GraspScene) -> list[str]:
+    """Bodies of all objects, that of the one to be grasped first."""
+    return [object_body(index) for index in range(1 + len(scene.objects))]
+
+
+def surrounding_bodies(scene: GraspScene) -> list[str]:
+    """Bodies, and geoms, of what stands around, such as ``table``, ``wall`` and ``wall2``."""
+    kinds = [part.type for part in scene.surroundings]
+    return [_counted(kind, kinds[:index].count(kind)) for index, kind in enumerate(kinds)]
+
+
+def told_names(scene: GraspScene) -> dict[str, str]:
+    """What the bodies of objects and surroundings are called in the scene."""
+    objects = zip(object_bodies(scene), scene.object_names, strict=True)
+    return dict([*objects, *zip(surrounding_bodies(scene), scene.surrounding_names, strict=True)])
+
+
+def is_object(body: str) -> bool:
+    """Whether a body is an object's."""
+    return _OBJECT.fullmatch(body) is not None
+
+
+def is_around(body: str) -> bool:
+    """Whether a body is one of what stands around."""
+    return _AROUND.fullmatch(body) is not None
+
+
+def object_joints(body: str) -> tuple[str, str, str]:
+    """Joints of a planar object: along x and z of the world, and about y."""
+    return (f"{body}_x", f"{body}_z", f"{body}_turn")
+
+
+def _counted(word: str, index: int) -> str:
+    return word if index == 0 else f"{word}{index + 1}"
 
 
 def arm_body(link: str) -> str:
@@ -44,9 +90,9 @@ def coupling(joint: str) -> str:
     return f"{joint}_follows"
 
 
-def contact_sensor(body: str) -> str:
-    """Sensor of the contact forces between a body of the hand and the object."""
-    return f"{body}_contact"
+def contact_sensor(body: str, index: int = 0) -> str:
+    """Sensor of the contact forces between a body of the hand and an object."""
+    return _counted(f"{body}_contact", index)
 
 
 def joint_names(hand: Hand) -> list[str]:

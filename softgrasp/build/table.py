@@ -15,33 +15,27 @@ from softgrasp.description.surroundings import Table
 
 THICKNESS = 0.05
 """[m]"""
-RGBA = (0.80, 0.72, 0.60, 1.0)
-BELOW = 0.2
-"""Distance of the floor from the top of a table that is seen [m]."""
 
 
-def add_table(spec: mujoco.MjSpec, table: Table, under: Pose) -> None:
-    """Add a table that does not move.
-
-    Pictures show one that has a place of its own, as its edges matter, and else the floor at its
-    height.
+def add_table(spec: mujoco.MjSpec, table: Table, under: Pose, name: str = TABLE) -> None:
+    """Add a table that does not move, hidden: pictures show the floor at its height instead.
 
     Args:
         spec: The model to extend.
         table: The table, with a height.
-        under: Pose of the object, below which its middle lies where it has no place of its own.
+        under: Pose of the object, below which its middle lies where it has none of its own.
+        name: Of its body and geom.
     """
-    assert table.height is not None  # filled in by build.scene.on_its_table
+    assert table.height is not None  # filled in by build.placing.on_its_table
     x, y = table.center or under.position[:2]
-    body = spec.worldbody.add_body(name=TABLE, pos=[x, y, table.height - 0.5 * THICKNESS])
+    body = spec.worldbody.add_body(name=name, pos=[x, y, table.height - 0.5 * THICKNESS])
     body.add_geom(
-        name=TABLE,
+        name=name,
         type=mujoco.mjtGeom.mjGEOM_BOX,
         size=[0.5 * table.size[0], 0.5 * table.size[1], 0.5 * THICKNESS],
         contype=0,
         conaffinity=0,
-        group=COLLISION_GROUP if table.center is None else 0,
-        rgba=RGBA,
+        group=COLLISION_GROUP,
     )
 
 

@@ -22,7 +22,7 @@ def resolved_timestep(scene: GraspScene) -> float:
     Raises:
         BuildError: It is too large for the contact, or the control period is no multiple of it.
     """
-    limit = scene.asked_contact.largest_timestep * (1 + ROUNDING)
+    limit = _strictest(scene).largest_timestep * (1 + ROUNDING)
     if scene.timestep is None:
         return _chosen(scene, limit)
     if scene.timestep > limit and not scene.allow_softer_contact:
@@ -37,9 +37,8 @@ def resolved_timestep(scene: GraspScene) -> float:
     return scene.timestep
 
 
-def resolved_contact(scene: GraspScene, timestep: float) -> Contact:
+def resolved_contact(contact: Contact, timestep: float) -> Contact:
     """The contact that a time step can honour: as asked, or with K lowered to D/(2·dt)."""
-    contact = scene.asked_contact
     if timestep <= contact.largest_timestep * (1 + ROUNDING):
         return contact
     softer = contact.damping / (2 * timestep)
@@ -58,7 +57,7 @@ def _chosen(scene: GraspScene, limit: float) -> float:
     for step in STEPS:
         if step <= limit and _divides(step, scene.control_period):
             return step
-    contact = scene.asked_contact
+    contact = _strictest(scene)
     raise BuildError(
         f"contact: no time step from {STEPS[-1]:g} to {STEPS[0]:g} s honours {contact.stiffness:g} "
         f"N/m with {contact.damping:g} N·s/m and divides the control period of "
@@ -68,7 +67,7 @@ def _chosen(scene: GraspScene, limit: float) -> float:
 
 
 def _too_large(scene: GraspScene, timestep: float) -> str:
-    contact = scene.asked_contact
+    contact = _strictest(scene)
     fitting = [s for s in STEPS if s <= contact.largest_timestep * (1 + ROUNDING)]
     cure = f"use {fitting[0]:g} s" if fitting else "give the contact more damping"
     return (
@@ -76,6 +75,11 @@ def _too_large(scene: GraspScene, timestep: float) -> str:
         f"{contact.stiffness:g} N/m with {contact.damping:g} N·s/m, found {timestep:g} s; {cure}, "
         f"or allow a softer contact (allow_softer_contact, --allow-softer-contact)"
     )
+
+
+def _strictest(scene: GraspScene) -> Contact:
+    """The contact of the scene that needs the smallest time step."""
+    return min(scene.asked_contacts, key=lambda contact: contact.largest_timestep)
 
 
 def _divides(step: float, period: float) -> bool:

@@ -120,6 +120,7 @@ def scene_facts(scene: GraspScene) -> Facts:
         "object": scene.object.name,
         "object_mass_kg": object_mass(scene.object),
         "mount": scene.object_mount,
+        **_further_facts(scene),
         "grasp": scene.grasp,
         "actuation": scene.actuation,
         "contact": contact.model_dump(exclude_none=True),
@@ -128,6 +129,17 @@ def scene_facts(scene: GraspScene) -> Facts:
         "hold_test": scene.success is not None,
         "source": scene.source,
     }
+
+
+def _further_facts(scene: GraspScene) -> Facts:
+    """Further objects and what stands around, where there are some."""
+    facts: Facts = {}
+    if scene.objects:
+        named = zip(scene.object_names[1:], scene.objects, strict=True)
+        facts["further_objects_kg"] = {n: object_mass(placed.object) for n, placed in named}
+    if scene.surroundings:
+        facts["surroundings"] = list(scene.surrounding_names)
+    return facts
 
 
 def built_facts(built: BuiltScene) -> Facts:

@@ -94,7 +94,7 @@ def _scene(name: str) -> Row:
     return {
         "name": name,
         "hand": scene.hand.name,
-        "object": scene.object.name,
+        "object": " + ".join(scene.object_names),
         "grasp": scene.grasp,
         "joints": scene.actuation,
         "source": scene.source,

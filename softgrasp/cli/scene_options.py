@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from softgrasp import library
+from softgrasp.cli.around_options import around, pulled
 from softgrasp.cli.sequence_options import sequence_changes
 from softgrasp.description.field_path import with_field
 from softgrasp.description.scene import GraspScene
@@ -48,6 +49,13 @@ class SceneOptions:
     euler_deg: tuple[float, float, float] | None = None
     mount: str | None = None
     gravity: bool | None = None
+    gravity_vector: tuple[float, float, float] | None = None
+    table: bool | None = None
+    self_contact: bool | None = None
+    objects: tuple[str, ...] = ()
+    """``NAME@X,Y,Z``"""
+    walls: tuple[str, ...] = ()
+    """``X,Y,Z,NX,NY,NZ``"""
     actuation: str | None = None
     contact_stiffness: float | None = None
     contact_damping: float | None = None
@@ -147,6 +155,7 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         "object_position": options.position,
         "object_mount": options.mount,
         "gravity": options.gravity,
+        "self_contact": options.self_contact,
         "actuation": options.actuation,
         "allow_softer_contact": options.allow_softer_contact,
         "timestep": options.timestep,
@@ -159,9 +168,16 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         changes["object_euler"] = tuple(math.radians(turn) for turn in options.euler_deg)
     if options.hold is not None:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
-    changes |= _lifting(scene, options)
+    if options.gravity_vector is not None:
+        success = changes.get("success", scene.success)
+        changes |= pulled(options.gravity_vector, success, closing=options.gravity is not False)
+    if options.table is False and options.lift:
+        raise DescriptionError("--no-table: expected a table to lift from, found --lift")
+    changes |= around(scene, options.objects, options.walls, options.table)
+    so_far = scene.replace(**changes) if changes else scene
+    changes |= _lifting(so_far, options)
     asked = {"hold": options.hold, "lift": options.lift, "gravity": options.gravity}
-    changes |= sequence_changes(scene, options.sequence, options.criterion, **asked)
+    changes |= sequence_changes(so_far, options.sequence, options.criterion, **asked)
     scene = scene.replace(**changes) if changes else scene
     if options.pressure is not None:
         scene = with_field(scene, "closure.pressure", options.pressure)
@@ -183,9 +199,10 @@ def _lifting(scene: GraspScene, options: SceneOptions) -> dict[str, Any]:
         other = (options.hold, options.sequence, options.criterion)
         asked = bool(options.gravity) and preset.from_above and other == (None, None, None)
         asked = asked and not scene.sequence
+        asked &= options.gravity_vector is None and options.table is not False
     if not asked:
         return {} if options.lift is None else {"lift": None}
-    tables = scene.surroundings or (Table(),)
+    tables = scene.surroundings if scene.table else (Table(), *scene.surroundings)
     gravity = True if options.gravity is None and not any(scene.gravity) else None
     changes = {"surroundings": tables, "lift": scene.lift or Lift(), "success": None}
     return changes if gravity is None else changes | {"gravity": True}

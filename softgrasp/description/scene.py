@@ -13,12 +13,12 @@ from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.description.contact import Contact
 from softgrasp.description.drive import Drive
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.objects import GraspObject, Mount
+from softgrasp.description.objects import GraspObject, Mount, PlacedObject
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene_rules import SCENE_RULES
 from softgrasp.description.sequence import ClosePhase, Phase, PreshapePhase, Sequence
 from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift, Table
+from softgrasp.description.surroundings import Lift, Surrounding, Table
 
 StepTime = Annotated[float, Field(strict=True, ge=1e-7, le=LARGEST)]
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.81)
@@ -58,11 +58,15 @@ class GraspScene(Description):
     grasp says, or stands upright if it is an upright one."""
     object_mount: Mount = "free"
     """``planar`` moves in the x–z plane of the world and turns about y."""
+    objects: tuple[PlacedObject, ...] = ()
+    """Further objects: the hand may touch them, and stops where it does; a hold test judges the
+    one to be grasped."""
     hand_pose: Pose = Pose()
     arm: Arm | None = None
     """What carries the hand, and lifts it; it stands where it has to for ``hand_pose``."""
-    surroundings: tuple[Table, ...] = ()
-    """What stands around; at most one table so far."""
+    surroundings: tuple[Surrounding, ...] = ()
+    """What stands around. The first table may leave its height open: it then lies right under the
+    object."""
     gravity: Vec3 = (0.0, 0.0, 0.0)
     """[m/s²]; ``True`` is 9.81 down, ``False`` none."""
     contact: Contact | None = None
@@ -191,22 +195,65 @@ class GraspScene(Description):
 
     @property
     def table(self) -> Table | None:
-        """The table, where there is one."""
-        return next(iter(self.surroundings), None)
+        """The first table, on which the object may stand, where there is one."""
+        return next((part for part in self.surroundings if isinstance(part, Table)), None)
+
+    @cached_property
+    def object_names(self) -> tuple[str, ...]:
+        """Names of all objects, that of the one to be grasped first."""
+        given = [(placed.name, placed.object.name) for placed in self.objects]
+        return tuple(numbered([(self.object.name, ""), *given]))
+
+    @cached_property
+    def surrounding_names(self) -> tuple[str, ...]:
+        """Names of what stands around."""
+        return tuple(numbered([(part.name, part.type) for part in self.surroundings]))
 
     @property
     def asked_contact(self) -> Contact:
         """The contact that holds between object and hand, defaults filled in."""
-        if self.contact is not None:
-            return self.contact
-        if self.hand.contact is not None:
-            return self.hand.contact
-        material = self.object.material
-        if material is None:
+        return self.contact_of(0)
+
+    def contact_of(self, index: int) -> Contact:
+        """The contact of an object with the hand and with the objects before it.
+
+        Args:
+            index: 0 for the one to be grasped, from 1 on for further ones.
+        """
+        own = self.objects[index - 1].contact if index else None
+        given = own or self.contact or self.hand.contact
+        if given is not None:
+            return given
+        thing = self.objects[index - 1].object if index else self.object
+        if thing.material is None:
             return Contact()
         return Contact(
-            static_friction=material.static_friction, dynamic_friction=material.dynamic_friction
+            static_friction=thing.material.static_friction,
+            dynamic_friction=thing.material.dynamic_friction,
         )
+
+    @cached_property
+    def asked_contacts(self) -> tuple[Contact, ...]:
+        """Every contact that the scene asks for, that of object and hand first."""
+        others = [self.contact_of(index + 1) for index in range(len(self.objects))]
+        around = [part.contact for part in self.surroundings if part.contact is not None]
+        return tuple(dict.fromkeys([self.asked_contact, *others, *around]))
+
+
+def numbered(named: list[tuple[str, str]]) -> list[str]:
+    """Names that are not given made of others, with a number where they are taken.
+
+    Args:
+        named: (given name, or empty; what to call it else) in their order.
+    """
+    found, taken = [], {given for given, _ in named}
+    for given, other in named:
+        name, number = given or other, 2
+        while not given and name in taken:
+            name, number = f"{other}{number}", number + 1
+        taken.add(name)
+        found.append(name)
+    return found
 
 
 def _up_to(drive: Drive, wanted: float | None) -> Drive:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from softgrasp.description.base import Vec3
-from softgrasp.description.problems import FieldError, Place
+from softgrasp.description.problems import FieldError, Place, refuse_twins
 from softgrasp.description.sequence import Phase, PreshapePhase
+from softgrasp.description.surroundings import Table
 
 if TYPE_CHECKING:
     from softgrasp.description.scene import GraspScene
@@ -46,10 +47,6 @@ def _pressure_fits(scene: GraspScene) -> None:
 
 
 def _can_be_lifted(scene: GraspScene) -> None:
-    if len(scene.surroundings) > 1:
-        raise FieldError(
-            f"expected at most one table, found {len(scene.surroundings)}", "surroundings"
-        )
     if scene.lift is None:
         return
     if scene.success is not None:
@@ -66,6 +63,37 @@ def _can_be_lifted(scene: GraspScene) -> None:
         raise FieldError(
             f"expected gravity down, against which to lift, found {scene.gravity}", "gravity"
         )
+
+
+def _have_names(scene: GraspScene) -> None:
+    objects: list[tuple[str, Place]] = [(scene.object.name, ("object", "name"))]
+    objects += [
+        (placed.name, ("objects", index, "name"))
+        for index, placed in enumerate(scene.objects)
+        if placed.name
+    ]
+    around: list[tuple[str, Place]] = [
+        (name, ("surroundings", index, "name"))
+        for index, name in enumerate(scene.surrounding_names)
+    ]
+    refuse_twins(objects, "object")
+    refuse_twins(around, "surrounding")
+    if scene.objects or len(scene.surroundings) > 1:
+        refuse_twins(
+            [*((name, ()) for name in scene.object_names), *around], "object and surrounding"
+        )
+
+
+def _stand_somewhere(scene: GraspScene) -> None:
+    for index, part in enumerate(scene.surroundings):
+        if isinstance(part, Table) and part is not scene.table and part.height is None:
+            raise FieldError(
+                "expected the height of its top, as only the first table can lie right under the "
+                "object, found none",
+                "surroundings",
+                index,
+                "height",
+            )
 
 
 def _can_be_judged(scene: GraspScene) -> None:
@@ -173,7 +201,7 @@ def _can_be_run(scene: GraspScene) -> None:
             "control_period",
         )
     tangential = scene.solver.cone == "elliptic" and scene.solver.contact_dimension >= 3
-    if scene.asked_contact.switches_friction and not tangential:
+    if any(contact.switches_friction for contact in scene.asked_contacts) and not tangential:
         raise FieldError(
             "expected an elliptic cone and a contact_dimension of at least 3 where "
             f"static and dynamic friction differ, found a {scene.solver.cone} cone and "
@@ -187,6 +215,8 @@ SCENE_RULES = (
     _pressure_fits,
     _preshapes_exist,
     _sequence_fits,
+    _have_names,
+    _stand_somewhere,
     _can_be_lifted,
     _can_be_judged,
     _can_be_carried,

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from softgrasp.build.composer import ComposerScene, composer_scene
 from softgrasp.build.names import OBJECT
-from softgrasp.build.scene import BuiltScene, build, object_pose
+from softgrasp.build.placing import object_pose
+from softgrasp.build.scene import BuiltScene, build
 from softgrasp.build.sensors import contact_layout
 from softgrasp.description.scene import GraspScene
 from softgrasp.environments.episode import Episode
@@ -101,7 +102,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
         """Look up where everything stands in a new model."""
         model = physics.model.ptr
         self._senses = Senses(self.grasp, model, HAND, THING)
-        first, _, self._force_sum = contact_layout(model, list(self.grasp.bodies))
+        first, _, self._force_sum = contact_layout(model, list(self.grasp.bodies), 1)
         self._sensors = slice(first, first + self._force_sum.shape[1])
         self._thing = model.body(THING).id
         hand = self._composed.hand.mjcf_model

@@ -7,8 +7,10 @@ from typing import Any
 
 from softgrasp import library
 from softgrasp.description.arm import Arm
+from softgrasp.description.base import Description
 from softgrasp.description.hand import Hand
-from softgrasp.description.objects import GraspObject
+from softgrasp.description.objects import GraspObject, PlacedObject
+from softgrasp.description.problems import Place, path_text, short
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.errors import DescriptionError
@@ -50,6 +52,10 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
             data[key] = _by_name(scene.object, "objects", load_object) or value
         elif key == "success" and scene.success is not None:
             data[key] = _by_name(scene.success, "criteria", load_criterion) or value
+        elif key == "objects" and scene.objects:
+            data[key] = [_placed_tree(placed) for placed in scene.objects]
+        elif key == "surroundings" and scene.surroundings:
+            data[key] = [_without_defaults(part, "type") for part in scene.surroundings]
         elif key == "arm" and scene.arm is not None:
             data[key] = _by_name(scene.arm, "arms", load_arm) or _arm_tree(value)
         elif getattr(scene, key) != defaults[key].default:
@@ -61,7 +67,8 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     """Make a scene of a YAML tree.
 
     ``hand`` and ``object`` are names, files, or mappings; ``object: {library: sphere, density:
-    700}`` is a shipped object with another mass or density.
+    700}`` is a shipped object with another mass or density. So is the ``object`` of each mapping
+    in ``objects``.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -72,10 +79,10 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
             "not a grasp; softgrasp crosscheck takes it"
         )
     data, length, angle = take_units(data)
-    hand = _inner("hand", data.get("hand"), lambda given: _hand(given, folder))
-    thing = _inner("object", data.get("object"), lambda given: _object(given, folder))
-    inner = ("hand", "object", "arm", "success")
-    rest = {key: value for key, value in data.items() if key not in inner}
+    hand = _inner(("hand",), data.get("hand"), lambda given: _hand(given, folder))
+    thing = _inner(("object",), data.get("object"), lambda given: _object(given, folder))
+    made = ("hand", "object", "objects", "arm", "success")
+    rest = {key: value for key, value in data.items() if key not in made}
     pose = rest.pop("hand_pose", None)
     rest = to_si(rest, length, angle)
     if pose is not None:
@@ -84,23 +91,43 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
         units = [{"m": length, "rad": angle}.get(drive.unit, 1.0) for drive in hand.drives]
         closure["rates"] = rates_to_si(closure["rates"], units)
     if (arm := data.get("arm")) is not None:
-        rest["arm"] = _inner("arm", arm, lambda given: _arm(given, folder))
+        rest["arm"] = _inner(("arm",), arm, lambda given: _arm(given, folder))
     if isinstance(success := data.get("success"), str):
-        rest["success"] = _inner("success", success, lambda given: _criterion(given, folder))
+        rest["success"] = _inner(("success",), success, lambda given: _criterion(given, folder))
     elif "success" in data:
         rest["success"] = to_si(success, length, angle)
+    if (further := data.get("objects")) is not None:
+        rest["objects"] = _further(further, length, angle, folder)
     return GraspScene(hand=hand, object=thing, **rest)
 
 
-def _inner(key: str, given: Tree, make: Any) -> Any:
+def _further(given: Tree, length: float, angle: float, folder: Path) -> list[Tree]:
+    """Further objects: mappings with an ``object``, which is named, a file, or written out."""
+    if not isinstance(given, list) or not all(isinstance(part, dict) for part in given):
+        raise DescriptionError(
+            "expected a list of mappings such as {object: sphere, position: [0.05, 0, -0.085]}, "
+            f"found {short(given)}",
+            field="objects",
+            location=("objects",),
+        )
+    found = []
+    for index, part in enumerate(given):
+        tree = to_si({k: v for k, v in part.items() if k != "object"}, length, angle)
+        place = ("objects", index, "object")
+        thing = _inner(place, part.get("object"), lambda inner: _object(inner, folder))
+        found.append(tree | {"object": thing})
+    return found
+
+
+def _inner(place: Place, given: Tree, make: Any) -> Any:
     """Make a part of a scene; its mistakes get the part's place in the scene."""
-    wanted = "a library name, a file, or a mapping with its fields"
+    wanted, key = "a library name, a file, or a mapping with its fields", path_text(place)
     if given is None:
         raise DescriptionError(
-            f"this field is missing; expected {wanted}", field=key, location=(key,)
+            f"this field is missing; expected {wanted}", field=key, location=place
         )
     if not isinstance(given, str | dict):
-        raise DescriptionError(f"expected {wanted}, found {given!r}", field=key, location=(key,))
+        raise DescriptionError(f"expected {wanted}, found {given!r}", field=key, location=place)
     try:
         return make(given)
     except DescriptionError as error:
@@ -108,7 +135,7 @@ def _inner(key: str, given: Tree, make: Any) -> Any:
             raise
         field = f"{key}.{error.field}" if error.field else key
         raise DescriptionError(
-            error.message, field=field, location=(key, *error.location), found=error.found
+            error.message, field=field, location=(*place, *error.location), found=error.found
         ) from None
 
 
@@ -148,6 +175,18 @@ def _arm_tree(value: dict[str, Tree]) -> dict[str, Tree]:
     """An arm as its file has it: the rows at the top."""
     chain = {key: part for key, part in value["chain"].items() if key != "name"}
     return {key: part for key, part in value.items() if key != "chain"} | chain
+
+
+def _placed_tree(placed: PlacedObject) -> dict[str, Tree]:
+    named = _by_name(placed.object, "objects", load_object)
+    return _without_defaults(placed) | ({} if named is None else {"object": named})
+
+
+def _without_defaults(value: Description, *kept: str) -> dict[str, Tree]:
+    """The fields of a description that are not at their defaults, and some that are kept."""
+    fields = type(value).model_fields
+    tree: dict[str, Tree] = value.model_dump(mode="json")
+    return {k: v for k, v in tree.items() if k in kept or getattr(value, k) != fields[k].default}
 
 
 def _by_name(

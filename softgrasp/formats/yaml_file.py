@@ -30,6 +30,7 @@ LENGTHS = frozenset(
         *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
         *("position", "center", "mass_center", "tip", "object_position", "max_drop"),
         *("offset", "displacement", "about", "amplitude", "min_lift"),
+        *("point", "thickness"),
         *("torsional_friction", "rolling_friction", "critical_velocity"),
     ]
 )

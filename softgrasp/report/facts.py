@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from softgrasp._version import __version__
 from softgrasp.build.objects import object_mass
-from softgrasp.build.scene import object_pose
+from softgrasp.build.placing import object_pose
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
+from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh, Shape
 from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.surroundings import Block, Table, Wall
 from softgrasp.render.phases import has_phases, shown_phases
 from softgrasp.report.hold_words import asked_text, limits_text, phase_text
 from softgrasp.report.quantities import count, grouped, millimetres
@@ -24,15 +27,16 @@ def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
     scene = result.scene
     facts = [
         ("Hand", ", ".join([scene.hand.name, *_fingers(scene.hand)])),
-        ("Object", f"{scene.object.name}, {shape_text(scene.object.shape)}, {_weight(result)}"),
+        ("Object", _object_text(scene.object)),
         ("Mount", scene.object_mount),
         ("Starts at", f"({point_mm(object_pose(scene).position)}) mm"),
+        *_further(scene),
         ("Grasp", scene.grasp + (f", {scene.actuation} joints" if scene.hand.fingers else "")),
         ("Closure", _closure(result)),
         ("Contact asked", contact_text(result.contact_model.asked)),
         ("Gravity", _gravity(result)),
-        *_table(scene),
         *_sequence(scene),
+        *_around(scene),
         ("Lift" if scene.lift else "Hold test", _criterion(result)),
         ("Time step", _steps(result)),
         *_discretisation(result),
@@ -73,10 +77,45 @@ def shape_text(shape: Shape) -> str:
     return f"{shape.type}, {', '.join(sizes)}"
 
 
-def _table(scene: GraspScene) -> list[tuple[str, str]]:
-    if scene.table is None or scene.table.height is None:
-        return []
-    return [("Table", f"top at z = {1e3 * scene.table.height:.1f} mm")]
+def _object_text(described: GraspObject) -> str:
+    return f"{described.name}, {shape_text(described.shape)}, {_weight(described)}"
+
+
+def _further(scene: GraspScene) -> list[tuple[str, str]]:
+    """Further objects and where they start."""
+    told = zip(scene.object_names[1:], scene.objects, strict=True)
+    return [
+        (
+            f"Further object {name}",
+            f"{_object_text(placed.object)}, {placed.mount}, at ({point_mm(placed.position)}) mm",
+        )
+        for name, placed in told
+    ]
+
+
+def _around(scene: GraspScene) -> list[tuple[str, str]]:
+    """What stands around."""
+    told = []
+    for part, name in zip(scene.surroundings, scene.surrounding_names, strict=True):
+        kind = part.type.capitalize()
+        label = kind if name == part.type else f"{kind} {name}"
+        match part:
+            case Table():
+                text = "right under the object"
+                if part.height is not None:
+                    text = f"top at z = {1e3 * part.height:.1f} mm"
+            case Wall():
+                normal = ", ".join(f"{value:g}" for value in part.normal)
+                text = f"{_edges(part.size)} at ({point_mm(part.point)}) mm, normal ({normal})"
+            case Block():
+                text = f"{_edges(part.size)} at ({point_mm(part.position)}) mm"
+        own = "" if part.contact is None else f", {contact_text(part.contact)}"
+        told.append((label, text + own))
+    return told
+
+
+def _edges(size: Sequence[float]) -> str:
+    return " × ".join(f"{1e3 * edge:g}" for edge in size) + " mm"
 
 
 def _sequence(scene: GraspScene) -> list[tuple[str, str]]:
@@ -96,8 +135,7 @@ def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
     return [("Discretisation", f"{told} of the beams' at the end (Richardson)")]
 
 
-def _weight(result: GraspResult) -> str:
-    described = result.scene.object
+def _weight(described: GraspObject) -> str:
     mass = f"{1e3 * object_mass(described):.4g} g"
     return mass if described.density is None else f"{mass} ({described.density:g} kg/m³)"
 

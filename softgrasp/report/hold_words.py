@@ -15,7 +15,16 @@ PLAIN_NAMES = ("hold", "")
 
 
 def hold_clause(result: GraspResult) -> str:
-    """What the hold test says, with the limits that were exceeded."""
+    """What the hold test says, with the limits that were exceeded, and of further objects."""
+    text = _judged_clause(result)
+    others = result.hold.others if result.hold is not None else None
+    if not others:
+        return text
+    drops = (f"{other.name} moved {millimetres(other.drop_m)} in the hand" for other in others)
+    return f"{text} (judged: {result.object.name}; not judged: {', '.join(drops)})"
+
+
+def _judged_clause(result: GraspResult) -> str:
     criterion, hold = result.success_criterion, result.hold
     if criterion is None:
         return "No hold test was asked for"

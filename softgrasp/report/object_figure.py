@@ -19,6 +19,8 @@ from softgrasp.simulation.result import GraspResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+ROW_HEIGHT = 3.3
+"""Of the panels of an object [inch]."""
 LEAST_SPAN = 0.1
 """Least height of a panel [mm or deg]: below it a motion is rounding."""
 TRANSLATIONS = ("x", "y", "z")
@@ -27,7 +29,7 @@ ROTATIONS = ("ψ about x", "θ about y", "φ about z")
 
 
 def draw_object(result: GraspResult, path: str | Path) -> Path:
-    """Draw the object's translation and Euler angles since the start.
+    """Draw each object's translation and Euler angles since the start.
 
     Args:
         result: The run.
@@ -36,13 +38,18 @@ def draw_object(result: GraspResult, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    with style.figure(path, 3.3) as figure:
-        grid = style.panels(figure, 1, 2, margins=(0.55, 0.1, 0.75, 0.3), gaps=(0.6, 0.0))
-        left, right = figure.add_subplot(grid[0]), figure.add_subplot(grid[1])
-        _draw_run(left, result, displacement_mm(result), TRANSLATIONS, " mm")
-        left.set_title("Translation since the start [mm]")
-        _draw_run(right, result, rotation_deg(result), ROTATIONS, "°")
-        right.set_title("Rotation since the start, Euler z-y-x [°]")
+    count = len(result.objects)
+    with style.figure(path, ROW_HEIGHT * count) as figure:
+        gaps = (0.6, 1.05)
+        grid = style.panels(figure, count, 2, margins=(0.55, 0.1, 0.75, 0.3), gaps=gaps)
+        for index, motion in enumerate(result.objects):
+            left, right = figure.add_subplot(grid[index, 0]), figure.add_subplot(grid[index, 1])
+            whose = "T" if count == 1 else f"{motion.name}: t"
+            turn = "R" if count == 1 else f"{motion.name}: r"
+            _draw_run(left, result, displacement_mm(result, index), TRANSLATIONS, " mm")
+            left.set_title(f"{whose}ranslation since the start [mm]")
+            _draw_run(right, result, rotation_deg(result, index), ROTATIONS, "°")
+            right.set_title(f"{turn}otation since the start, Euler z-y-x [°]")
     return Path(path)
 
 

@@ -48,14 +48,16 @@ def peaks(times: Array, values: Array) -> tuple[Array, Array]:
     return times[begins], np.maximum.reduceat(values, begins)
 
 
-def displacement_mm(result: GraspResult) -> Array:
-    """Way of the object's centre since the start, in the world, (T, 3) [mm]."""
-    return np.asarray(1e3 * (result.object_position - result.object_position[0]))
+def displacement_mm(result: GraspResult, index: int = 0) -> Array:
+    """Way of an object's centre since the start, in the world, (T, 3) [mm]."""
+    position, _ = result.tracks[index]
+    return np.asarray(1e3 * (position - position[0]))
 
 
-def rotation_deg(result: GraspResult) -> Array:
+def rotation_deg(result: GraspResult, index: int = 0) -> Array:
     """Turn since the start about (x, y, z) of intrinsic z-y-x, without jumps, (T, 3) [deg]."""
-    turned = relative_quaternions(result.object_quat_wxyz, result.object_quat_wxyz[0])
+    _, quaternion = result.tracks[index]
+    turned = relative_quaternions(quaternion, quaternion[0])
     return np.asarray(np.degrees(np.unwrap(euler_from_quaternions(turned), axis=0)))
 
 

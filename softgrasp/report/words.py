@@ -51,9 +51,11 @@ def summary(result: GraspResult) -> str:
         _WORDS[result.status].text,
         contact_clause(result),
         motion_clause(result),
+        others_clause(result),
         hold_clause(result),
+        support_clause(result),
     )
-    return " ".join(f"{sentence}." for sentence in sentences)
+    return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
 def contact_clause(result: GraspResult) -> str:
@@ -81,6 +83,27 @@ def motion_clause(result: GraspResult) -> str:
     moved = math.hypot(*result.object.displacement_m)
     turned = rotation_angles(result.object.final_quat_wxyz, result.object.initial_quat_wxyz)
     return f"The object moved {millimetres(moved)} and turned {math.degrees(turned):.1f}°"
+
+
+def others_clause(result: GraspResult) -> str:
+    """How far further objects went and turned; empty where there are none."""
+    told = []
+    for motion in result.objects[1:]:
+        moved = millimetres(math.hypot(*motion.displacement_m))
+        turned = rotation_angles(motion.final_quat_wxyz, motion.initial_quat_wxyz)
+        told.append(f"{motion.name} moved {moved} and turned {math.degrees(turned):.1f}°")
+    return f"Beside it, {', '.join(told)}" if told else ""
+
+
+def support_clause(result: GraspResult) -> str:
+    """Who else carries the objects at the end; empty where nobody does."""
+    names_of = {motion.name for motion in result.objects}
+    told = [
+        f"{contact.first} presses on {contact.second} with {newtons(contact.normal_force_N)}"
+        for contact in result.other_contacts
+        if contact.first in names_of and contact.normal_force_N > 0.0
+    ]
+    return f"At the end {', '.join(told)}" if told else ""
 
 
 def force_clause(result: GraspResult) -> str:

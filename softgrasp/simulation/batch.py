@@ -27,7 +27,7 @@ def can_be_batched(built: BuiltScene) -> bool:
 
     One with a sequence, or with a hold test that is more than a ramp of gravity, runs alone.
     """
-    alike = built.scene.actuation == "servo" and not built.contact.switches_friction
+    alike = built.scene.actuation == "servo" and not built.switching
     alike = alike and built.scene.is_plain
     return alike and most_rows(built.scene) <= MOST_ROWS
 
@@ -37,7 +37,8 @@ def topology(built: BuiltScene) -> tuple[object, ...]:
     model, scene = built.model, built.scene
     sizes = tuple(int(getattr(model, name)) for name in SIZES)
     steps = (float(model.opt.timestep), scene.control_period, scene.closure.threshold)
-    return (*sizes, *steps, scene.closure.samples, int(model.opt.integrator), *built.bodies)
+    slots = tuple(model.sensor_dim.tolist())
+    return (*sizes, *steps, scene.closure.samples, int(model.opt.integrator), *built.bodies, slots)
 
 
 def run_batch(

@@ -18,7 +18,12 @@ from softgrasp.description.sequence import ClosePhase, Phase
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.contacts import ContactPoint, ContactReader, contact_points
+from softgrasp.simulation.contacts import (
+    ContactPoint,
+    ContactReader,
+    OtherPoint,
+    contact_points,
+)
 from softgrasp.simulation.data_map import data_map
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.event_log import EventLog
@@ -122,8 +127,12 @@ class ClosureRun:
         return float(self.recording.time[self.recording.rows - 1])
 
     def contact_points(self) -> list[ContactPoint]:
-        """Contacts with the object in the state of the last physics step."""
+        """Contacts with objects in the state of the last physics step."""
         return contact_points(self.model, self.data)
+
+    def other_points(self) -> list[OtherPoint]:
+        """Contacts in which the hand touches no object, in the state of the last physics step."""
+        return self._contacts.others(self.data)
 
     def run(self) -> None:
         """Go through the sequence, or close the hand, and then the hold test or the lift."""

@@ -9,7 +9,7 @@ import mujoco
 
 from softgrasp.build.scene import BuiltScene
 from softgrasp.description.scene import GraspScene
-from softgrasp.simulation.contacts import ContactPoint
+from softgrasp.simulation.contacts import ContactPoint, OtherPoint
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.sequencing import PhaseRows
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
@@ -60,4 +60,7 @@ class FinishedRun(Protocol):
         """Contacts that began or ended."""
 
     def contact_points(self) -> list[ContactPoint]:
-        """Contacts with the object at the end."""
+        """Contacts with objects at the end."""
+
+    def other_points(self) -> list[OtherPoint]:
+        """Contacts at the end in which the hand touches no object, where they are known."""

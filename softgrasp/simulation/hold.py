@@ -11,26 +11,27 @@ from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.finished_run import FinishedRun
-from softgrasp.simulation.result import DirectionTest, HoldTest
+from softgrasp.simulation.result import DirectionTest, HoldTest, OtherHeld
+from softgrasp.simulation.track import Track
 from softgrasp.simulation.trials import Trial, direction_label
 
 CREEP_SHARE = 0.25
 """Creep is the mean speed over this last share of the time under full load, or at the top."""
 
 
-def hold_test(run: FinishedRun, position: Array, quaternion: Array) -> HoldTest | None:
-    """What the object did since the test began; None where there was no whole test.
+def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
+    """What the objects did since the test began; None where there was no whole test.
 
     Args:
         run: The run.
-        position: The object's centre in the world at every row [m], (T, 3).
-        quaternion: Its orientation, (T, 4).
+        tracks: Of all objects, the one that is judged first.
     """
     scene, begin = run.scene, run.hold_from
     criterion = scene.success or scene.lift
     if criterion is None or begin is None or not run.finished:
         return None
-    in_hand, turned = seen_from_palm(run, position, quaternion)
+    position = tracks[0].position
+    in_hand, turned = seen_from_palm(run, *tracks[0])
     end = run.trials[0].begin - begin if run.trials else len(in_hand) - 1
     gone = _gone(in_hand[: end + 1], turned[: end + 1])
     late = max(round(CREEP_SHARE * _last_time(run, criterion) / scene.control_period), 1)
@@ -51,11 +52,27 @@ def hold_test(run: FinishedRun, position: Array, quaternion: Array) -> HoldTest 
         failed_in=failed_in,
         failed_s=failed_s,
         directions=tuple(tests),
+        others=_others(run, tracks[1:]) or None,
     )
 
 
-def is_held(run: FinishedRun, hold: HoldTest | None) -> bool | None:
-    """Whether a hold test was passed; None where none was asked for, or none could be ended."""
+def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
+    """What further objects did in the hand, which is told and not judged."""
+    found = []
+    for name, track in zip(run.scene.object_names[1:], tracks, strict=True):
+        drop, turn = (float(v.max()) for v in _gone(*seen_from_palm(run, *track)))
+        found.append(OtherHeld(name=name, drop_m=drop, rotation_rad=turn))
+    return tuple(found)
+
+
+def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | None:
+    """Whether a hold test was passed; None where none was asked for, or none could be ended.
+
+    Args:
+        run: The run.
+        hold: The test; None where it was not reached.
+        pressed: Normal force of each body on the object that is judged at the end, (nb,) [N].
+    """
     criterion = run.scene.success or run.scene.lift
     if criterion is None or not (run.finished or run.diverged):
         return None
@@ -64,10 +81,23 @@ def is_held(run: FinishedRun, hold: HoldTest | None) -> bool | None:
     within = hold.drop_m <= criterion.max_drop
     steady = hold.rotation_rad <= criterion.max_rotation
     if isinstance(criterion, Lift):
-        return within and steady and any(run.state.in_contact)
-    touching = sum(run.state.in_contact) >= criterion.min_contacts
+        return within and steady and bodies_on_object(run, pressed) > 0
+    touching = bodies_on_object(run, pressed) >= criterion.min_contacts
     high = criterion.min_lift is None or (hold.lifted_m or 0.0) >= criterion.min_lift
     return within and steady and touching and high and all(test.held for test in hold.directions)
+
+
+def bodies_on_object(run: FinishedRun, pressed: Array) -> int:
+    """How many bodies are in established contact with the object to be grasped at the end.
+
+    Args:
+        run: The run.
+        pressed: Normal force of each body on it at the end, (nb,) [N].
+    """
+    if not run.scene.objects:
+        return sum(run.state.in_contact)
+    pairs = zip(run.state.in_contact, pressed, strict=True)
+    return sum(bool(on and force > 0.0) for on, force in pairs)
 
 
 def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tuple[Array, Array]:

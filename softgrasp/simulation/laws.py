@@ -79,7 +79,7 @@ def judge_slip(
     pairs: Sequence[int] | NDArray[np.int64],
     rows: Sequence[int] | NDArray[np.int64],
     velocities: Sequence[float] | Array,
-    critical: float,
+    critical: Sequence[float] | Array,
     slipping: Flags | NDArray[np.int64],
     seen: Flags | NDArray[np.int64],
 ) -> bool:
@@ -92,14 +92,16 @@ def judge_slip(
         pairs: Index of the pair of each contact, −1 for one that does not count, (nc,).
         rows: First constraint row of each contact, negative where it has none, (nc,).
         velocities: Of the constraint rows: normal, and two along the surface [m/s], (nr,).
-        critical: Slip speed above which a contact slides [m/s].
+        critical: Slip speed above which a contact of each pair slides [m/s], (np,).
         slipping: 1 for a pair that slides, (np,); changed.
         seen: Zeros, (np,); scratch, zeros again afterwards.
     """
     for contact, pair in enumerate(pairs):
         if pair >= 0:
             row = rows[contact]
-            fast = row >= 0 and math.hypot(velocities[row + 1], velocities[row + 2]) > critical
+            fast = (
+                row >= 0 and math.hypot(velocities[row + 1], velocities[row + 2]) > critical[pair]
+            )
             seen[pair] = max(seen[pair], 2 if fast else 1)
     changed = False
     for pair in pairs:

@@ -13,7 +13,7 @@ from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.formats.results import read_result, write_result
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import (
-    SOFT_KEYS,
+    ADDED_KEYS,
     TRAJECTORY_KEYS,
     BodyContact,
     ContactEvent,
@@ -21,6 +21,7 @@ from softgrasp.simulation.result import (
     GraspResult,
     HoldTest,
     ObjectMotion,
+    OtherContact,
     PhaseSpan,
     SoftFingerEnd,
 )
@@ -83,6 +84,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "simulated_time_s": result.simulated_time,
         "wall_time_s": result.wall_time,
         "contacts": result.contacts,
+        "other_contacts": result.other_contacts or None,
         "events": result.events,
         "object": result.object,
         "objects": result.objects,
@@ -122,6 +124,7 @@ def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult
         simulated_time=found["simulated_time_s"],
         wall_time=found["wall_time_s"],
         contacts=tuple(_made(BodyContact, part) for part in found["contacts"]),
+        other_contacts=tuple(_made(OtherContact, p) for p in found.get("other_contacts", ())),
         events=tuple(_made(ContactEvent, part) for part in found["events"]),
         objects=tuple(_made(ObjectMotion, part) for part in found["objects"]),
         contact_model=_made(ContactModel, found["contact_model"]),
@@ -132,7 +135,7 @@ def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult
         warnings=tuple(found["warnings"]),
         advice=found["message"].removeprefix(status.value).removeprefix(": "),
         **{key: arrays[key] for key in TRAJECTORY_KEYS},
-        **{key: arrays[key] for key in SOFT_KEYS if key in arrays},
+        **{key: arrays[key] for key in ADDED_KEYS if key in arrays},
     )
 
 

@@ -39,6 +39,8 @@ class ClosureLayout:
     qpos_of_joint: Integers
     """Of all joints that are recorded."""
     force_sum: Array
+    object_slots: tuple[int, ...]
+    """Contacts that a body can report with each object."""
     first_force: int
     substeps: int
     timestep: float
@@ -54,7 +56,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
     places = {body: index for index, body in enumerate(built.bodies)}
     stops = [tuple(places[body] for body in drive.stops) for drive in scene.drives]
     prescribed = scene.actuation == "prescribed"
-    first, _, force_sum = contact_layout(model, built.bodies)
+    first, slots, force_sum = contact_layout(model, built.bodies, 1 + len(scene.objects))
     limits = np.array([*scene.limits, *[(0.0, np.inf)] * still])
     joints = [model.joint(name) for name in drives if prescribed]
     return ClosureLayout(
@@ -68,6 +70,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
         dof_of_drive=np.array([joint.dofadr[0] for joint in joints], dtype=np.int64),
         qpos_of_joint=np.array([model.joint(j).qposadr[0] for j in names.scene_joints(scene)]),
         force_sum=force_sum,
+        object_slots=slots,
         first_force=first,
         substeps=round(scene.control_period / model.opt.timestep),
         timestep=float(model.opt.timestep),

@@ -16,10 +16,11 @@ import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.objects import PLANAR_JOINTS
-from softgrasp.build.scene import BuiltScene, object_pose
+from softgrasp.build.placing import object_pose
+from softgrasp.build.scene import BuiltScene
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array, transform
-from softgrasp.simulation.contacts import ContactPoint, contact_points
+from softgrasp.simulation.contacts import ContactPoint, OtherPoint, contact_points
 from softgrasp.simulation.event_log import EventLog
 from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.result import ContactEvent
@@ -85,6 +86,10 @@ class ToldRun:
     def contact_points(self) -> list[ContactPoint]:
         """The contacts of the last sample."""
         return self._points(self.recording.rows - 1)
+
+    def other_points(self) -> list[OtherPoint]:
+        """None: the controller is told forces on the hand only."""
+        return []
 
     def _recorded(self, joints: list[str], rows: dict[str, list[list[float]]]) -> Recording:
         count = len(rows["target"])

@@ -20,7 +20,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError
 from softgrasp.formats.wbt.node import Node
 
-HAND_MATERIAL, OBJECT_MATERIAL, TABLE_MATERIAL = "hand", "object", "table"
+HAND_MATERIAL, OBJECT_MATERIAL = "hand", "object"
 
 
 def require_plain(scene: GraspScene) -> None:
@@ -42,7 +42,7 @@ def scene_world(
     arguments: tuple[str, ...],
     most_faces: int | None = None,
 ) -> WebotsWorld:
-    """A scene as a Webots world with a hand, an object, a table where there is one.
+    """A scene as a Webots world with a hand, an object, and what stands around.
 
     Args:
         built: The scene.
@@ -54,6 +54,11 @@ def scene_world(
         BuildError: The scene holds what Webots cannot express; names it.
     """
     model, scene = built.model, built.scene
+    if scene.objects:
+        raise BuildError(
+            "objects: expected none beside the one to be grasped, as a controller of Webots tells "
+            f"of one object only, found {', '.join(scene.object_names[1:])}"
+        )
     start, touching = start_state(model), _touching(built)
     require_plain(scene)
     gravity = downward(scene.gravity, "gravity")
@@ -67,7 +72,7 @@ def scene_world(
         gravity,
         timestep,
         _contacts(built, timestep),
-        view_of(model, start, [geom for geom in touching if model.geom(geom).name != names.TABLE]),
+        view_of(model, start, [g for g in touching if not names.is_around(model.geom(g).name)]),
     )
     others = [_standing(writer, model.body(name).id, material) for name, material in _others(scene)]
     return WebotsWorld(
@@ -84,17 +89,18 @@ def scene_world(
 
 
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
-    """Everything that stands in the world and is neither the object nor the table."""
-    apart = {names.OBJECT, names.TABLE, f"{names.OBJECT}_carriage"}
-    hand = [body for body in roots(model) if model.body(body).name not in apart]
+    """Everything in the world that is neither the object nor stands around."""
+    apart = {names.OBJECT, f"{names.OBJECT}_carriage"}
+    called = {body: model.body(body).name for body in roots(model)}
+    hand = [b for b, name in called.items() if name not in apart and not names.is_around(name)]
     return [writer.carried(body, ORIGIN, HAND_MATERIAL) for body in hand]
 
 
 def _others(scene: GraspScene) -> list[tuple[str, str]]:
     planar = scene.object_mount == "planar"
     thing = f"{names.OBJECT}_carriage" if planar else names.OBJECT
-    table = [(names.TABLE, TABLE_MATERIAL)] if scene.table is not None else []
-    return [(thing, OBJECT_MATERIAL), *table]
+    # each of those that stand around is of a material of its own name
+    return [(thing, OBJECT_MATERIAL), *((name, name) for name in names.surrounding_bodies(scene))]
 
 
 def _standing(writer: SolidWriter, body: int, material: str) -> Node:
@@ -116,10 +122,10 @@ def _touching(built: BuiltScene) -> set[int]:
 def _contacts(built: BuiltScene, timestep: float) -> list[Node]:
     scene, contact, dimension = built.scene, built.contact, built.scene.solver.contact_dimension
     found = [contact_properties(HAND_MATERIAL, OBJECT_MATERIAL, contact, dimension, timestep)]
-    if scene.table is not None:
-        top = scene.table.contact or contact
+    for part, name in zip(scene.surroundings, names.surrounding_bodies(scene), strict=True):
+        own = part.contact or contact
         found += [
-            contact_properties(TABLE_MATERIAL, material, top, dimension, timestep)
+            contact_properties(name, material, own, dimension, timestep)
             for material in (OBJECT_MATERIAL, HAND_MATERIAL)
         ]
     return found
