@@ -11,8 +11,8 @@ from softgrasp.description.hand import Hand
 from softgrasp.errors import BuildError
 from softgrasp.inspection.bodies import Body
 from softgrasp.inspection.finding import Check, Finding, Inspection, Severity, counted
-from softgrasp.inspection.hand_collisions import blocked_check, overlap_check
-from softgrasp.inspection.hand_grasps import build_check, closing_check, reach_check
+from softgrasp.inspection.hand_collisions import LOCKED, blocked_check, overlap_check
+from softgrasp.inspection.hand_grasps import build_check, closing_check, reach_check, reaches
 from softgrasp.inspection.hand_model import HandModel, hand_bodies, hand_model
 from softgrasp.inspection.mass_rules import density_check, inertia_check
 
@@ -20,8 +20,6 @@ USUAL_MASS = (0.01, 10.0)
 """Of all that moves in a hand [kg]."""
 USUAL_SPAN = (2e-3, 2.0)
 """Of the longest finger [m]."""
-LOCKED = 1e-6
-"""Width of a range below which a joint is locked [rad or m]."""
 
 
 def inspect_hand(hand: Hand) -> Inspection:
@@ -54,11 +52,8 @@ def inspect_hand(hand: Hand) -> Inspection:
 
 
 def _size_check(built: HandModel) -> Check:
-    lengths = [
-        *(sum(math.hypot(*end) for end in finger.link_ends) for finger in built.hand.fingers),
-        *(digit.length for digit in built.hand.soft_fingers),
-    ]
-    longest, (low, high) = max(lengths), USUAL_SPAN
+    longest = max((length for _, length in reaches(built).values()), default=0.0)
+    low, high = USUAL_SPAN
     told = f"longest finger {1e3 * longest:.4g} mm"
     if low <= longest <= high:
         return Check("size", told)
@@ -92,9 +87,7 @@ def _mass_check(built: HandModel, bodies: list[Body]) -> Check:
 
 
 def _limit_check(built: HandModel) -> Check:
-    drives = {drive.joint for drive in built.hand.drives}
-    joints = [built.model.joint(index) for index in range(built.model.njnt)]
-    own = [joint for joint in joints if joint.name in drives]
+    own = [built.model.joint(index) for _, index in built.drives if index is not None]
     findings = [finding for joint in own for finding in _of_joint(joint)]
     for digit in built.hand.soft_fingers:
         low, high = digit.limits

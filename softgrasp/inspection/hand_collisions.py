@@ -19,6 +19,8 @@ DEEPER = 1e-4
 """How much deeper than at the start two parts must overlap to block a joint [m]."""
 BLOCKED, UNREACHABLE = 0.5, 0.97
 """Blocked part of a joint's range that is worth a remark, and that leaves nothing to use [–]."""
+LOCKED = 1e-6
+"""Width of a range below which a joint is locked [rad or m]."""
 MM = 1e3
 
 
@@ -87,11 +89,12 @@ def _depths(hand: HandModel, posture: Array) -> dict[Pair, float]:
 
 def _rigid_joints(hand: HandModel) -> Iterator[str]:
     """Joints with limits that a drive of the hand moves, but those that are locked."""
-    drives = {drive.joint for drive in hand.hand.drives}
-    for index in range(hand.model.njnt):
+    for _, index in hand.drives:
+        if index is None:
+            continue
         joint = hand.model.joint(index)
         low, high = joint.range
-        if joint.name in drives and joint.limited[0] and high - low > 1e-6:
+        if joint.limited[0] and high - low > LOCKED:
             yield joint.name
 
 
@@ -121,7 +124,7 @@ def _blocked_from(hand: HandModel, name: str, start: Array) -> tuple[float, str]
     posture, blockers = start.copy(), list[str]()
 
     def depths() -> Array:
-        data.qpos[:] = posture
+        data.qpos[:] = hand.led(posture)
         mujoco.mj_kinematics(model, data)
         near = (mujoco.mj_geomDistance(model, data, *geoms[i], DEEPER, None) for i in crossing)
         return -np.fromiter(near, float)

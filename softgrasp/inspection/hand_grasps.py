@@ -27,19 +27,19 @@ MM = 1e3
 
 def reach_check(hand: HandModel) -> Check:
     """Distance of each grasp's centre from the bases of the fingers, against their lengths."""
-    reaches = _reaches(hand)
+    known = reaches(hand)
     findings, told = [], []
     for grasp, preset in hand.hand.grasps:
         gaps = {
             finger: float(np.linalg.norm(np.array(preset.center) - base)) - length
-            for finger, (base, length) in reaches.items()
+            for finger, (base, length) in known.items()
         }
         near = sum(gap <= 0.0 for gap in gaps.values())
         told.append(f"{grasp} {near} of {len(gaps)}")
         if near or not gaps:
             continue
         finger = min(gaps, key=lambda name: gaps[name])
-        findings.append(_out_of_reach(grasp, finger, gaps[finger], reaches[finger][1]))
+        findings.append(_out_of_reach(grasp, finger, gaps[finger], known[finger][1]))
     return Check("reach", f"fingers that reach the centre: {', '.join(told)}", tuple(findings))
 
 
@@ -103,11 +103,10 @@ def _complaints(scene: GraspScene) -> list[str]:
     return [str(one.message) for one in told if issubclass(one.category, SoftgraspWarning)]
 
 
-def _reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
+def reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
     """Base (3,) and stretched length of each finger in the hand's frame, from its tip backwards."""
-    model = hand.model
+    model, owners = hand.model, names.parts(hand.hand)
     hand.take(hand.start)
-    palm = model.body(names.PALM).id
     found = {}
     rigid, soft = hand.hand.fingers, hand.hand.soft_fingers
     for finger in [*(one.name for one in rigid), *(one.name for one in soft)]:
@@ -116,12 +115,20 @@ def _reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
             continue
         body = int(model.site_bodyid[site])
         length = float(np.linalg.norm(model.site_pos[site])) + _slide(model, body)
-        while int(model.body_parentid[body]) not in (palm, 0):
+        while _belongs(model, int(model.body_parentid[body]), finger, owners):
             length += float(np.linalg.norm(model.body_pos[body]))
             body = int(model.body_parentid[body])
             length += _slide(model, body)
-        found[finger] = (np.array(model.body_pos[body]), length)
+        found[finger] = (np.array(hand.data.xpos[body]), length)
     return found
+
+
+def _belongs(
+    model: mujoco.MjModel, body: int, finger: str, owners: dict[str, tuple[str, str]]
+) -> bool:
+    """Whether a body is one of a finger; rows without a link have no owner that is known."""
+    name = model.body(body).name
+    return body > 0 and name != names.PALM and owners.get(name, (finger, ""))[0] == finger
 
 
 def _slide(model: mujoco.MjModel, body: int) -> float:
@@ -141,7 +148,9 @@ def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding
     starts = preset.start or tuple(drive.start for drive in described.drives)
     if not any(rates):
         yield _closing(grasp, "a drive that moves", "rates of 0 in all", {"drives": len(rates)})
-    for drive, rate, start in zip(described.drives, rates, starts, strict=True):
+    labels = (f"{'drive' if j is None else 'joint'} '{name}'" for name, j in hand.drives)
+    ways = zip(labels, described.drives, rates, starts, strict=True)
+    for name, drive, rate, start in ways:
         low, high = drive.limits
         if low == high or not rate:
             continue  # a locked joint is told of once, with the limits
@@ -149,9 +158,9 @@ def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding
         if start == end:
             yield _closing(
                 grasp,
-                f"{drive.label} to start below its upper limit, to which it closes"
+                f"{name} to start below its upper limit, to which it closes"
                 if rate > 0.0
-                else f"{drive.label} to start above its lower limit, to which it closes",
+                else f"{name} to start above its lower limit, to which it closes",
                 f"{drive.told(start)}",
                 {"start": start, "rate": rate, "lower": low, "upper": high},
                 "its start is on the wrong side, or its rate has the wrong sign",

@@ -19,6 +19,8 @@ from softgrasp.inspection.bodies import Body, Geometry, box_corners, placed, tog
 from softgrasp.mechanics.transforms import Array, transform
 
 GEOM = mujoco.mjtGeom
+NOTHING = 2e-6
+"""Mass up to which a body without geometry stands for nothing but a joint [kg]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +46,33 @@ class HandModel:
     def start_of(self, grasp: str) -> Array:
         """Joint variables from which a named grasp closes."""
         posture, preset = self.start, getattr(self.hand.grasps, grasp)
-        if preset.start is not None:
-            for name, value in self.hand.posture(preset.start).items():
-                posture[self.model.joint(name).qposadr[0]] = value
+        if preset.start is None:
+            return posture
+        for (_, joint), value in zip(self.drives, preset.start, strict=True):
+            if joint is not None:  # the pressure of a soft finger is none
+                posture[self.model.jnt_qposadr[joint]] = value
+        return self.led(posture)
+
+    @property
+    def drives(self) -> list[tuple[str, int | None]]:
+        """Name of each drive's actuator, and the joint that it moves, where it moves one."""
+        model = self.model
+        turned = [kind == mujoco.mjtTrn.mjTRN_JOINT for kind in model.actuator_trntype]
+        return [
+            (model.actuator(i).name, int(model.actuator_trnid[i, 0]) if turned[i] else None)
+            for i in range(model.nu)
+        ]
+
+    def led(self, posture: Array) -> Array:
+        """A posture with the joints that follow others where these put them; changed in place."""
+        model = self.model
+        for index in range(model.neq):
+            first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+            if model.eq_type[index] != mujoco.mjtEq.mjEQ_JOINT or second < 0:
+                continue
+            own, other = int(model.jnt_qposadr[first]), int(model.jnt_qposadr[second])
+            terms = np.polynomial.Polynomial(model.eq_data[index, :5])
+            posture[own] = model.qpos0[own] + terms(posture[other] - model.qpos0[other])
         return posture
 
 
@@ -65,11 +91,11 @@ def hand_model(hand: Hand) -> HandModel:
 
 
 def hand_bodies(model: mujoco.MjModel) -> list[Body]:
-    """The bodies of a compiled hand that touch and have a mass; a fixed palm has none."""
+    """The bodies of a compiled hand that have a mass; a fixed palm may have none."""
     found = []
     for index in range(1, model.nbody):
         geometry = _geometry(model, index)
-        if geometry is None or model.body_mass[index] == 0.0:
+        if model.body_mass[index] <= (NOTHING if geometry is None else 0.0):
             continue
         turn = transform(quaternion=model.body_iquat[index])[:3, :3]
         name = model.body(index).name
