@@ -52,6 +52,10 @@ def sequence_changes(
     if sequence is not None:
         words = [word.strip() for word in sequence.split(",")]
         changes["sequence"] = tuple(word for word in words if word)
+        if not changes["sequence"]:
+            raise DescriptionError(
+                "--sequence: expected phases such as approach,close,lift, found none"
+            )
     # read by themselves, so that a table and gravity can come with what they need
     tried = scene.replace(**(changes | {"success": None}))
     success: SuccessCriterion | None = changes.get("success", scene.success)

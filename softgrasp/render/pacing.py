@@ -8,7 +8,7 @@ import numpy as np
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.render.phases import closing_phase, film_parts, has_phases
+from softgrasp.render.phases import film_parts, has_phases
 from softgrasp.simulation.result import GraspResult
 
 CLOSING_SECONDS = 1.9
@@ -90,7 +90,7 @@ def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Pacing:
 def _pace_phases(result: GraspResult, fps: int, seconds: float | None) -> Pacing:
     """Every phase for itself: the closing in slow motion, others as they are or faster."""
     start, end = float(result.time[0]), float(result.time[-1])
-    closing = closing_phase(result)
+    closing = result.closing
     lasting = 0.0 if closing is None else closing.end_s - closing.start_s
     slowdown = next((f for f in _FACTORS if f * lasting >= CLOSING_SECONDS), 1.0)
     parts = film_parts(result, slowdown)

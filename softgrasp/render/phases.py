@@ -39,7 +39,7 @@ def film_parts(result: GraspResult, slowdown: float) -> list[FilmPart]:
         result: The run.
         slowdown: Film time over simulated time while the hand closes.
     """
-    closing = closing_phase(result)
+    closing = result.closing
     return [
         FilmPart(
             phase.end_s,
@@ -56,19 +56,12 @@ def shown_phases(result: GraspResult) -> list[PhaseSpan]:
     return [phase for phase in result.phases if phase.end_s - phase.start_s >= SHORTEST]
 
 
-def closing_phase(result: GraspResult) -> PhaseSpan | None:
-    """The closure among the phases; None where the run did not get there."""
-    places = (place for place, phase in enumerate(result.scene.phases) if phase.type == "close")
-    index = next(places)
-    return result.phases[index] if index < len(result.phases) else None
-
-
 def phase_instants(result: GraspResult) -> list[tuple[float, str]]:
     """Three instants (time [s], caption) between the start and the end of such a run.
 
     The end of the closure, where something was lost, and ends of other phases, evenly.
     """
-    closing, hold = closing_phase(result), result.hold
+    closing, hold = result.closing, result.hold
     chosen: dict[float, str] = {}
     if closing is not None:
         chosen[closing.end_s] = "closed"

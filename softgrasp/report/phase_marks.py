@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softgrasp.render.phases import closing_phase, shown_phases
+from softgrasp.render.phases import shown_phases
 from softgrasp.report import style
 from softgrasp.simulation.result import GraspResult, PhaseSpan
 
@@ -72,7 +72,7 @@ def phase_key() -> Artist:
 
 
 def _shades(result: GraspResult) -> list[tuple[PhaseSpan, str]]:
-    closing = closing_phase(result)
+    closing = result.closing
     return [
         (phase, CLOSING if phase is closing else SHADES[index % 2])
         for index, phase in enumerate(shown_phases(result))

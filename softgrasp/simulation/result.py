@@ -319,6 +319,12 @@ class GraspResult:
         return [(places[:, index], turns[:, index]) for index in range(places.shape[1])]
 
     @property
+    def closing(self) -> PhaseSpan | None:
+        """The closure among the phases; None where the run did not get there."""
+        phases = zip(self.scene.phases, self.phases, strict=False)
+        return next((span for phase, span in phases if phase.type == "close"), None)
+
+    @property
     def success_criterion(self) -> SuccessCriterion | Lift | None:
         """What ``held`` means in this run."""
         return self.scene.success or self.scene.lift
