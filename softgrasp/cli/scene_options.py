@@ -16,7 +16,7 @@ from softgrasp.description.field_path import with_field
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import LengthUnit
 from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift, Table
+from softgrasp.description.surroundings import Lift, Surrounding, Table
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.criterion_file import load_criterion
 from softgrasp.formats.finger_file import load_finger
@@ -174,8 +174,9 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     if options.table is False and options.lift:
         raise DescriptionError("--no-table: expected a table to lift from, found --lift")
     changes |= around(scene, options.objects, options.walls, options.table)
-    so_far = scene.replace(**changes) if changes else scene
-    changes |= _lifting(so_far, options)
+    changes |= _lifting(scene, options, changes.get("surroundings", scene.surroundings))
+    standing = {key: changes[key] for key in ("objects", "surroundings") if key in changes}
+    so_far = scene.replace(**standing) if standing else scene
     asked = {"hold": options.hold, "lift": options.lift, "gravity": options.gravity}
     changes |= sequence_changes(so_far, options.sequence, options.criterion, **asked)
     scene = scene.replace(**changes) if changes else scene
@@ -191,8 +192,16 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     return scene
 
 
-def _lifting(scene: GraspScene, options: SceneOptions) -> dict[str, Any]:
-    """A table and a lift, where they are asked for or where a hand reaches down under gravity."""
+def _lifting(
+    scene: GraspScene, options: SceneOptions, parts: tuple[Surrounding, ...]
+) -> dict[str, Any]:
+    """A table and a lift, where they are asked for or where a hand reaches down under gravity.
+
+    Args:
+        scene: The scene before its changes.
+        options: Changes.
+        parts: What stands around, after them.
+    """
     preset = scene.hand.grasps.precision if options.grasp == "precision" else scene.preset
     asked = options.lift
     if asked is None:
@@ -202,10 +211,10 @@ def _lifting(scene: GraspScene, options: SceneOptions) -> dict[str, Any]:
         asked &= options.gravity_vector is None and options.table is not False
     if not asked:
         return {} if options.lift is None else {"lift": None}
-    tables = scene.surroundings if scene.table else (Table(), *scene.surroundings)
-    gravity = True if options.gravity is None and not any(scene.gravity) else None
+    tables = parts if any(isinstance(part, Table) for part in parts) else (Table(), *parts)
+    pulls = options.gravity is not None or options.gravity_vector or any(scene.gravity)
     changes = {"surroundings": tables, "lift": scene.lift or Lift(), "success": None}
-    return changes if gravity is None else changes | {"gravity": True}
+    return changes if pulls else changes | {"gravity": True}
 
 
 def _with_settings(scene: GraspScene, settings: tuple[str, ...]) -> GraspScene:

@@ -39,6 +39,17 @@ def test_a_table_and_a_lift_can_be_left_out(run: Run) -> None:
     )
 
 
+def test_a_hold_test_can_take_the_place_of_a_lift_under_another_gravity(run: Run) -> None:
+    words = ("grasp", "demo_soft", "--duration", "0.02", *QUICK)
+    held = scene_of(run, *words, "--no-lift", "--hold", "--no-gravity", "--wall", "-1,0,0,1,0,0")
+    assert (held.lift, held.gravity) == (None, (0, 0, 0))
+    assert held.success == sg.SuccessCriterion()
+    assert held.surrounding_names == ("table", "wall")
+    moon = scene_of(run, *words, "--gravity-vector", "0", "0", "-1.62")
+    assert moon.lift == sg.Lift()
+    assert moon.gravity == (0, 0, -1.62)
+
+
 def test_gravity_of_any_direction(run: Run) -> None:
     words = ("--gravity-vector", "0", "-3", "-1")
     closing = scene_of(run, *SHORT, *words)

@@ -148,25 +148,40 @@ def test_mirrored_objects_move_mirrored() -> None:
     assert again.object.final_position_m == pytest.approx(tuple(one * [1, -1, 1]), abs=1e-9)
 
 
-def test_several_objects_are_repeatable_alone_compiled_and_in_a_batch() -> None:
+def same_rows(one: ClosureRun, other: ClosureRun) -> None:
+    rows = one.recording.rows
+    assert rows == other.recording.rows
+    for name in ("qpos", "control", "force", "in_contact"):
+        mine, yours = getattr(one.recording, name), getattr(other.recording, name)
+        np.testing.assert_array_equal(mine[:rows], yours[:rows], err_msg=name)
+
+
+def plain_run(scene: sg.GraspScene) -> ClosureRun:
+    run = ClosureRun(build(scene), stepper=PlainStepper)
+    run.run()
+    return run
+
+
+def test_several_objects_are_repeatable_alone_and_in_a_batch() -> None:
     scene = side_by_side()
-    runs = [ClosureRun(build(scene), stepper=PlainStepper) for _ in range(2)]
-    for run in runs:
-        run.run()
-    batch = [build(scene), build(scene.replace(objects=(scene.objects[0].replace(name="o"),)))]
+    other = scene.replace(objects=(scene.objects[0].replace(name="o"),))
+    alone = plain_run(scene)
+    batch = [build(scene), build(other)]
     assert can_be_batched(batch[0])
-    runs += run_batch(batch)
-    if pytest.importorskip("numba", reason="the compiled loop needs the extra 'fast'"):
-        runs.append(ClosureRun(build(scene), stepper=NativeStepper))
-        runs[-1].run()
-    rows = runs[0].recording.rows
-    for run in runs[1:]:
-        assert run.recording.rows == rows
-        for name in ("qpos", "control", "force", "in_contact"):
-            one, other = getattr(run.recording, name), getattr(runs[0].recording, name)
-            np.testing.assert_array_equal(one[:rows], other[:rows], err_msg=name)
-    assert runs[0].events == runs[1].events == runs[2].events
-    assert {event.object for event in runs[3].events} == {"one", "o"}
+    together = list(run_batch(batch))
+    for run in (plain_run(scene), *together):
+        same_rows(alone, run)
+    assert alone.events == together[0].events
+    assert {event.object for event in together[1].events} == {"one", "o"}
+
+
+def test_the_compiled_loop_sees_all_objects() -> None:
+    pytest.importorskip("numba", reason="the compiled loop needs the extra 'fast'")
+    slippery = sg.Contact(static_friction=0.5, dynamic_friction=0.3)
+    for scene in (side_by_side(), side_by_side(contact=slippery)):
+        compiled = ClosureRun(build(scene), stepper=NativeStepper)
+        compiled.run()
+        same_rows(plain_run(scene), compiled)
 
 
 def test_all_objects_are_recorded_and_come_back(tmp_path: Path) -> None:
