@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import mujoco
@@ -52,7 +53,7 @@ def test_phases_follow_one_another_without_gaps() -> None:
     assert [span.name for span in spans] == ["approach", "close", "hold", "lift", "move", "shake"]
     assert spans[0].start_s == 0.0
     assert spans[-1].end_s == result().simulated_time
-    for before, after in zip(spans, spans[1:], strict=False):
+    for before, after in pairwise(spans):
         assert before.end_s == after.start_s
     lasting = [round(span.end_s - span.start_s, 9) for span in spans]
     assert lasting[:1] + lasting[2:] == [0.2, 0.05, 0.3, 0.3, 0.4]
