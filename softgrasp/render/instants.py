@@ -86,6 +86,8 @@ def _listed(labels: Sequence[str]) -> str:
 
 
 def _ending(result: GraspResult) -> str:
+    if result.status is GraspStatus.EJECTED and result.scene.on_wrist:
+        return "end: dropped"
     if result.status is not GraspStatus.CLOSED or result.hold is None:
         return _ENDINGS[result.status]
     verdict = "held" if result.held else "not held"

@@ -35,8 +35,8 @@ def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
         ("Closure", _closure(result)),
         ("Contact asked", contact_text(result.contact_model.asked)),
         ("Gravity", _gravity(result)),
-        *_sequence(scene),
         *_around(scene),
+        *_phases(result),
         ("Lift" if scene.lift else "Hold test", _criterion(result)),
         ("Time step", _steps(result)),
         *_discretisation(result),
@@ -118,10 +118,14 @@ def _edges(size: Sequence[float]) -> str:
     return " × ".join(f"{1e3 * edge:g}" for edge in size) + " mm"
 
 
-def _sequence(scene: GraspScene) -> list[tuple[str, str]]:
-    if not scene.sequence:
+def _phases(result: GraspResult) -> list[tuple[str, str]]:
+    """What was asked of the wrist, and when each part of the run began and ended."""
+    if not has_phases(result):
         return []
-    return [("Sequence", "; ".join(phase_text(phase) for phase in scene.sequence))]
+    sequence = result.scene.sequence
+    asked = [("Sequence", "; ".join(map(phase_text, sequence)))] if sequence else []
+    spans = (f"{span.name} {span.start_s:.3f}–{span.end_s:.3f} s" for span in shown_phases(result))
+    return [*asked, ("Phases", ", ".join(spans))]
 
 
 def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
@@ -208,9 +212,6 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         numbers.append((drop, millimetres(result.hold.drop_m)))
         creep = 1e6 * result.hold.creep_m_s
         numbers.append(("Creep at the end of it", f"{creep:.3g} µm/s"))
-    if has_phases(result):
-        spans = (f"{p.name} {p.start_s:.2f}–{p.end_s:.2f}" for p in shown_phases(result))
-        numbers.append(("Phases [s]", ", ".join(spans)))
     return numbers
 
 

@@ -53,7 +53,7 @@ def _carried_clause(result: GraspResult, hold: HoldTest) -> str:
     weight = f"{hold.weight_N:.2g} N of weight"
     if hold.weight_N == 0.0:
         weight = "the object"
-    if hold.lifted_m is not None:
+    if hold.lifted_m is not None and (result.held or not result.scene.on_wrist):
         weight += f", lifted by {millimetres(hold.lifted_m)},"
     if result.held:
         return f"Held {weight} with {millimetres(hold.drop_m)} drift in the hand"
@@ -71,7 +71,7 @@ def _directions_clause(result: GraspResult, hold: HoldTest) -> str:
     if result.held:
         turned = math.degrees(hold.rotation_rad)
         return (
-            f"Held in all {len(tests)} directions with {force}: at most "
+            f"Held in all {count(len(tests), 'direction')} with {force}: at most "
             f"{millimetres(hold.drop_m)} and {turned:.1f}°"
         )
     if not failed:  # what came before the directions

@@ -35,10 +35,16 @@ _WORDS = {
 
 def verdict(result: GraspResult) -> Verdict:
     """The status, and for a closed hand what the hold test says."""
-    word = _WORDS[result.status]
+    word = _status_words(result)
     if result.status is not GraspStatus.CLOSED or result.held is None:
         return word
     return Verdict("Held", "good") if result.held else Verdict("Not held", "bad")
+
+
+def _status_words(result: GraspResult) -> Verdict:
+    # what was carried away and left the hand has fallen
+    dropped = result.status is GraspStatus.EJECTED and result.scene.on_wrist
+    return Verdict("Dropped", "bad") if dropped else _WORDS[result.status]
 
 
 def summary(result: GraspResult) -> str:
@@ -48,7 +54,7 @@ def summary(result: GraspResult) -> str:
     The object moved 0.111 mm and turned 0.0°. Held 0.78 N of weight with 0.002 mm drop.``
     """
     sentences = (
-        _WORDS[result.status].text,
+        _status_words(result).text,
         contact_clause(result),
         motion_clause(result),
         others_clause(result),
