@@ -21,7 +21,7 @@ from softgrasp.description.finger import ZERO_LENGTH, Convention, Finger, Phalan
 from softgrasp.description.hand import Hand
 from softgrasp.description.pose import Pose
 from softgrasp.description.problems import either
-from softgrasp.description.shapes import Capsule
+from softgrasp.description.shapes import Capsule, Sphere
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.mechanics.dh import Link
 from softgrasp.mechanics.robot_frames import origin_frame, origin_of
@@ -91,12 +91,12 @@ def _modified(finger: Finger) -> Finger:
     rows = finger.phalanges
     before = [(0.0, 0.0), *((row.a, row.alpha) for row in rows[:-1])]
     moved = [row.replace(a=a, alpha=alpha) for row, (a, alpha) in zip(rows, before, strict=True)]
-    bare = finger.replace(
+    skeleton = finger.replace(
         convention="modified",
-        phalanges=tuple(row.replace(shape=None, shape_pose=Pose()) for row in moved),
+        phalanges=tuple(_bare(row) for row in moved),
         tip=(rows[-1].a, 0.0, 0.0),
     )
-    return _with_bodies(bare, finger, [translate(z=-row.d) for row in rows])
+    return _with_bodies(skeleton, finger, [translate(z=-row.d) for row in rows])
 
 
 def _standard(finger: Finger) -> Finger:
@@ -111,34 +111,42 @@ def _standard(finger: Finger) -> Finger:
         placed = _pose(base)
     else:
         placed = finger.base
-    bare = finger.replace(
+    skeleton = finger.replace(
         base=placed,
         convention="standard",
-        phalanges=tuple(row.replace(shape=None, shape_pose=Pose()) for row in moved),
+        phalanges=tuple(_bare(row) for row in moved),
         tip=(0.0, 0.0, 0.0),
     )
     old_in_new = [translate(z=row.d) for row in rows]
     old_in_new[-1] = rotate_about("z", -turn) @ old_in_new[-1]
-    return _with_bodies(bare, finger, old_in_new)
+    return _with_bodies(skeleton, finger, old_in_new)
 
 
-def _with_bodies(bare: Finger, before: Finger, old_in_new: list[Array]) -> Finger:
+def _bare(row: Phalanx) -> Phalanx:
+    """A row of a skeleton, which stands for the new lengths only; any body makes it valid."""
+    ball = Sphere(radius=row.radius)
+    return row.replace(shape=ball, mass=1.0, density=None, inertial=None, parts=())
+
+
+def _with_bodies(skeleton: Finger, before: Finger, old_in_new: list[Array]) -> Finger:
     """Give the new rows the bodies of the old ones.
 
     Args:
-        bare: The new rows, without shapes.
+        skeleton: The new rows, with any bodies.
         before: The old rows.
         old_in_new: Old link frames in the new ones, (4, 4) each.
     """
     rows = []
-    for index, row in enumerate(bare.phalanges):
-        rows.append(_with_body(row, bare.link_ends[index], before, index, old_in_new[index]))
-    return bare.replace(phalanges=tuple(rows))
+    for index, row in enumerate(skeleton.phalanges):
+        rows.append(_with_body(row, skeleton.link_ends[index], before, index, old_in_new[index]))
+    return skeleton.replace(phalanges=tuple(rows))
 
 
 def _with_body(row: Phalanx, end: Vec3, before: Finger, index: int, frame: Array) -> Phalanx:
     old, old_end = before.phalanges[index], before.link_ends[index]
-    row = _with_parts(row, old, frame)
+    own = {"mass": old.mass, "density": old.density}
+    own |= {"inertial": old.inertial, "parts": old.parts}
+    row = _with_parts(row.replace(shape=None, shape_pose=Pose(), **own), old, frame)
     if not before.has_body[index]:
         if math.hypot(*end) > ZERO_LENGTH:
             raise DescriptionError(

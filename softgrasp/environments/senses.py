@@ -95,7 +95,7 @@ class Senses:
             episode.touch.in_contact,
             episode.sight.position[-1],
             _quaternion(episode.sight.rotation[-1]),
-            episode.progress,
+            np.array(episode.progress),
         )
         told = np.concatenate(parts, dtype=np.float32)
         np.minimum(np.maximum(told, self._low, out=told), self._high, out=told)

@@ -231,11 +231,13 @@ def test_convert_to_a_model_that_loads(name: str, run: Run) -> None:
         ),
         (
             "three_segment_arm arm.ucrdf --at kappa=1",
-            "--discs, --at: expected a target ending in .urdf, found arm.ucrdf",
+            "--discs, --at: expected a robot and a target ending in .urdf, found a robot and "
+            "arm.ucrdf",
         ),
         (
             "four_finger hand.xml --discs fixed",
-            "--discs, --at: expected a target ending in .urdf, found hand.xml",
+            "--discs, --at: expected a robot and a target ending in .urdf, found a hand and "
+            "hand.xml",
         ),
         (
             "three_segment_arm arm.urdf --at segmnt1:kappa=1",

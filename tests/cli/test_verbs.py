@@ -242,6 +242,36 @@ def test_convert_writes_a_model_that_loads(source: str, run: Run, tmp_path: Path
     assert again["file"] == "other.xml"
 
 
+def test_convert_writes_a_hand_as_urdf_with_its_meshes(run: Run) -> None:
+    ran = run("convert", "modular", "hand.urdf", "--out", "o")
+    assert ran.code == 0
+    assert ran.out == "wrote o/hand.urdf\nwrote o/hand_palm.stl\n"
+    assert mujoco.MjModel.from_xml_path("o/hand.urdf").njnt == len(sg.load_hand("modular").joints)
+    told = run("convert", "modular", "hand.urdf", "--json").json
+    assert told["files"] == ["hand.urdf", "hand_palm.stl"]
+
+
+def test_convert_writes_a_hand_in_either_convention(run: Run) -> None:
+    assert run("convert", "allegro_left", "m.yaml", "--convention", "modified").code == 0
+    assert run("convert", "m.yaml", "s.yaml", "--convention", "standard").code == 0
+    assert run("convert", "m.yaml", "same.yaml").code == 0
+    assert {finger.convention for finger in sg.load_hand("m.yaml").fingers} == {"modified"}
+    assert sg.load_hand("s.yaml") == sg.load_hand("allegro_left")
+    assert sg.load_hand("same.yaml") == sg.load_hand("m.yaml")
+
+
+def test_convert_writes_the_joint_states_of_a_result(run: Run, stored: Path) -> None:
+    assert run("convert", stored, "joints.csv").out == "wrote joints.csv\n"
+    told = run("convert", stored / "result.json", "again.csv", "--json").json
+    assert told == {"file": "again.csv", "kind": "result"}
+    text = Path("joints.csv").read_text("utf-8")
+    assert text == Path("again.csv").read_text("utf-8")
+    assert len(text.splitlines()) == 1 + len(sg.load_result(stored).time)
+    refused = run("convert", stored, "joints.xml")
+    assert refused.code == 2
+    assert "joints.xml: expected a file name ending in .csv, found '.xml'" in refused.err
+
+
 def test_bench_compares_the_same_work(run: Run) -> None:
     found = run("bench", "--rounds", "1", "--json", "--out", "b").json
     assert found["bit_equal"] is True
