@@ -144,9 +144,15 @@ def _with_bodies(skeleton: Finger, before: Finger, old_in_new: list[Array]) -> F
 
 def _with_body(row: Phalanx, end: Vec3, before: Finger, index: int, frame: Array) -> Phalanx:
     old, old_end = before.phalanges[index], before.link_ends[index]
-    own = {"mass": old.mass, "density": old.density}
-    own |= {"inertial": old.inertial, "parts": old.parts}
-    row = _with_parts(row.replace(shape=None, shape_pose=Pose(), **own), old, frame)
+    row = row.replace(
+        shape=None,
+        shape_pose=Pose(),
+        mass=old.mass,
+        density=old.density,
+        inertial=old.inertial,
+        parts=old.parts,
+    )
+    row = _with_parts(row, old, frame)
     if not before.has_body[index]:
         if math.hypot(*end) > ZERO_LENGTH:
             raise DescriptionError(
