@@ -42,7 +42,7 @@ class Picture:
             cloud = np.concatenate([cloud, lifted])
         hand = [model.body(body).id for body in task.bodies]
         thing = model.body(names.OBJECT).id
-        self._camera = best_camera(model, self._data, cloud, hand, thing, size[0] / size[1])
+        self._camera = best_camera(model, self._data, cloud, hand, [thing], size[0] / size[1])
         self._geoms = [np.flatnonzero(model.geom_bodyid == body).tolist() for body in hand]
 
     def draw(self, data: mujoco.MjData, in_contact: NDArray[np.bool_]) -> NDArray[np.uint8]:

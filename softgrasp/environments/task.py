@@ -85,6 +85,7 @@ def grasp_task(built: BuiltScene, settings: EnvSettings) -> GraspTask:
         BuildError: An arm does not reach.
     """
     scene = built.scene
+    _refuse_what_is_left_out(scene)
     active = np.flatnonzero(scene.rates)
     if not active.size:
         raise DescriptionError(
@@ -111,6 +112,19 @@ def grasp_task(built: BuiltScene, settings: EnvSettings) -> GraspTask:
         fingers=_fingers(built),
         object_radius=_object_radius(built.model),
     )
+
+
+def _refuse_what_is_left_out(scene: GraspScene) -> None:
+    if scene.objects:
+        raise DescriptionError(
+            f"expected none in an environment, found {len(scene.objects)}", field="objects"
+        )
+    if not scene.is_plain:
+        raise DescriptionError(
+            "expected a closure with a ramp of gravity or a lift behind it in an environment, "
+            "found " + ("a sequence" if scene.sequence else "a criterion with more than that"),
+            field="sequence" if scene.sequence else "success",
+        )
 
 
 def _samples_per_action(scene: GraspScene, settings: EnvSettings) -> int:

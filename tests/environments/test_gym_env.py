@@ -47,8 +47,7 @@ def closes(env: Any) -> np.ndarray:
     """What the scene's own controller would do: close what contact does not stop."""
     layout = layout_of(env.task.scene)
     touching = env._episode.touch.in_contact.astype(int).tolist()
-    places = (layout.body_of_drive.tolist(), layout.last_of_finger.tolist())
-    free = free_drives(*places, touching)[: len(env.task.drives)]
+    free = free_drives(layout.stops, touching)[: len(env.task.drives)]
     return np.array(free, dtype=np.float32)[env.task.active]
 
 
@@ -382,3 +381,24 @@ def test_a_missing_gymnasium_says_what_to_install(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(sg.BackendUnavailable) as refused:
         sg.make_env(quick())
     assert str(refused.value) == ("gymnasium is not installed: pip install 'softgrasp[gym]'")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            {"sequence": ("close", "hold")},
+            "sequence: expected a closure with a ramp of gravity or a lift behind it in an "
+            "environment, found a sequence",
+        ),
+        (
+            {"success": sg.load_criterion("dexgraspbench")},
+            "success: expected a closure with a ramp of gravity or a lift behind it in an "
+            "environment, found a criterion with more than that",
+        ),
+    ],
+)
+def test_what_environments_leave_out_is_refused(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError) as told:
+        make.make_env(pinch().replace(**change))
+    assert str(told.value) == sentence
