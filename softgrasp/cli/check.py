@@ -72,6 +72,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> tuple[dict[str, Any], 
     from softgrasp.cli.robot_problems import robot_problems
     from softgrasp.cli.world_facts import world_facts
     from softgrasp.description.shapes import Mesh
+    from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.release_file import load_release
     from softgrasp.formats.robot_file import load_robot
@@ -96,6 +97,8 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> tuple[dict[str, Any], 
         case "release":
             release = load_release(what)
             return release_facts(release), release_problems(release)
+        case "criterion":
+            return facts.criterion_facts(load_criterion(what)), []
         case "world":
             return world_facts(what)
         case "scene":

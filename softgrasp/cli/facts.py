@@ -28,7 +28,9 @@ from softgrasp.description.shapes import (
     Superellipsoid,
 )
 from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.success import SuccessCriterion
 from softgrasp.formats.meshes import load_mesh
+from softgrasp.report.hold_words import asked_text, limits_text
 from softgrasp.simulation.equilibrium import equilibrium
 
 Facts = dict[str, Any]
@@ -155,6 +157,18 @@ def scene_facts(scene: GraspScene) -> Facts:
         "control_period_s": scene.control_period,
         "hold_test": scene.success is not None,
         "source": scene.source,
+    }
+
+
+def criterion_facts(criterion: SuccessCriterion) -> Facts:
+    """What a success criterion does and allows."""
+    return {
+        "name": criterion.name,
+        "test": asked_text(criterion),
+        "passes": limits_text(criterion),
+        "longest_s": criterion.own_time,
+        "source": criterion.source,
+        "deviations": criterion.deviations,
     }
 
 
