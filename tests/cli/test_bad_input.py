@@ -327,7 +327,7 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
         ("bench sweep", "no benchmark 'sweep'; known: closure"),
         ("gras", "No such command 'gras'. Did you mean 'grasp'?"),
         ("list", "Missing argument 'kind'. Choose from: hands, objects, scenes, robots, "
-         "fingers, problems, backends, closures"),
+         "fingers, problems, criteria, backends, closures"),
         ("convert four_finger hand.urdf", "hand.urdf: expected a file name ending in .xml or .wbt, "
          "found '.urdf'"),
         ("convert strawberry it.xml", "strawberry: expected a hand, a scene, a release or a robot, "
