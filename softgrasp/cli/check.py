@@ -123,6 +123,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     from softgrasp.cli.robot_facts import robot_facts
     from softgrasp.cli.world_facts import world_facts
     from softgrasp.description.shapes import Mesh
+    from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.meshes import load_mesh
     from softgrasp.formats.release_file import load_release
@@ -147,6 +148,8 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
         case "release":
             release = load_release(what)
             return Checked(release_facts(release), release_problems(release))
+        case "criterion":
+            return Checked(facts.criterion_facts(load_criterion(what)), [])
         case "world":
             return Checked(*world_facts(what))
         case "scene":

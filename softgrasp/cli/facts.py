@@ -18,7 +18,9 @@ from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh
 from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.success import SuccessCriterion
 from softgrasp.formats.meshes import load_mesh
+from softgrasp.report.hold_words import asked_text, limits_text
 from softgrasp.simulation.equilibrium import equilibrium
 
 Facts = dict[str, Any]
@@ -140,6 +142,18 @@ def _further_facts(scene: GraspScene) -> Facts:
     if scene.surroundings:
         facts["surroundings"] = list(scene.surrounding_names)
     return facts
+
+
+def criterion_facts(criterion: SuccessCriterion) -> Facts:
+    """What a success criterion does and allows."""
+    return {
+        "name": criterion.name,
+        "test": asked_text(criterion),
+        "passes": limits_text(criterion),
+        "longest_s": criterion.own_time,
+        "source": criterion.source,
+        "deviations": criterion.deviations,
+    }
 
 
 def built_facts(built: BuiltScene) -> Facts:

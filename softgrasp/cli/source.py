@@ -10,6 +10,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.release import FingerRelease
 from softgrasp.description.scene import GraspScene
+from softgrasp.description.success import SuccessCriterion
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.load import YAML_SUFFIXES
 from softgrasp.formats.meshes import MESH_SUFFIXES
@@ -18,7 +19,7 @@ from softgrasp.formats.ucrdf import ROBOT_SUFFIXES
 from softgrasp.formats.yaml_file import YamlFile
 from softgrasp.formats.ycb import YCB_PREFIX
 
-Kind = Literal["hand", "object", "scene", "release", "robot", "mesh", "world"]
+Kind = Literal["hand", "object", "scene", "release", "criterion", "robot", "mesh", "world"]
 WORLD_SUFFIX = ".wbt"
 
 FIELDS: dict[Kind, set[str]] = {
@@ -26,6 +27,7 @@ FIELDS: dict[Kind, set[str]] = {
     "hand": {*Hand.model_fields, "convention", "defaults"},
     "object": set(GraspObject.model_fields),
     "release": set(FingerRelease.model_fields),
+    "criterion": set(SuccessCriterion.model_fields),
 }
 COMMON = {"name", "units", "source", "notes"}
 SHIPPED: tuple[Kind, ...] = ("scene", "hand", "object", "robot")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 import softgrasp as sg
+from softgrasp import library
+from softgrasp.cli import main
 from softgrasp.cli.scene_options import SceneOptions, scene_of
 
 
@@ -40,6 +45,23 @@ def test_a_criterion_and_a_preshape_by_name() -> None:
     assert asked(settings=("success=isaac_shake",)).success == sg.load_criterion("isaac_shake")
     longer = asked(sequence="close,lift", settings=("sequence[1].height=0.2",))
     assert longer.sequence[1] == sg.LiftPhase(height=0.2)
+
+
+def test_a_criterion_file_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("motion:\n  - {type: lift, height: 0.05}\nmax_drop: 0.002\n")
+    assert main(["check", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["kind"], told["name"]) == ("criterion", "mine")
+    assert told["test"] == "lift 50.0 mm within 1 s"
+    assert told["passes"] == "at most 2.0 mm and 5.7°"
+
+
+def test_criteria_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "criteria", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["dexgraspbench"]["test"] == "6 directions, 10 m/s² for 2 s each"
+    assert sorted(rows) == library.names("criteria")
 
 
 @pytest.mark.parametrize(
