@@ -34,8 +34,16 @@ if TYPE_CHECKING:
         Release,
         TipForce,
     )
-    from softgrasp.description.closure import PositionIncrementClosure
+    from softgrasp.description.closures.force_limited import ForceLimitedClosure
+    from softgrasp.description.closures.joint_torque import JointTorqueClosure
+    from softgrasp.description.closures.position import (
+        PositionIncrementClosure,
+        PressureClosure,
+    )
+    from softgrasp.description.closures.synergy import SynergyIncrementClosure
+    from softgrasp.description.closures.underactuated import UnderactuatedClosure
     from softgrasp.description.contact import Contact
+    from softgrasp.description.coupling import Coupling
     from softgrasp.description.finger import Finger, Phalanx
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.objects import GraspObject, Material
@@ -56,6 +64,8 @@ if TYPE_CHECKING:
     from softgrasp.description.success import SuccessCriterion
     from softgrasp.description.surroundings import Lift, Table
     from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
+    from softgrasp.description.synergies import Synergies
+    from softgrasp.description.tendon import Pulley, Tendon
     from softgrasp.errors import (
         BackendUnavailable,
         BuildError,
@@ -74,6 +84,7 @@ if TYPE_CHECKING:
     from softgrasp.mechanics import pcc, rld
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
+    from softgrasp.mechanics.synergies import synergy_weights, variance_explained
     from softgrasp.render.playback import render_video
     from softgrasp.report.calibration_page import write_calibration_page
     from softgrasp.report.crosscheck_page import write_crosscheck_page
@@ -104,8 +115,13 @@ _ROOMS = {
         "Release",
         "TipForce",
     ),
-    "description.closure": ("PositionIncrementClosure",),
+    "description.closures.force_limited": ("ForceLimitedClosure",),
+    "description.closures.joint_torque": ("JointTorqueClosure",),
+    "description.closures.position": ("PositionIncrementClosure", "PressureClosure"),
+    "description.closures.synergy": ("SynergyIncrementClosure",),
+    "description.closures.underactuated": ("UnderactuatedClosure",),
     "description.contact": ("Contact",),
+    "description.coupling": ("Coupling",),
     "description.finger": ("Finger", "Phalanx"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.objects": ("GraspObject", "Material"),
@@ -126,6 +142,8 @@ _ROOMS = {
     "description.success": ("SuccessCriterion",),
     "description.surroundings": ("Lift", "Table"),
     "description.sweep_plan": ("Axis", "PoseNoise", "SweepPlan"),
+    "description.synergies": ("Synergies",),
+    "description.tendon": ("Pulley", "Tendon"),
     "errors": (
         "BackendUnavailable",
         "BuildError",
@@ -144,6 +162,7 @@ _ROOMS = {
     "mechanics": ("pcc", "rld"),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.rld_bendable": ("finger_from_bendable",),
+    "mechanics.synergies": ("synergy_weights", "variance_explained"),
     "render.playback": ("render_video",),
     "report.calibration_page": ("write_calibration_page",),
     "report.crosscheck_page": ("write_crosscheck_page",),
@@ -168,6 +187,7 @@ __all__ = [
     "Capsule",
     "Contact",
     "ContactEvent",
+    "Coupling",
     "CrosscheckResult",
     "Cuboid",
     "Cylinder",
@@ -177,6 +197,7 @@ __all__ = [
     "Finger",
     "FingerMotion",
     "FingerRelease",
+    "ForceLimitedClosure",
     "FreeBend",
     "GraspObject",
     "GraspPreset",
@@ -186,6 +207,7 @@ __all__ = [
     "Grasps",
     "Hand",
     "HungAngles",
+    "JointTorqueClosure",
     "Lift",
     "Material",
     "Mesh",
@@ -194,6 +216,8 @@ __all__ = [
     "Pose",
     "PoseNoise",
     "PositionIncrementClosure",
+    "PressureClosure",
+    "Pulley",
     "Release",
     "ResultError",
     "SimulationError",
@@ -208,9 +232,13 @@ __all__ = [
     "SuccessCriterion",
     "Superellipsoid",
     "SweepPlan",
+    "Synergies",
+    "SynergyIncrementClosure",
     "Table",
+    "Tendon",
     "TipForce",
     "Tolerances",
+    "UnderactuatedClosure",
     "__version__",
     "build_spec",
     "calibrate",
@@ -241,7 +269,9 @@ __all__ = [
     "simulate",
     "stable_timestep",
     "sweep",
+    "synergy_weights",
     "to_mjcf",
+    "variance_explained",
     "write_calibration_page",
     "write_crosscheck_page",
     "write_report",

@@ -80,14 +80,15 @@ def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> 
     Joints go at their rates to their limits; soft fingers rest under their pressure, without
     weight.
     """
-    times = np.linspace(0.0, scene.longest_closure, POSTURES)
-    rates, (low, high) = np.array(scene.rates), np.array(scene.limits).T
-    targets = np.clip(np.array(scene.start) + times[:, None] * rates, low, high)
+    way = scene.way
+    times = np.linspace(0.0, way.time, POSTURES)
+    rates, (low, high) = np.array(way.rates), np.array(way.limits).T
+    targets = np.clip(np.array(way.start) + times[:, None] * rates, low, high)
     postures = np.tile(start, (POSTURES, 1))
     for row, target in zip(postures, targets.tolist(), strict=True):
         for name, value in scene.hand.posture(target).items():
             row[model.joint(name).qposadr[0]] = value
-    rigid = len(scene.drives) - len(scene.hand.soft_fingers)
+    rigid = len(scene.hand.drives) - len(scene.hand.soft_fingers)
     for column, digit in enumerate(scene.hand.soft_fingers, start=rigid):
         about_y = names.soft_joint_names(digit, "y")
         for name, joint in zip(about_y, digit.finger.joints, strict=True):

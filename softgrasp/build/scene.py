@@ -90,7 +90,7 @@ def build(scene: GraspScene) -> BuiltScene:
     asked, scene = scene, on_its_table(scene)
     timestep = resolved_timestep(scene)
     hand, touching = carried_hand(
-        scene.hand, scene.hand_pose, scene.actuation, scene.arm, scene.lift
+        scene.mechanism, scene.hand_pose, scene.actuation, scene.arm, scene.lift
     )
     spec, bodies = hand.copy(), list(touching)
     _set_options(spec, scene, timestep)
@@ -113,8 +113,8 @@ def build(scene: GraspScene) -> BuiltScene:
     fixed = scene.object_mount == "fixed"
     ways = closing_postures(bare, scene, start)
     add_pairs(spec, bare, pairs, ways, contact, scene.solver, held=held and fixed)
-    hand_alone = (scene.hand, scene.hand_pose, scene.actuation, scene.arm, scene.lift, timestep)
-    known = (*hand_alone, scene.integrator, scene.start, scene.rates, scene.limits)
+    hand_alone = (scene.mechanism, scene.hand_pose, scene.actuation, scene.arm, scene.lift, timestep)
+    known = (*hand_alone, scene.integrator, scene.hand, scene.way)
     add_pairs(spec, bare, own, ways, contact, scene.solver, held=held, known=known)
     if scene.table is not None:
         top = scene.table.contact or contact
@@ -180,9 +180,14 @@ def _start_position(bare: mujoco.MjModel, scene: GraspScene) -> Array:
     position = np.array(bare.qpos0)
     targets = start_targets(scene)
     carried = dict(zip(names.carrier_joints(scene), targets[len(scene.drives) :], strict=True))
-    for name, value in (scene.hand.posture(scene.start) | carried).items():
+    sliders = {drive.name: drive.start for drive in scene.drives if drive.name in _sliders(scene)}
+    for name, value in (scene.hand.posture(scene.way.start) | sliders | carried).items():
         position[bare.joint(name).qposadr[0]] = value
     return position
+
+
+def _sliders(scene: GraspScene) -> set[str]:
+    return {slider.name for slider in scene.mechanism.sliders}
 
 
 def _state_at(model: mujoco.MjModel, position: Array) -> mujoco.MjData:
@@ -214,7 +219,7 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
     if scene.table is not None and scene.table.height is not None:
         return scene.table.height
     below = object_pose(scene).position[2] - float(model.geom_rbound.max(initial=0.0))
-    height = min(below, _lowest_finger(scene.hand, scene.hand_pose, scene.start, scene.rates))
+    height = min(below, _lowest_finger(scene.hand, scene.hand_pose, scene.way.start, scene.way.rates))
     return math.floor((height - FLOOR_GAP) * 100) / 100.0
 
 

@@ -16,22 +16,22 @@ MOST_SAMPLES = 2_000_000
 
 
 def _fits_hand(scene: GraspScene) -> None:
-    drives, word = sum(scene.hand.rows), scene.hand.drive_word
-    if scene.closure.rates is not None:
-        try:
-            scene.closure.rates.for_fingers(scene.hand.rows, word)
-        except ValueError as error:
-            raise FieldError(str(error), "closure", "rates") from None
-    if scene.closure.active is not None and len(scene.closure.active) != drives:
-        raise FieldError(
-            f"expected {drives} values, one a {word}, found {len(scene.closure.active)}",
-            "closure",
-            "active",
-        )
-    if scene.hand.soft_fingers and scene.actuation == "prescribed":
+    try:
+        scene.closure.check(scene.hand, scene.preset)
+    except FieldError as error:
+        raise FieldError(str(error), "closure", *error.path) from None
+    if scene.actuation == "servo":
+        return
+    if scene.hand.soft_fingers:
         raise FieldError(
             "expected 'servo': the joints of soft fingers have springs, and no targets that "
             "they could obey; found 'prescribed'",
+            "actuation",
+        )
+    if not scene.closure.can_be_prescribed:
+        raise FieldError(
+            f"expected 'servo': with closure '{scene.closure.name}' joints give way to what they "
+            "touch; found 'prescribed'",
             "actuation",
         )
 

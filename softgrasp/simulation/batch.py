@@ -23,9 +23,12 @@ SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "ns
 
 
 def can_be_batched(built: BuiltScene) -> bool:
-    """Whether a scene can share a batch: servos, friction that does not switch, not too long."""
-    alike = built.scene.actuation == "servo" and not built.contact.switches_friction
-    return alike and most_rows(built.scene) <= MOST_ROWS
+    """Whether a scene can share a batch: servos, contact that stops, friction that does not switch,
+    not too long."""
+    scene = built.scene
+    alike = scene.actuation == "servo" and scene.closure.grip_force is None
+    alike &= not built.contact.switches_friction
+    return alike and most_rows(scene) <= MOST_ROWS
 
 
 def topology(built: BuiltScene) -> tuple[object, ...]:

@@ -138,7 +138,7 @@ class ClosureRun:
         scene = self.scene
         given = scene.duration is not None
         total = planned_samples(self.scene)
-        settle = round(scene.closure.settle_time / scene.control_period)
+        settle = round(scene.settling_time / scene.control_period)
         yield from self._advancing(total, idle_limit=total + 1 if given else max(settle, 1))
 
     def _empty_recording(self) -> Recording:
@@ -158,6 +158,8 @@ class ClosureRun:
             kind = NativeStepper if native_pays(planned_samples(self.scene)) else PlainStepper
         if friction is not None and data_map() is None:
             kind = PlainStepper  # compiled code does not find the contacts
+        if self.layout.grip_force is not None:
+            kind = PlainStepper  # compiled code judges contact only
         return kind(self.model, self.data, self.layout, self.state, recording, friction)
 
     def _holding(self, criterion: SuccessCriterion) -> Plans:
@@ -220,7 +222,8 @@ class ClosureRun:
 
 def planned_samples(scene: GraspScene) -> int:
     """Most control samples that a closure takes."""
-    duration = scene.duration or scene.longest_closure + GRACE
+    slower = scene.settling_time - scene.closure.settle_time
+    duration = scene.duration or scene.longest_closure + GRACE + slower
     return round(duration / scene.control_period) + 1
 
 

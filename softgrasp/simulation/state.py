@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -28,6 +29,10 @@ class ClosureLayout:
 
     threshold: float
     samples: int
+    grip_force: float | None
+    """Normal force at which drives stop [N]; None where contact itself stops them."""
+    squeeze: float
+    """Share of its increment by which a drive goes on in contact."""
     increments: Array
     lower: Array
     upper: Array
@@ -60,6 +65,8 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
     return ClosureLayout(
         threshold=scene.closure.threshold,
         samples=scene.closure.samples,
+        grip_force=scene.closure.grip_force,
+        squeeze=scene.closure.squeeze,
         increments=np.array([*scene.rates, *[0.0] * still]) * scene.control_period,
         lower=limits[:, 0],
         upper=limits[:, 1],
@@ -128,6 +135,16 @@ class Recording:
         self.rows = min(self.rows, rows)
 
 
+class Grip(NamedTuple):
+    """Bodies judged by the force at which drives stop, as ``ClosureState`` judges contact."""
+
+    counts: list[int]
+    touched: list[int]
+    reached: list[int]
+    """1 where the force is reached, (nb,)."""
+    changes: list[int]
+
+
 @dataclass
 class ClosureState:
     """Counters and targets of a running closure."""
@@ -138,6 +155,7 @@ class ClosureState:
     touched: list[int]
     in_contact: list[int]
     changes: list[int]
+    grip: Grip
     idle: int = 0
     """Control samples since a target last moved."""
 
@@ -145,4 +163,5 @@ class ClosureState:
     def at_start(cls, start: Sequence[float], bodies: int) -> ClosureState:
         """Nothing has been touched and all targets are where the joints are."""
         zeros = [0] * bodies
-        return cls(np.array(start), zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy())
+        own = (zeros.copy() for _ in range(4))
+        return cls(np.array(start), *own, Grip(*(zeros.copy() for _ in range(4))))

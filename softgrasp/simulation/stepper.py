@@ -97,7 +97,7 @@ class Stepper(ABC):
             done = yield plan
             self._keep(plan[:done], before)
             if done < len(plan):
-                if self._free_drives() != self._free:
+                if self._paces() != (self._free, self._touching):
                     self._ahead = FIRST_AHEAD
                     self._replan()
                 row = self._plan[self._used :][:1]
@@ -123,10 +123,13 @@ class Stepper(ABC):
     def _replan(self) -> None:
         """Plan the coming targets from the contacts as they are."""
         layout, state = self._layout, self._state
-        self._free = self._free_drives()
+        self._free, self._touching = self._paces()
         limits = (layout.lower, layout.upper)
         self._ahead = min(self._ahead, self.look_ahead)
-        plan = planned_targets(state.targets, layout.increments, self._free, limits, self._ahead)
+        increments = layout.increments
+        if any(self._touching):
+            increments = np.where(self._touching, layout.squeeze * increments, increments)
+        plan = planned_targets(state.targets, increments, self._free, limits, self._ahead)
         ahead = self._path[: self._ahead]
         if len(ahead):
             plan[1 : 1 + len(ahead), self._led] = ahead
@@ -134,8 +137,14 @@ class Stepper(ABC):
         self._plan, self._used = plan[1:], 0
         self._moving = _moving_rows(plan)
 
-    def _free_drives(self) -> list[bool]:
-        return free_drives(self._layout.stops, self._state.in_contact)
+    def _paces(self) -> tuple[list[bool], list[bool]]:
+        """Which drives may move, and which of them squeeze, slower than they closed."""
+        layout, state = self._layout, self._state
+        clear = free_drives(layout.stops, state.in_contact)
+        if layout.grip_force is None:
+            return clear, [False] * len(clear)
+        free = free_drives(layout.stops, state.grip.reached)
+        return free, [not apart for apart in clear]
 
     def _samples_to_idle(self, idle_limit: int) -> int:
         """Samples until no target will have moved for ``idle_limit`` ones, at least one."""
@@ -261,6 +270,8 @@ class PlainStepper(OwnStepper):
             state.in_contact,
             state.changes,
         )
+        if layout.grip_force is not None:
+            changed |= debounce(forces, layout.grip_force, layout.samples, *state.grip)
         # every further step of a state that is not a number would take a tenth of a second
         return changed or not math.isfinite(sum(forces))
 

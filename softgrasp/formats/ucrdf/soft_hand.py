@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from softgrasp.description.bendable import Bendable, Chamber
-from softgrasp.description.closure import Rates
+from softgrasp.description.rates import Rates
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
 from softgrasp.description.pose import Pose
