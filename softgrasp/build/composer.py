@@ -48,6 +48,11 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
     composer, mjcf = _dm_control()
     if scene.object_mount == "planar":
         raise BuildError("object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'")
+    if scene.mechanism.actuators:
+        raise BuildError(
+            "closure: expected one with position servos for dm_control, "
+            f"found '{scene.closure.name}'"
+        )
     built = build(scene)
     scene = built.scene
     hand = _entity(composer, mjcf, _hand_xml(scene), "hand")
@@ -114,7 +119,7 @@ def _blank_spec() -> mujoco.MjSpec:
 
 def _hand_xml(scene: GraspScene) -> str:
     spec = _blank_spec()
-    add_hand(spec, scene.hand, scene.hand_pose, scene.actuation)
+    add_hand(spec, scene.mechanism.hand, scene.hand_pose, scene.actuation)
     return str(spec.to_xml())
 
 

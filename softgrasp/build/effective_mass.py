@@ -170,4 +170,18 @@ def _implicit_inertia(model: mujoco.MjModel) -> Array:
         dof = model.jnt_dofadr[model.actuator_trnid[index, 0]]
         gain[dof] -= model.actuator_biasprm[index, 1]
         rate[dof] -= model.actuator_biasprm[index, 2]
+    on_tendons = model.actuator_trntype == mujoco.mjtTrn.mjTRN_TENDON
+    # the engine leaves out servos at their force limits, where tendons that only pull end
+    for index in np.flatnonzero(on_tendons & (model.actuator_forcerange[:, 0] < 0.0)):
+        squares = _arms(model, int(model.actuator_trnid[index, 0])) ** 2
+        gain -= squares * model.actuator_biasprm[index, 1]
+        rate -= squares * model.actuator_biasprm[index, 2]
     return implicit_inertia(model.opt.timestep, gain, rate)
+
+
+def _arms(model: mujoco.MjModel, tendon: int) -> Array:
+    """How much of each degree of freedom is in the length of a fixed tendon, (nv,)."""
+    arms, first = np.zeros(model.nv), int(model.tendon_adr[tendon])
+    for wrap in range(first, first + int(model.tendon_num[tendon])):
+        arms[model.jnt_dofadr[model.wrap_objid[wrap]]] = model.wrap_prm[wrap]
+    return arms

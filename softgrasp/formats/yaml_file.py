@@ -30,6 +30,7 @@ LENGTHS = frozenset(
         *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
         *("position", "center", "mass_center", "tip", "object_position", "max_drop"),
         *("torsional_friction", "rolling_friction", "critical_velocity"),
+        *("excursion", "pulley_radius"),
     ]
 )
 UNSEEN_BREAKS = "\x85\u2028\u2029"

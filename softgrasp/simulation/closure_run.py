@@ -72,7 +72,9 @@ class ClosureRun:
         self.layout = closure_layout(built)
         step = float(self.model.opt.timestep)
         self.engine = Engine("mujoco", mujoco.__version__, self.scene.integrator, step)
-        self.state = ClosureState.at_start(start_targets(self.scene), len(built.bodies))
+        self.state = ClosureState.at_start(
+            start_targets(self.scene), len(built.bodies), self.layout.samples
+        )
         self.log = EventLog(built)
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = False
@@ -222,8 +224,8 @@ class ClosureRun:
 
 def planned_samples(scene: GraspScene) -> int:
     """Most control samples that a closure takes."""
-    slower = scene.settling_time - scene.closure.settle_time
-    duration = scene.duration or scene.longest_closure + GRACE + slower
+    extra = scene.closure.extra_time(scene.hand, scene.preset)
+    duration = scene.duration or scene.longest_closure + GRACE + extra
     return round(duration / scene.control_period) + 1
 
 

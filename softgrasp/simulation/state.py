@@ -41,6 +41,8 @@ class ClosureLayout:
     qpos_of_drive: Integers
     """Of drives under prescribed actuation, which are joints; else empty."""
     dof_of_drive: Integers
+    joint_of_drive: Integers
+    """Where the joint of each drive stands in ``qpos``, −1 where it drives none."""
     qpos_of_joint: Integers
     """Of all joints that are recorded."""
     force_sum: Array
@@ -73,6 +75,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
         stops=(*stops, *[()] * still),
         qpos_of_drive=np.array([joint.qposadr[0] for joint in joints], dtype=np.int64),
         dof_of_drive=np.array([joint.dofadr[0] for joint in joints], dtype=np.int64),
+        joint_of_drive=_joint_of_drive(built, still),
         qpos_of_joint=np.array([model.joint(j).qposadr[0] for j in names.scene_joints(scene)]),
         force_sum=force_sum,
         first_force=first,
@@ -135,14 +138,26 @@ class Recording:
         self.rows = min(self.rows, rows)
 
 
-class Grip(NamedTuple):
-    """Bodies judged by the force at which drives stop, as ``ClosureState`` judges contact."""
+def _joint_of_drive(built: BuiltScene, still: int) -> Integers:
+    joints = [drive.joint for drive in built.scene.drives] + [None] * still
+    places = [-1 if name is None else built.model.joint(name).qposadr[0] for name in joints]
+    return np.array(places, dtype=np.int64)
+
+
+class Judged(NamedTuple):
+    """Bodies judged by another force or another number of samples than contact is."""
 
     counts: list[int]
     touched: list[int]
     reached: list[int]
     """1 where the force is reached, (nb,)."""
     changes: list[int]
+
+    @classmethod
+    def from_start(cls, bodies: int, samples: int) -> Judged:
+        """Bodies that are all judged to be there after some samples, or none after no sample."""
+        here = int(samples > 0)
+        return cls([samples] * bodies, [0] * bodies, [here] * bodies, [0] * bodies)
 
 
 @dataclass
@@ -155,13 +170,24 @@ class ClosureState:
     touched: list[int]
     in_contact: list[int]
     changes: list[int]
-    grip: Grip
+    apart: Judged
+    """Bodies without contact for long enough, by their negative forces: one sample with a force
+    ends that. Only where drives stop at a force."""
+    gripped: Judged
+    """By the force at which drives stop, where they do."""
     idle: int = 0
     """Control samples since a target last moved."""
 
     @classmethod
-    def at_start(cls, start: Sequence[float], bodies: int) -> ClosureState:
-        """Nothing has been touched and all targets are where the joints are."""
+    def at_start(cls, start: Sequence[float], bodies: int, samples: int = 1) -> ClosureState:
+        """Nothing has been touched and all targets are where the joints are.
+
+        Args:
+            start: Targets, (nd,).
+            bodies: That can touch.
+            samples: That it takes to judge one.
+        """
         zeros = [0] * bodies
         own = (zeros.copy() for _ in range(4))
-        return cls(np.array(start), *own, Grip(*(zeros.copy() for _ in range(4))))
+        apart, gripped = (Judged.from_start(bodies, count) for count in (samples, 0))
+        return cls(np.array(start), *own, apart, gripped)

@@ -97,7 +97,9 @@ class Stepper(ABC):
             done = yield plan
             self._keep(plan[:done], before)
             if done < len(plan):
-                if self._paces() != (self._free, self._touching):
+                before = self._touching
+                if self._paces() != (self._free, before):
+                    self._give_way(before)
                     self._ahead = FIRST_AHEAD
                     self._replan()
                 row = self._plan[self._used :][:1]
@@ -140,11 +142,26 @@ class Stepper(ABC):
     def _paces(self) -> tuple[list[bool], list[bool]]:
         """Which drives may move, and which of them squeeze, slower than they closed."""
         layout, state = self._layout, self._state
-        clear = free_drives(layout.stops, state.in_contact)
         if layout.grip_force is None:
-            return clear, [False] * len(clear)
-        free = free_drives(layout.stops, state.grip.reached)
-        return free, [not apart for apart in clear]
+            return free_drives(layout.stops, state.in_contact), [False] * len(layout.stops)
+        near = [not apart for apart in state.apart.reached]
+        free = free_drives(layout.stops, state.gripped.reached)
+        return free, [not clear for clear in free_drives(layout.stops, near)]
+
+    def _give_way(self, before: list[bool]) -> None:
+        """Take targets of drives that have begun to touch back to where their joints are."""
+        layout = self._layout
+        if layout.grip_force is None:
+            return
+        _, touching = self._paces()
+        now = self._positions()
+        for drive, joint in enumerate(layout.joint_of_drive.tolist()):
+            if touching[drive] and not before[drive] and joint >= 0 and layout.increments[drive]:
+                self._state.targets[drive] = now[joint]
+
+    def _positions(self) -> Array:
+        """Joint variables at the sample that has begun, (nq,)."""
+        raise NotImplementedError("only a grasp with an engine state of its own knows them")
 
     def _samples_to_idle(self, idle_limit: int) -> int:
         """Samples until no target will have moved for ``idle_limit`` ones, at least one."""
@@ -218,6 +235,9 @@ class OwnStepper(Stepper):
     def _prepare(self) -> None:
         """Make what the loop needs besides."""
 
+    def _positions(self) -> Array:
+        return np.asarray(self._data.qpos)
+
     def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets
         self.recording.qpos[self.recording.rows] = self._data.qpos
@@ -241,7 +261,7 @@ class PlainStepper(OwnStepper):
         data, counts = self._data, self._state.counts
         step, judge, control, position = self._step, self._judge, data.ctrl, data.qpos
         first, log = self.recording.rows, self.recording.qpos
-        loads = self.loads[: len(plan)]
+        loads, always = self.loads[: len(plan)], self._layout.grip_force is not None
         for index, targets in enumerate(plan):
             row = first + index
             if len(loads):
@@ -249,7 +269,7 @@ class PlainStepper(OwnStepper):
             if row:
                 step()
             # without a contact, and none to lose, there is nothing to judge or to record
-            if (data.ncon or any(counts)) and judge(row):
+            if (data.ncon or always or any(counts)) and judge(row):
                 return index
             control[:] = targets
             log[row] = position
@@ -271,7 +291,9 @@ class PlainStepper(OwnStepper):
             state.changes,
         )
         if layout.grip_force is not None:
-            changed |= debounce(forces, layout.grip_force, layout.samples, *state.grip)
+            away = [-force for force in forces]
+            changed |= debounce(away, -layout.threshold, layout.samples, *state.apart)
+            changed |= debounce(forces, layout.grip_force, layout.samples, *state.gripped)
         # every further step of a state that is not a number would take a tenth of a second
         return changed or not math.isfinite(sum(forces))
 

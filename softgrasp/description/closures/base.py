@@ -38,8 +38,8 @@ class Closure(Description):
         """Its ``type``."""
         return str(type(self).model_fields["type"].default)
 
-    @property
-    def rates_of_joints(self) -> bool:
+    @classmethod
+    def rates_are_of_joints(cls) -> bool:
         """Whether ``rates`` are those of the hand's own drives."""
         return True
 
@@ -65,7 +65,7 @@ class Closure(Description):
             hand: The hand.
             preset: Of the grasp.
         """
-        own = self.rates if self.rates_of_joints else None
+        own = self.rates if self.rates_are_of_joints() else None
         start = preset.start or tuple(drive.start for drive in hand.drives)
         rates = (own or preset.rates).for_fingers(hand.rows)
         limits = tuple(drive.limits for drive in self.drives(hand, preset))
@@ -96,6 +96,10 @@ class Closure(Description):
         """Time without moving targets after which the hand has settled [s]."""
         return self.settle_time
 
+    def extra_time(self, hand: Hand, preset: GraspPreset) -> float:
+        """Time that a closure may take beyond that of its slowest drive to its limit [s]."""
+        return self.settling(hand, preset) - self.settle_time
+
     def check(self, hand: Hand, preset: GraspPreset) -> None:
         """Refuse a hand that cannot close so.
 
@@ -103,7 +107,7 @@ class Closure(Description):
             FieldError: Counted from the closure.
         """
         drives, word = sum(hand.rows), hand.drive_word
-        if self.rates_of_joints:
+        if self.rates_are_of_joints():
             self.check_rates(hand)
         if self.active is not None and len(self.active) != drives:
             raise FieldError(

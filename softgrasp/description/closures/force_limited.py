@@ -14,6 +14,8 @@ from softgrasp.description.mechanism import Mechanism
 
 USUAL_FORCE = 5.0
 """[N], where neither a force nor a torque is given."""
+PATIENCE = 4.0
+"""A closure with a force may take this many times longer than joints take to their limits."""
 
 
 class ForceLimitedClosure(Closure):
@@ -21,7 +23,8 @@ class ForceLimitedClosure(Closure):
 
     With ``force`` a joint stops where ``samples`` normal forces in a row, on its phalanx or on a
     later one of its finger, are above it; it goes on at the first one below, so that the force is
-    kept. From contact on it moves at ``squeeze`` of its rate. With ``torque`` its target goes on
+    kept. At the first touch its target comes back to where the joint is, so that the lag of the
+    servo does not squeeze, and from there on it moves at ``squeeze_share`` of its rate. With ``torque`` its target goes on
     to its limit, and the servo's torque ends there.
     """
 
@@ -30,13 +33,18 @@ class ForceLimitedClosure(Closure):
     """Normal force on a phalanx [N]; 5 N where neither it nor ``torque`` is given."""
     torque: Positive | None = None
     """Of the joints' servos [N·m or N]; that of the joint itself where it is smaller."""
-    squeeze_share: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.1
+    squeeze_share: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.05
     """Share of its rate at which a joint goes on in contact, with ``force`` [–]."""
 
     @model_validator(mode="after")
     def _one_limit(self) -> Self:
         if self.force is not None and self.torque is not None:
             raise ValueError("expected exactly one of force and torque, found both")
+        if self.grip_force is not None and self.grip_force <= self.threshold:
+            raise ValueError(
+                f"expected a force above the threshold of contact ({self.threshold:g} N), "
+                f"found {self.grip_force:g} N"
+            )
         return self
 
     @property
@@ -78,6 +86,10 @@ class ForceLimitedClosure(Closure):
             for finger in hand.fingers
         )
         return Mechanism(hand.replace(fingers=fingers))
+
+    def extra_time(self, hand: Hand, preset: GraspPreset) -> float:
+        """For squeezing, which is slow [s]."""
+        return 0.0 if self.torque is not None else PATIENCE * self.way(hand, preset).time
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
         """Refuse a hand without joints."""

@@ -35,8 +35,8 @@ class JointTorqueClosure(Closure):
     torque_share: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.25
     """Share of a joint's own limit, where no ``torque`` is given [–]."""
 
-    @property
-    def rates_of_joints(self) -> bool:
+    @classmethod
+    def rates_are_of_joints(cls) -> bool:
         """Not so: they are those of torques."""
         return False
 

@@ -52,8 +52,8 @@ class SynergyIncrementClosure(Closure):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return (value,) if number else value
 
-    @property
-    def rates_of_joints(self) -> bool:
+    @classmethod
+    def rates_are_of_joints(cls) -> bool:
         """Not so: they are those of the synergies."""
         return False
 

@@ -64,8 +64,8 @@ class UnderactuatedClosure(Closure):
     """Share of the highest tension that closes the free hand, where joints have no springs of
     their own [–]."""
 
-    @property
-    def rates_of_joints(self) -> bool:
+    @classmethod
+    def rates_are_of_joints(cls) -> bool:
         """Not so: they are those of the tendons."""
         return False
 
@@ -125,16 +125,9 @@ class UnderactuatedClosure(Closure):
             if not moved:
                 continue
             strongest = max(row.force_limit for row in moved.values())
-            pulleys = tuple(
-                Pulley(
-                    joint=name,
-                    radius=(1.0 if rates[name] > 0 else -1.0)
-                    * self.pulley_radius
-                    * row.force_limit
-                    / strongest,
-                )
-                for name, row in moved.items()
-            )
+            power = {name: row.force_limit * rates[name] for name, row in moved.items()}
+            scale = self.pulley_radius / max(map(abs, power.values()))
+            pulleys = tuple(Pulley(joint=name, radius=scale * power[name]) for name in moved)
             found.append(
                 Tendon(
                     name=finger.name,
