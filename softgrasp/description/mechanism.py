@@ -63,12 +63,20 @@ class Way(NamedTuple):
     @property
     def time(self) -> float:
         """Time that the slowest drive takes from its start to its limit [s]."""
-        travel = (
+        return max(self._times, default=0.0)
+
+    @property
+    def shortest_time(self) -> float:
+        """Time that the first drive takes from its start to its limit [s]; 1 where none moves."""
+        return min((time for time in self._times if time > 0.0), default=1.0)
+
+    @property
+    def _times(self) -> list[float]:
+        return [
             ((high if rate > 0 else low) - start) / rate
             for (low, high), start, rate in zip(self.limits, self.start, self.rates, strict=True)
             if rate != 0.0
-        )
-        return max(travel, default=0.0)
+        ]
 
 
 def without_servos(hand: Hand, joints: dict[str, dict[str, float]]) -> Hand:

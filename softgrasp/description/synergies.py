@@ -24,6 +24,8 @@ class Synergies(Description):
     """Posture q_m at z = 0, one a joint [rad or m]."""
     matrix: tuple[tuple[Number, ...], ...]
     """S, a row a joint and a column a synergy [rad or m, for a z of 1]."""
+    opened: tuple[Number, ...] = ()
+    """Weights z of the open hand, from which it closes; those that are not given are zero."""
     source: str = ""
     """Where the numbers come from."""
 
@@ -39,6 +41,11 @@ class Synergies(Description):
                 f"expected a matrix of {joints} rows, one a joint, each with one number a synergy, "
                 f"found {len(self.matrix)} × {columns}",
                 "matrix",
+            )
+        if len(self.opened) > self.count:
+            raise FieldError(
+                f"expected at most {self.count} values, one a synergy, found {len(self.opened)}",
+                "opened",
             )
         for column in range(self.count):
             if not any(row[column] for row in self.matrix):

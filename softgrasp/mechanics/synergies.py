@@ -73,7 +73,7 @@ def soft_synergy_compliance(
 ) -> Array:
     """Compliance of joints that soft synergies hold, C = Kq⁻¹ + S Kz⁻¹ Sᵀ [rad/(N·m)].
 
-    Prattichizzo, Malvezzi, Gabiccini & Bicchi 2013 (IEEE T-RO 29, 1442), with S for their Jacobian
+    Prattichizzo, Malvezzi, Gabiccini & Bicchi 2013 (IEEE T-RO 29, 1440), with S for their Jacobian
     of the synergies.
 
     Args:

@@ -16,6 +16,9 @@ from softgrasp.description.rates import Rates
 
 RAMP_TIME = 0.5
 """Time in which torques grow to their limits where no rate is given [s]."""
+PATIENCE = 2.0
+"""Joints under their full torques are given this many times the time in which the first one of
+the free hand gets to its limit."""
 
 
 class JointTorqueClosure(Closure):
@@ -33,7 +36,8 @@ class JointTorqueClosure(Closure):
     torque: Positive | None = None
     """Largest torque or force of a joint [N·m or N], where its own limit is not smaller."""
     torque_share: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.25
-    """Share of a joint's own limit, where no ``torque`` is given [–]."""
+    """Share of its own limit that the fastest joint of a finger has where no ``torque`` is given;
+    slower ones have less in proportion, so that a pinch stays one [–]."""
 
     @classmethod
     def rates_are_of_joints(cls) -> bool:
@@ -55,13 +59,14 @@ class JointTorqueClosure(Closure):
         """The hand with damped joints instead of servos, and a motor in each."""
         way = self.way(hand, preset)
         ramps = None if self.rates is None else self.rates.for_fingers(hand.rows)
+        fastest = _fastest(hand, way.rates)
         joints: dict[str, dict[str, float]] = {}
         motors = []
         for index, (drive, row) in enumerate(hand.driven_joints):
             speed = way.rates[index]
             if not speed:
                 continue
-            limit = self._limit(row)
+            limit = self._limit(row, abs(speed) / fastest[drive.name])
             ramp = abs(ramps[index]) if ramps is not None else limit / RAMP_TIME
             joints[drive.name] = {"damping": max(row.damping, limit / abs(speed))}
             motors.append(_motor(drive, limit, ramp if speed > 0 else -ramp))
@@ -69,12 +74,22 @@ class JointTorqueClosure(Closure):
 
     def settling(self, hand: Hand, preset: GraspPreset) -> float:
         """A torque that grows no more still moves joints, as long as they need to close."""
-        return self.settle_time + self.way(hand, preset).time
+        return self.settle_time + PATIENCE * self.way(hand, preset).shortest_time
 
-    def _limit(self, row: Phalanx) -> float:
+    def _limit(self, row: Phalanx, share: float) -> float:
         if self.torque is None:
-            return self.torque_share * row.force_limit
+            return self.torque_share * row.force_limit * share
         return min(self.torque, row.force_limit)
+
+
+def _fastest(hand: Hand, rates: tuple[float, ...]) -> dict[str, float]:
+    """The rate of the fastest joint of its finger, by the names of joints."""
+    speed = {drive.name: abs(rates[index]) for index, (drive, _) in enumerate(hand.driven_joints)}
+    found = {}
+    for finger in hand.fingers:
+        names = [finger.joint_of(row) for row in finger.phalanges if row.driven]
+        found |= dict.fromkeys(names, max((speed[name] for name in names), default=0.0))
+    return found
 
 
 def _motor(drive: Drive, limit: float, ramp: float) -> Actuator:

@@ -10,6 +10,7 @@ from softgrasp.description.base import Number, Positive
 from softgrasp.description.closures.base import Closure, count_fits, spread
 from softgrasp.description.drive import Drive
 from softgrasp.description.hand import GraspPreset, Hand
+from softgrasp.description.problems import FieldError
 from softgrasp.description.mechanism import Actuator, Mechanism, Slider, Way, without_servos
 from softgrasp.description.rates import Rates
 from softgrasp.description.synergies import Synergies
@@ -17,6 +18,9 @@ from softgrasp.description.synergies import Synergies
 SLOW = 0.25
 """A closure ends when the joints that go at least at this share of the fastest one have done so;
 the others, whose part in the synergy is small, would take very long to their limits."""
+
+SLACK = 1e-9
+"""What rounding may put a joint beyond its limits [rad or m]."""
 
 Weights = tuple[float, ...]
 
@@ -39,8 +43,8 @@ class SynergyIncrementClosure(Closure):
     """Instead of the hand's own; for a hand without any the one direction in which its grasp closes
     it, from the posture in which the grasp starts."""
     start: tuple[Number, ...] | None = None
-    """Weights z from which to close. Where not given those of a table are opened along the
-    first synergy until a joint that takes part in it is at its limit; without a table zero."""
+    """Weights z from which to close; those of the open hand, as its synergies say, where not
+    given."""
     end: tuple[Number, ...] | None = None
     """Weights z at which to stop; where its larger parts are at their limits if not given."""
     synergy_stiffness: Annotated[tuple[Positive, ...], Field(min_length=1)] | None = None
@@ -75,6 +79,20 @@ class SynergyIncrementClosure(Closure):
         count = self.synergies_of(hand, preset).count
         for field in ("start", "end", "rates", "synergy_stiffness"):
             count_fits(getattr(self, field), count, "synergy", field)
+        self._check_start(hand, preset)
+
+    def _check_start(self, hand: Hand, preset: GraspPreset) -> None:
+        """Refuse weights at the start that ask for more than the joints can do."""
+        posture = self.synergies_of(hand, preset).posture(self._weights(hand, preset)[0])
+        for drive in hand.drives:
+            low, high = drive.limits
+            value = posture.get(drive.joint or "", low)
+            if not low - SLACK <= value <= high + SLACK:
+                raise FieldError(
+                    f"expected weights that bring {drive.label} inside its limits "
+                    f"{drive.told(low, high)}, found {drive.told(value)}",
+                    "start",
+                )
 
     def way(self, hand: Hand, preset: GraspPreset) -> Way:
         """Joints on q_m + S z within their limits, the others where the grasp starts."""
@@ -161,11 +179,8 @@ class SynergyIncrementClosure(Closure):
         count = synergies.count
         usual = _closing_pace(synergies, hand, preset)
         pace = spread(tuple(self.rates), count) if self.rates else usual
-        has_table = (self.synergies or hand.synergies) is not None
-        if self.start is not None:
-            start = spread(self.start, count)
-        else:
-            start = _opened(synergies, hand, usual) if has_table else (0.0,) * count
+        opened = (*synergies.opened, *(0.0,) * (count - len(synergies.opened)))
+        start = opened if self.start is None else spread(self.start, count)
         if self.end is None:
             time = _time_to_limits(synergies, hand, start, pace)
             end = tuple(z + rate * time for z, rate in zip(start, pace, strict=True))
@@ -262,19 +277,3 @@ def _time_to_limits(
         default=0.0,
     )
 
-
-def _opened(synergies: Synergies, hand: Hand, pace: Weights) -> Weights:
-    """Weights of the hand opened along its closing direction until a larger part is at its limit."""
-    back = tuple(-rate for rate in pace)
-    speeds, places = _speeds(synergies, back), synergies.posture((0.0,) * synergies.count)
-    fastest = max(map(abs, speeds.values()))
-    drives = {drive.joint: drive for drive in hand.drives}
-    time = min(
-        (
-            _travel(drives[joint], places[joint], speed)
-            for joint, speed in speeds.items()
-            if speed and abs(speed) >= SLOW * fastest
-        ),
-        default=0.0,
-    )
-    return tuple(rate * time for rate in back)

@@ -11,7 +11,7 @@ from softgrasp.description.closures.base import Closure, count_fits, spread
 from softgrasp.description.drive import Drive
 from softgrasp.description.finger import Phalanx
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.mechanism import Actuator, Mechanism, without_servos
+from softgrasp.description.mechanism import Actuator, Mechanism, Way, without_servos
 from softgrasp.description.rates import Rates
 from softgrasp.description.tendon import Pulley, Tendon
 
@@ -105,19 +105,19 @@ class UnderactuatedClosure(Closure):
             elastic = self._elastic(hand, preset, tendon)
             springs = {name: self._spring(tendon, one) for name, one in elastic.items()}
             joints |= springs
-            actuators.append(self._pulled(tendon, elastic, self._pace(hand, preset), rate))
+            actuators.append(self._pulled(tendon, elastic, self._joints(hand, preset).shortest_time, rate))
         return Mechanism(without_servos(hand, joints), tuple(actuators))
 
     def settling(self, hand: Hand, preset: GraspPreset) -> float:
         """A tension that grows no more still moves joints, as long as they need to close."""
         if self.drive == "excursion":
             return self.settle_time
-        return self.settle_time + RELAXATION + self._pace(hand, preset)
+        return self.settle_time + RELAXATION + self._joints(hand, preset).shortest_time
 
     def _made(self, hand: Hand, preset: GraspPreset) -> tuple[Tendon, ...]:
         """A tendon for each finger with joints that close."""
-        way = super().way(hand, preset)
-        rates = {d.joint: rate for d, rate in zip(hand.drives, way.rates, strict=True)}
+        way = self._joints(hand, preset)
+        rates = {d.joint: rate for d, rate in zip(hand.drives, way.rates, strict=False)}
         found = []
         for finger in hand.fingers:
             rows = {finger.joint_of(row): row for row in finger.phalanges if row.driven}
@@ -138,35 +138,28 @@ class UnderactuatedClosure(Closure):
             )
         return tuple(found)
 
-    def _pace(self, hand: Hand, preset: GraspPreset) -> float:
-        """Time in which the hand's joints close until the first one is at its limit [s]."""
-        way = super().way(hand, preset)
-        times = [
-            ((high if rate > 0 else low) - start) / rate
-            for drive, start, rate, (low, high) in zip(
-                hand.drives, way.start, way.rates, way.limits, strict=True
-            )
-            if rate and drive.joint is not None
-        ]
-        return min((time for time in times if time > 0.0), default=1.0)
+    def _joints(self, hand: Hand, preset: GraspPreset) -> Way:
+        """The way of the joints, without the pressures of soft fingers, which come last."""
+        way = self.way(hand, preset)
+        count = len(hand.driven_joints)
+        return Way(way.start[:count], way.rates[:count], way.limits[:count])
 
     def _elastic(self, hand: Hand, preset: GraspPreset, tendon: Tendon) -> dict[str, Elastic]:
         """The joints of a tendon by name."""
-        way = super().way(hand, preset)
+        way = self._joints(hand, preset)
         driven = {
             drive.joint: (start, abs(rate))
-            for drive, start, rate in zip(hand.drives, way.start, way.rates, strict=True)
+            for drive, start, rate in zip(hand.drives, way.start, way.rates, strict=False)
         }
         rows = hand.rows_by_joint
         rates = {part.joint: driven.get(part.joint, (0.0, 0.0))[1] for part in tendon.pulleys}
-        least = SLOWEST * max(rates.values()) or 1.0
-        pace, found = self._pace(hand, preset), {}
+        least, found = SLOWEST * max(rates.values()) or 1.0, {}
         for part in tendon.pulleys:
             row = rows[part.joint]
             start = driven[part.joint][0] if part.joint in driven else row.start
             low, high = row.limits
             most = high - start if part.radius > 0 else start - low
-            travel = min(max(rates[part.joint], least) * pace, most)
+            travel = min(max(rates[part.joint], least) * way.shortest_time, most)
             found[part.joint] = Elastic(row, start, part.radius, travel, most)
         return found
 
