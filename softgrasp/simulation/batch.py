@@ -27,6 +27,7 @@ def can_be_batched(built: BuiltScene) -> bool:
     not too long."""
     scene = built.scene
     alike = scene.actuation == "servo" and scene.closure.grip_force is None
+    alike &= not scene.closure.stops_at_torque
     alike &= not built.contact.switches_friction
     return alike and most_rows(scene) <= MOST_ROWS
 

@@ -160,7 +160,7 @@ class ClosureRun:
             kind = NativeStepper if native_pays(planned_samples(self.scene)) else PlainStepper
         if friction is not None and data_map() is None:
             kind = PlainStepper  # compiled code does not find the contacts
-        if self.layout.grip_force is not None:
+        if self.layout.grip_force is not None or self.layout.torque_limits is not None:
             kind = PlainStepper  # compiled code judges contact only
         return kind(self.model, self.data, self.layout, self.state, recording, friction)
 

@@ -31,6 +31,8 @@ class ClosureLayout:
     samples: int
     grip_force: float | None
     """Normal force at which drives stop [N]; None where contact itself stops them."""
+    torque_limits: Array | None
+    """Torques of servos at which their drives stop, infinite where none does, (nd,) [N·m or N]."""
     squeeze: float
     """Share of its increment by which a drive goes on in contact."""
     increments: Array
@@ -68,6 +70,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
         threshold=scene.closure.threshold,
         samples=scene.closure.samples,
         grip_force=scene.closure.grip_force,
+        torque_limits=_torque_limits(built, still) if scene.closure.stops_at_torque else None,
         squeeze=scene.closure.squeeze,
         increments=np.array([*scene.rates, *[0.0] * still]) * scene.control_period,
         lower=limits[:, 0],
@@ -144,20 +147,28 @@ def _joint_of_drive(built: BuiltScene, still: int) -> Integers:
     return np.array(places, dtype=np.int64)
 
 
+def _torque_limits(built: BuiltScene, still: int) -> Array:
+    limits = [
+        built.model.actuator(drive.name).forcerange[1] if drive.joint is not None else np.inf
+        for drive in built.scene.drives
+    ]
+    return np.array([*limits, *[np.inf] * still])
+
+
 class Judged(NamedTuple):
-    """Bodies judged by another force or another number of samples than contact is."""
+    """Bodies or drives judged by something else than contact is."""
 
     counts: list[int]
     touched: list[int]
     reached: list[int]
-    """1 where the force is reached, (nb,)."""
+    """1 where it is reached, (n,)."""
     changes: list[int]
 
     @classmethod
-    def from_start(cls, bodies: int, samples: int) -> Judged:
-        """Bodies that are all judged to be there after some samples, or none after no sample."""
+    def from_start(cls, count: int, samples: int) -> Judged:
+        """All are judged to be there after some samples, or none after no sample."""
         here = int(samples > 0)
-        return cls([samples] * bodies, [0] * bodies, [here] * bodies, [0] * bodies)
+        return cls([samples] * count, [0] * count, [here] * count, [0] * count)
 
 
 @dataclass
@@ -175,6 +186,8 @@ class ClosureState:
     ends that. Only where drives stop at a force."""
     gripped: Judged
     """By the force at which drives stop, where they do."""
+    strained: Judged
+    """Drives by the torque at which they stop, where they do."""
     idle: int = 0
     """Control samples since a target last moved."""
 
@@ -190,4 +203,4 @@ class ClosureState:
         zeros = [0] * bodies
         own = (zeros.copy() for _ in range(4))
         apart, gripped = (Judged.from_start(bodies, count) for count in (samples, 0))
-        return cls(np.array(start), *own, apart, gripped)
+        return cls(np.array(start), *own, apart, gripped, Judged.from_start(len(start), 0))

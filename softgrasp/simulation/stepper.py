@@ -23,6 +23,9 @@ of work, so that little is lost where the user stops it or where it diverges."""
 FIRST_AHEAD = 64
 """Samples that are planned after a change of contact, which is often soon followed by another."""
 
+FULL = 0.99
+"""Share of its limit at which a servo counts as giving all it can."""
+
 Told = TypeVar("Told")
 
 
@@ -142,6 +145,8 @@ class Stepper(ABC):
     def _paces(self) -> tuple[list[bool], list[bool]]:
         """Which drives may move, and which of them squeeze, slower than they closed."""
         layout, state = self._layout, self._state
+        if layout.torque_limits is not None:
+            return [not held for held in state.strained.reached], [False] * len(layout.stops)
         if layout.grip_force is None:
             return free_drives(layout.stops, state.in_contact), [False] * len(layout.stops)
         near = [not apart for apart in state.apart.reached]
@@ -252,6 +257,7 @@ class PlainStepper(OwnStepper):
         self._raw_forces = self._data.sensordata[layout.first_force : end]
         self._forces = np.zeros(layout.force_sum.shape[0])
         self._previous = self._state.targets
+        self._judges_always = layout.grip_force is not None or layout.torque_limits is not None
         one_by_one = layout.prescribed or self._friction is not None
         whole = partial(mujoco.mj_step, self._model, self._data, layout.substeps)
         self._step = self._step_one_by_one if one_by_one else whole
@@ -261,7 +267,7 @@ class PlainStepper(OwnStepper):
         data, counts = self._data, self._state.counts
         step, judge, control, position = self._step, self._judge, data.ctrl, data.qpos
         first, log = self.recording.rows, self.recording.qpos
-        loads, always = self.loads[: len(plan)], self._layout.grip_force is not None
+        loads, always = self.loads[: len(plan)], self._judges_always
         for index, targets in enumerate(plan):
             row = first + index
             if len(loads):
@@ -294,6 +300,9 @@ class PlainStepper(OwnStepper):
             away = [-force for force in forces]
             changed |= debounce(away, -layout.threshold, layout.samples, *state.apart)
             changed |= debounce(forces, layout.grip_force, layout.samples, *state.gripped)
+        if layout.torque_limits is not None:
+            shares = np.abs(self._data.actuator_force) / layout.torque_limits
+            changed |= debounce(shares.tolist(), FULL, layout.samples, *state.strained)
         # every further step of a state that is not a number would take a tenth of a second
         return changed or not math.isfinite(sum(forces))
 

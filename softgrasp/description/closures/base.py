@@ -54,6 +54,11 @@ class Closure(Description):
         return None
 
     @property
+    def stops_at_torque(self) -> bool:
+        """Whether drives stop where their servos have reached their limits."""
+        return False
+
+    @property
     def squeeze(self) -> float:
         """Share of their rates at which drives go on in contact [–]."""
         return 1.0

@@ -24,8 +24,10 @@ class ForceLimitedClosure(Closure):
     With ``force`` a joint stops where ``samples`` normal forces in a row, on its phalanx or on a
     later one of its finger, are above it; it goes on at the first one below, so that the force is
     kept. At the first touch its target comes back to where the joint is, so that the lag of the
-    servo does not squeeze, and from there on it moves at ``squeeze_share`` of its rate. With ``torque`` its target goes on
-    to its limit, and the servo's torque ends there.
+    servo does not squeeze, and from there on it moves at ``squeeze_share`` of its rate.
+
+    With ``torque`` a joint stops where ``samples`` torques of its servo in a row are at it, and
+    goes on at the first one below; the servo never gives more.
     """
 
     type: Literal["force-limited"] = "force-limited"
@@ -58,6 +60,11 @@ class ForceLimitedClosure(Closure):
         if self.torque is not None:
             return None
         return self.force or USUAL_FORCE
+
+    @property
+    def stops_at_torque(self) -> bool:
+        """Whether joints stop at a torque."""
+        return self.torque is not None
 
     @property
     def squeeze(self) -> float:
