@@ -113,7 +113,14 @@ def build(scene: GraspScene) -> BuiltScene:
     fixed = scene.object_mount == "fixed"
     ways = closing_postures(bare, scene, start)
     add_pairs(spec, bare, pairs, ways, contact, scene.solver, held=held and fixed)
-    hand_alone = (scene.mechanism, scene.hand_pose, scene.actuation, scene.arm, scene.lift, timestep)
+    hand_alone = (
+        scene.mechanism,
+        scene.hand_pose,
+        scene.actuation,
+        scene.arm,
+        scene.lift,
+        timestep,
+    )
     known = (*hand_alone, scene.integrator, scene.hand, scene.way)
     add_pairs(spec, bare, own, ways, contact, scene.solver, held=held, known=known)
     if scene.table is not None:
@@ -219,7 +226,9 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
     if scene.table is not None and scene.table.height is not None:
         return scene.table.height
     below = object_pose(scene).position[2] - float(model.geom_rbound.max(initial=0.0))
-    height = min(below, _lowest_finger(scene.hand, scene.hand_pose, scene.way.start, scene.way.rates))
+    height = min(
+        below, _lowest_finger(scene.hand, scene.hand_pose, scene.way.start, scene.way.rates)
+    )
     return math.floor((height - FLOOR_GAP) * 100) / 100.0
 
 

@@ -10,7 +10,6 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from softgrasp.description.base import Description, Number, Positive, Vec3, Vec4
-from softgrasp.description.rates import Rates
 from softgrasp.description.contact import Contact
 from softgrasp.description.coupling import Coupling
 from softgrasp.description.drive import Drive
@@ -24,6 +23,7 @@ from softgrasp.description.hand_tree import (
 )
 from softgrasp.description.pose import Pose
 from softgrasp.description.problems import FieldError, Place, refuse_twins
+from softgrasp.description.rates import Rates
 from softgrasp.description.shapes import Part, Shape
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.synergies import Synergies

@@ -62,4 +62,3 @@ def _numbers(rows: Sequence[int], word: str) -> str:
 
 def _as_sequence(value: Any) -> Any:
     return (value,) if isinstance(value, int | float) and not isinstance(value, bool) else value
-

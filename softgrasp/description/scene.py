@@ -188,4 +188,3 @@ class GraspScene(Description):
         return Contact(
             static_friction=material.static_friction, dynamic_friction=material.dynamic_friction
         )
-

@@ -33,7 +33,9 @@ class Synergies(Description):
     def _fits_together(self) -> Self:
         joints = len(self.joints)
         if len(self.mean) != joints:
-            raise FieldError(f"expected {joints} values, one a joint, found {len(self.mean)}", "mean")
+            raise FieldError(
+                f"expected {joints} values, one a joint, found {len(self.mean)}", "mean"
+            )
         widths = {len(row) for row in self.matrix}
         if len(self.matrix) != joints or len(widths) != 1 or 0 in widths:
             columns = " or ".join(str(width) for width in sorted(widths)) or "0"

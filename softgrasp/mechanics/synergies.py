@@ -83,7 +83,8 @@ def soft_synergy_compliance(
     """
     columns = np.atleast_2d(np.asarray(matrix, dtype=float))
     kz = np.broadcast_to(np.asarray(synergy_stiffness, dtype=float), columns.shape[1:])
-    return np.diag(1.0 / np.asarray(joint_stiffness, dtype=float)) + columns / kz @ columns.T
+    springs = np.diag(1.0 / np.asarray(joint_stiffness, dtype=float))
+    return np.asarray(springs + columns / kz @ columns.T)
 
 
 def _checked(synergies: Synergies, count: int | None) -> int:

@@ -84,8 +84,9 @@ def _quantity(rows: list[list[DrivePanel]]) -> str:
     told = " or ".join(unit.replace("/m", "1/m") if unit == "/m" else unit or "–" for unit in units)
     names = ["joint variable"]
     names += ["pressure, curvature"] if "kPa" in units else []
+    titles = [drive.title for row in rows for drive in row]
+    names += ["tendon"] if any(title.endswith("tendon") for title in titles) else []
     names += ["torque"] if "N·m" in units else []
-    names += ["tension"] if "N" in units else []
     names += ["synergy"] if "" in units else []
     return f"{', '.join(names)} [{told}]"
 

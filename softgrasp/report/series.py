@@ -79,8 +79,10 @@ class DrivePanel(NamedTuple):
 
 
 def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
-    """The joints of each rigid finger, with their torques where those are what closes the hand, then
-    pressure and curvature of each soft one, then tendons and synergies."""
+    """The joints of each finger, with the torques that close it, or its pressure and curvature.
+
+    Tendons and synergies come last.
+    """
     known = set(result.contact_bodies.tolist())
     for finger in result.scene.hand.fingers:
         bodies = [finger.body_of(row) for row in finger.phalanges]
@@ -117,8 +119,6 @@ def _joint_panel(
 
 UNITS = {"rad": ("°", 180.0 / np.pi), "m": (" mm", 1e3), "": ("", 1.0)}
 """How the unit of a drive is shown, and its factor; others are shown as they are."""
-MOST_PANELS = 4
-"""Tendons or synergies in a row."""
 
 
 def _torque_row(result: GraspResult, finger: Finger) -> Iterator[list[DrivePanel]]:
@@ -140,8 +140,9 @@ def _mechanism_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
         for actuator in result.scene.mechanism.actuators
         if actuator.rate and not _is_motor_of_one(actuator)
     ]
-    for first in range(0, len(panels), MOST_PANELS):
-        yield panels[first : first + MOST_PANELS]
+    across = max((len(finger.phalanges) for finger in result.scene.hand.fingers), default=1)
+    for first in range(0, len(panels), across):
+        yield panels[first : first + across]
 
 
 def _is_motor_of_one(actuator: Actuator) -> bool:

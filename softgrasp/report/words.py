@@ -130,8 +130,8 @@ def joint_clause(result: GraspResult) -> str:
     clauses = []
     if gaps := _largest_gaps(result):
         clauses.append(f"Largest distance from the target at the end: {gaps}")
-    if ends := _ends_of_actuators(result):
-        clauses.append(f"At the end: {ends}")
+    if pulled := _ends_of_actuators(result):
+        clauses.append(f"At the end: {pulled}")
     if result.pressure is not None and result.curvature is not None:
         names_of = [digit.name for digit in result.scene.hand.soft_fingers]
         ends = zip(names_of, result.pressure[-1], result.curvature[-1], strict=True)

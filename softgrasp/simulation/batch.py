@@ -23,8 +23,11 @@ SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "ns
 
 
 def can_be_batched(built: BuiltScene) -> bool:
-    """Whether a scene can share a batch: servos, contact that stops, friction that does not switch,
-    not too long."""
+    """Whether a scene can share a batch.
+
+    It has servos, drives that nothing but contact stops, friction that does not switch, and is
+    not too long.
+    """
     scene = built.scene
     alike = scene.actuation == "servo" and scene.closure.grip_force is None
     alike &= not scene.closure.stops_at_torque

@@ -201,6 +201,13 @@ class ClosureState:
             samples: That it takes to judge one.
         """
         zeros = [0] * bodies
-        own = (zeros.copy() for _ in range(4))
-        apart, gripped = (Judged.from_start(bodies, count) for count in (samples, 0))
-        return cls(np.array(start), *own, apart, gripped, Judged.from_start(len(start), 0))
+        return cls(
+            np.array(start),
+            zeros.copy(),
+            zeros.copy(),
+            zeros.copy(),
+            zeros.copy(),
+            apart=Judged.from_start(bodies, samples),
+            gripped=Judged.from_start(bodies, 0),
+            strained=Judged.from_start(len(start), 0),
+        )

@@ -100,9 +100,8 @@ class Stepper(ABC):
             done = yield plan
             self._keep(plan[:done], before)
             if done < len(plan):
-                before = self._touching
-                if self._paces() != (self._free, before):
-                    self._give_way(before)
+                if self._paces() != (self._free, self._touching):
+                    self._give_way(self._touching)
                     self._ahead = FIRST_AHEAD
                     self._replan()
                 row = self._plan[self._used :][:1]

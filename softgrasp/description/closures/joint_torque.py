@@ -85,7 +85,7 @@ class JointTorqueClosure(Closure):
 def _fastest(hand: Hand, rates: tuple[float, ...]) -> dict[str, float]:
     """The rate of the fastest joint of its finger, by the names of joints."""
     speed = {drive.name: abs(rates[index]) for index, (drive, _) in enumerate(hand.driven_joints)}
-    found = {}
+    found: dict[str, float] = {}
     for finger in hand.fingers:
         names = [finger.joint_of(row) for row in finger.phalanges if row.driven]
         found |= dict.fromkeys(names, max((speed[name] for name in names), default=0.0))

@@ -10,8 +10,8 @@ from softgrasp.description.base import Number, Positive
 from softgrasp.description.closures.base import Closure, count_fits, spread
 from softgrasp.description.drive import Drive
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.problems import FieldError
 from softgrasp.description.mechanism import Actuator, Mechanism, Slider, Way, without_servos
+from softgrasp.description.problems import FieldError
 from softgrasp.description.rates import Rates
 from softgrasp.description.synergies import Synergies
 
@@ -154,9 +154,7 @@ class SynergyIncrementClosure(Closure):
         places = {joint: index for index, joint in enumerate(synergies.joints)}
         stiffness = spread(self.synergy_stiffness or (1.0,), synergies.count)
         found = []
-        for column, (begin, pace, end) in enumerate(
-            zip(*self._weights(hand, preset), strict=True)
-        ):
+        for column, (begin, pace, end) in enumerate(zip(*self._weights(hand, preset), strict=True)):
             name = synergy_name(column)
             most = sum(
                 abs(synergies.matrix[places[joint]][column]) * rows[joint].force_limit
@@ -164,7 +162,9 @@ class SynergyIncrementClosure(Closure):
             )
             found.append(
                 Actuator(
-                    Drive(name, f"synergy {column + 1}", "", (min(begin, end), max(begin, end)), begin),
+                    Drive(
+                        name, f"synergy {column + 1}", "", (min(begin, end), max(begin, end)), begin
+                    ),
                     pace,
                     ((name, 1.0),),
                     (-most, most),
@@ -261,9 +261,7 @@ def _travel(drive: Drive, at: float, rate: float) -> float:
     return max(((high if rate > 0 else low) - at) / rate, 0.0)
 
 
-def _time_to_limits(
-    synergies: Synergies, hand: Hand, start: Weights, pace: Weights
-) -> float:
+def _time_to_limits(synergies: Synergies, hand: Hand, start: Weights, pace: Weights) -> float:
     """Time until the joints with larger parts are at their limits [s]."""
     speeds, places = _speeds(synergies, pace), synergies.posture(start)
     fastest = max(map(abs, speeds.values()))
@@ -276,4 +274,3 @@ def _time_to_limits(
         ),
         default=0.0,
     )
-

@@ -39,14 +39,13 @@ class UnderactuatedClosure(Closure):
     """One tendon a finger, or one for all, pulls joints that have springs instead of servos.
 
     Contact does not stop a tendon: its other joints go on (Birglen, Laliberté & Gosselin 2008). At
-    rest every joint has radius · tension − stiffness · (angle − rest) as the torque of its contacts.
-    A hand's own ``tendons`` are used; one without has a tendon a finger whose pulleys are as large
+    rest the contacts of every joint balance radius · tension − stiffness · (angle − rest). A hand's own ``tendons`` are used; one without has a tendon a finger whose pulleys are as large
     as the joints are strong, with springs that let the free hand close as its grasp says.
     """
 
     type: Literal["underactuated"] = "underactuated"
     rates: Rates | None = None
-    """Of the tendons, one a tendon or one for all [m/s or N/s]; those of the grasp where not given."""
+    """Of the tendons, one a tendon or one for all [m/s or N/s]; those of the grasp if not given."""
     drive: Literal["excursion", "tension"] = "excursion"
     """Whether the way of the tendon grows, up to the highest tension, or its tension."""
     differential: bool = False
@@ -105,7 +104,9 @@ class UnderactuatedClosure(Closure):
             elastic = self._elastic(hand, preset, tendon)
             springs = {name: self._spring(tendon, one) for name, one in elastic.items()}
             joints |= springs
-            actuators.append(self._pulled(tendon, elastic, self._joints(hand, preset).shortest_time, rate))
+            actuators.append(
+                self._pulled(tendon, elastic, self._joints(hand, preset).shortest_time, rate)
+            )
         return Mechanism(without_servos(hand, joints), tuple(actuators))
 
     def settling(self, hand: Hand, preset: GraspPreset) -> float:
@@ -190,9 +191,7 @@ class UnderactuatedClosure(Closure):
         longest = tendon.excursion or way + most / tendon.stiffness
         drive = Drive(name, f"excursion of '{tendon.name}'", "m", (0.0, longest), 0.0)
         zero = sum(one.radius * one.start for one in joints.values())
-        return Actuator(
-            drive, rate or free / pace, arms, limits, tendon.stiffness, zero=zero
-        )
+        return Actuator(drive, rate or free / pace, arms, limits, tendon.stiffness, zero=zero)
 
 
 def _joined(tendons: tuple[Tendon, ...]) -> Tendon:

@@ -58,6 +58,7 @@ def run_in_webots(scene: GraspScene, progress: Progress | None = None) -> GraspR
     """Simulate a scene in an installed Webots; raises as ``run_in`` does."""
     return run_in(webots_player(), scene, progress)
 
+
 CLOSURES_OF_WEBOTS = ("position-increment", "pressure")
 """Closures that the controller in Webots can run."""
 
