@@ -8,6 +8,13 @@ from pydantic import Field, field_validator
 
 from softgrasp.description.base import Number, Positive
 from softgrasp.description.closures.base import Closure, count_fits, spread
+from softgrasp.description.closures.synergy_weights import (
+    Weights,
+    closing_pace,
+    first_synergy,
+    joint_speeds,
+    time_to_limits,
+)
 from softgrasp.description.drive import Drive
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.mechanism import Actuator, Mechanism, Slider, Way, without_servos
@@ -15,14 +22,8 @@ from softgrasp.description.problems import FieldError
 from softgrasp.description.rates import Rates
 from softgrasp.description.synergies import Synergies
 
-SLOW = 0.25
-"""A closure ends when the joints that go at least at this share of the fastest one have done so;
-the others, whose part in the synergy is small, would take very long to their limits."""
-
 SLACK = 1e-9
 """What rounding may put a joint beyond its limits [rad or m]."""
-
-Weights = tuple[float, ...]
 
 
 class SynergyIncrementClosure(Closure):
@@ -100,7 +101,7 @@ class SynergyIncrementClosure(Closure):
         synergies = self.synergies_of(hand, preset)
         begin, pace, end = self._weights(hand, preset)
         first, last = synergies.posture(begin), synergies.posture(end)
-        speed = _speeds(synergies, pace)
+        speed = joint_speeds(synergies, pace)
         still = self.acting((1.0,) * len(hand.drives))
         start, rates, limits = list(plain.start), list(plain.rates), list(plain.limits)
         for index, (drive, on) in enumerate(zip(hand.drives, still, strict=True)):
@@ -177,12 +178,12 @@ class SynergyIncrementClosure(Closure):
         """Weights z at the start, their rates [1/s], and weights at the end."""
         synergies = self.synergies_of(hand, preset)
         count = synergies.count
-        usual = _closing_pace(synergies, hand, preset)
+        usual = closing_pace(synergies, hand, preset)
         pace = spread(tuple(self.rates), count) if self.rates else usual
         opened = (*synergies.opened, *(0.0,) * (count - len(synergies.opened)))
         start = opened if self.start is None else spread(self.start, count)
         if self.end is None:
-            time = _time_to_limits(synergies, hand, start, pace)
+            time = time_to_limits(synergies, hand, start, pace)
             end = tuple(z + rate * time for z, rate in zip(start, pace, strict=True))
             return start, pace, end
         end = spread(self.end, count)
@@ -190,29 +191,6 @@ class SynergyIncrementClosure(Closure):
         times = [abs(w / rate) for w, rate in zip(ways, pace, strict=True) if w and rate]
         slowest = max(times, default=1.0)
         return start, tuple(way / slowest for way in ways), end
-
-
-def first_synergy(hand: Hand, preset: GraspPreset) -> Synergies:
-    """The one direction in which a hand's grasp closes it, as a synergy of length 1.
-
-    Args:
-        hand: A hand with driven joints.
-        preset: Of its grasp; z = 0 is the posture in which it starts.
-    """
-    rates = preset.rates.for_fingers(hand.rows)
-    start = preset.start or tuple(drive.start for drive in hand.drives)
-    parts = [
-        (drive.joint, first, rate)
-        for drive, first, rate in zip(hand.drives, start, rates, strict=True)
-        if drive.joint is not None
-    ]
-    length = sum(rate**2 for _, _, rate in parts) ** 0.5
-    return Synergies(
-        joints=tuple(joint for joint, _, _ in parts),
-        mean=tuple(first for _, first, _ in parts),
-        matrix=tuple((rate / length if length else 1.0,) for _, _, rate in parts),
-        source=f"closing rates of '{hand.name}'",
-    )
 
 
 def synergy_name(column: int) -> str:
@@ -233,44 +211,4 @@ def _follower(hand: Hand, synergies: Synergies, joint: str) -> Actuator:
         (-row.force_limit, row.force_limit),
         row.servo_stiffness,
         row.servo_damping_ratio,
-    )
-
-
-def _speeds(synergies: Synergies, pace: Weights) -> dict[str, float]:
-    """Rate of each joint [rad/s or m/s]."""
-    return {
-        joint: sum(part * rate for part, rate in zip(row, pace, strict=True))
-        for joint, row in zip(synergies.joints, synergies.matrix, strict=True)
-    }
-
-
-def _closing_pace(synergies: Synergies, hand: Hand, preset: GraspPreset) -> Weights:
-    """Rate of the first weight with which the hand closes, zero of the others [1/s]."""
-    rates = preset.rates.for_fingers(hand.rows)
-    wanted = {drive.joint: rate for drive, rate in zip(hand.drives, rates, strict=True)}
-    first = [row[0] for row in synergies.matrix]
-    along = sum(part * wanted[joint] for part, joint in zip(first, synergies.joints, strict=True))
-    fastest = max(abs(wanted[joint]) for joint in synergies.joints)
-    pace = fastest / max(map(abs, first))
-    return (pace if along >= 0.0 else -pace, *(0.0,) * (synergies.count - 1))
-
-
-def _travel(drive: Drive, at: float, rate: float) -> float:
-    """Time in which a joint gets from somewhere to its limit [s]; zero where it is beyond."""
-    low, high = drive.limits
-    return max(((high if rate > 0 else low) - at) / rate, 0.0)
-
-
-def _time_to_limits(synergies: Synergies, hand: Hand, start: Weights, pace: Weights) -> float:
-    """Time until the joints with larger parts are at their limits [s]."""
-    speeds, places = _speeds(synergies, pace), synergies.posture(start)
-    fastest = max(map(abs, speeds.values()))
-    drives = {drive.joint: drive for drive in hand.drives}
-    return max(
-        (
-            _travel(drives[joint], places[joint], speed)
-            for joint, speed in speeds.items()
-            if speed and abs(speed) >= SLOW * fastest
-        ),
-        default=0.0,
     )

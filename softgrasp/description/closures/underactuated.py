@@ -39,8 +39,10 @@ class UnderactuatedClosure(Closure):
     """One tendon a finger, or one for all, pulls joints that have springs instead of servos.
 
     Contact does not stop a tendon: its other joints go on (Birglen, Laliberté & Gosselin 2008). At
-    rest the contacts of every joint balance radius · tension − stiffness · (angle − rest). A hand's own ``tendons`` are used; one without has a tendon a finger whose pulleys are as large
-    as the joints are strong, with springs that let the free hand close as its grasp says.
+    rest the contacts of every joint balance radius · tension − stiffness · (angle − rest).
+
+    A hand's own ``tendons`` are used; one without has a tendon a finger, whose pulleys are as large
+    as its joints are strong and fast, and springs that let the free hand close as its grasp says.
     """
 
     type: Literal["underactuated"] = "underactuated"
