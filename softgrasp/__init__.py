@@ -36,7 +36,14 @@ if TYPE_CHECKING:
         Release,
         TipForce,
     )
-    from softgrasp.description.closure import PositionIncrementClosure
+    from softgrasp.description.closures.force_limited import ForceLimitedClosure
+    from softgrasp.description.closures.joint_torque import JointTorqueClosure
+    from softgrasp.description.closures.position import (
+        PositionIncrementClosure,
+        PressureClosure,
+    )
+    from softgrasp.description.closures.synergy import SynergyIncrementClosure
+    from softgrasp.description.closures.underactuated import UnderactuatedClosure
     from softgrasp.description.contact import Contact
     from softgrasp.description.coupling import Coupling
     from softgrasp.description.finger import Finger, Phalanx
@@ -70,6 +77,8 @@ if TYPE_CHECKING:
     from softgrasp.description.success import SuccessCriterion
     from softgrasp.description.surroundings import Block, Lift, Table, Wall
     from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
+    from softgrasp.description.synergies import Synergies
+    from softgrasp.description.tendon import Pulley, Tendon
     from softgrasp.environments.make import make_dm_env, make_env
     from softgrasp.errors import (
         BackendUnavailable,
@@ -95,6 +104,7 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
+    from softgrasp.mechanics.synergies import synergy_weights, variance_explained
     from softgrasp.render.playback import render_video
     from softgrasp.report.calibration_page import write_calibration_page
     from softgrasp.report.crosscheck_page import write_crosscheck_page
@@ -134,7 +144,11 @@ _ROOMS = {
         "Release",
         "TipForce",
     ),
-    "description.closure": ("PositionIncrementClosure",),
+    "description.closures.force_limited": ("ForceLimitedClosure",),
+    "description.closures.joint_torque": ("JointTorqueClosure",),
+    "description.closures.position": ("PositionIncrementClosure", "PressureClosure"),
+    "description.closures.synergy": ("SynergyIncrementClosure",),
+    "description.closures.underactuated": ("UnderactuatedClosure",),
     "description.contact": ("Contact",),
     "description.coupling": ("Coupling",),
     "description.finger": ("Finger", "Phalanx"),
@@ -169,6 +183,8 @@ _ROOMS = {
     "description.surroundings": ("Block", "Lift", "Table", "Wall"),
     "description.sweep_plan": ("Axis", "PoseNoise", "SweepPlan"),
     "environments.make": ("make_dm_env", "make_env"),
+    "description.synergies": ("Synergies",),
+    "description.tendon": ("Pulley", "Tendon"),
     "errors": (
         "BackendUnavailable",
         "BuildError",
@@ -193,6 +209,7 @@ _ROOMS = {
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.joined_hands": ("PlacedHand", "joined_hands"),
     "mechanics.rld_bendable": ("finger_from_bendable",),
+    "mechanics.synergies": ("synergy_weights", "variance_explained"),
     "render.playback": ("render_video",),
     "report.calibration_page": ("write_calibration_page",),
     "report.crosscheck_page": ("write_crosscheck_page",),
@@ -238,6 +255,7 @@ __all__ = [
     "Finger",
     "FingerMotion",
     "FingerRelease",
+    "ForceLimitedClosure",
     "FreeBend",
     "GraspObject",
     "GraspPreset",
@@ -250,6 +268,7 @@ __all__ = [
     "HoldTest",
     "HungAngles",
     "Inspection",
+    "JointTorqueClosure",
     "Lift",
     "LiftPhase",
     "Material",
@@ -267,6 +286,8 @@ __all__ = [
     "PositionIncrementClosure",
     "Preshape",
     "PreshapePhase",
+    "PressureClosure",
+    "Pulley",
     "Release",
     "Repair",
     "ResultError",
@@ -283,9 +304,13 @@ __all__ = [
     "SuccessCriterion",
     "Superellipsoid",
     "SweepPlan",
+    "Synergies",
+    "SynergyIncrementClosure",
     "Table",
+    "Tendon",
     "TipForce",
     "Tolerances",
+    "UnderactuatedClosure",
     "Wall",
     "__version__",
     "build_spec",
@@ -326,7 +351,9 @@ __all__ = [
     "simulate",
     "stable_timestep",
     "sweep",
+    "synergy_weights",
     "to_mjcf",
+    "variance_explained",
     "with_convention",
     "write_calibration_page",
     "write_crosscheck_page",

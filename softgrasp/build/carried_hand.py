@@ -8,16 +8,17 @@ import mujoco
 
 from softgrasp.build.arm import add_arm, add_arm_servos
 from softgrasp.build.hand import Actuation, add_hand
+from softgrasp.build.mechanism import add_mechanism
 from softgrasp.build.wrist import add_free_wrist, add_wrist
 from softgrasp.description.arm import Arm
-from softgrasp.description.hand import Hand
+from softgrasp.description.mechanism import Mechanism
 from softgrasp.description.pose import Pose
 from softgrasp.description.surroundings import Lift
 
 
 @lru_cache(maxsize=8)
 def carried_hand(
-    hand: Hand,
+    mechanism: Mechanism,
     pose: Pose,
     actuation: Actuation,
     arm: Arm | None,
@@ -31,13 +32,15 @@ def carried_hand(
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     if arm is None:
-        bodies = add_hand(spec, hand, pose, actuation)
+        bodies = add_hand(spec, mechanism.hand, pose, actuation)
+        add_mechanism(spec, mechanism)
         if on_wrist:
             add_free_wrist(spec, pose, prescribed=actuation == "prescribed")
         elif lift is not None:
             add_wrist(spec, pose, lift.height, prescribed=actuation == "prescribed")
         return spec, tuple(bodies)
     flange, pose = add_arm(spec, arm, pose, actuation)
-    bodies = add_hand(spec, hand, pose, actuation, flange)
+    bodies = add_hand(spec, mechanism.hand, pose, actuation, flange)
+    add_mechanism(spec, mechanism)
     add_arm_servos(spec, arm, actuation)
     return spec, tuple(bodies)

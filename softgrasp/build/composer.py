@@ -129,7 +129,7 @@ def _blank_spec() -> mujoco.MjSpec:
 
 def _hand_xml(scene: GraspScene) -> str:
     spec = _blank_spec()
-    add_hand(spec, scene.hand, scene.hand_pose, scene.actuation)
+    add_hand(spec, scene.mechanism.hand, scene.hand_pose, scene.actuation)
     return str(spec.to_xml())
 
 

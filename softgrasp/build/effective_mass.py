@@ -80,14 +80,15 @@ def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> 
     Joints go at their rates to their limits; soft fingers rest under their pressure, without
     weight.
     """
-    times = np.linspace(0.0, scene.longest_closure, POSTURES)
-    rates, (low, high) = np.array(scene.rates), np.array(scene.limits).T
-    targets = np.clip(np.array(scene.closing_start) + times[:, None] * rates, low, high)
+    way = scene.way
+    times = np.linspace(0.0, way.time, POSTURES)
+    rates, (low, high) = np.array(way.rates), np.array(way.limits).T
+    targets = np.clip(np.array(way.start) + times[:, None] * rates, low, high)
     postures = np.tile(start, (POSTURES, 1))
     for row, target in zip(postures, targets.tolist(), strict=True):
         for name, value in scene.hand.posture(target).items():
             row[model.joint(name).qposadr[0]] = value
-    rigid = len(scene.drives) - len(scene.hand.soft_fingers)
+    rigid = len(scene.hand.drives) - len(scene.hand.soft_fingers)
     for column, digit in enumerate(scene.hand.soft_fingers, start=rigid):
         about_y = names.soft_joint_names(digit, "y")
         for name, joint in zip(about_y, digit.finger.joints, strict=True):
@@ -169,4 +170,18 @@ def _implicit_inertia(model: mujoco.MjModel) -> Array:
         dof = model.jnt_dofadr[model.actuator_trnid[index, 0]]
         gain[dof] -= model.actuator_biasprm[index, 1]
         rate[dof] -= model.actuator_biasprm[index, 2]
+    on_tendons = model.actuator_trntype == mujoco.mjtTrn.mjTRN_TENDON
+    # the engine leaves out servos at their force limits, where tendons that only pull end
+    for index in np.flatnonzero(on_tendons & (model.actuator_forcerange[:, 0] < 0.0)):
+        squares = _arms(model, int(model.actuator_trnid[index, 0])) ** 2
+        gain -= squares * model.actuator_biasprm[index, 1]
+        rate -= squares * model.actuator_biasprm[index, 2]
     return implicit_inertia(model.opt.timestep, gain, rate)
+
+
+def _arms(model: mujoco.MjModel, tendon: int) -> Array:
+    """How much of each degree of freedom is in the length of a fixed tendon, (nv,)."""
+    arms, first = np.zeros(model.nv), int(model.tendon_adr[tendon])
+    for wrap in range(first, first + int(model.tendon_num[tendon])):
+        arms[model.jnt_dofadr[model.wrap_objid[wrap]]] = model.wrap_prm[wrap]
+    return arms

@@ -127,8 +127,9 @@ def carrier_joints(scene: GraspScene) -> list[str]:
 
 
 def scene_joints(scene: GraspScene) -> list[str]:
-    """All joints that a run records: the hand's, then those of what carries it."""
-    return joint_names(scene.hand) + carrier_joints(scene)
+    """All joints that a run records: the hand's, sliders, then those of what carries it."""
+    sliders = [slider.name for slider in scene.mechanism.sliders]
+    return joint_names(scene.hand) + sliders + carrier_joints(scene)
 
 
 def scene_drives(scene: GraspScene) -> list[str]:

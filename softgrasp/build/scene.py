@@ -115,7 +115,7 @@ def build(scene: GraspScene) -> BuiltScene:
 
 def _carried(scene: GraspScene) -> tuple[Any, ...]:
     """What decides the hand and what carries it."""
-    hand = (scene.hand, scene.hand_pose, scene.actuation)
+    hand = (scene.mechanism, scene.hand_pose, scene.actuation)
     return (*hand, scene.arm, scene.lift, scene.on_wrist)
 
 
@@ -133,14 +133,7 @@ def _add_contacts(
     # the hand with the object comes first, then the hand with itself
     first, *others = with_objects(scene, bare)
     itself = Touching(own, scene.asked_contact, held)
-    known = (
-        *_carried(scene),
-        timestep,
-        scene.integrator,
-        scene.closing_start,
-        scene.rates,
-        scene.limits,
-    )
+    known = (*_carried(scene), timestep, scene.integrator, scene.hand, scene.way)
     ways = closing_postures(bare, scene, home)
     stiffness: dict[str, float] = {}
     switching: dict[str, Contact] = {}
@@ -190,10 +183,16 @@ def _position(bare: mujoco.MjModel, scene: GraspScene, targets: list[float]) -> 
     """Joints at their targets, all else where it was put."""
     position = np.array(bare.qpos0)
     carried = dict(zip(names.carrier_joints(scene), targets[len(scene.drives) :], strict=True))
-    drives = targets[: len(scene.drives)]
-    for name, value in (scene.hand.posture(drives) | carried).items():
+    sliders = {drive.name: drive.start for drive in scene.drives if drive.name in _sliders(scene)}
+    # where a closure moves joints otherwise than by their servos, no phase moves them before it
+    own = scene.way.start if scene.mechanism.actuators else targets[: len(scene.drives)]
+    for name, value in (scene.hand.posture(own) | sliders | carried).items():
         position[bare.joint(name).qposadr[0]] = value
     return position
+
+
+def _sliders(scene: GraspScene) -> set[str]:
+    return {slider.name for slider in scene.mechanism.sliders}
 
 
 def _state_at(model: mujoco.MjModel, position: Array) -> mujoco.MjData:
@@ -227,7 +226,7 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
     movers = [not names.is_around(model.body(body).name) for body in model.geom_bodyid]
     lowest = min(thing.pose.position[2] for thing in things_of(scene))
     below = lowest - float(model.geom_rbound[movers].max(initial=0.0))
-    fingers = _lowest_finger(scene.hand, scene.hand_pose, scene.closing_start, scene.rates)
+    fingers = _lowest_finger(scene.hand, scene.hand_pose, scene.way.start, scene.way.rates)
     height = min(below, fingers, lowest_surrounding(scene))
     return math.floor((height - FLOOR_GAP) * 100) / 100.0
 

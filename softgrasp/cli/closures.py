@@ -1,15 +1,14 @@
-"""Closures by the names that a command line uses."""
+"""Closures as the command line shows them."""
 
 from __future__ import annotations
 
-CLOSURES = {
-    "position-increment": (
-        "each joint grows at its own rate until its phalanx or a later one is in contact "
-        "(paper 004, §2.2.3)"
-    ),
-    "pressure": (
-        "the pressure of each soft finger grows at its rate, through contact, up to the working "
-        "pressure (paper 000); rigid fingers of the same hand close by position increments"
-    ),
-}
-"""Name, and what it does."""
+from typing import Any
+
+from softgrasp.description.closures.base import Closure
+
+
+def parameters(kind: type[Closure]) -> dict[str, Any]:
+    """Fields of a closure and their defaults, its own ones first; None where it chooses itself."""
+    own = {name for name in kind.model_fields if name not in Closure.model_fields}
+    names = sorted(kind.model_fields, key=lambda name: name not in own)
+    return {name: kind.model_fields[name].default for name in names if name != "type"}

@@ -116,8 +116,12 @@ def grasp(
         typer.Option(help="Servos with a force limit, or joints that obey whatever the load."),
     ] = None,
     closure: Annotated[
-        str, typer.Option(metavar="NAME", help="How the hand closes: softgrasp list closures.")
-    ] = "position-increment",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="How the hand closes: softgrasp list closures; its numbers by --set closure.…",
+        ),
+    ] = None,
     pressure: Annotated[
         Number,
         typer.Option(metavar="PA", help="Working pressure of soft fingers [Pa]; else the grasp's."),
@@ -197,14 +201,15 @@ def grasp(
     Names are those of softgrasp list; files are hands and scenes in YAML, objects in YAML or as
     a mesh (with --mass or --density). Without --out the files go to out/ and the scene's name.
     """
-    from softgrasp.cli.closures import CLOSURES
     from softgrasp.cli.job import Job, run_job
     from softgrasp.cli.output import default_folder
     from softgrasp.cli.scene_options import SceneOptions, require_known, scene_of
+    from softgrasp.description.closures.known import CLOSURES
     from softgrasp.simulation.run import BACKENDS
 
     require_known("backend", backend, list(BACKENDS))
-    require_known("closure", closure, list(CLOSURES))
+    if closure is not None:
+        require_known("closure", closure, list(CLOSURES))
     options = SceneOptions(
         finger=finger,
         units=None if units is None else units.value,

@@ -198,9 +198,17 @@ def _backends() -> list[Row]:
 
 
 def _closures() -> list[Row]:
-    from softgrasp.cli.closures import CLOSURES
+    from softgrasp.cli.closures import parameters
+    from softgrasp.description.closures.known import CLOSURES
 
-    return [{"name": name, "description": text} for name, text in CLOSURES.items()]
+    return [
+        {
+            "name": name,
+            "description": (kind.__doc__ or "").split("\n", maxsplit=1)[0],
+            "parameters": parameters(kind),
+        }
+        for name, kind in CLOSURES.items()
+    ]
 
 
 LISTS: dict[Kind, Callable[[], list[Row]]] = {
@@ -225,4 +233,12 @@ def _text(field: str, value: Any) -> str:
         return " × ".join(f"{1e3 * edge:.4g}" for edge in value)
     if field == "mass_kg":
         return f"{1e3 * value:.4g}"
+    if field == "parameters":
+        return ", ".join(f"{name}={_plain(default)}" for name, default in value.items())
     return str(value)
+
+
+def _plain(value: Any) -> str:
+    """A default as ``--set`` would take it."""
+    texts = {None: "…", True: "true", False: "false"}
+    return texts[value] if value is None or isinstance(value, bool) else str(value)

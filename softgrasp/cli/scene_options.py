@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from softgrasp import library
 from softgrasp.cli.around_options import around, pulled
 from softgrasp.cli.sequence_options import sequence_changes
+from softgrasp.description.closures.known import CLOSURES
 from softgrasp.description.field_path import with_field
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import LengthUnit
@@ -98,12 +99,30 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
         if options.mass is not None or options.density is not None:
             thing = scene.object.weighing(mass=options.mass, density=options.density)
             scene = scene.replace(object=thing)
-    if options.closure == "pressure" and not scene.hand.soft_fingers:
-        raise DescriptionError(
-            f"--closure pressure: expected a hand with soft fingers, found '{scene.hand.name}' "
-            "without"
-        )
+    scene = _closing(scene, options)
     return _with_settings(_changed(scene, options), options.settings)
+
+
+def _closing(scene: GraspScene, options: SceneOptions) -> GraspScene:
+    """The scene with the closure that is asked for, and what ``--set`` says of it.
+
+    A closure of another kind starts from its defaults; its fields may only fit together.
+    """
+    name = options.closure
+    if name is None or name == scene.closure.name:
+        return scene
+    fields: dict[str, Any] = {}
+    for setting in options.settings:
+        path, _, text = setting.partition("=")
+        field = path.strip().removeprefix("closure.")
+        if field != path.strip() and field in CLOSURES[name].model_fields:
+            fields[field] = plain_value(text.strip())
+    try:
+        return scene.replace(closure={"type": name, **fields})
+    except DescriptionError as error:
+        inside = (error.field or "").removeprefix("closure").removeprefix(".")
+        told = f"{inside}: {error.message}" if inside else error.message
+        raise DescriptionError(f"--closure {name}: {told}") from None
 
 
 def _with_finger(hand: Hand, options: SceneOptions) -> Hand:

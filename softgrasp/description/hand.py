@@ -10,17 +10,25 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from softgrasp.description.base import Description, Number, Positive, Vec3, Vec4
-from softgrasp.description.closure import Rates
 from softgrasp.description.contact import Contact
 from softgrasp.description.coupling import Coupling
 from softgrasp.description.drive import Drive
 from softgrasp.description.finger import Finger, Phalanx
-from softgrasp.description.hand_tree import check_couplings, check_stands, moved_bodies, posture_of
+from softgrasp.description.hand_tree import (
+    check_couplings,
+    check_stands,
+    check_tendons,
+    moved_bodies,
+    posture_of,
+)
 from softgrasp.description.pose import Pose
 from softgrasp.description.preshape import Preshape, Preshapes
 from softgrasp.description.problems import FieldError, Place, refuse_twins
+from softgrasp.description.rates import Rates
 from softgrasp.description.shapes import Part, Shape
 from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.synergies import Synergies
+from softgrasp.description.tendon import Tendon
 from softgrasp.errors import did_you_mean
 
 TAKEN = ("object", "palm", "")
@@ -96,6 +104,10 @@ class Hand(Description):
     fingers: tuple[Finger, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     """Joints that follow others; they have no drive of their own."""
+    tendons: tuple[Tendon, ...] = ()
+    """Tendons that drive its joints where it closes as an underactuated hand."""
+    synergies: Synergies | None = None
+    """Directions in which its joints move together."""
     soft_fingers: tuple[SoftDigit, ...] = ()
     grasps: Grasps
     preshapes: Preshapes = ()
@@ -117,6 +129,7 @@ class Hand(Description):
             raise FieldError("expected at least one finger, found none", "fingers")
         check_stands(self.fingers)
         check_couplings(self.fingers, self.couplings)
+        check_tendons(self.fingers, self.couplings, self.tendons)
         return self
 
     @model_validator(mode="after")
@@ -178,6 +191,8 @@ class Hand(Description):
                 self._check_start(preset.start, ("grasps", name, "start"))
             if preset.pressure is not None:
                 self.check_pressure(preset.pressure, ("grasps", name, "pressure"))
+        if self.synergies is not None:
+            self.check_synergies(self.synergies, ("synergies",))
         return self
 
     @model_validator(mode="after")
@@ -200,6 +215,40 @@ class Hand(Description):
         known = [preshape.name for preshape in self.preshapes]
         hint = did_you_mean(name, known) if known else "it has none"
         raise ValueError(f"hand '{self.name}' has no preshape '{name}'; {hint}")
+
+    def check_synergies(self, synergies: Synergies, path: Place) -> None:
+        """Refuse synergies of joints that this hand does not have, or cannot bring to their mean.
+
+        Args:
+            synergies: The synergies.
+            path: Where they stand.
+
+        Raises:
+            FieldError: Names the joint.
+        """
+        drives = {drive.joint: drive for drive in self.drives if drive.joint is not None}
+        refuse_twins(
+            ((name, (*path, "joints", index)) for index, name in enumerate(synergies.joints)),
+            "joint",
+        )
+        for index, (name, mean) in enumerate(zip(synergies.joints, synergies.mean, strict=True)):
+            if name not in drives:
+                raise FieldError(
+                    f"expected a joint of '{self.name}' with a drive, found '{name}'; "
+                    f"{did_you_mean(name, drives)}",
+                    *path,
+                    "joints",
+                    index,
+                )
+            low, high = drives[name].limits
+            if not low <= mean <= high:
+                raise FieldError(
+                    f"expected {drives[name].label} inside its limits "
+                    f"{drives[name].told(low, high)}, found {drives[name].told(mean)}",
+                    *path,
+                    "mean",
+                    index,
+                )
 
     def check_pressure(self, pressure: float, path: Place, hint: str = "") -> None:
         """Refuse a working pressure [Pa] that not all soft fingers can have.
@@ -251,6 +300,17 @@ class Hand(Description):
     def joints(self) -> tuple[Phalanx, ...]:
         """All rows of the rigid fingers, finger by finger."""
         return tuple(row for finger in self.fingers for row in finger.phalanges)
+
+    @cached_property
+    def rows_by_joint(self) -> dict[str, Phalanx]:
+        """The rows of the rigid fingers by the names of their joints."""
+        return {finger.joint_of(row): row for finger in self.fingers for row in finger.phalanges}
+
+    @cached_property
+    def driven_joints(self) -> tuple[tuple[Drive, Phalanx], ...]:
+        """The drives that are joints, and the rows that they move."""
+        rows = self.rows_by_joint
+        return tuple((drive, rows[drive.joint]) for drive in self.drives if drive.joint is not None)
 
     @cached_property
     def drives(self) -> tuple[Drive, ...]:

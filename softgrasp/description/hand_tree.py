@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from softgrasp.description.coupling import Coupling
 from softgrasp.description.finger import Finger
-from softgrasp.description.problems import FieldError
+from softgrasp.description.problems import FieldError, refuse_twins
+from softgrasp.description.tendon import Tendon
 from softgrasp.errors import did_you_mean
 
 
@@ -71,6 +72,42 @@ def check_couplings(fingers: Sequence[Finger], couplings: Sequence[Coupling]) ->
                 index,
                 "leader",
             )
+
+
+def check_tendons(
+    fingers: Sequence[Finger], couplings: Sequence[Coupling], tendons: Sequence[Tendon]
+) -> None:
+    """Refuse tendons over joints that do not exist, follow another one, or have a tendon already.
+
+    Raises:
+        FieldError: Names the tendon.
+    """
+    known = [finger.joint_of(row) for finger in fingers for row in finger.phalanges]
+    followers = {coupling.joint for coupling in couplings}
+    refuse_twins(
+        ((tendon.name, ("tendons", index, "name")) for index, tendon in enumerate(tendons)),
+        "tendon",
+    )
+    taken: dict[str, str] = {}
+    for index, tendon in enumerate(tendons):
+        for place, pulley in enumerate(tendon.pulleys):
+            name, where = pulley.joint, ("tendons", index, "pulleys", place, "joint")
+            if name not in known:
+                raise FieldError(
+                    f"expected a joint of the hand, found '{name}'; {did_you_mean(name, known)}",
+                    *where,
+                )
+            if name in followers:
+                raise FieldError(
+                    f"expected a joint that does not follow another one, found '{name}'", *where
+                )
+            if name in taken:
+                raise FieldError(
+                    f"expected a joint without a tendon, found '{name}', over which tendon "
+                    f"'{taken[name]}' runs",
+                    *where,
+                )
+            taken[name] = tendon.name
 
 
 def _leaders(name: str, leader_of: dict[str, str]) -> Iterator[str]:

@@ -9,10 +9,12 @@ from pydantic import Field, field_validator, model_validator
 
 from softgrasp.description.arm import Arm
 from softgrasp.description.base import LARGEST, Count, Description, Positive, Vec3
-from softgrasp.description.closure import PositionIncrementClosure
+from softgrasp.description.closures.known import AnyClosure
+from softgrasp.description.closures.position import PositionIncrementClosure
 from softgrasp.description.contact import Contact
 from softgrasp.description.drive import Drive
 from softgrasp.description.hand import GraspPreset, Hand
+from softgrasp.description.mechanism import Mechanism, Way
 from softgrasp.description.objects import GraspObject, Mount, PlacedObject
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene_rules import SCENE_RULES
@@ -73,7 +75,8 @@ class GraspScene(Description):
     """Contact of the object with the hand; its material's where it is not given."""
     self_contact: bool = True
     """Whether the hand's bodies touch one another."""
-    closure: PositionIncrementClosure = PositionIncrementClosure()
+    closure: AnyClosure = PositionIncrementClosure()
+    """How the hand closes; without a ``type`` by position increments."""
     actuation: Literal["servo", "prescribed"] = "servo"
     """``servo``: position servos with a force limit. ``prescribed``: joints follow their targets
     whatever the load, as the Simscape joints of paper 004 do."""
@@ -117,14 +120,12 @@ class GraspScene(Description):
     @cached_property
     def longest_closure(self) -> float:
         """Time that the slowest drive needs from its start to its limit [s]."""
-        travel = [
-            ((high if rate > 0 else low) - start) / rate
-            for (low, high), start, rate in zip(
-                self.limits, self.closing_start, self.rates, strict=True
-            )
-            if rate != 0.0
-        ]
-        return max(travel, default=0.0)
+        return Way(self.closing_start, self.rates, self.limits).time
+
+    @cached_property
+    def settling_time(self) -> float:
+        """Time without moving targets after which the hand has settled [s]."""
+        return self.closure.settling(self.hand, self.closing_preset)
 
     @property
     def preset(self) -> GraspPreset:
@@ -132,32 +133,61 @@ class GraspScene(Description):
         return self.hand.grasps.power if self.grasp == "power" else self.hand.grasps.precision
 
     @cached_property
+    def closing_preset(self) -> GraspPreset:
+        """The chosen grasp, closing from the sequence's last preshape or from the scene's."""
+        shaped = [phase.preshape for phase in self.sequence if isinstance(phase, PreshapePhase)]
+        return self._shaped(shaped[-1] if shaped else self.preshape)
+
+    def _shaped(self, preshape: str | None) -> GraspPreset:
+        if preshape is None:
+            return self.preset
+        return self.preset.replace(start=self.hand.preshape(preshape).positions)
+
+    @cached_property
+    def way(self) -> Way:
+        """How the hand's own drives go where nothing is touched."""
+        return self.closure.way(self.hand, self.closing_preset)
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The hand as the closure moves it."""
+        return self.closure.mechanism(self.hand, self.closing_preset)
+
+    @cached_property
     def drives(self) -> tuple[Drive, ...]:
-        """What the closure moves: the hand's drives, the pressures of soft fingers limited."""
-        wanted = self.preset.pressure if self.closure.pressure is None else self.closure.pressure
-        return tuple(
-            drive if drive.unit != "Pa" else _up_to(drive, wanted) for drive in self.hand.drives
+        """What the closure moves, with where it starts and ends.
+
+        First the hand's drives, as far as they keep their servos, then what moves the others.
+        """
+        left = {drive.name for drive in self.mechanism.hand.drives}
+        own = self.closure.drives(self.hand, self.closing_preset)
+        ways = zip(own, self.way.start, self.way.limits, strict=True)
+        kept = (
+            drive._replace(start=start, limits=limits)
+            for drive, start, limits in ways
+            if drive.name in left
         )
+        return (*kept, *(actuator.drive for actuator in self.mechanism.actuators))
 
     @cached_property
     def rates(self) -> tuple[float, ...]:
-        """Closing rate of each drive, zero where it is inactive [rad/s, m/s or Pa/s]."""
-        rates = (self.closure.rates or self.preset.rates).for_fingers(self.hand.rows)
-        active = self.closure.active or (True,) * len(rates)
-        return tuple(rate if on else 0.0 for rate, on in zip(rates, active, strict=True))
+        """Closing rate of each drive, zero where it is inactive [unit of the drive/s]."""
+        left = {drive.name for drive in self.mechanism.hand.drives}
+        own = zip(self.hand.drives, self.way.rates, strict=True)
+        kept = (rate for drive, rate in own if drive.name in left)
+        return (*kept, *(actuator.rate for actuator in self.mechanism.actuators))
 
     @cached_property
     def start(self) -> tuple[float, ...]:
-        """Where each drive starts [rad, m or Pa]."""
-        if self.preshape is not None:
-            return self.hand.preshape(self.preshape).positions
-        return self.preset.start or tuple(drive.start for drive in self.drives)
+        """Where each drive starts [rad, m, Pa, or as its unit says]."""
+        if any(isinstance(phase, PreshapePhase) for phase in self.sequence):
+            return self.closure.way(self.hand, self._shaped(self.preshape)).start
+        return self.closing_start
 
     @cached_property
     def closing_start(self) -> tuple[float, ...]:
         """Where each drive closes from: ``start``, or the sequence's last preshape."""
-        shaped = [phase for phase in self.sequence if isinstance(phase, PreshapePhase)]
-        return self.hand.preshape(shaped[-1].preshape).positions if shaped else self.start
+        return tuple(drive.start for drive in self.drives)
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -184,7 +214,7 @@ class GraspScene(Description):
 
     @cached_property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """Lowest and highest target of each drive [rad, m or Pa]."""
+        """Lowest and highest target of each drive [rad, m, Pa, or as its unit says]."""
         return tuple(drive.limits for drive in self.drives)
 
     @property
@@ -254,9 +284,3 @@ def numbered(named: list[tuple[str, str]]) -> list[str]:
         taken.add(name)
         found.append(name)
     return found
-
-
-def _up_to(drive: Drive, wanted: float | None) -> Drive:
-    """A pressure that stops growing at the wanted one [Pa]."""
-    low, high = drive.limits
-    return drive._replace(limits=(low, high if wanted is None else min(max(wanted, low), high)))

@@ -19,22 +19,22 @@ MOST_SAMPLES = 2_000_000
 
 
 def _fits_hand(scene: GraspScene) -> None:
-    drives, word = sum(scene.hand.rows), scene.hand.drive_word
-    if scene.closure.rates is not None:
-        try:
-            scene.closure.rates.for_fingers(scene.hand.rows, word)
-        except ValueError as error:
-            raise FieldError(str(error), "closure", "rates") from None
-    if scene.closure.active is not None and len(scene.closure.active) != drives:
-        raise FieldError(
-            f"expected {drives} values, one a {word}, found {len(scene.closure.active)}",
-            "closure",
-            "active",
-        )
-    if scene.hand.soft_fingers and scene.actuation == "prescribed":
+    try:
+        scene.closure.check(scene.hand, scene.preset)
+    except FieldError as error:
+        raise FieldError(str(error), "closure", *error.path) from None
+    if scene.actuation == "servo":
+        return
+    if scene.hand.soft_fingers:
         raise FieldError(
             "expected 'servo': the joints of soft fingers have springs, and no targets that "
             "they could obey; found 'prescribed'",
+            "actuation",
+        )
+    if not scene.closure.can_be_prescribed:
+        raise FieldError(
+            f"expected 'servo': with closure '{scene.closure.name}' joints give way to what they "
+            "touch; found 'prescribed'",
             "actuation",
         )
 
@@ -131,11 +131,18 @@ def _preshapes_exist(scene: GraspScene) -> None:
     for index, phase in enumerate(scene.sequence):
         if isinstance(phase, PreshapePhase):
             asked["sequence", index, "preshape"] = phase.preshape
+    shaped = any(isinstance(phase, PreshapePhase) for phase in scene.sequence)
     for place, name in asked.items():
         try:
             scene.hand.preshape(name)
         except ValueError as error:
             raise FieldError(str(error), *place) from None
+    if shaped and scene.mechanism.actuators:
+        raise FieldError(
+            "expected no preshape among its phases, as the closure "
+            f"'{scene.closure.name}' moves joints otherwise than by their servos",
+            "sequence",
+        )
 
 
 def _sequence_fits(scene: GraspScene) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.closure import PositionIncrementClosure
+from softgrasp.description.closures.base import Closure
 from softgrasp.mechanics.transforms import Array
 
 
 class Touch:
     """Normal forces of the hand's bodies, and which contacts are established."""
 
-    def __init__(self, bodies: int, closure: PositionIncrementClosure) -> None:
+    def __init__(self, bodies: int, closure: Closure) -> None:
         """Nothing is touched.
 
         Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,13 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
         _pose_to_si(digit, "base", length, angle, place, f"finger '{digit.get('name', index)}'")
         _put_finger(digit, (*place, "finger"), length, angle, folder)
     _grasps_to_si(tree, length, angle)
+    units = joint_units(tree, length, angle)
+    synergies_to_si(tree.get("synergies"), units)
+    for coupling in _dicts(tree.get("couplings")):
+        if "offset" in coupling:
+            coupling["offset"] = scaled(
+                coupling["offset"], units.get(str(coupling.get("joint")), angle)
+            )
     if isinstance(palm := tree.get("palm"), dict):
         _pose_to_si(palm, "pose", length, angle, ("palm",), "palm")
         _parts_to_si(palm, length, angle, ("palm",), "palm")
@@ -203,6 +211,40 @@ def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
     for preshape in _dicts(preshapes):
         if "positions" in preshape:
             preshape["positions"] = rates_to_si(preshape["positions"], units or [angle])
+
+
+def joint_units(tree: dict[str, Tree], length: float, angle: float) -> dict[str, float]:
+    """SI units in the unit of each joint's variable, by the names that the model gives joints.
+
+    Args:
+        tree: A hand.
+        length: Metres in its unit of length.
+        angle: Radians in its unit of angle.
+    """
+    found = {}
+    for finger in _dicts(tree.get("fingers")):
+        for index, row in enumerate(_dicts(finger.get("phalanges")), start=1):
+            own = str(row.get("joint_name") or f"J{index}")
+            name = own if finger.get("own_names") is True else f"{finger.get('name')}_{own}"
+            found[name] = _joint_unit(row, length, angle)
+    return found
+
+
+def synergies_to_si(synergies: Tree, units: Mapping[str, float]) -> None:
+    """Convert the mean posture of synergies in place.
+
+    Their matrix is always in radians or metres for a weight z of 1.
+
+    Args:
+        synergies: What a file says; anything but a mapping is left to be refused.
+        units: SI units in the unit of each joint's variable.
+    """
+    if not isinstance(synergies, dict) or not isinstance(synergies.get("joints"), list):
+        return
+    by_joint = [units.get(str(name), 1.0) for name in synergies["joints"]]
+    if isinstance(mean := synergies.get("mean"), list):
+        pairs = zip(mean, by_joint + [1.0] * len(mean), strict=False)
+        synergies["mean"] = [scaled(value, unit) for value, unit in pairs]
 
 
 def rates_to_si(value: Tree, units: list[float]) -> Tree:

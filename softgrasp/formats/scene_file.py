@@ -8,6 +8,7 @@ from typing import Any
 from softgrasp import library
 from softgrasp.description.arm import Arm
 from softgrasp.description.base import Description
+from softgrasp.description.closures.known import CLOSURES, USUAL
 from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject, PlacedObject
 from softgrasp.description.problems import Place, path_text, short
@@ -17,7 +18,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.formats.arm_file import arm_from, load_arm
 from softgrasp.formats.atomic import write_text
 from softgrasp.formats.criterion_file import load_criterion
-from softgrasp.formats.hand_file import rates_to_si
+from softgrasp.formats.hand_file import rates_to_si, synergies_to_si
 from softgrasp.formats.load import YAML_SUFFIXES, hand_of, load_hand, load_object
 from softgrasp.formats.object_file import object_from
 from softgrasp.formats.pose_tree import pose_tree
@@ -87,9 +88,8 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     rest = to_si(rest, length, angle)
     if pose is not None:
         rest["hand_pose"] = pose_tree(pose, length, angle, ("hand_pose",), "the hand")
-    if isinstance(closure := rest.get("closure"), dict) and "rates" in closure:
-        units = [{"m": length, "rad": angle}.get(drive.unit, 1.0) for drive in hand.drives]
-        closure["rates"] = rates_to_si(closure["rates"], units)
+    if isinstance(closure := rest.get("closure"), dict):
+        _closure_to_si(closure, hand, length, angle)
     if (arm := data.get("arm")) is not None:
         rest["arm"] = _inner(("arm",), arm, lambda given: _arm(given, folder))
     if isinstance(success := data.get("success"), str):
@@ -99,6 +99,16 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     if (further := data.get("objects")) is not None:
         rest["objects"] = _further(further, length, angle, folder)
     return GraspScene(hand=hand, object=thing, **rest)
+
+
+def _closure_to_si(closure: dict[str, Tree], hand: Hand, length: float, angle: float) -> None:
+    """Convert rates of joints, and mean postures; rates of anything else are always in SI."""
+    units = [{"m": length, "rad": angle}.get(drive.unit, 1.0) for drive in hand.drives]
+    kind = CLOSURES.get(str(closure.get("type", USUAL)))
+    if "rates" in closure and kind is not None and kind.rates_are_of_joints():
+        closure["rates"] = rates_to_si(closure["rates"], units)
+    named = {drive.name: unit for drive, unit in zip(hand.drives, units, strict=True)}
+    synergies_to_si(closure.get("synergies"), named)
 
 
 def _further(given: Tree, length: float, angle: float, folder: Path) -> list[Tree]:

@@ -32,6 +32,7 @@ LENGTHS = frozenset(
         *("offset", "displacement", "about", "amplitude", "min_lift"),
         *("point", "thickness"),
         *("torsional_friction", "rolling_friction", "critical_velocity"),
+        *("excursion", "pulley_radius"),
     ]
 )
 UNSEEN_BREAKS = "\x85\u2028\u2029"

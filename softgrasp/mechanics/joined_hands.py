@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.description.closure import Rates
 from softgrasp.description.coupling import Coupling
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand import FurtherPalm, GraspPreset, Grasps, Hand, Palm
 from softgrasp.description.pose import Pose
+from softgrasp.description.rates import Rates
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import position_of, quaternion_of, transform
@@ -61,8 +61,15 @@ def joined_hands(name: str, parts: Sequence[PlacedHand], grasps: Grasps | None =
         palm=Palm(kind="none"),
         more_palms=tuple(palms),
         source="; ".join(dict.fromkeys(part.hand.source for part in parts if part.hand.source)),
-        notes=tuple(f"{part.name}: {note}" for part in parts for note in part.hand.notes),
+        notes=tuple(f"{part.name}: {note}" for part in parts for note in _notes(part.hand)),
     )
+
+
+def _notes(hand: Hand) -> list[str]:
+    """The hand's own, and what is not joined."""
+    left = {"tendons": hand.tendons, "synergies": hand.synergies, "preshapes": hand.preshapes}
+    dropped = [name for name, value in left.items() if value]
+    return [*hand.notes, *(f"its {name} are not those of the joined hand" for name in dropped)]
 
 
 def _finger(part: PlacedHand, finger: Finger) -> Finger:

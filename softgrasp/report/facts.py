@@ -147,7 +147,10 @@ def _weight(described: GraspObject) -> str:
 def _closure(result: GraspResult) -> str:
     closure = result.scene.closure
     samples = count(closure.samples, "sample")
-    return f"{_rates(result)}; contact after {samples} above {closure.threshold:g} N"
+    kind = "" if closure.name in ("position-increment", "pressure") else f"{closure.name}, "
+    most = "" if closure.grip_force is None else f" until {closure.grip_force:g} N"
+    contact = f"contact after {samples} above {closure.threshold:g} N"
+    return f"{kind}{_rates(result)}{most}; {contact}"
 
 
 def _rates(result: GraspResult) -> str:

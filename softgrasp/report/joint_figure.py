@@ -53,7 +53,7 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
                 axes = figure.add_subplot(grid[i, j], sharex=first, sharey=heads.get(place))
                 heads.setdefault(place, axes)
                 _draw_drive(axes, result, drive, brief=columns > 3)
-                axes.tick_params(labelbottom=i == len(rows) - 1)
+                axes.tick_params(labelbottom=all(len(below) <= j for below in rows[i + 1 :]))
         for axes in heads.values():
             style.least_span(axes, LEAST_SPAN)
         style.edge_labels(figure, y=_quantity(rows))
@@ -89,12 +89,14 @@ def _quantity(rows: list[list[DrivePanel]]) -> str:
         return "joint angle [°]"
     if units == ["/m", "kPa"]:
         return "pressure [kPa], curvature [1/m]"
-    told = " or ".join(unit.replace("/m", "1/m") for unit in units)
-    return (
-        f"joint variable, pressure, curvature [{told}]"
-        if "kPa" in units
-        else (f"joint variable [{told}]")
-    )
+    told = " or ".join(unit.replace("/m", "1/m") if unit == "/m" else unit or "–" for unit in units)
+    names = ["joint variable"]
+    names += ["pressure, curvature"] if "kPa" in units else []
+    titles = [drive.title for row in rows for drive in row]
+    names += ["tendon"] if any(title.endswith("tendon") for title in titles) else []
+    names += ["torque"] if "N·m" in units else []
+    names += ["synergy"] if "" in units else []
+    return f"{', '.join(names)} [{told}]"
 
 
 def _keys(result: GraspResult) -> list[Artist]:

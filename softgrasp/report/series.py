@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from softgrasp.build import names
 from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.mechanism import Actuator
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
 from softgrasp.simulation.result import GraspResult, column
@@ -80,7 +81,10 @@ class DrivePanel(NamedTuple):
 
 
 def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
-    """The joints of each rigid finger, then pressure and curvature of each soft one."""
+    """The joints of each finger, with the torques that close it, or its pressure and curvature.
+
+    Tendons and synergies come last.
+    """
     known = set(result.contact_bodies.tolist())
     for finger in result.scene.hand.fingers:
         bodies = [finger.body_of(row) for row in finger.phalanges]
@@ -94,9 +98,11 @@ def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
             )
             for index, row in enumerate(finger.phalanges)
         ]
+        yield from _torque_row(result, finger)
     for index, digit in enumerate(result.scene.hand.soft_fingers):
         yield _soft_panels(result, index, digit)
     yield from _wrist_rows(result)
+    yield from _mechanism_rows(result)
 
 
 def _joint_panel(
@@ -130,6 +136,68 @@ def _wrist_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
             DrivePanel(name.replace("_", " "), unit, None, factor * value, factor * target, [], [])
             for name, value, target in zip(joints, values, targets, strict=True)
         ]
+
+
+UNITS = {"rad": ("°", 180.0 / np.pi), "m": (" mm", 1e3), "": ("", 1.0)}
+"""How the unit of a drive is shown, and its factor; others are shown as they are."""
+
+
+def _torque_row(result: GraspResult, finger: Finger) -> Iterator[list[DrivePanel]]:
+    """The torques of a finger's joints, where motors drive them."""
+    joints = {finger.joint_of(row) for row in finger.phalanges}
+    row = [
+        _actuator_panel(result, actuator)
+        for actuator in result.scene.mechanism.actuators
+        if _is_motor_of_one(actuator) and actuator.arms[0][0] in joints
+    ]
+    if row:
+        yield row
+
+
+def _mechanism_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
+    """Tendons and synergies."""
+    panels = [
+        _actuator_panel(result, actuator)
+        for actuator in result.scene.mechanism.actuators
+        if actuator.rate and not _is_motor_of_one(actuator)
+    ]
+    across = max((len(finger.phalanges) for finger in result.scene.hand.fingers), default=1)
+    for first in range(0, len(panels), across):
+        yield panels[first : first + across]
+
+
+def _is_motor_of_one(actuator: Actuator) -> bool:
+    return not actuator.stiffness and len(actuator.arms) == 1 and actuator.arms[0][1] == 1.0
+
+
+def _actuator_panel(result: GraspResult, actuator: Actuator) -> DrivePanel:
+    """A drive that is no joint: its way where it is a servo, else what it pulls with."""
+    drive = actuator.drive
+    unit, factor = UNITS.get(drive.unit, (f" {drive.unit}", 1.0))
+    low, high = (factor * limit for limit in drive.limits)
+    target = factor * result.joint_target[:, column(result.actuator_names, drive.name)]
+    bodies = _moved_by(result, actuator)
+    title = drive.name.replace("_", " ")
+    if not actuator.stiffness:
+        return DrivePanel(title, unit, (low, high), target, None, bodies, [])
+    columns = [column(result.joint_names, joint) for joint, _ in actuator.arms]
+    length = result.joint_position[:, columns] @ np.array([arm for _, arm in actuator.arms])
+    return DrivePanel(
+        title, unit, (low, high), factor * (length - actuator.zero), target, bodies, []
+    )
+
+
+def _moved_by(result: GraspResult, actuator: Actuator) -> list[str]:
+    """Bodies that can touch and that a drive moves; all of the fingers for a synergy."""
+    known = set(result.contact_bodies.tolist())
+    joints = {joint for joint, _ in actuator.arms}
+    own = {
+        finger.body_of(row): finger.joint_of(row) in joints
+        for finger in result.scene.hand.fingers
+        for row in finger.phalanges
+        if finger.body_of(row) in known
+    }
+    return [body for body, moved in own.items() if moved or not any(own.values())]
 
 
 def _soft_panels(result: GraspResult, index: int, digit: SoftDigit) -> list[DrivePanel]:

@@ -132,8 +132,10 @@ def force_clause(result: GraspResult) -> str:
 def joint_clause(result: GraspResult) -> str:
     """How far the joints are from their targets at the end, and how far soft fingers bend."""
     clauses = []
-    if result.scene.hand.fingers:
-        clauses.append(f"Largest distance from the target at the end: {_largest_gaps(result)}")
+    if gaps := _largest_gaps(result):
+        clauses.append(f"Largest distance from the target at the end: {gaps}")
+    if pulled := _ends_of_actuators(result):
+        clauses.append(f"At the end: {pulled}")
     if result.pressure is not None and result.curvature is not None:
         names_of = [digit.name for digit in result.scene.hand.soft_fingers]
         ends = zip(names_of, result.pressure[-1], result.curvature[-1], strict=True)
@@ -153,6 +155,21 @@ def _largest_gaps(result: GraspResult) -> str:
     texts = {"rad": lambda gap: f"{math.degrees(gap):.1f}°", "m": millimetres}
     gaps = [f"{texts[kind](gap)} ({name})" for kind, (gap, name) in sorted(worst.items())]
     return ", ".join(gaps)
+
+
+MOST_ENDS = 5
+"""Drives whose ends a page tells; the figure shows the others."""
+
+
+def _ends_of_actuators(result: GraspResult) -> str:
+    """Where drives that are no joints have got to: ``tension of 'F1' 60 N``."""
+    moving = [actuator.drive for actuator in result.scene.mechanism.actuators if actuator.rate]
+    ends = []
+    for drive in moving[:MOST_ENDS]:
+        target = float(result.joint_target[-1, column(result.actuator_names, drive.name)])
+        told = millimetres(target) if drive.unit == "m" else f"{target:.3g} {drive.unit}".rstrip()
+        ends.append(f"{drive.label} {told}")
+    return ", ".join(ends) + (", …" if len(moving) > MOST_ENDS else "")
 
 
 def label_of(result: GraspResult, body: str) -> str:

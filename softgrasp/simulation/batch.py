@@ -23,13 +23,16 @@ SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "ns
 
 
 def can_be_batched(built: BuiltScene) -> bool:
-    """Whether a scene can share a batch: servos, friction that does not switch, not too long.
+    """Whether a scene can share a batch.
 
-    One with a sequence, or with a hold test that is more than a ramp of gravity, runs alone.
+    It has servos, drives that nothing but contact stops, friction that does not switch, no sequence
+    and a hold test that is no more than a ramp of gravity, and is not too long.
     """
-    alike = built.scene.actuation == "servo" and not built.switching
-    alike = alike and built.scene.is_plain
-    return alike and most_rows(built.scene) <= MOST_ROWS
+    scene = built.scene
+    alike = scene.actuation == "servo" and scene.closure.grip_force is None
+    alike &= not scene.closure.stops_at_torque
+    alike &= not built.switching and scene.is_plain
+    return alike and most_rows(scene) <= MOST_ROWS
 
 
 def topology(built: BuiltScene) -> tuple[object, ...]:

@@ -81,7 +81,9 @@ class ClosureRun:
         self.layout = closure_layout(built)
         step = float(self.model.opt.timestep)
         self.engine = Engine("mujoco", mujoco.__version__, self.scene.integrator, step)
-        self.state = ClosureState.at_start(start_targets(self.scene), len(built.bodies))
+        self.state = ClosureState.at_start(
+            start_targets(self.scene), len(built.bodies), self.layout.samples
+        )
         self.log = EventLog(built)
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = False
@@ -175,7 +177,7 @@ class ClosureRun:
                 self.hold_from = self.recording.rows - 1
             return
         samples = max(round(phase.time / self.scene.control_period), 1)
-        drives = len(self.scene.hand.drives)
+        drives = len(self.scene.drives)
         path = self._way.through(phase, samples)
         if self.hold_from is None:  # before the closure the fingers are led, too
             fingers = finger_path(self.scene, phase, self.state.targets[:drives], samples)
@@ -195,7 +197,7 @@ class ClosureRun:
         scene = self.scene
         given = scene.duration is not None
         total = planned_samples(self.scene) - min(self.recording.rows, 1)
-        settle = round(scene.closure.settle_time / scene.control_period)
+        settle = round(scene.settling_time / scene.control_period)
         yield from self._advancing(total, idle_limit=total + 1 if given else max(settle, 1))
 
     def _empty_recording(self) -> Recording:
@@ -212,6 +214,8 @@ class ClosureRun:
             kind = NativeStepper if native_pays(planned_samples(self.scene)) else PlainStepper
         if friction is not None and data_map() is None:
             kind = PlainStepper  # compiled code does not find the contacts
+        if self.layout.grip_force is not None or self.layout.torque_limits is not None:
+            kind = PlainStepper  # compiled code judges contact only
         return kind(self.model, self.data, self.layout, self.state, recording, friction)
 
     def _loading(self, criterion: SuccessCriterion) -> Plans:
@@ -303,7 +307,8 @@ class ClosureRun:
 
 def planned_samples(scene: GraspScene) -> int:
     """Most control samples that a closure takes."""
-    duration = scene.duration or scene.longest_closure + GRACE
+    extra = scene.closure.extra_time(scene.hand, scene.preset)
+    duration = scene.duration or scene.longest_closure + GRACE + extra
     return round(duration / scene.control_period) + 1
 
 

@@ -150,7 +150,7 @@ def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus
 
 def _status_of_sequence(run: FinishedRun) -> GraspStatus:
     """As ``judge`` says, where the object goes with the hand and the last targets are a wrist's."""
-    fingers = run.recording.control[: run.recording.rows, : len(run.scene.hand.drives)]
+    fingers = run.recording.control[: run.recording.rows, : len(run.scene.drives)]
     established = any(event.kind == "established" for event in run.events)
     return judge(
         touched=established,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -28,6 +30,12 @@ class ClosureLayout:
 
     threshold: float
     samples: int
+    grip_force: float | None
+    """Normal force at which drives stop [N]; None where contact itself stops them."""
+    torque_limits: Array | None
+    """Torques of servos at which their drives stop, infinite where none does, (nd,) [N·m or N]."""
+    squeeze: float
+    """Share of its increment by which a drive goes on in contact."""
     increments: Array
     lower: Array
     upper: Array
@@ -36,6 +44,8 @@ class ClosureLayout:
     qpos_of_drive: Integers
     """Of drives under prescribed actuation, which are joints; else empty."""
     dof_of_drive: Integers
+    joint_of_drive: Integers
+    """Where the joint of each drive stands in ``qpos``, −1 where it drives none."""
     qpos_of_joint: Integers
     """Of all joints that are recorded."""
     force_sum: Array
@@ -62,12 +72,16 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
     return ClosureLayout(
         threshold=scene.closure.threshold,
         samples=scene.closure.samples,
+        grip_force=scene.closure.grip_force,
+        torque_limits=_torque_limits(built, still) if scene.closure.stops_at_torque else None,
+        squeeze=scene.closure.squeeze,
         increments=np.array([*scene.rates, *[0.0] * still]) * scene.control_period,
         lower=limits[:, 0],
         upper=limits[:, 1],
         stops=(*stops, *[()] * still),
         qpos_of_drive=np.array([joint.qposadr[0] for joint in joints], dtype=np.int64),
         dof_of_drive=np.array([joint.dofadr[0] for joint in joints], dtype=np.int64),
+        joint_of_drive=_joint_of_drive(built, still),
         qpos_of_joint=np.array([model.joint(j).qposadr[0] for j in names.scene_joints(scene)]),
         force_sum=force_sum,
         object_slots=slots,
@@ -131,6 +145,36 @@ class Recording:
         self.rows = min(self.rows, rows)
 
 
+def _joint_of_drive(built: BuiltScene, still: int) -> Integers:
+    joints = [drive.joint for drive in built.scene.drives] + [None] * still
+    places = [-1 if name is None else built.model.joint(name).qposadr[0] for name in joints]
+    return np.array(places, dtype=np.int64)
+
+
+def _torque_limits(built: BuiltScene, still: int) -> Array:
+    limits = [
+        built.model.actuator(drive.name).forcerange[1] if drive.joint is not None else np.inf
+        for drive in built.scene.drives
+    ]
+    return np.array([*limits, *[np.inf] * still])
+
+
+class Judged(NamedTuple):
+    """Bodies or drives judged by something else than contact is."""
+
+    counts: list[int]
+    touched: list[int]
+    reached: list[int]
+    """1 where it is reached, (n,)."""
+    changes: list[int]
+
+    @classmethod
+    def from_start(cls, count: int, samples: int) -> Judged:
+        """All are judged to be there after some samples, or none after no sample."""
+        here = int(samples > 0)
+        return cls([samples] * count, [0] * count, [here] * count, [0] * count)
+
+
 @dataclass
 class ClosureState:
     """Counters and targets of a running closure."""
@@ -141,22 +185,37 @@ class ClosureState:
     touched: list[int]
     in_contact: list[int]
     changes: list[int]
+    apart: Judged
+    """Bodies without contact for long enough, by their negative forces: one sample with a force
+    ends that. Only where drives stop at a force."""
+    gripped: Judged
+    """By the force at which drives stop, where they do."""
+    strained: Judged
+    """Drives by the torque at which they stop, where they do."""
     idle: int = 0
     """Control samples since a target last moved."""
 
     @classmethod
-    def at_start(cls, start: Sequence[float], bodies: int) -> ClosureState:
-        """Nothing has been touched and all targets are where the joints are."""
+    def at_start(cls, start: Sequence[float], bodies: int, samples: int = 1) -> ClosureState:
+        """Nothing has been touched and all targets are where the joints are.
+
+        Args:
+            start: Targets, (nd,).
+            bodies: That can touch.
+            samples: That it takes to judge one.
+        """
         zeros = [0] * bodies
-        return cls(np.array(start), zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy())
+        return cls(
+            np.array(start),
+            zeros.copy(),
+            zeros.copy(),
+            zeros.copy(),
+            zeros.copy(),
+            apart=Judged.from_start(bodies, samples),
+            gripped=Judged.from_start(bodies, 0),
+            strained=Judged.from_start(len(start), 0),
+        )
 
     def copy(self) -> ClosureState:
         """A state of its own with the same numbers."""
-        return replace(
-            self,
-            targets=self.targets.copy(),
-            counts=self.counts.copy(),
-            touched=self.touched.copy(),
-            in_contact=self.in_contact.copy(),
-            changes=self.changes.copy(),
-        )
+        return deepcopy(self)

@@ -25,6 +25,8 @@ FIRST_AHEAD = 64
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 """All of the engine that decides how a step goes, the solver's first guess included."""
+FULL = 0.99
+"""Share of its limit at which a servo counts as giving all it can."""
 
 Told = TypeVar("Told")
 
@@ -100,7 +102,8 @@ class Stepper(ABC):
             done = yield plan
             self._keep(plan[:done], before)
             if done < len(plan):
-                if self._free_drives() != self._free:
+                if self._paces() != (self._free, self._touching):
+                    self._give_way(self._touching)
                     self._ahead = FIRST_AHEAD
                     self._replan()
                 row = self._plan[self._used :][:1]
@@ -131,10 +134,13 @@ class Stepper(ABC):
     def _replan(self) -> None:
         """Plan the coming targets from the contacts as they are."""
         layout, state = self._layout, self._state
-        self._free = self._free_drives()
+        self._free, self._touching = self._paces()
         limits = (layout.lower, layout.upper)
         self._ahead = min(self._ahead, self.look_ahead)
-        plan = planned_targets(state.targets, layout.increments, self._free, limits, self._ahead)
+        increments = layout.increments
+        if any(self._touching):
+            increments = np.where(self._touching, layout.squeeze * increments, increments)
+        plan = planned_targets(state.targets, increments, self._free, limits, self._ahead)
         ahead = self._path[: self._ahead]
         if len(ahead):
             plan[1 : 1 + len(ahead), self._led] = ahead
@@ -142,8 +148,31 @@ class Stepper(ABC):
         self._plan, self._used = plan[1:], 0
         self._moving = _moving_rows(plan)
 
-    def _free_drives(self) -> list[bool]:
-        return free_drives(self._layout.stops, self._state.in_contact)
+    def _paces(self) -> tuple[list[bool], list[bool]]:
+        """Which drives may move, and which of them squeeze, slower than they closed."""
+        layout, state = self._layout, self._state
+        if layout.torque_limits is not None:
+            return [not held for held in state.strained.reached], [False] * len(layout.stops)
+        if layout.grip_force is None:
+            return free_drives(layout.stops, state.in_contact), [False] * len(layout.stops)
+        near = [not apart for apart in state.apart.reached]
+        free = free_drives(layout.stops, state.gripped.reached)
+        return free, [not clear for clear in free_drives(layout.stops, near)]
+
+    def _give_way(self, before: list[bool]) -> None:
+        """Take targets of drives that have begun to touch back to where their joints are."""
+        layout = self._layout
+        if layout.grip_force is None:
+            return
+        _, touching = self._paces()
+        now = self._positions()
+        for drive, joint in enumerate(layout.joint_of_drive.tolist()):
+            if touching[drive] and not before[drive] and joint >= 0 and layout.increments[drive]:
+                self._state.targets[drive] = now[joint]
+
+    def _positions(self) -> Array:
+        """Joint variables at the sample that has begun, (nq,)."""
+        raise NotImplementedError("only a grasp with an engine state of its own knows them")
 
     def _samples_to_idle(self, idle_limit: int) -> int:
         """Samples until no target will have moved for ``idle_limit`` ones, at least one."""
@@ -250,6 +279,9 @@ class OwnStepper(Stepper):
         law = self._friction
         return () if law is None else (law.friction, law.slipping)
 
+    def _positions(self) -> Array:
+        return np.asarray(self._data.qpos)
+
     def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets
         self.recording.qpos[self.recording.rows] = self._data.qpos
@@ -264,6 +296,7 @@ class PlainStepper(OwnStepper):
         self._raw_forces = self._data.sensordata[layout.first_force : end]
         self._forces = np.zeros(layout.force_sum.shape[0])
         self._previous = self._state.targets
+        self._judges_always = layout.grip_force is not None or layout.torque_limits is not None
         one_by_one = layout.prescribed or self._friction is not None
         whole = partial(mujoco.mj_step, self._model, self._data, layout.substeps)
         self._step = self._step_one_by_one if one_by_one else whole
@@ -273,7 +306,7 @@ class PlainStepper(OwnStepper):
         data, counts = self._data, self._state.counts
         step, judge, control, position = self._step, self._judge, data.ctrl, data.qpos
         first, log = self.recording.rows, self.recording.qpos
-        loads = self.loads[: len(plan)]
+        loads, always = self.loads[: len(plan)], self._judges_always
         for index, targets in enumerate(plan):
             row = first + index
             if len(loads):
@@ -281,7 +314,7 @@ class PlainStepper(OwnStepper):
             if row:
                 step()
             # without a contact, and none to lose, there is nothing to judge or to record
-            if (data.ncon or any(counts)) and judge(row):
+            if (data.ncon or always or any(counts)) and judge(row):
                 return index
             control[:] = targets
             log[row] = position
@@ -302,6 +335,13 @@ class PlainStepper(OwnStepper):
             state.in_contact,
             state.changes,
         )
+        if layout.grip_force is not None:
+            away = [-force for force in forces]
+            changed |= debounce(away, -layout.threshold, layout.samples, *state.apart)
+            changed |= debounce(forces, layout.grip_force, layout.samples, *state.gripped)
+        if layout.torque_limits is not None:
+            shares = np.abs(self._data.actuator_force) / layout.torque_limits
+            changed |= debounce(shares.tolist(), FULL, layout.samples, *state.strained)
         # every further step of a state that is not a number would take a tenth of a second
         return changed or not math.isfinite(sum(forces))
 

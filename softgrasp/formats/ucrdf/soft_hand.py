@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 
 from softgrasp.description.bendable import Bendable, Chamber
-from softgrasp.description.closure import Rates
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
 from softgrasp.description.pose import Pose
+from softgrasp.description.rates import Rates
 from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.description.shapes import Mesh
 from softgrasp.description.soft_digit import SoftDigit

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.build.webots.scene_world import require_plain, scene_world
 from softgrasp.build.webots.world import SHORTEST_STEP, WebotsWorld
+from softgrasp.description.problems import either
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError
 from softgrasp.simulation.closure_run import Progress, most_rows
@@ -56,6 +57,10 @@ class Player(NamedTuple):
 def run_in_webots(scene: GraspScene, progress: Progress | None = None) -> GraspResult:
     """Simulate a scene in an installed Webots; raises as ``run_in`` does."""
     return run_in(webots_player(), scene, progress)
+
+
+CLOSURES_OF_WEBOTS = ("position-increment", "pressure")
+"""Closures that the controller in Webots can run."""
 
 
 def run_in_ode(scene: GraspScene, progress: Progress | None = None) -> GraspResult:
@@ -108,6 +113,11 @@ def world_and_job(
     Raises:
         BuildError: The scene holds what Webots cannot express, or samples faster than it steps.
     """
+    if built.scene.closure.name not in CLOSURES_OF_WEBOTS:
+        raise BuildError(
+            f"closure: expected {either(CLOSURES_OF_WEBOTS)} in Webots and ODE, "
+            f"found '{built.scene.closure.name}'"
+        )
     own = float(built.model.opt.timestep)
     timestep = max(own, shortest_step)
     if timestep > own and built.scene.control_period < timestep * (1.0 - 1e-9):

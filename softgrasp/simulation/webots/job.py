@@ -139,7 +139,7 @@ def _drives(built: BuiltScene, layout: ClosureLayout) -> Job:
 def _phases(built: BuiltScene) -> list[Job]:
     scene = built.scene
     total = planned_samples(scene)
-    settle = max(round(scene.closure.settle_time / scene.control_period), 1)
+    settle = max(round(scene.settling_time / scene.control_period), 1)
     nothing: Job = {"idle_limit": None, "gravity": [], "path": [], "holds": True}
     given = scene.duration is not None
     closing = {"samples": total, "idle_limit": total + 1 if given else settle, "holds": False}

@@ -1,4 +1,4 @@
-"""How a hand closes: every joint grows at its own constant rate until contact (paper 004)."""
+"""How fast drives go while a hand closes: one number for all, one a row, or one a drive."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
-from softgrasp.description.base import Count, Description, NonNegative, Number
+from softgrasp.description.base import Number
 
 
 class Rates(tuple[float, ...]):
@@ -62,29 +62,3 @@ def _numbers(rows: Sequence[int], word: str) -> str:
 
 def _as_sequence(value: Any) -> Any:
     return (value,) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-class PositionIncrementClosure(Description):
-    """Position increments with debounced contact detection (paper 004, §2.2.3).
-
-    At every control sample each active joint's target grows by its rate times the control
-    period, unless its phalanx or a later one of its finger is in contact; it starts again when
-    contact is lost. Contact is established at the sample at which the last ``samples`` normal
-    forces, the current one included, are all above ``threshold``; lost at the first one below.
-    The pressure of a soft finger grows alike, but through contact: it is what grips.
-    """
-
-    rates: Rates | None = None
-    """Closing rates [rad/s, m/s or Pa/s]; those of the hand's grasp where they are not given."""
-    pressure: Number | None = None
-    """Where the pressure of soft fingers stops growing [Pa]; where the hand's grasp says."""
-    clamp_pressure: bool = False
-    """Stop at a soft finger's limit, with a warning, where ``pressure`` lies outside."""
-    samples: Count = 10
-    """Consecutive control samples above the threshold that establish contact."""
-    threshold: NonNegative = 0.1
-    """Normal force above which a sample counts [N]."""
-    active: tuple[bool, ...] | None = None
-    """Which drives move, one a drive; all where it is not given."""
-    settle_time: NonNegative = 0.2
-    """A run without a given duration ends after this long without moving targets [s]."""

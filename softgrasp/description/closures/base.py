@@ -1,0 +1,173 @@
+"""What all closures have in common, and what the rest of the package asks them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from softgrasp.description.base import Count, Description, NonNegative, Number
+from softgrasp.description.drive import Drive
+from softgrasp.description.hand import GraspPreset, Hand
+from softgrasp.description.mechanism import Mechanism, Way
+from softgrasp.description.problems import FieldError
+from softgrasp.description.rates import Rates
+
+
+class Closure(Description):
+    """How a hand closes: what moves it, how fast, and what stops it.
+
+    The pressure of a soft finger grows through contact with every closure: it is what grips.
+    """
+
+    rates: Rates | None = None
+    """Closing rates of what the closure moves; chosen from the hand's grasp where not given."""
+    pressure: Number | None = None
+    """Where the pressure of soft fingers stops growing [Pa]; where the hand's grasp says."""
+    clamp_pressure: bool = False
+    """Stop at a soft finger's limit, with a warning, where ``pressure`` lies outside."""
+    samples: Count = 10
+    """Consecutive control samples above the threshold that establish contact."""
+    threshold: NonNegative = 0.1
+    """Normal force above which a sample counts [N]."""
+    active: tuple[bool, ...] | None = None
+    """Which drives of the hand move, one a drive; all where it is not given."""
+    settle_time: NonNegative = 0.2
+    """A run without a given duration ends after this long without moving targets [s]."""
+
+    @property
+    def name(self) -> str:
+        """Its ``type``."""
+        return str(type(self).model_fields["type"].default)
+
+    @classmethod
+    def rates_are_of_joints(cls) -> bool:
+        """Whether ``rates`` are those of the hand's own drives."""
+        return True
+
+    @property
+    def can_be_prescribed(self) -> bool:
+        """Whether joints that obey their targets whatever the load can close so."""
+        return True
+
+    @property
+    def grip_force(self) -> float | None:
+        """Normal force [N] at which drives stop; None where contact itself stops them."""
+        return None
+
+    @property
+    def stops_at_torque(self) -> bool:
+        """Whether drives stop where their servos have reached their limits."""
+        return False
+
+    @property
+    def squeeze(self) -> float:
+        """Share of their rates at which drives go on in contact [–]."""
+        return 1.0
+
+    def way(self, hand: Hand, preset: GraspPreset) -> Way:
+        """How the hand's own drives go where nothing is touched.
+
+        Args:
+            hand: The hand.
+            preset: Of the grasp.
+        """
+        own = self.rates if self.rates_are_of_joints() else None
+        start = preset.start or tuple(drive.start for drive in hand.drives)
+        rates = (own or preset.rates).for_fingers(hand.rows)
+        limits = tuple(drive.limits for drive in self.drives(hand, preset))
+        return Way(start, self.acting(rates), limits)
+
+    def mechanism(self, hand: Hand, preset: GraspPreset) -> Mechanism:
+        """What it makes of a hand; by default each drive keeps its servo.
+
+        Args:
+            hand: The hand.
+            preset: Of the grasp.
+        """
+        return Mechanism(hand)
+
+    def drives(self, hand: Hand, preset: GraspPreset) -> tuple[Drive, ...]:
+        """The drives of a hand, the pressures of its soft fingers limited as wanted."""
+        wanted = preset.pressure if self.pressure is None else self.pressure
+        return tuple(
+            drive if drive.unit != "Pa" else _up_to(drive, wanted) for drive in hand.drives
+        )
+
+    def acting(self, rates: tuple[float, ...]) -> tuple[float, ...]:
+        """Rates of a hand's drives, zero where one is not active."""
+        active = self.active or (True,) * len(rates)
+        return tuple(rate if on else 0.0 for rate, on in zip(rates, active, strict=True))
+
+    def settling(self, hand: Hand, preset: GraspPreset) -> float:
+        """Time without moving targets after which the hand has settled [s]."""
+        return self.settle_time
+
+    def extra_time(self, hand: Hand, preset: GraspPreset) -> float:
+        """Time that a closure may take beyond that of its slowest drive to its limit [s]."""
+        return self.settling(hand, preset) - self.settle_time
+
+    def check(self, hand: Hand, preset: GraspPreset) -> None:
+        """Refuse a hand that cannot close so.
+
+        Raises:
+            FieldError: Counted from the closure.
+        """
+        drives, word = sum(hand.rows), hand.drive_word
+        if self.rates_are_of_joints():
+            self.check_rates(hand)
+        if self.active is not None and len(self.active) != drives:
+            raise FieldError(
+                f"expected {drives} values, one a {word}, found {len(self.active)}", "active"
+            )
+
+    def check_rates(self, hand: Hand) -> None:
+        """Refuse rates that are as many as neither a hand's drives nor a finger's.
+
+        Raises:
+            FieldError: For the field ``rates``.
+        """
+        if self.rates is not None:
+            try:
+                self.rates.for_fingers(hand.rows, hand.drive_word)
+            except ValueError as error:
+                raise FieldError(str(error), "rates") from None
+
+    def require_joints(self, hand: Hand) -> None:
+        """Refuse a hand without any joint that a drive moves.
+
+        Raises:
+            FieldError: For the field ``type``.
+        """
+        if not any(row.driven for row in hand.joints):
+            raise FieldError(
+                f"expected a hand with joints that are driven for closure '{self.name}', "
+                f"found '{hand.name}' without",
+                "type",
+            )
+
+
+def count_fits(values: tuple[Any, ...] | None, count: int, what: str, field: str) -> None:
+    """Refuse a list that has neither one value nor one a thing.
+
+    Args:
+        values: The list; None is always right.
+        count: Of the things.
+        what: What one of them is called.
+        field: That holds the list.
+
+    Raises:
+        FieldError: Says how many there should be.
+    """
+    if values is not None and len(values) not in (1, count):
+        wanted = f"1 or {count} values" if count > 1 else "1 value"
+        raise FieldError(f"expected {wanted}, one a {what}, found {len(values)}", field)
+
+
+def spread(values: tuple[float, ...], count: int) -> tuple[float, ...]:
+    """One value for all as one for each."""
+    return values * count if len(values) == 1 else values
+
+
+def _up_to(drive: Drive, wanted: float | None) -> Drive:
+    """A pressure that stops growing at the wanted one [Pa]."""
+    low, high = drive.limits
+    return drive._replace(limits=(low, high if wanted is None else min(max(wanted, low), high)))

@@ -1,0 +1,47 @@
+"""Weights by least squares, variance, and the compliance of soft synergies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.mechanics.synergies import soft_synergy_compliance, synergy_matrix
+
+
+def santello() -> sg.Synergies:
+    own = sg.load_hand("paradigmatic").synergies
+    assert own is not None
+    return own
+
+
+def test_the_weights_of_a_posture_of_the_synergies_are_its_own() -> None:
+    own = santello()
+    wanted = np.random.default_rng(1).normal(size=own.count)
+    assert sg.synergy_weights(own, own.posture(wanted.tolist())) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_the_nearest_posture_leaves_what_no_synergy_can_do() -> None:
+    own = santello()
+    postures = np.random.default_rng(2).normal(size=(5, 20))
+    matrix = synergy_matrix(own)[:, :4]
+    left = postures - own.mean - sg.synergy_weights(own, postures, 4) @ matrix.T
+    assert left @ matrix == pytest.approx(np.zeros((5, 4)), abs=1e-9)
+    with pytest.raises(ValueError, match="expected 1 to 15 synergies, found 16"):
+        sg.synergy_weights(own, postures, 16)
+
+
+def test_variance_grows_to_all_of_what_was_made_of_the_synergies() -> None:
+    own = santello()
+    weights = np.random.default_rng(3).normal(size=(40, 3)) * [3.0, 1.0, 0.3]
+    postures = own.mean + weights @ synergy_matrix(own)[:, :3].T
+    shares = sg.variance_explained(own, postures)
+    assert (np.diff(shares) > -1e-12).all()
+    assert 0.5 < shares[0] < shares[1] < 1.0
+    assert shares[2:] == pytest.approx(1.0)
+    assert sg.variance_explained(own, [own.mean]) == pytest.approx(1.0)
+
+
+def test_compliances_in_series_add_up() -> None:
+    found = soft_synergy_compliance([2.0, 4.0], [[1.0], [3.0]], 5.0)
+    assert found == pytest.approx(np.array([[0.5 + 0.2, 0.6], [0.6, 0.25 + 1.8]]))
