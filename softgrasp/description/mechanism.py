@@ -82,7 +82,7 @@ class Way(NamedTuple):
 def without_servos(hand: Hand, joints: dict[str, dict[str, float]]) -> Hand:
     """A hand whose named joints have no drive of their own any more.
 
-    Its grasps, tendons and synergies, which count the drives, are those of no use.
+    Its grasps, preshapes, tendons and synergies, which count the drives, are of no use any more.
 
     Args:
         hand: The hand.
@@ -101,4 +101,4 @@ def without_servos(hand: Hand, joints: dict[str, dict[str, float]]) -> Hand:
     )
     still = hand.grasps.power.replace(rates=(0.0,), start=None)
     grasps = hand.grasps.replace(power=still, precision=still)
-    return hand.replace(fingers=fingers, grasps=grasps, tendons=(), synergies=None)
+    return hand.replace(fingers=fingers, grasps=grasps, tendons=(), synergies=None, preshapes=())

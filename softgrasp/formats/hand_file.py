@@ -65,7 +65,7 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
         for owner in _dicts([palm, *_rows(tree)]):
             for part in (owner, *_dicts(owner.get("parts"))):
                 _anchor_mesh(part.get("shape"), folder)
-    done = (*DONE, "rates", "pose", "finger", "contact", "preshapes")
+    done = (*DONE, "rates", "pose", "finger", "contact", "preshapes", "offset")
     try:
         return Hand(**_converted(tree, length, angle, done))
     except DescriptionError as error:
