@@ -86,8 +86,9 @@ def refused(run: Run, folder: Path, *words: str, code: int = 2) -> str:
             "no backend 'odd'; did you mean 'ode'? known: mujoco, ode, webots",
         ),
         (
-            "four_finger sphere --closure force",
-            "no closure 'force'; known: position-increment, pressure",
+            "four_finger sphere --closure magnet",
+            "no closure 'magnet'; known: force-limited, joint-torque, position-increment, "
+            "pressure, synergy-increment, underactuated",
         ),
         (
             "four_finger sphere --units mm",
