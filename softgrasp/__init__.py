@@ -35,13 +35,19 @@ if TYPE_CHECKING:
         TipForce,
     )
     from softgrasp.description.closure import PositionIncrementClosure
-    from softgrasp.description.contact import Contact
+    from softgrasp.description.contact import Contact, NativeLaw, Patch
     from softgrasp.description.finger import Finger, Phalanx
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-    from softgrasp.description.objects import GraspObject, Material
+    from softgrasp.description.objects import Elasticity, GraspObject, Material
     from softgrasp.description.pose import Pose
     from softgrasp.description.release import FingerRelease
     from softgrasp.description.scene import GraspScene, Solver
+    from softgrasp.description.sensors import (
+        ForceTorqueSensor,
+        JointTorqueSensor,
+        SensorErrors,
+        TactileSensor,
+    )
     from softgrasp.description.shapes import (
         Capsule,
         Cuboid,
@@ -72,6 +78,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene, save_scene
     from softgrasp.mechanics import pcc, rld
+    from softgrasp.mechanics.contact_patch import hertz_patch_radius
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
     from softgrasp.render.playback import render_video
@@ -84,6 +91,7 @@ if TYPE_CHECKING:
     from softgrasp.simulation.record import load_result, save_result
     from softgrasp.simulation.result import ContactEvent, GraspResult
     from softgrasp.simulation.run import simulate
+    from softgrasp.simulation.sensor_reading import SensorReading
     from softgrasp.simulation.stability import stable_timestep
     from softgrasp.sweeps.run import sweep
 
@@ -105,13 +113,19 @@ _ROOMS = {
         "TipForce",
     ),
     "description.closure": ("PositionIncrementClosure",),
-    "description.contact": ("Contact",),
+    "description.contact": ("Contact", "NativeLaw", "Patch"),
     "description.finger": ("Finger", "Phalanx"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
-    "description.objects": ("GraspObject", "Material"),
+    "description.objects": ("Elasticity", "GraspObject", "Material"),
     "description.pose": ("Pose",),
     "description.release": ("FingerRelease",),
     "description.scene": ("GraspScene", "Solver"),
+    "description.sensors": (
+        "ForceTorqueSensor",
+        "JointTorqueSensor",
+        "SensorErrors",
+        "TactileSensor",
+    ),
     "description.shapes": (
         "Capsule",
         "Cuboid",
@@ -142,6 +156,7 @@ _ROOMS = {
     "formats.robot_file": ("load_robot",),
     "formats.scene_file": ("load_scene", "save_scene"),
     "mechanics": ("pcc", "rld"),
+    "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.rld_bendable": ("finger_from_bendable",),
     "render.playback": ("render_video",),
@@ -154,6 +169,7 @@ _ROOMS = {
     "simulation.record": ("load_result", "save_result"),
     "simulation.result": ("ContactEvent", "GraspResult"),
     "simulation.run": ("simulate",),
+    "simulation.sensor_reading": ("SensorReading",),
     "simulation.stability": ("stable_timestep",),
     "sweeps.run": ("sweep",),
 }
@@ -172,11 +188,13 @@ __all__ = [
     "Cuboid",
     "Cylinder",
     "DescriptionError",
+    "Elasticity",
     "Ellipsoid",
     "Equilibrium",
     "Finger",
     "FingerMotion",
     "FingerRelease",
+    "ForceTorqueSensor",
     "FreeBend",
     "GraspObject",
     "GraspPreset",
@@ -186,16 +204,21 @@ __all__ = [
     "Grasps",
     "Hand",
     "HungAngles",
+    "JointTorqueSensor",
     "Lift",
     "Material",
     "Mesh",
+    "NativeLaw",
     "Palm",
+    "Patch",
     "Phalanx",
     "Pose",
     "PoseNoise",
     "PositionIncrementClosure",
     "Release",
     "ResultError",
+    "SensorErrors",
+    "SensorReading",
     "SimulationError",
     "SoftDigit",
     "SoftFinger",
@@ -209,6 +232,7 @@ __all__ = [
     "Superellipsoid",
     "SweepPlan",
     "Table",
+    "TactileSensor",
     "TipForce",
     "Tolerances",
     "__version__",
@@ -220,6 +244,7 @@ __all__ = [
     "finger_from_bendable",
     "finger_from_mesh",
     "forward_kinematics",
+    "hertz_patch_radius",
     "load_finger",
     "load_hand",
     "load_object",

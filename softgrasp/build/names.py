@@ -49,6 +49,16 @@ def contact_sensor(body: str) -> str:
     return f"{body}_contact"
 
 
+def sensor_site(sensor: str) -> str:
+    """Frame of a force and torque sensor: ``sensor_wrist``."""
+    return f"sensor_{sensor}"
+
+
+def sensor_part(sensor: str, part: str) -> str:
+    """Force, or torque, of a force and torque sensor: ``sensor_wrist_force``."""
+    return f"sensor_{sensor}_{part}"
+
+
 def joint_names(hand: Hand) -> list[str]:
     """All joints, finger by finger, those of the soft fingers last."""
     rigid = [joint(f.name, row.joint_name) for f in hand.fingers for row in f.phalanges]

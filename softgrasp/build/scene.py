@@ -14,6 +14,7 @@ from softgrasp.build import names
 from softgrasp.build.carried_hand import carried_hand
 from softgrasp.build.clearance import START_TOLERANCE, way_to_clear
 from softgrasp.build.compiling import compiled
+from softgrasp.build.deformable import add_deformable, full_size
 from softgrasp.build.effective_mass import closing_postures
 from softgrasp.build.objects import add_object
 from softgrasp.build.pairs import (
@@ -24,6 +25,7 @@ from softgrasp.build.pairs import (
     self_pairs,
     table_pairs,
 )
+from softgrasp.build.force_sensors import add_force_sensors
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
 from softgrasp.build.table import add_table, lowest_point
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
@@ -88,6 +90,9 @@ def build(scene: GraspScene) -> BuiltScene:
     is moved away from the palm, with a warning.
     """
     asked, scene = scene, on_its_table(scene)
+    deformable = scene.object.elasticity is not None
+    if deformable:
+        scene = _where_a_rigid_one_starts(asked)
     timestep = resolved_timestep(scene)
     hand, touching = carried_hand(
         scene.hand, scene.hand_pose, scene.actuation, scene.arm, scene.lift
@@ -95,17 +100,22 @@ def build(scene: GraspScene) -> BuiltScene:
     spec, bodies = hand.copy(), list(touching)
     _set_options(spec, scene, timestep)
     held = scene.actuation == "prescribed"
-    geoms = add_object(spec, scene.object, object_pose(scene), scene.object_mount)
+    geoms: list[str] = []
+    if not deformable:
+        geoms = add_object(spec, scene.object, object_pose(scene), scene.object_mount)
     if scene.table is not None:
         add_table(spec, scene.table, object_pose(scene))
+    if deformable:
+        add_deformable(spec, scene.object, object_pose(scene), scene.asked_contact, scene.solver)
     add_contact_sensors(spec, bodies, contact_slots(spec, bodies, geoms))
+    add_force_sensors(spec, scene)
     what = f"{scene.hand.name} with {scene.object.name}"
     bare = compiled(spec, what)
     start = _start_position(bare, scene)
     spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
     data = _state_at(bare, start)
     pairs = object_pairs(bare)
-    if (way := way_to_clear(bare, data, asked)) is not None:
+    if not deformable and (way := way_to_clear(bare, data, asked)) is not None:
         place = np.array(object_pose(scene).position) + way
         return build(asked.replace(object_position=tuple(place.tolist())))
     own = _clear_self_pairs(bare, data, scene) if scene.self_contact else []
@@ -121,6 +131,12 @@ def build(scene: GraspScene) -> BuiltScene:
         add_pairs(spec, bare, table_pairs(bare), ways, top, scene.solver, held=held and fixed)
     add_visuals(spec, _floor_height(scene, bare))
     return BuiltScene(scene, spec, compiled(spec, what), bodies, contact)
+
+
+def _where_a_rigid_one_starts(scene: GraspScene) -> GraspScene:
+    """The scene with its deformable object where a rigid one of its shape starts clear."""
+    rigid = build(scene.replace(object=scene.object.replace(elasticity=None), sensors=())).scene
+    return scene.replace(object_position=rigid.object_position, surroundings=rigid.surroundings)
 
 
 def object_pose(scene: GraspScene) -> Pose:
@@ -171,7 +187,8 @@ def _set_options(spec: mujoco.MjSpec, scene: GraspScene, timestep: float) -> Non
     option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC if elliptic else mujoco.mjtCone.mjCONE_PYRAMIDAL
     option.impratio = scene.solver.impratio
     option.iterations = scene.solver.iterations
-    option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    if scene.object.elasticity is None:
+        option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     # a diverged state must be seen, not replaced by the start state
     option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
@@ -213,7 +230,10 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
     """At the table; else below the object and the fingers on their way from start to limit [m]."""
     if scene.table is not None and scene.table.height is not None:
         return scene.table.height
-    below = object_pose(scene).position[2] - float(model.geom_rbound.max(initial=0.0))
+    reach = float(model.geom_rbound.max(initial=0.0))
+    if scene.object.elasticity is not None:  # which has no geom of its size
+        reach = max(reach, 0.5 * float(np.linalg.norm(full_size(scene.object.shape))))
+    below = object_pose(scene).position[2] - reach
     height = min(below, _lowest_finger(scene.hand, scene.hand_pose, scene.start, scene.rates))
     return math.floor((height - FLOOR_GAP) * 100) / 100.0
 

@@ -28,8 +28,10 @@ def contact_slots(spec: mujoco.MjSpec, bodies: list[str], geoms: list[str]) -> i
     Args:
         spec: The scene.
         bodies: Bodies of the hand that can touch.
-        geoms: Of the object.
+        geoms: Of the object; none of a deformable one.
     """
+    if not geoms:
+        return MOST_SLOTS  # a deformable object, which a phalanx touches in many points
     if all(spec.geom(geom).type == mujoco.mjtGeom.mjGEOM_SPHERE for geom in geoms):
         # a ball touches a convex geom in one point
         return min(len(geoms) * max(len(spec.body(body).geoms) for body in bodies), MOST_SLOTS)
@@ -38,13 +40,16 @@ def contact_slots(spec: mujoco.MjSpec, bodies: list[str], geoms: list[str]) -> i
 
 def add_contact_sensors(spec: mujoco.MjSpec, bodies: list[str], slots: int) -> None:
     """One sensor a body, ``slots`` × (normal, friction, friction) [N]; empty slots are zero."""
+    deformable = bool(spec.flexes)
+    # the nodes of a flex are found below the object's body
+    thing = mujoco.mjtObj.mjOBJ_XBODY if deformable else mujoco.mjtObj.mjOBJ_BODY
     for body in bodies:
         sensor = spec.add_sensor(
             name=contact_sensor(body),
             type=mujoco.mjtSensor.mjSENS_CONTACT,
             objtype=mujoco.mjtObj.mjOBJ_BODY,
             objname=body,
-            reftype=mujoco.mjtObj.mjOBJ_BODY,
+            reftype=thing,
             refname=OBJECT,
         )
         sensor.intprm[:3] = [1 << FORCE, BY_LARGEST_FORCE, slots]

@@ -25,7 +25,7 @@ def resolved_timestep(scene: GraspScene) -> float:
     limit = scene.asked_contact.largest_timestep * (1 + ROUNDING)
     if scene.timestep is None:
         return _chosen(scene, limit)
-    if scene.timestep > limit and not scene.allow_softer_contact:
+    if scene.timestep > limit and scene.asked_contact.converted and not scene.allow_softer_contact:
         raise BuildError(_too_large(scene, scene.timestep))
     if not _divides(scene.timestep, scene.control_period):
         fitting = [step for step in STEPS if step <= limit and _divides(step, scene.control_period)]
@@ -41,6 +41,14 @@ def resolved_contact(scene: GraspScene, timestep: float) -> Contact:
     """The contact that a time step can honour: as asked, or with K lowered to D/(2·dt)."""
     contact = scene.asked_contact
     if timestep <= contact.largest_timestep * (1 + ROUNDING):
+        return contact
+    if not contact.converted:
+        warnings.warn(
+            f"contact.native.timeconst: {contact.native.timeconst:g} s is shorter than two time "
+            f"steps of {timestep:g} s; MuJoCo lifts it to {2 * timestep:g} s",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
         return contact
     softer = contact.damping / (2 * timestep)
     warnings.warn(
@@ -59,6 +67,12 @@ def _chosen(scene: GraspScene, limit: float) -> float:
         if step <= limit and _divides(step, scene.control_period):
             return step
     contact = scene.asked_contact
+    if not contact.converted:
+        raise BuildError(
+            f"contact.native.timeconst: no time step from {STEPS[-1]:g} to {STEPS[0]:g} s is at "
+            f"most half of {contact.native.timeconst:g} s and divides the control period of "
+            f"{scene.control_period:g} s; expected a longer one, or a timestep"
+        )
     raise BuildError(
         f"contact: no time step from {STEPS[-1]:g} to {STEPS[0]:g} s honours {contact.stiffness:g} "
         f"N/m with {contact.damping:g} N·s/m and divides the control period of "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import core_schema
@@ -84,6 +84,10 @@ class PositionIncrementClosure(Description):
     """Consecutive control samples above the threshold that establish contact."""
     threshold: NonNegative = 0.1
     """Normal force above which a sample counts [N]."""
+    sense: Literal["force", "sensor"] = "force"
+    """What is compared with the threshold: the true normal force of each body on the object, or the
+    sum of the taxels of its tactile sensors, noise included. A body without one then feels nothing,
+    and its joint goes on to its limit unless a later phalanx stops it."""
     active: tuple[bool, ...] | None = None
     """Which drives move, one a drive; all where it is not given."""
     settle_time: NonNegative = 0.2

@@ -15,6 +15,7 @@ from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.objects import GraspObject, Mount
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene_rules import SCENE_RULES
+from softgrasp.description.sensors import AnySensor
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift, Table
 
@@ -84,6 +85,8 @@ class GraspScene(Description):
     """The hold test after the closure."""
     lift: Lift | None = None
     """Instead of a hold test: the wrist lifts the object off its table."""
+    sensors: tuple[AnySensor, ...] = ()
+    """What the hand feels with, recorded at every control sample."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     source: str = ""
     """What the scene shows or reproduces."""
@@ -142,7 +145,8 @@ class GraspScene(Description):
     @property
     def integrator(self) -> str:
         """Of the solver, its default filled in."""
-        soft = bool(self.hand.soft_fingers)
+        # a deformable object is stepped by 'discrete' alone
+        soft = bool(self.hand.soft_fingers) and self.object.elasticity is None
         return self.solver.integrator or ("implicitfast" if soft else "discrete")
 
     @property

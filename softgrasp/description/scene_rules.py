@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from softgrasp.description.problems import FieldError
+from softgrasp.description.sensor_rules import sensors_fit
 
 if TYPE_CHECKING:
     from softgrasp.description.scene import GraspScene
@@ -109,5 +110,63 @@ def _can_be_run(scene: GraspScene) -> None:
         )
 
 
-SCENE_RULES = (_fits_hand, _pressure_fits, _can_be_lifted, _can_be_judged, _can_be_run)
+def _contact_model_fits(scene: GraspScene) -> None:
+    solver, contact = scene.solver, scene.asked_contact
+    if contact.model != "soft-finger":
+        return
+    if solver.cone != "elliptic" or solver.contact_dimension < 4:
+        raise FieldError(
+            "expected an elliptic cone and a contact_dimension of at least 4 for a soft-finger "
+            f"contact, found a {solver.cone} cone and {solver.contact_dimension}",
+            "solver",
+        )
+    if contact.torsional_friction != type(contact).model_fields["torsional_friction"].default:
+        raise FieldError(
+            "expected none for a soft-finger contact, whose patch (contact.patch) says it, found "
+            f"{contact.torsional_friction:g} m",
+            "contact",
+            "torsional_friction",
+        )
+
+
+def _deformable_fits(scene: GraspScene) -> None:
+    if scene.object.elasticity is None:
+        return
+    if scene.object_mount != "free":
+        raise FieldError(
+            f"expected 'free' for a deformable object, found '{scene.object_mount}'",
+            "object_mount",
+        )
+    if scene.actuation == "prescribed":
+        raise FieldError(
+            "expected 'servo' for a deformable object, which would be crushed without limit, "
+            "found 'prescribed'",
+            "actuation",
+        )
+    if scene.solver.integrator not in (None, "discrete"):
+        raise FieldError(
+            "expected 'discrete' for a deformable object, which is stepped by it alone, found "
+            f"'{scene.solver.integrator}'",
+            "solver",
+            "integrator",
+        )
+    if scene.asked_contact.switches_friction:
+        raise FieldError(
+            "expected none for a deformable object, whose contacts have one coefficient, found "
+            f"{scene.asked_contact.kinetic_friction:g}",
+            "contact",
+            "dynamic_friction",
+        )
+
+
+SCENE_RULES = (
+    _fits_hand,
+    _pressure_fits,
+    _can_be_lifted,
+    _can_be_judged,
+    _can_be_run,
+    _contact_model_fits,
+    _deformable_fits,
+    sensors_fit,
+)
 """All rules, in the order in which their sentences come."""

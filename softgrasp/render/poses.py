@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.build import names
+from softgrasp.build.deformable import node_columns, node_positions
 from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.build.scene import compile_model, object_pose
 from softgrasp.build.visual import CONTACT_RGBA, IN_CONTACT_RGBA
@@ -61,6 +62,10 @@ class Playback:
         near = slice(row, row + 2)
         joints = result.joint_position[near]
         self.data.qpos[self._joints] = joints[0] + share * (joints[-1] - joints[0])
+        if result.object_nodes is not None:
+            nodes = result.object_nodes[near]
+            places = nodes[0] + share * (nodes[-1] - nodes[0])
+            self.data.qpos[node_columns(self.model)] = node_positions(self.model, places)
         track = result.object_position[near]
         self._place_object(
             track[0] + share * (track[-1] - track[0]),
@@ -69,6 +74,8 @@ class Playback:
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_comPos(self.model, self.data)
         mujoco.mj_camlight(self.model, self.data)
+        if self.model.nflex:
+            mujoco.mj_flex(self.model, self.data)
         mujoco.mj_collision(self.model, self.data)
         return self.data
 
@@ -136,6 +143,8 @@ class Playback:
 
     def _place_object(self, position: Array, quaternion: Array) -> None:
         mount, qpos = self.result.scene.object_mount, self.data.qpos
+        if self.model.nflex:
+            return
         if mount == "free":
             first = self.model.joint(names.OBJECT).qposadr[0]
             qpos[first : first + 7] = [*position, *quaternion]

@@ -23,7 +23,12 @@ SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "ns
 
 
 def can_be_batched(built: BuiltScene) -> bool:
-    """Whether a scene can share a batch: servos, friction that does not switch, not too long."""
+    """Whether a scene can share a batch: servos, friction that does not switch, not too long.
+
+    Sensors are read sample by sample, and deformable objects step by step, by a run alone.
+    """
+    if built.scene.sensors or built.model.nflex:
+        return False
     alike = built.scene.actuation == "servo" and not built.contact.switches_friction
     return alike and most_rows(built.scene) <= MOST_ROWS
 

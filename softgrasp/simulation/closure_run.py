@@ -27,6 +27,7 @@ from softgrasp.simulation.lifting import lift_path
 from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_pays
 from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
 from softgrasp.simulation.stepper import OwnStepper, PlainStepper, Stepper, driven
 from softgrasp.simulation.workspace import Workspace
@@ -83,6 +84,7 @@ class ClosureRun:
         self._progress = progress
         self._let_interrupt: Callable[[], None] = lambda: None
         self._workspace = workspace or Workspace()
+        self.sensing = Sensing(built) if self.scene.sensors else None
         self._stepper = self._new_stepper(stepper)
 
     @cached_property
@@ -158,7 +160,10 @@ class ClosureRun:
             kind = NativeStepper if native_pays(planned_samples(self.scene)) else PlainStepper
         if friction is not None and data_map() is None:
             kind = PlainStepper  # compiled code does not find the contacts
-        return kind(self.model, self.data, self.layout, self.state, recording, friction)
+        if self.sensing is not None:
+            kind = PlainStepper  # sensors are read in Python
+        run = (self.model, self.data, self.layout, self.state, recording)
+        return kind(*run, friction, self.sensing)
 
     def _holding(self, criterion: SuccessCriterion) -> Plans:
         period = self.scene.control_period

@@ -77,9 +77,10 @@ class ContactReader:
         twists, centres = data.cvel.tolist(), data.subtree_com.tolist()
         found, force = [], np.zeros(6)
         for index, ((first, second), frame, point, separation) in enumerate(rows):
-            swapped = self._body_of_geom[first] == self._object
+            flex = first < 0 or second < 0
+            swapped = first < 0 if flex else self._body_of_geom[first] == self._object
             hand, thing = (second, first) if swapped else (first, second)
-            if self._body_of_geom[thing] != self._object:
+            if not flex and self._body_of_geom[thing] != self._object:
                 continue
             body = self._bodies[self._body_of_geom[hand]]
             if bodies is not None and body not in bodies:
@@ -87,14 +88,17 @@ class ContactReader:
             normal = _scaled(frame[:3], -1.0 if swapped else 1.0)
             mujoco.mj_contactForce(self._model, data, index, force)
             pressing, across, along, *_ = force.tolist()
-            slip = _minus(
-                self._velocity(thing, point, twists, centres),
-                self._velocity(hand, point, twists, centres),
-            )
+            if flex:  # no body of its own: the rows of the constraint have the speed
+                slip = self._row_speed(data, index, frame)
+            else:
+                slip = _minus(
+                    self._velocity(thing, point, twists, centres),
+                    self._velocity(hand, point, twists, centres),
+                )
             found.append(
                 ContactPoint(
                     body=body,
-                    pair=f"{self._geoms[hand]}|{self._geoms[thing]}",
+                    pair=f"{self._geoms[hand]}|{OBJECT if flex else self._geoms[thing]}",
                     point=tuple(point),
                     normal=normal,
                     separation=separation,
@@ -104,6 +108,21 @@ class ContactReader:
                 )
             )
         return found
+
+    def _row_speed(self, data: mujoco.MjData, index: int, frame: list[float]) -> Vec3:
+        """Speed along the surface of a contact, from its constraint rows [m/s]."""
+        contact = data.contact[index]
+        row, rows = contact.efc_address, data.efc_vel.tolist()
+        if row < 0 or contact.dim < 3 or not rows:
+            return (0.0, 0.0, 0.0)
+        if self._model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC:
+            across, along = rows[row + 1 : row + 3]
+        else:  # each pair of rows has the normal speed with and without µ times the other one
+            one, two, three, four = rows[row : row + 4]
+            across = 0.5 * (one - two) / contact.friction[0]
+            along = 0.5 * (three - four) / contact.friction[1]
+        first, second = _scaled(frame[3:6], across), _scaled(frame[6:9], along)
+        return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
 
     def _velocity(
         self, geom: int, point: list[float], twists: list[list[float]], centres: list[list[float]]

@@ -30,7 +30,7 @@ def hold_test(run: FinishedRun, position: Array, quaternion: Array) -> HoldTest 
     in_hand, turned = seen_from_palm(run, position, quaternion)
     late = max(round(CREEP_SHARE * criterion.hold_time / scene.control_period), 1)
     crept = float(np.linalg.norm(in_hand[-1] - in_hand[-1 - late]))
-    mass = float(run.model.body(names.OBJECT).mass[0])
+    mass = float(run.model.body_subtreemass[run.model.body(names.OBJECT).id])
     load = scene.gravity if scene.success is None else scene.success.gravity
     return HoldTest(
         drop_m=float(np.linalg.norm(in_hand - in_hand[0], axis=1).max()),

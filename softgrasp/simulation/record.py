@@ -13,7 +13,7 @@ from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.formats.results import read_result, write_result
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import (
-    SOFT_KEYS,
+    OPTIONAL_KEYS,
     TRAJECTORY_KEYS,
     BodyContact,
     ContactEvent,
@@ -124,7 +124,7 @@ def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult
         warnings=tuple(found["warnings"]),
         advice=found["message"].removeprefix(status.value).removeprefix(": "),
         **{key: arrays[key] for key in TRAJECTORY_KEYS},
-        **{key: arrays[key] for key in SOFT_KEYS if key in arrays},
+        **{key: arrays[key] for key in OPTIONAL_KEYS if key in arrays},
     )
 
 

@@ -17,6 +17,7 @@ from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.outcome import GraspStatus
+from softgrasp.simulation.sensor_reading import SensorReading, readings
 
 Names = NDArray[np.str_]
 
@@ -131,6 +132,10 @@ TRAJECTORY_KEYS = (
 """Arrays of ``trajectory.npz``, one row a control period where they have a time axis."""
 SOFT_KEYS = ("pressure", "curvature")
 """Arrays that a hand with soft fingers adds."""
+SENSOR_KEYS = ("sensor_names", "sensor_values", "sensor_truth")
+"""Arrays that sensors add."""
+OPTIONAL_KEYS = (*SOFT_KEYS, "object_nodes", *SENSOR_KEYS)
+"""Arrays that are there where they apply."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -183,6 +188,14 @@ class GraspResult:
     """Pressure of each soft finger, (T, ns) [Pa]; None for a hand without."""
     curvature: Array | None = None
     """Mean curvature of each soft finger, its bending angle over its length, (T, ns) [1/m]."""
+    object_nodes: Array | None = None
+    """Nodes of a deformable object in the world, (T, nn, 3) [m]; None for a rigid one."""
+    sensor_names: Names | None = None
+    """Channels of the scene's sensors, ``wrist.fx``, ``F1_P3.r0c2``, (ns,); None without sensors."""
+    sensor_values: Array | None = None
+    """What the sensors told at each control sample, (T, ns) [N, N·m]."""
+    sensor_truth: Array | None = None
+    """The same without noise, bias, delay, saturation and quantisation, (T, ns) [N, N·m]."""
     message: str = field(init=False)
     """The status as a sentence, with what to change where the run diverged."""
     trajectory_sha256: str = field(init=False)
@@ -219,9 +232,14 @@ class GraspResult:
         """What ``held`` means in this run."""
         return self.scene.success or self.scene.lift
 
+    @property
+    def sensors(self) -> dict[str, SensorReading]:
+        """What each sensor of the scene told, by its name."""
+        return readings(self.scene, self.sensor_names, self.sensor_values, self.sensor_truth)
+
     def trajectory(self) -> dict[str, NDArray[Any]]:
         """The arrays of ``trajectory.npz`` by name."""
-        there = (name for name in SOFT_KEYS if getattr(self, name) is not None)
+        there = (name for name in OPTIONAL_KEYS if getattr(self, name) is not None)
         return {name: getattr(self, name) for name in (*TRAJECTORY_KEYS, *there)}
 
     def save(self, folder: str | Path) -> list[Path]:

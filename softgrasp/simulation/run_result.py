@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.deformable import full_size, node_track
 from softgrasp.build.sensors import MOST_SLOTS
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import ContactPoint, merged
@@ -17,9 +18,17 @@ from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.hold import hold_test, is_held
 from softgrasp.simulation.outcome import GraspStatus, judge
 from softgrasp.simulation.result import BodyContact, ContactModel, GraspResult, ObjectMotion
+from softgrasp.simulation.sensing import sensed
 from softgrasp.simulation.soft_series import soft_ends, soft_series, squeeze_warning
 from softgrasp.simulation.stiffness import chatter_warnings, measured_stiffness, stiffness_warnings
 from softgrasp.simulation.track import object_motion, object_track
+
+
+FLEX_WARNING = (
+    "deformable object: results of MuJoCo {version} cannot be compared with those of another version, "
+    "whose flexes have other stiffness; its contacts have MuJoCo's own law (elasticity.contact_time), "
+    "not the stiffness and damping in N/m"
+)
 
 
 def result_of(
@@ -44,10 +53,12 @@ def result_of(
     measured = measured_stiffness(points)
     normal = force[..., 0].sum(-1)
     if run.finished:
-        notes += tuple(stiffness_warnings(measured, run.built.contact.stiffness))
+        if run.built.contact.converted and scene.object.elasticity is None:
+            notes += tuple(stiffness_warnings(measured, run.built.contact.stiffness))
         notes += tuple(chatter_warnings(normal, run.built.bodies))
         notes += squeeze_warning(run, quaternion)
     notes += _slot_warnings(run, force)
+    notes += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
     hold = hold_test(run, position, quaternion)
     pressure, curvature = soft_series(run)
     motion = object_motion(scene, position, quaternion)
@@ -85,6 +96,8 @@ def result_of(
         in_contact=recording.in_contact[rows].astype(bool),
         pressure=pressure,
         curvature=curvature,
+        object_nodes=node_track(model, recording.qpos[rows]) if model.nflex else None,
+        **sensed(run),
     )
 
 
@@ -131,14 +144,21 @@ def _contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyContact
 def _status(run: FinishedRun, motion: ObjectMotion) -> GraspStatus:
     if run.diverged:
         return GraspStatus.DIVERGED
-    geoms = [g for g in range(run.model.ngeom) if _is_object(run.model, g)]
     return judge(
         touched=any(event.kind == "touching" for event in run.events),
         in_contact=any(run.state.in_contact),
         moving=run.state.idle == 0,
         displacement=float(np.linalg.norm(motion.displacement_m)),
-        object_radius=float(run.model.geom_rbound[geoms].max()),
+        object_radius=_object_radius(run),
     )
+
+
+def _object_radius(run: FinishedRun) -> float:
+    """Radius of a ball around the object [m]."""
+    if run.model.nflex:
+        return 0.5 * float(np.linalg.norm(full_size(run.scene.object.shape)))
+    geoms = [g for g in range(run.model.ngeom) if _is_object(run.model, g)]
+    return float(run.model.geom_rbound[geoms].max())
 
 
 def _is_object(model: mujoco.MjModel, geom: int) -> bool:

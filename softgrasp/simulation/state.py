@@ -45,6 +45,8 @@ class ClosureLayout:
     timestep: float
     control_period: float
     prescribed: bool
+    feels: bool
+    """Whether contact is judged by what tactile sensors tell."""
 
 
 def closure_layout(built: BuiltScene) -> ClosureLayout:
@@ -78,6 +80,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
         timestep=float(model.opt.timestep),
         control_period=scene.control_period,
         prescribed=scene.actuation == "prescribed",
+        feels=scene.closure.sense == "sensor",
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.laws import debounce, free_drives
+from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
 from softgrasp.simulation.target_plan import planned_targets
 
@@ -190,6 +191,7 @@ class OwnStepper(Stepper):
         state: ClosureState,
         recording: Recording,
         friction: SlipFriction | None = None,
+        sensing: Sensing | None = None,
     ) -> None:
         """Take over a model and its state.
 
@@ -200,9 +202,11 @@ class OwnStepper(Stepper):
             state: Counters and targets; changed.
             recording: Grows by one row a sample.
             friction: How friction switches, where it does.
+            sensing: The sensors, where there are some; only the plain loop reads them.
         """
         super().__init__(layout, state, recording)
         self._model, self._data, self._friction = model, data, friction
+        self._sensing = sensing
         self._gravity = model.opt.gravity
         self._prepare()
 
@@ -227,21 +231,24 @@ class PlainStepper(OwnStepper):
         one_by_one = layout.prescribed or self._friction is not None
         whole = partial(mujoco.mj_step, self._model, self._data, layout.substeps)
         self._step = self._step_one_by_one if one_by_one else whole
+        self._feels = layout.feels
 
     def stretch(self, plan: Array) -> int:
         """Run the samples of a plan in Python."""
         data, counts = self._data, self._state.counts
         step, judge, control, position = self._step, self._judge, data.ctrl, data.qpos
         first, log = self.recording.rows, self.recording.qpos
-        loads = self.loads[: len(plan)]
+        loads, sensing = self.loads[: len(plan)], self._sensing
         for index, targets in enumerate(plan):
             row = first + index
             if len(loads):
                 self._gravity[:] = loads[index]
             if row:
                 step()
+            if sensing is not None:
+                sensing.sample(row, data)
             # without a contact, and none to lose, there is nothing to judge or to record
-            if (data.ncon or any(counts)) and judge(row):
+            if (data.ncon or any(counts) or self._feels) and judge(row):
                 return index
             control[:] = targets
             log[row] = position
@@ -253,6 +260,10 @@ class PlainStepper(OwnStepper):
         self.recording.force[row] = self._raw_forces
         np.dot(layout.force_sum, self._raw_forces, out=self._forces)
         forces = self._forces.tolist()
+        if self._feels and self._sensing is not None:
+            # noise around zero is no touch
+            felt = self._sensing.felt()
+            forces = [force if force > layout.threshold else 0.0 for force in felt]
         changed = debounce(
             forces,
             layout.threshold,

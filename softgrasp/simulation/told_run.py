@@ -23,6 +23,7 @@ from softgrasp.simulation.contacts import ContactPoint, contact_points
 from softgrasp.simulation.event_log import EventLog
 from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
 
 
@@ -48,6 +49,7 @@ class ToldRun:
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = bool(told["diverged"])
         self.finished = not self.diverged
+        self.sensing: Sensing | None = None  # other engines have none
         self.hold_from: int | None = told["hold_from"]
         self.recording = self._recorded(joints, told["rows"])
         self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.deformable import node_track, rigid_track
 from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.build.scene import object_pose
 from softgrasp.description.scene import GraspScene
@@ -22,6 +23,8 @@ from softgrasp.simulation.result import ObjectMotion
 
 def object_track(run: FinishedRun, qpos: Array) -> tuple[Array, Array]:
     """Position (T, 3) and quaternion (T, 4) of the object in the world at every row."""
+    if run.model.nflex:
+        return rigid_track(run.model, node_track(run.model, qpos))
     start = object_pose(run.scene)
     if run.scene.object_mount == "free":
         first = run.model.joint(names.OBJECT).qposadr[0]

@@ -17,6 +17,7 @@ from softgrasp.build.webots.solids import SolidWriter, body_define
 from softgrasp.build.webots.start import roots, start_state, view_of
 from softgrasp.build.webots.world import WebotsWorld, downward, driven_robot, heading
 from softgrasp.description.scene import GraspScene
+from softgrasp.errors import BuildError
 from softgrasp.formats.wbt.node import Node
 
 HAND_MATERIAL, OBJECT_MATERIAL, TABLE_MATERIAL = "hand", "object", "table"
@@ -40,6 +41,7 @@ def scene_world(
         BuildError: The scene holds what Webots cannot express; names it.
     """
     model, scene = built.model, built.scene
+    _refuse_what_only_mujoco_has(scene)
     start, touching = start_state(model), _touching(built)
     gravity = downward(scene.gravity, "gravity")
     if scene.success is not None:
@@ -66,6 +68,25 @@ def scene_world(
         },
         remarks=(*_remarks(built), *law_remarks(laws)),
     )
+
+
+def _refuse_what_only_mujoco_has(scene: GraspScene) -> None:
+    """Refuse contact models, deformable objects and sensors, which Webots and ODE do not have."""
+    model = scene.asked_contact.model
+    if scene.object.elasticity is not None:
+        raise BuildError(
+            "object.elasticity: expected a rigid object for Webots and ODE, found a deformable one"
+        )
+    if model == "native":
+        raise BuildError(
+            "contact.model: expected 'compliant' or 'soft-finger' for Webots and ODE, found "
+            f"'{model}', which is MuJoCo's own"
+        )
+    if scene.sensors:
+        raise BuildError(
+            f"sensors: expected none for Webots and ODE, found {len(scene.sensors)}: only MuJoCo "
+            "has them here"
+        )
 
 
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
