@@ -28,7 +28,7 @@ from softgrasp.mechanics.transforms import Array
 
 COLLIDES = 2
 """Bit of contype by which a flex touches the geoms of hand and table; all else is in pairs."""
-POINTS_OF_A_CELL, LEAST_POINTS = 2, 5
+POINTS_OF_A_CELL, LEAST_POINTS = 2, 4
 """Surface points along an edge: intervals of a cell, and least of all."""
 ROUNDED = 1e-3
 """Radius by which the surface is rounded; its points lie this far inside [m]."""
@@ -55,9 +55,7 @@ def add_deformable(
     for geom in spec.geoms:
         if geom.group in TOUCHING_GROUPS and geom.parent.name != "world":
             geom.conaffinity |= COLLIDES
-    base = spec.worldbody.add_body(
-        name=OBJECT, pos=list(pose.position), quat=list(pose.quaternion)
-    )
+    base = spec.worldbody.add_body(name=OBJECT, pos=list(pose.position), quat=list(pose.quaternion))
     size, known = full_size(described.shape), {body.name for body in spec.bodies}
     flex = base.make_flex(name=OBJECT, **_grid(described, elastic, size))
     flex.young, flex.poisson, flex.damping = elastic.young, elastic.poisson, elastic.damping
@@ -198,5 +196,3 @@ def _shape_functions(points: Array, nodes: Array) -> Array:
         hats = np.array([np.interp(inside, levels, row) for row in np.eye(len(levels))])
         weights *= hats[np.abs(levels[:, None] - nodes[:, axis]).argmin(axis=0)].T
     return weights
-
-

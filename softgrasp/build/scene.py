@@ -16,6 +16,7 @@ from softgrasp.build.clearance import START_TOLERANCE, way_to_clear
 from softgrasp.build.compiling import compiled
 from softgrasp.build.deformable import add_deformable, full_size
 from softgrasp.build.effective_mass import closing_postures
+from softgrasp.build.force_sensors import add_force_sensors
 from softgrasp.build.objects import add_object
 from softgrasp.build.pairs import (
     Pair,
@@ -25,7 +26,6 @@ from softgrasp.build.pairs import (
     self_pairs,
     table_pairs,
 )
-from softgrasp.build.force_sensors import add_force_sensors
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
 from softgrasp.build.table import add_table, lowest_point
 from softgrasp.build.timestep import resolved_contact, resolved_timestep

@@ -43,7 +43,8 @@ def _cube() -> tuple[Array, Faces]:
     number = np.arange(EDGE * EDGE).reshape(EDGE, EDGE)
     a, b, c, d = number[:-1, :-1], number[1:, :-1], number[:-1, 1:], number[1:, 1:]
     square = np.stack([np.stack([a, b, d], -1), np.stack([a, d, c], -1)], 2).reshape(-1, 3)
-    points, faces = [], []
+    points: list[Array] = []
+    faces: list[Faces] = []
     for axis in range(3):
         for side in (-1.0, 1.0):
             sheet = np.empty((EDGE * EDGE, 3))

@@ -26,6 +26,8 @@ class Kind(StrEnum):
     PROBLEMS = "problems"
     BACKENDS = "backends"
     CLOSURES = "closures"
+    CONTACT_MODELS = "contact-models"
+    SENSORS = "sensors"
 
 
 def list_(
@@ -186,6 +188,18 @@ def _closures() -> list[Row]:
     return [{"name": name, "description": text} for name, text in CLOSURES.items()]
 
 
+def _contact_models() -> list[Row]:
+    from softgrasp.cli.contact_models import CONTACT_MODELS
+
+    return [{"name": name, "description": text} for name, text in CONTACT_MODELS.items()]
+
+
+def _sensors() -> list[Row]:
+    from softgrasp.cli.sensors import SENSORS
+
+    return [{"name": name, "description": text} for name, (text, _) in SENSORS.items()]
+
+
 LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.HANDS: _hands,
     Kind.OBJECTS: _objects,
@@ -195,6 +209,8 @@ LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.PROBLEMS: _problems,
     Kind.BACKENDS: _backends,
     Kind.CLOSURES: _closures,
+    Kind.CONTACT_MODELS: _contact_models,
+    Kind.SENSORS: _sensors,
 }
 
 

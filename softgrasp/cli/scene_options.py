@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from softgrasp import library
+from softgrasp.cli.contact_models import with_contact_model
+from softgrasp.cli.sensors import sensors_of
 from softgrasp.description.field_path import with_field
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import LengthUnit
@@ -43,6 +45,8 @@ class SceneOptions:
     mount: str | None = None
     gravity: bool | None = None
     actuation: str | None = None
+    contact_model: str | None = None
+    sensors: tuple[str, ...] = ()
     contact_stiffness: float | None = None
     contact_damping: float | None = None
     friction: float | None = None
@@ -150,6 +154,11 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
     changes |= _lifting(scene, options)
     scene = scene.replace(**changes) if changes else scene
+    if options.contact_model is not None:
+        scene = with_contact_model(scene, options.contact_model)
+    if options.sensors:
+        added = sensors_of(scene.hand, options.sensors)
+        scene = scene.replace(sensors=(*scene.sensors, *added))
     if options.pressure is not None:
         scene = with_field(scene, "closure.pressure", options.pressure)
     contact = {"stiffness": options.contact_stiffness, "damping": options.contact_damping}

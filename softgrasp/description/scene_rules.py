@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from softgrasp.description.problems import FieldError
-from softgrasp.description.sensor_rules import sensors_fit
+from softgrasp.description.sensor_rules import require_fitting_sensors
 
 if TYPE_CHECKING:
     from softgrasp.description.scene import GraspScene
@@ -117,7 +117,7 @@ def _contact_model_fits(scene: GraspScene) -> None:
     if solver.cone != "elliptic" or solver.contact_dimension < 4:
         raise FieldError(
             "expected an elliptic cone and a contact_dimension of at least 4 for a soft-finger "
-            f"contact, found a {solver.cone} cone and {solver.contact_dimension}",
+            f"contact, found cone '{solver.cone}' and {solver.contact_dimension}",
             "solver",
         )
     if contact.torsional_friction != type(contact).model_fields["torsional_friction"].default:
@@ -137,12 +137,6 @@ def _deformable_fits(scene: GraspScene) -> None:
             f"expected 'free' for a deformable object, found '{scene.object_mount}'",
             "object_mount",
         )
-    if scene.actuation == "prescribed":
-        raise FieldError(
-            "expected 'servo' for a deformable object, which would be crushed without limit, "
-            "found 'prescribed'",
-            "actuation",
-        )
     if scene.solver.integrator not in (None, "discrete"):
         raise FieldError(
             "expected 'discrete' for a deformable object, which is stepped by it alone, found "
@@ -159,6 +153,15 @@ def _deformable_fits(scene: GraspScene) -> None:
         )
 
 
+def _sensors_fit(scene: GraspScene) -> None:
+    require_fitting_sensors(
+        scene.sensors,
+        scene.hand,
+        servos=scene.actuation == "servo",
+        sensing_closure=scene.closure.sense == "sensor",
+    )
+
+
 SCENE_RULES = (
     _fits_hand,
     _pressure_fits,
@@ -167,6 +170,6 @@ SCENE_RULES = (
     _can_be_run,
     _contact_model_fits,
     _deformable_fits,
-    sensors_fit,
+    _sensors_fit,
 )
 """All rules, in the order in which their sentences come."""

@@ -1,30 +1,41 @@
-"""What sensors need of their scene; each rule raises a FieldError where it does not fit."""
+"""What sensors need of the hand and of the rest of their scene."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from softgrasp.description.hand import Hand
 from softgrasp.description.problems import FieldError, refuse_twins
-from softgrasp.description.sensors import ForceTorqueSensor, JointTorqueSensor, TactileSensor
+from softgrasp.description.sensors import (
+    AnySensor,
+    ForceTorqueSensor,
+    JointTorqueSensor,
+    TactileSensor,
+)
 from softgrasp.errors import did_you_mean
 
-if TYPE_CHECKING:
-    from softgrasp.description.hand import Hand
-    from softgrasp.description.scene import GraspScene
 
+def require_fitting_sensors(
+    sensors: tuple[AnySensor, ...], hand: Hand, *, servos: bool, sensing_closure: bool
+) -> None:
+    """Refuse sensors on what the hand does not have, and a closure that would feel nothing.
 
-def sensors_fit(scene: GraspScene) -> None:
-    """Refuse sensors on what the hand does not have, and a closure that would feel nothing."""
-    names = ((sensor.name, ("sensors", k, "name")) for k, sensor in enumerate(scene.sensors))
+    Args:
+        sensors: Of a scene.
+        hand: Its hand.
+        servos: Whether servos drive the joints.
+        sensing_closure: Whether the closure judges contact by tactile sensors.
+
+    Raises:
+        FieldError: Something does not fit.
+    """
+    names = ((sensor.name, ("sensors", k, "name")) for k, sensor in enumerate(sensors))
     refuse_twins(names, "sensor")
-    bodies, joints = known_bodies(scene.hand), rigid_joints(scene.hand)
-    for index, sensor in enumerate(scene.sensors):
+    bodies, joints = known_bodies(hand), rigid_joints(hand)
+    for index, sensor in enumerate(sensors):
         if isinstance(sensor, TactileSensor | ForceTorqueSensor):
             _require("body", sensor.body, bodies, ("sensors", index, "body"))
         if isinstance(sensor, JointTorqueSensor):
-            _fits_joints(scene, sensor, joints, index)
-    tactile = any(isinstance(sensor, TactileSensor) for sensor in scene.sensors)
-    if scene.closure.sense == "sensor" and not tactile:
+            _require_joints(sensor, hand, joints, index, servos=servos)
+    if sensing_closure and not any(isinstance(sensor, TactileSensor) for sensor in sensors):
         raise FieldError(
             "expected a tactile sensor in the scene (sensors), by which the closure can sense, "
             "found none",
@@ -33,16 +44,16 @@ def sensors_fit(scene: GraspScene) -> None:
         )
 
 
-def _fits_joints(
-    scene: GraspScene, sensor: JointTorqueSensor, joints: list[str], index: int
+def _require_joints(
+    sensor: JointTorqueSensor, hand: Hand, joints: list[str], index: int, *, servos: bool
 ) -> None:
     if not joints:
         raise FieldError(
-            f"expected a hand with rigid joints, found '{scene.hand.name}' without",
+            f"expected a hand with rigid joints, found '{hand.name}' without",
             "sensors",
             index,
         )
-    if scene.actuation == "prescribed":
+    if not servos:
         raise FieldError(
             "expected 'servo' for a sensor of joint torques, found 'prescribed', whose joints have "
             "no servo that could tell",

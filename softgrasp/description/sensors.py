@@ -60,13 +60,14 @@ class ForceTorqueSensor(Sensor):
     """A six-axis sensor between a body of the hand and what carries it.
 
     It tells force [N] and torque [N·m] that all beyond it puts on it, in its own frame and about
-    its origin: weights and inertia forces of the bodies beyond it, contacts, and what hangs on them.
+    its origin: weights and inertia forces of the bodies beyond it, their contacts, and what hangs
+    on them. Weights count although the model relieves the servos of them.
     """
 
     type: Literal["force_torque"] = "force_torque"
     body: str = "palm"
-    """The first body beyond the sensor: ``palm`` for one at the wrist, ``F1_P1`` for one at the base
-    of a finger, ``F1_P3`` for one before its last phalanx."""
+    """The first body beyond the sensor: ``palm`` for one at the wrist, ``F1_P1`` at the base of a
+    finger, ``F1_P3`` before its last phalanx."""
     pose: Pose = Pose()
     """Frame of the sensor in the frame of the body."""
     tare: bool = False

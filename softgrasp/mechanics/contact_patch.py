@@ -2,9 +2,9 @@
 
 With dry friction of coefficient µ under a pressure p(r) on a disc of radius a, pure turning has the
 moment limit µ·∫ r·p dA: 2/3·µ·a·N where p is uniform, 3π/16·µ·a·N where it is that of Hertz
-(K. L. Johnson, Contact Mechanics, 1985, §3.9; R. D. Howe and M. R. Cutkosky, "Practical force-motion
-models for sliding manipulation", IJRR 15(6), 1996). Force and moment together are limited by a
-surface that Howe and Cutkosky approximate by an ellipsoid, which is MuJoCo's elliptic cone.
+(R. D. Howe and M. R. Cutkosky, "Practical force-motion models for sliding manipulation", IJRR
+15(6), 1996). Force and moment together are limited by a surface that they approximate by an
+ellipsoid, which is MuJoCo's elliptic cone.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def hertz_patch_radius(force: float, curvature_radius: float, modulus: float) ->
             hard E/(1 − ν²).
 
     Returns:
-        a [m] (Johnson 1985, eq 4.22). It grows with the third root of the force, and is small
-        against R where this formula holds.
+        a [m] (K. L. Johnson, Contact Mechanics, 1985, eq 4.22). It grows with the third root of
+        the force, and is small against R where this formula holds.
 
     Raises:
         ValueError: A number is not positive.

@@ -15,8 +15,8 @@ class TaxelGrid(NamedTuple):
     center: Array
     """Middle of the body's box [m], (3,)."""
     axes: Array
-    """Unit vectors: the one along the rows, the one from which columns are counted, and the one to
-    which they go, (3, 3)."""
+    """Unit vectors: the one along the rows, the one that the middle column looks to, and the one
+    to which columns go on from there, (3, 3)."""
     length: float
     """Of the body along the rows [m]."""
     rows: int
@@ -29,7 +29,8 @@ def taxel_grid(corners: Array, rows: int, columns: int) -> TaxelGrid:
     Args:
         corners: Points of the body in its frame whose box is the body's [m], (n, 3).
         rows: Along the longest edge of the box.
-        columns: Around it, counted from the next axis of the frame on, counterclockwise.
+        columns: Around it, counterclockwise; the middle one looks along the next axis of the frame,
+            which is where a link of a finger touches, so that the seam is at its back.
     """
     low, high = corners.min(axis=0), corners.max(axis=0)
     longest = int(np.argmax(np.round(high - low, 9)))
@@ -38,12 +39,15 @@ def taxel_grid(corners: Array, rows: int, columns: int) -> TaxelGrid:
 
 
 def taxel_centers(grid: TaxelGrid) -> tuple[Array, Array]:
-    """Where the taxels are: along the rows from one end [m], (rows,), and around [rad], (columns,).
+    """Where the taxels are: along the rows from the middle [m], and around from the middle [rad].
 
     Seen from the tip of the first axis, columns go counterclockwise.
+
+    Returns:
+        (rows,) and (columns,), both rising through zero.
     """
-    along = (np.arange(grid.rows) + 0.5) / grid.rows * grid.length
-    around = (np.arange(grid.columns) + 0.5) / grid.columns * 2.0 * np.pi
+    along = ((np.arange(grid.rows) + 0.5) / grid.rows - 0.5) * grid.length
+    around = ((np.arange(grid.columns) + 0.5) / grid.columns - 0.5) * 2.0 * np.pi
     return along, around
 
 
@@ -60,7 +64,7 @@ def share(grid: TaxelGrid, points: Array, forces: Array) -> Array:
     """
     along, first, second = ((points - grid.center) @ grid.axes.T).T
     row = np.clip((along / grid.length + 0.5) * grid.rows - 0.5, 0.0, grid.rows - 1.0)
-    turn = np.arctan2(second, first) / (2.0 * np.pi) % 1.0
+    turn = np.arctan2(second, first) / (2.0 * np.pi) + 0.5
     column = (turn * grid.columns - 0.5) % grid.columns
     felt = np.zeros((grid.rows, grid.columns))
     upper, left = np.floor(row).astype(int), np.floor(column).astype(int)

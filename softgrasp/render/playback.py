@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softgrasp.build import names
+from softgrasp.build.deformable import node_bodies
 from softgrasp.render.camera import Camera
 from softgrasp.render.caption import stamp
 from softgrasp.render.film import write_film
@@ -65,7 +66,7 @@ def framing(
     first = playbacks[0]
     data = first.pose(ends[0])
     hand = [first.model.body(name).id for name in first.result.contact_bodies.tolist()]
-    target = first.model.body(names.OBJECT).id
+    target = node_bodies(first.model) or [first.model.body(names.OBJECT).id]
     cloud = np.concatenate(clouds)
     return best_camera(first.model, data, cloud, hand, target, size[0] / size[1])
 

@@ -32,7 +32,7 @@ def best_camera(
     data: mujoco.MjData,
     cloud: Array,
     hand: Sequence[int],
-    target: int,
+    target: Sequence[int],
     aspect: float,
 ) -> Camera:
     """The camera from which as much as possible of all bodies is seen in one state.
@@ -46,13 +46,13 @@ def best_camera(
         data: The state to judge by.
         cloud: World points that have to be in the picture [m], shape (n, 3).
         hand: Ids of the hand's bodies.
-        target: Id of the object's body.
+        target: Ids of the object's bodies.
         aspect: Width over height of the picture.
     """
     outline = _outline(cloud)
     weights = np.zeros(model.nbody)
     weights[list(hand)] = 1.0
-    weights[target] = OBJECT_WEIGHT
+    weights[list(target)] = OBJECT_WEIGHT
     cameras = [
         frame_points(outline, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN)
         for e, a in product(ELEVATIONS_DEG, AZIMUTHS_DEG)

@@ -102,8 +102,8 @@ def stiffness_verdict(result: GraspResult) -> str:
     if not _promised(result):
         low, high = (pick(model.measured_stiffness_N_m.values()) for pick in (min, max))
         return (
-            f"Force over penetration of {pairs}: {grouped(low)} … {grouped(high)} N/m; this contact "
-            "model promises none."
+            f"Force over penetration of {pairs}: {grouped(low)} … {grouped(high)} N/m; this "
+            "contact model promises none."
         )
     worst = max(
         abs(stiffness / model.used.stiffness - 1.0)

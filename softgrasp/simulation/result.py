@@ -191,7 +191,7 @@ class GraspResult:
     object_nodes: Array | None = None
     """Nodes of a deformable object in the world, (T, nn, 3) [m]; None for a rigid one."""
     sensor_names: Names | None = None
-    """Channels of the scene's sensors, ``wrist.fx``, ``F1_P3.r0c2``, (ns,); None without sensors."""
+    """Channels of the scene's sensors such as ``wrist.fx``, (ns,); None without sensors."""
     sensor_values: Array | None = None
     """What the sensors told at each control sample, (T, ns) [N, N·m]."""
     sensor_truth: Array | None = None

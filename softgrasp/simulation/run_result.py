@@ -23,11 +23,10 @@ from softgrasp.simulation.soft_series import soft_ends, soft_series, squeeze_war
 from softgrasp.simulation.stiffness import chatter_warnings, measured_stiffness, stiffness_warnings
 from softgrasp.simulation.track import object_motion, object_track
 
-
 FLEX_WARNING = (
-    "deformable object: results of MuJoCo {version} cannot be compared with those of another version, "
-    "whose flexes have other stiffness; its contacts have MuJoCo's own law (elasticity.contact_time), "
-    "not the stiffness and damping in N/m"
+    "deformable object: results of MuJoCo {version} cannot be compared with those of another "
+    "version, whose flexes have other stiffness; its contacts have MuJoCo's own law "
+    "(elasticity.contact_time), not stiffness and damping in N/m and N·s/m"
 )
 
 
