@@ -20,7 +20,7 @@ from softgrasp.build.objects import add_object
 from softgrasp.build.scene import BuiltScene, build, object_pose
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import BackendUnavailable, BuildError
+from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
 
 PAIR_FIELDS = ("condim", "friction", "solref", "solreffriction", "solimp", "margin", "gap")
 
@@ -43,11 +43,26 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
 
     Raises:
         BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
-        BuildError: The scene makes no model, or its object moves in a plane (not offered here).
+        BuildError: The scene makes no model, or its object moves in a plane or is deformable, which
+            are not offered here.
+
+    Warns:
+        SoftgraspWarning: It has sensors, which are left out.
     """
     composer, mjcf = _dm_control()
     if scene.object_mount == "planar":
         raise BuildError("object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'")
+    if scene.object.elasticity is not None:
+        raise BuildError(
+            "object.elasticity: expected a rigid object for dm_control, found a deformable one"
+        )
+    if scene.sensors:
+        warnings.warn(
+            f"sensors: {len(scene.sensors)} of the scene are left out for dm_control, which has "
+            "sensors of its own",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
     built = build(scene)
     scene = built.scene
     hand = _entity(composer, mjcf, _hand_xml(scene), "hand")

@@ -45,7 +45,6 @@ def draw_sensors(result: GraspResult, path: str | Path) -> Path:
                 axes = figure.add_subplot(cell)
                 draw(axes)
                 style.time_limits(axes, result.time)
-                axes.tick_params(labelbottom=len(row) == 2 or index == len(rows) - 1)
         style.edge_labels(figure)
     return Path(path)
 

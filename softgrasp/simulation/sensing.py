@@ -262,6 +262,8 @@ class Touches(NamedTuple):
             for index, (first, second) in enumerate(data.contact.geom.tolist())
             if first in self.geoms or second in self.geoms
         ]
+        if not touching:
+            return np.zeros(self.grid.rows * self.grid.columns)
         force, pressing = np.zeros(6), []
         for index in touching:
             mujoco.mj_contactForce(self.model, data, index, force)
