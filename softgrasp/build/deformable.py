@@ -171,9 +171,9 @@ def _add_skin(spec: mujoco.MjSpec, described: GraspObject, nodes: list[Any]) -> 
     places = np.array([node.pos for node in nodes])
     weights = _shape_functions(vertices, places)
     # a node inside carries nothing of the surface
-    kept = weights.any(axis=0)
+    kept = np.flatnonzero(weights.any(axis=0))
     weights, places = weights[:, kept], places[kept]
-    nodes = [node for node, carries in zip(nodes, kept, strict=True) if carries]
+    nodes = [nodes[index] for index in kept.tolist()]
     carried = [np.flatnonzero(column > 0.0) for column in weights.T]
     spec.add_skin(
         name=OBJECT,

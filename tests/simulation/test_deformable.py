@@ -58,17 +58,20 @@ def test_a_block_is_as_stiff_as_a_bar() -> None:
     assert compression_stiffness(foam()) == pytest.approx(bar, rel=0.12)
 
 
+@pytest.mark.slow
 def test_cells_inside_it_change_little_of_a_uniform_load() -> None:
     assert len(node_bodies(build(plate(foam(cells=(2, 2, 2)), 0.5 * EDGE)).model)) == 27
     assert compression_stiffness(foam(cells=(1, 1, 2))) == pytest.approx(YOUNG * EDGE, rel=0.12)
 
 
+@pytest.mark.slow
 def test_pads_that_hold_its_faces_leave_uniaxial_strain() -> None:
-    # E·(1 − ν)/((1 + ν)·(1 − 2·ν)) = 1.346·E; the pads' friction keeps one cell's faces from growing
+    # E·(1 − ν)/((1 + ν)·(1 − 2·ν)) = 1.346·E; friction of the pads keeps the faces from growing
     held = compression_stiffness(foam(young=2e4, poisson=0.3))
     assert held == pytest.approx(1.346 * 2e4 * EDGE, rel=0.12)
 
 
+@pytest.mark.slow
 def test_twice_the_modulus_is_twice_the_stiffness() -> None:
     soft, stiff = (compression_stiffness(foam(young=young)) for young in (2e4, 4e4))
     assert stiff / soft == pytest.approx(2.0, rel=0.03)
@@ -216,6 +219,7 @@ def test_it_runs_alone_and_in_no_other_engine() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_table_carries_it_until_the_hand_lifts_it() -> None:
     scene = sg.load_scene("foam_cube")
     result = sg.simulate(scene)
