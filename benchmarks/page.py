@@ -37,6 +37,7 @@ def main() -> None:
     """Measure, print and write."""
     # here, because the workers of sweeps read this file again, and would load all of it
     import calibration_speed
+    import environment_speed
     import pybullet_grasp
     import sweep_speed
 
@@ -45,6 +46,7 @@ def main() -> None:
     sections = {
         "One grasp": one_grasp(),
         "Many grasps": sweep_speed.lines(),
+        "Environments of reinforcement learning": environment_speed.lines(),
         "The same grasp in PyBullet": pybullet_grasp.lines(),
         "Calibration of a finger": calibration_speed.lines(),
     }

@@ -18,6 +18,8 @@ if os.environ.get("MUJOCO_GL"):
     drop_unusable_choice()
 
 if TYPE_CHECKING:
+    from softgrasp.build.conventions import with_convention
+    from softgrasp.build.hand_robot import save_urdf
     from softgrasp.build.scene import build_spec, compile_model, to_mjcf
     from softgrasp.calibration.calibrate import calibrate
     from softgrasp.calibration.problem_file import load_problem
@@ -36,10 +38,12 @@ if TYPE_CHECKING:
     )
     from softgrasp.description.closure import PositionIncrementClosure
     from softgrasp.description.contact import Contact, NativeLaw, Patch
+    from softgrasp.description.coupling import Coupling
     from softgrasp.description.finger import Finger, Phalanx
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-    from softgrasp.description.objects import Elasticity, GraspObject, Material
+    from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
+    from softgrasp.description.preshape import Preshape
     from softgrasp.description.release import FingerRelease
     from softgrasp.description.scene import GraspScene, Solver
     from softgrasp.description.sensors import (
@@ -48,20 +52,31 @@ if TYPE_CHECKING:
         SensorErrors,
         TactileSensor,
     )
+    from softgrasp.description.sequence import (
+        ApproachPhase,
+        ClosePhase,
+        HoldPhase,
+        LiftPhase,
+        MovePhase,
+        PreshapePhase,
+        ShakePhase,
+    )
     from softgrasp.description.shapes import (
         Capsule,
         Cuboid,
         Cylinder,
         Ellipsoid,
         Mesh,
+        Part,
         Sphere,
         Superellipsoid,
     )
     from softgrasp.description.soft_digit import SoftDigit
     from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
     from softgrasp.description.success import SuccessCriterion
-    from softgrasp.description.surroundings import Lift, Table
+    from softgrasp.description.surroundings import Block, Lift, Table, Wall
     from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
+    from softgrasp.environments.make import make_dm_env, make_env
     from softgrasp.errors import (
         BackendUnavailable,
         BuildError,
@@ -71,15 +86,21 @@ if TYPE_CHECKING:
         SoftgraspError,
         SoftgraspWarning,
     )
+    from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
+    from softgrasp.formats.hand_writer import save_hand
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene, save_scene
+    from softgrasp.inspection.finding import Finding, Inspection
+    from softgrasp.inspection.inspect import inspect
+    from softgrasp.inspection.repair import Repair, repaired, repairs
     from softgrasp.mechanics import pcc, rld
     from softgrasp.mechanics.contact_patch import hertz_patch_radius
     from softgrasp.mechanics.dh import forward_kinematics
+    from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
     from softgrasp.render.playback import render_video
     from softgrasp.report.calibration_page import write_calibration_page
@@ -87,15 +108,24 @@ if TYPE_CHECKING:
     from softgrasp.report.page import write_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
+    from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
-    from softgrasp.simulation.result import ContactEvent, GraspResult
+    from softgrasp.simulation.result import (
+        ContactEvent,
+        GraspResult,
+        HoldTest,
+        OtherContact,
+        PhaseSpan,
+    )
     from softgrasp.simulation.run import simulate
     from softgrasp.simulation.sensor_reading import SensorReading
     from softgrasp.simulation.stability import stable_timestep
     from softgrasp.sweeps.run import sweep
 
 _ROOMS = {
+    "build.conventions": ("with_convention",),
+    "build.hand_robot": ("save_urdf",),
     "build.scene": ("build_spec", "compile_model", "to_mjcf"),
     "calibration.calibrate": ("calibrate",),
     "calibration.problem_file": ("load_problem",),
@@ -114,10 +144,12 @@ _ROOMS = {
     ),
     "description.closure": ("PositionIncrementClosure",),
     "description.contact": ("Contact", "NativeLaw", "Patch"),
+    "description.coupling": ("Coupling",),
     "description.finger": ("Finger", "Phalanx"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
-    "description.objects": ("Elasticity", "GraspObject", "Material"),
+    "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
+    "description.preshape": ("Preshape",),
     "description.release": ("FingerRelease",),
     "description.scene": ("GraspScene", "Solver"),
     "description.sensors": (
@@ -126,20 +158,31 @@ _ROOMS = {
         "SensorErrors",
         "TactileSensor",
     ),
+    "description.sequence": (
+        "ApproachPhase",
+        "ClosePhase",
+        "HoldPhase",
+        "LiftPhase",
+        "MovePhase",
+        "PreshapePhase",
+        "ShakePhase",
+    ),
     "description.shapes": (
         "Capsule",
         "Cuboid",
         "Cylinder",
         "Ellipsoid",
         "Mesh",
+        "Part",
         "Sphere",
         "Superellipsoid",
     ),
     "description.soft_digit": ("SoftDigit",),
     "description.soft_finger": ("SoftFinger", "SoftJoint", "SoftLink"),
     "description.success": ("SuccessCriterion",),
-    "description.surroundings": ("Lift", "Table"),
+    "description.surroundings": ("Block", "Lift", "Table", "Wall"),
     "description.sweep_plan": ("Axis", "PoseNoise", "SweepPlan"),
+    "environments.make": ("make_dm_env", "make_env"),
     "errors": (
         "BackendUnavailable",
         "BuildError",
@@ -149,15 +192,21 @@ _ROOMS = {
         "SoftgraspError",
         "SoftgraspWarning",
     ),
+    "formats.criterion_file": ("load_criterion",),
     "formats.finger_file": ("load_finger", "save_finger"),
     "formats.finger_mesh": ("finger_from_mesh",),
+    "formats.hand_writer": ("save_hand",),
     "formats.load": ("load_hand", "load_object"),
     "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
     "formats.scene_file": ("load_scene", "save_scene"),
+    "inspection.finding": ("Finding", "Inspection"),
+    "inspection.inspect": ("inspect",),
+    "inspection.repair": ("Repair", "repaired", "repairs"),
     "mechanics": ("pcc", "rld"),
     "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
+    "mechanics.joined_hands": ("PlacedHand", "joined_hands"),
     "mechanics.rld_bendable": ("finger_from_bendable",),
     "render.playback": ("render_video",),
     "report.calibration_page": ("write_calibration_page",),
@@ -165,9 +214,16 @@ _ROOMS = {
     "report.page": ("write_report",),
     "simulation.equilibrium": ("Equilibrium", "equilibrium"),
     "simulation.finger_motion": ("FingerMotion", "move_finger"),
+    "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
-    "simulation.result": ("ContactEvent", "GraspResult"),
+    "simulation.result": (
+        "ContactEvent",
+        "GraspResult",
+        "HoldTest",
+        "OtherContact",
+        "PhaseSpan",
+    ),
     "simulation.run": ("simulate",),
     "simulation.sensor_reading": ("SensorReading",),
     "simulation.stability": ("stable_timestep",),
@@ -176,14 +232,18 @@ _ROOMS = {
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "ApproachPhase",
     "Axis",
     "BackendUnavailable",
+    "Block",
     "BuildError",
     "CalibrationProblem",
     "CalibrationResult",
     "Capsule",
+    "ClosePhase",
     "Contact",
     "ContactEvent",
+    "Coupling",
     "CrosscheckResult",
     "Cuboid",
     "Cylinder",
@@ -191,6 +251,7 @@ __all__ = [
     "Elasticity",
     "Ellipsoid",
     "Equilibrium",
+    "Finding",
     "Finger",
     "FingerMotion",
     "FingerRelease",
@@ -203,22 +264,36 @@ __all__ = [
     "GraspStatus",
     "Grasps",
     "Hand",
+    "HoldPhase",
+    "HoldTest",
     "HungAngles",
+    "Inspection",
     "JointTorqueSensor",
     "Lift",
+    "LiftPhase",
     "Material",
     "Mesh",
+    "MovePhase",
     "NativeLaw",
+    "OtherContact",
     "Palm",
+    "Part",
     "Patch",
     "Phalanx",
+    "PhaseSpan",
+    "PlacedHand",
+    "PlacedObject",
     "Pose",
     "PoseNoise",
     "PositionIncrementClosure",
+    "Preshape",
+    "PreshapePhase",
     "Release",
+    "Repair",
     "ResultError",
     "SensorErrors",
     "SensorReading",
+    "ShakePhase",
     "SimulationError",
     "SoftDigit",
     "SoftFinger",
@@ -235,6 +310,7 @@ __all__ = [
     "TactileSensor",
     "TipForce",
     "Tolerances",
+    "Wall",
     "__version__",
     "build_spec",
     "calibrate",
@@ -245,6 +321,9 @@ __all__ = [
     "finger_from_mesh",
     "forward_kinematics",
     "hertz_patch_radius",
+    "inspect",
+    "joined_hands",
+    "load_criterion",
     "load_finger",
     "load_hand",
     "load_object",
@@ -253,22 +332,30 @@ __all__ = [
     "load_result",
     "load_robot",
     "load_scene",
+    "make_dm_env",
+    "make_env",
     "move_finger",
     "pcc",
     "render_video",
+    "repaired",
+    "repairs",
     "rld",
     "save_calibration",
     "save_crosscheck",
     "save_finger",
+    "save_hand",
     "save_release",
     "save_result",
     "save_scene",
+    "save_urdf",
     "simulate",
     "stable_timestep",
     "sweep",
     "to_mjcf",
+    "with_convention",
     "write_calibration_page",
     "write_crosscheck_page",
+    "write_joint_states",
     "write_report",
 ]
 

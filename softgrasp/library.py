@@ -8,8 +8,9 @@ from pathlib import Path
 from softgrasp.errors import DescriptionError, did_you_mean
 
 SUFFIX, ROBOT_SUFFIX = ".yaml", ".ucrdf"
-IN_ASSETS = ("arms", "fingers", "problems", "robots", "scenes")
+IN_ASSETS = ("arms", "criteria", "fingers", "problems", "robots", "scenes")
 """Kinds that have their folder below ``assets/``."""
+SINGULAR = {"criteria": "criterion"}
 
 
 @cache
@@ -37,13 +38,13 @@ def names(kind: str) -> list[str]:
 
 
 def find(kind: str, name: str) -> Path:
-    """The file of a shipped hand, object, arm, finger, robot or scene.
+    """The file of a shipped hand, object, arm, finger, robot, scene or criterion.
 
     Raises:
         DescriptionError: There is none of that name; names what exists.
     """
     if name not in names(kind):
-        singular = kind.removesuffix("s")
+        singular = SINGULAR.get(kind, kind.removesuffix("s"))
         raise DescriptionError(f"no {singular} '{name}'; {did_you_mean(name, names(kind))}")
     return folder(kind) / f"{name}{suffix(kind)}"
 

@@ -25,6 +25,7 @@ HEAVY = (
     "matplotlib",
     "pyswarms",
     "dm_control",
+    "gymnasium",
     "imageio",
     "typer",
     "rich",

@@ -50,11 +50,11 @@ def add_arm(
     )
     links = chain_links(arm.chain)
     for row, link in zip(arm.chain.phalanges, links, strict=True):
-        name = names.phalanx_body(names.ARM, row.name)
+        name = names.arm_body(row.name)
         body = body.add_body(
             name=name, pos=position_of(link.origin), quat=quaternion_of(link.origin), gravcomp=1
         )
-        add_joint(body, names.joint(names.ARM, row.joint_name), row, actuation)
+        add_joint(body, names.arm_joint(row.joint_name), row, actuation)
         add_link_body(spec, body, name, row, link, RGBA)
         for geom in body.geoms:
             geom.group = VISUAL_GROUP
@@ -64,7 +64,7 @@ def add_arm(
 def add_arm_servos(spec: mujoco.MjSpec, arm: Arm, actuation: Actuation) -> None:
     """Give the joints of an arm their servos; behind the hand's, in the order of the targets."""
     for row in arm.chain.phalanges:
-        add_servo(spec, names.joint(names.ARM, row.joint_name), row, actuation)
+        add_servo(spec, names.arm_joint(row.joint_name), row, actuation)
 
 
 def _hand_in_last_link(arm: Arm) -> Pose:

@@ -8,7 +8,7 @@ import mujoco
 
 from softgrasp.build.arm import add_arm, add_arm_servos
 from softgrasp.build.hand import Actuation, add_hand
-from softgrasp.build.wrist import add_wrist
+from softgrasp.build.wrist import add_free_wrist, add_wrist
 from softgrasp.description.arm import Arm
 from softgrasp.description.hand import Hand
 from softgrasp.description.pose import Pose
@@ -17,7 +17,12 @@ from softgrasp.description.surroundings import Lift
 
 @lru_cache(maxsize=8)
 def carried_hand(
-    hand: Hand, pose: Pose, actuation: Actuation, arm: Arm | None, lift: Lift | None
+    hand: Hand,
+    pose: Pose,
+    actuation: Actuation,
+    arm: Arm | None,
+    lift: Lift | None,
+    on_wrist: bool,
 ) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
     """The hand with what carries it, to be copied, and its bodies that can touch.
 
@@ -27,7 +32,9 @@ def carried_hand(
     spec.compiler.degree = False
     if arm is None:
         bodies = add_hand(spec, hand, pose, actuation)
-        if lift is not None:
+        if on_wrist:
+            add_free_wrist(spec, pose, prescribed=actuation == "prescribed")
+        elif lift is not None:
             add_wrist(spec, pose, lift.height, prescribed=actuation == "prescribed")
         return spec, tuple(bodies)
     flange, pose = add_arm(spec, arm, pose, actuation)

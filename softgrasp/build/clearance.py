@@ -1,4 +1,4 @@
-"""Moving an object that would start inside the hand out of its way."""
+"""Moving an object that would start inside the hand out of its way; refusing other overlaps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.pairs import Pair, object_pairs, penetration, table_pairs
+from softgrasp.build.carrier import toward_grasp
+from softgrasp.build.pairs import Pair, hand_pairs_around, object_pairs, penetration
+from softgrasp.build.touching import with_objects, with_surroundings
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.mechanics.transforms import Array, transform
@@ -23,7 +25,7 @@ LONGEST_WAY, STEP = 0.08, 1e-3
 
 
 def way_to_clear(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> Array | None:
-    """Where an object has to be moved to start clear of the hand; None where it does.
+    """Where the object has to be moved to start clear of the hand; None where it does.
 
     A table without a height of its own, which stands right under the object, goes with it.
 
@@ -38,9 +40,7 @@ def way_to_clear(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) 
     Raises:
         BuildError: The object's place was given, or there is no short way out.
     """
-    hand_and_table = [
-        pair for pair in table_pairs(model) if _body_of(model, pair.first) != names.OBJECT
-    ]
+    hand_and_table = [] if scene.table is None else hand_pairs_around(model, names.TABLE)
     pairs = [*object_pairs(model), *hand_and_table]
     deepest = max(pairs, key=lambda pair: penetration(model, data, pair))
     depth = penetration(model, data, deepest)
@@ -67,6 +67,50 @@ def way_to_clear(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) 
     return way
 
 
+def refuse_overlaps(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> None:
+    """Refuse a start in which things stand in one another.
+
+    Args:
+        model: The compiled scene.
+        data: Its start state; not changed.
+        scene: The scene.
+
+    Raises:
+        BuildError: Names the two that stand deepest in each other.
+    """
+    if not scene.objects and not scene.surroundings:
+        return
+    groups = [*with_objects(scene, model), *with_surroundings(scene, model)]
+    pairs = [pair for group in groups for pair in group.pairs if not _both_stand(model, pair)]
+    deepest = max(pairs, key=lambda pair: penetration(model, data, pair))
+    depth = penetration(model, data, deepest)
+    if depth > START_TOLERANCE:
+        first, second = (_told(model, geom, scene) for geom in deepest)
+        raise BuildError(
+            f"expected a start in which nothing stands in anything else, found {first} "
+            f"{depth * 1e3:.2f} mm inside {second}; move one of them"
+        )
+
+
+def _both_stand(model: mujoco.MjModel, pair: Pair) -> bool:
+    """Whether neither of two geoms can move: they may meet, as a wall and a table do."""
+    bodies = [int(model.geom(geom).bodyid[0]) for geom in pair]
+    movers = [body for body in bodies if model.body_weldid[body] != 0]
+    return not movers
+
+
+def _told(model: mujoco.MjModel, geom: str, scene: GraspScene) -> str:
+    """What a sentence calls the owner of a geom."""
+    body = str(model.body(int(model.geom(geom).bodyid[0])).name)
+    name = names.told_names(scene).get(body)
+    if name is None:
+        return f"{body} of the hand"
+    if not names.is_around(body):
+        return f"object '{name}'"
+    kind = body.rstrip("0123456789")
+    return f"the {kind}" if name == kind else f"{kind} '{name}'"
+
+
 def _shortest_way(
     model: mujoco.MjModel, data: mujoco.MjData, pairs: list[Pair], scene: GraspScene
 ) -> Array | None:
@@ -87,13 +131,8 @@ def _shortest_way(
 
 def _away_from_palm(scene: GraspScene) -> Array:
     """Unit vector in the world from the middle of the finger bases to the grasp's centre."""
-    rigid = [finger.base.position for finger in scene.hand.fingers]
-    bases = np.mean([*rigid, *(digit.base.position for digit in scene.hand.soft_fingers)], axis=0)
-    way = np.array(scene.preset.center) - bases
-    length = float(np.linalg.norm(way))
-    toward = way / length if length > 0.0 else np.array([0.0, 0.0, -1.0])
     rotation = transform(quaternion=scene.hand_pose.quaternion)[:3, :3]
-    return np.asarray(rotation @ toward)
+    return np.asarray(rotation @ toward_grasp(scene.hand, scene.preset.center))
 
 
 def _places(model: mujoco.MjModel, data: mujoco.MjData) -> list[Array]:
@@ -106,7 +145,3 @@ def _places(model: mujoco.MjModel, data: mujoco.MjData) -> list[Array]:
         first = int(model.jnt_qposadr[joint])
         return [*places, np.asarray(data.qpos[first : first + 3])]
     return [*places, np.asarray(model.body_pos[body.id])]
-
-
-def _body_of(model: mujoco.MjModel, geom: str) -> str:
-    return str(model.body(int(model.geom(geom).bodyid[0])).name)

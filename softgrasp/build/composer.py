@@ -15,9 +15,11 @@ import mujoco
 import numpy as np
 
 from softgrasp.build.hand import add_hand
-from softgrasp.build.names import OBJECT
+from softgrasp.build.names import OBJECT, contact_sensor
 from softgrasp.build.objects import add_object
-from softgrasp.build.scene import BuiltScene, build, object_pose
+from softgrasp.build.placing import object_pose
+from softgrasp.build.scene import BuiltScene, build
+from softgrasp.build.sensors import contact_layout
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
@@ -43,19 +45,15 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
 
     Raises:
         BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
-        BuildError: The scene makes no model, or its object moves in a plane or is deformable, which
-            are not offered here.
+        BuildError: The scene makes no model, or has what is not offered here: an object that moves
+            in a plane or is deformable, further objects, surroundings, an arm, a lift, or a
+            sequence.
 
     Warns:
         SoftgraspWarning: It has sensors, which are left out.
     """
-    composer, mjcf = _dm_control()
-    if scene.object_mount == "planar":
-        raise BuildError("object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'")
-    if scene.object.elasticity is not None:
-        raise BuildError(
-            "object.elasticity: expected a rigid object for dm_control, found a deformable one"
-        )
+    composer, mjcf = require_dm_control()
+    _refuse_what_is_left_out(scene)
     if scene.sensors:
         warnings.warn(
             f"sensors: {len(scene.sensors)} of the scene are left out for dm_control, which has "
@@ -72,12 +70,13 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
     _place_object(arena, thing, scene)
     _state_options(arena.mjcf_model, built.model)
     _add_pairs(arena.mjcf_model, hand.mjcf_model, thing.mjcf_model, built)
+    _add_contact_sensors(arena.mjcf_model, hand.mjcf_model, thing.mjcf_model, built)
     return ComposerScene(arena, hand, thing, scene)
 
 
 def compile_physics(composed: ComposerScene) -> Any:
     """``mjcf.Physics`` of a composed scene in its start state."""
-    _, mjcf = _dm_control()
+    _, mjcf = require_dm_control()
     physics = mjcf.Physics.from_mjcf_model(composed.arena.mjcf_model)
     scene = composed.scene
     pose = object_pose(scene)
@@ -90,8 +89,24 @@ def compile_physics(composed: ComposerScene) -> Any:
     return physics
 
 
-def _dm_control() -> tuple[Any, Any]:
-    """dm_control's ``composer`` and ``mjcf`` modules."""
+def _refuse_what_is_left_out(scene: GraspScene) -> None:
+    if scene.object_mount == "planar":
+        raise BuildError("object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'")
+    if scene.object.elasticity is not None:
+        raise BuildError(
+            "object.elasticity: expected a rigid object for dm_control, found a deformable one"
+        )
+    for field in ("objects", "surroundings", "arm", "lift", "sequence"):
+        if getattr(scene, field):
+            raise BuildError(f"{field}: expected none for dm_control, found one")
+
+
+def require_dm_control() -> tuple[Any, Any]:
+    """dm_control's ``composer`` and ``mjcf`` modules.
+
+    Raises:
+        BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
+    """
     if find_spec("dm_control") is None:
         raise BackendUnavailable(
             "dm_control is not installed: pip install 'softgrasp[dm]' (Python 3.11 or 3.12)"
@@ -174,3 +189,18 @@ def _add_pairs(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
         numbers: dict[str, Any] = {field: np.array(getattr(pair, field)) for field in PAIR_FIELDS}
         numbers["condim"] = int(pair.condim)
         root.contact.add("pair", geom1=geom(pair.geomname1), geom2=geom(pair.geomname2), **numbers)
+
+
+def _add_contact_sensors(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
+    """The sensors of our own model, in the same order, under the same names."""
+    _, (slots,), _ = contact_layout(built.model, built.bodies, 1)
+    for body in built.bodies:
+        root.sensor.add(
+            "contact",
+            name=contact_sensor(body),
+            body1=hand.find("body", body),
+            body2=thing.find("body", OBJECT),
+            num=slots,
+            data="force",
+            reduce="maxforce",
+        )

@@ -82,12 +82,13 @@ def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> 
     """
     times = np.linspace(0.0, scene.longest_closure, POSTURES)
     rates, (low, high) = np.array(scene.rates), np.array(scene.limits).T
-    targets = np.clip(np.array(scene.start) + times[:, None] * rates, low, high)
+    targets = np.clip(np.array(scene.closing_start) + times[:, None] * rates, low, high)
     postures = np.tile(start, (POSTURES, 1))
-    joints = len(scene.hand.joints)
-    for column, name in enumerate(names.drive_names(scene.hand)[:joints]):
-        postures[:, model.joint(name).qposadr[0]] = targets[:, column]
-    for column, digit in enumerate(scene.hand.soft_fingers, start=joints):
+    for row, target in zip(postures, targets.tolist(), strict=True):
+        for name, value in scene.hand.posture(target).items():
+            row[model.joint(name).qposadr[0]] = value
+    rigid = len(scene.drives) - len(scene.hand.soft_fingers)
+    for column, digit in enumerate(scene.hand.soft_fingers, start=rigid):
         about_y = names.soft_joint_names(digit, "y")
         for name, joint in zip(about_y, digit.finger.joints, strict=True):
             bend = joint.pressure_gain / joint.stiffness

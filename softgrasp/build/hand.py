@@ -8,16 +8,28 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.palm import add_palm
-from softgrasp.build.shapes import add_shape, mass_properties, part_pose, set_inertia
+from softgrasp.build.palm import add_palms
+from softgrasp.build.shapes import (
+    add_shape,
+    joined_inertia,
+    part_name,
+    part_pose,
+    set_inertia,
+)
 from softgrasp.build.soft_digit import add_soft_digit
 from softgrasp.build.visual import phalanx_rgba
+from softgrasp.description.bendable import Inertial
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand import Hand
 from softgrasp.description.pose import Pose
 from softgrasp.description.shapes import Capsule, Shape
 from softgrasp.mechanics.dh import Link, chain_links
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.mechanics.transforms import (
+    Array,
+    position_of,
+    quaternion_of,
+    rotation_from_euler,
+)
 
 PRESCRIBED_ARMATURE = 1e4
 """Inertia [kg·m² or kg] that keeps a prescribed joint on its path whatever touches it."""
@@ -26,6 +38,10 @@ MASSLESS = 1e-6
 
 LOCKED = 1e-9
 """Width [rad or m] of the range of a joint whose limits coincide: MuJoCo refuses an empty one."""
+
+COUPLING_SOLREF = [4e-3, 1.0]
+"""Time constant [s] and damping ratio with which a joint follows: stiffer than any servo."""
+COUPLING_SOLIMP = [0.95, 0.99, 1e-3, 0.5, 2.0]
 
 Actuation = Literal["servo", "prescribed"]
 
@@ -49,31 +65,37 @@ def add_hand(
     base = (carrier or spec.worldbody).add_body(
         name=names.PALM, pos=list(pose.position), quat=list(pose.quaternion)
     )
-    touching = [names.PALM] if add_palm(spec, base, hand) else []
+    touching = add_palms(spec, base, hand)
+    stands = {name: palm.name for palm in hand.more_palms for name in palm.fingers}
     for finger in hand.fingers:
-        touching += _add_finger(spec, base, finger, actuation)
+        parent = spec.body(finger.on or stands.get(finger.name, names.PALM))
+        touching += _add_finger(spec, parent, finger, actuation)
+    _add_couplings(spec, hand)
     for digit in hand.soft_fingers:
-        touching += add_soft_digit(spec, base, digit)
+        palm = spec.body(stands.get(digit.name, names.PALM))
+        touching += add_soft_digit(spec, palm, digit)
     return touching
 
 
 def _add_finger(
-    spec: mujoco.MjSpec, base: mujoco.MjsBody, finger: Finger, actuation: Actuation
+    spec: mujoco.MjSpec, parent: mujoco.MjsBody, finger: Finger, actuation: Actuation
 ) -> list[str]:
     touching = []
-    parent = base
     rows = zip(finger.phalanges, chain_links(finger), finger.has_body, strict=True)
     for index, (row, link, has_body) in enumerate(rows):
-        name = names.phalanx_body(finger.name, row.name)
+        name = finger.body_of(row)
         body = parent.add_body(
             name=name, pos=position_of(link.origin), quat=quaternion_of(link.origin), gravcomp=1
         )
-        joint = names.joint(finger.name, row.joint_name)
-        add_joint(body, joint, row, actuation)
-        add_servo(spec, joint, row, actuation)
+        joint = finger.joint_of(row)
+        add_joint(body, joint, row, actuation if row.driven else "servo")
+        if row.driven:
+            add_servo(spec, joint, row, actuation)
         if has_body:
             add_link_body(spec, body, name, row, link, phalanx_rgba(index))
             touching.append(name)
+        elif row.inertial is not None:
+            _set_inertial(body, row.inertial)
         else:
             set_inertia(body, MASSLESS, np.eye(3) * MASSLESS * row.radius**2, (0.0, 0.0, 0.0))
         parent = body
@@ -91,19 +113,26 @@ def add_link_body(
     link: Link,
     rgba: tuple[float, ...],
 ) -> None:
-    """Give a link its shape, mass and inertia."""
-    shape, pose = link_shape(row, link)
-    add_shape(spec, body, name, shape, pose, rgba=rgba)
-    volume, inertia = mass_properties(shape)
-    mass = row.mass if row.mass is not None else volume * (row.density or 0.0)
-    rotation = transform(pose.position, pose.quaternion)[:3, :3]
-    set_inertia(body, mass, rotation @ inertia @ rotation.T * (mass / volume), pose.position)
+    """Give a link its shapes, mass and inertia."""
+    shapes = link_shapes(row, link)
+    for index, (shape, pose) in enumerate(shapes):
+        add_shape(spec, body, part_name(name, index), shape, pose, rgba=rgba)
+    if row.inertial is not None:
+        _set_inertial(body, row.inertial)
+        return
+    set_inertia(body, *joined_inertia(shapes, mass=row.mass, density=row.density or 0.0))
 
 
-def link_shape(row: Phalanx, link: Link) -> tuple[Shape, Pose]:
-    """The shape of a link and where its centre stands: its own shape, or a capsule along it."""
-    if row.shape is not None:
-        return row.shape, part_pose(row.shape, row.shape_pose)
+def link_shapes(row: Phalanx, link: Link) -> list[tuple[Shape, Pose]]:
+    """The shapes of a link and where their centres stand: its own ones, or a capsule along it."""
+    if row.shape is not None or row.parts:
+        own = [] if row.shape is None else [(row.shape, part_pose(row.shape, row.shape_pose))]
+        return own + [(part.shape, part_pose(part.shape, part.pose)) for part in row.parts]
+    return [link_capsule(row, link)]
+
+
+def link_capsule(row: Phalanx, link: Link) -> tuple[Shape, Pose]:
+    """The capsule along a link, and where its centre stands."""
     length = float(np.linalg.norm(link.end))
     along = link.end / length
     pose = Pose(position=tuple(link.end / 2), quaternion=_quaternion_from_z(along))
@@ -130,6 +159,9 @@ def add_joint(body: mujoco.MjsBody, name: str, row: Phalanx, actuation: Actuatio
         # a prescribed joint obeys its targets, which keep to the limits themselves
         limited=not prescribed,
         damping=0.0 if prescribed else row.damping,
+        frictionloss=0.0 if prescribed else row.friction_loss,
+        stiffness=0.0 if prescribed else row.stiffness,
+        springref=row.rest_angle,
         armature=PRESCRIBED_ARMATURE if prescribed else row.armature,
     )
 
@@ -149,6 +181,29 @@ def add_servo(spec: mujoco.MjSpec, name: str, row: Phalanx, actuation: Actuation
     actuator.set_to_position(kp=row.servo_stiffness, dampratio=row.servo_damping_ratio)
     actuator.forcerange = [-row.force_limit, row.force_limit]
     actuator.forcelimited = True
+
+
+def _set_inertial(body: mujoco.MjsBody, inertial: Inertial) -> None:
+    """State the inertia of a link that says it."""
+    turn = rotation_from_euler(inertial.origin.rpy)
+    ixx, iyy, izz, ixy, ixz, iyz = inertial.inertia or (0.0,) * 6
+    about = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+    set_inertia(body, inertial.mass, turn @ about @ turn.T, inertial.origin.xyz)
+
+
+def _add_couplings(spec: mujoco.MjSpec, hand: Hand) -> None:
+    """Let joints follow others; MuJoCo's ``mimic`` of URDF is the same equality."""
+    for coupling in hand.couplings:
+        equality = spec.add_equality(
+            name=names.coupling(coupling.joint),
+            type=mujoco.mjtEq.mjEQ_JOINT,
+            name1=coupling.joint,
+            name2=coupling.leader,
+            objtype=mujoco.mjtObj.mjOBJ_JOINT,
+            solref=COUPLING_SOLREF,
+            solimp=COUPLING_SOLIMP,
+        )
+        equality.data[:2] = [coupling.offset, coupling.ratio]
 
 
 def _range(row: Phalanx) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mujoco
+import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.compiling import compiled
@@ -10,7 +11,7 @@ from softgrasp.build.hand import add_hand
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
 from softgrasp.description.hand import Hand
 from softgrasp.description.pose import Pose
-from softgrasp.mechanics.dh import forward_kinematics
+from softgrasp.mechanics.hand_kinematics import lowest_point
 
 
 def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
@@ -19,14 +20,12 @@ def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
     spec.modelname = hand.name
     spec.compiler.degree = False
     add_hand(spec, hand, Pose(), "servo")
-    rigid = [row.start for row in hand.joints]
-    bent = [0.0] * (len(names.joint_names(hand)) - len(rigid))
     start = [drive.start for drive in hand.drives]
-    spec.add_key(name=names.START, qpos=rigid + bent, ctrl=start)
-    lowest = [
-        float(forward_kinematics(finger, [0.0] * len(finger.phalanges))[:, 2, 3].min())
-        for finger in hand.fingers
-    ]
+    rigid = hand.posture(start)
+    bent = [0.0] * (len(names.joint_names(hand)) - len(rigid))
+    spec.add_key(name=names.START, qpos=[*rigid.values(), *bent], ctrl=start)
+    straight = dict.fromkeys(rigid, 0.0)
+    lowest = [lowest_point(hand, straight, np.eye(4))] if hand.fingers else []
     lowest += [digit.base.position[2] - digit.length for digit in hand.soft_fingers]
     add_visuals(spec, min(lowest) - FLOOR_GAP)
     return spec

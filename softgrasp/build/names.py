@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
@@ -10,23 +10,69 @@ from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.soft_finger import Freedom, SoftFinger
 
 OBJECT = "object"
+"""Body of the one to be grasped; further ones are ``object2``, ``object3`` and so on."""
 PALM = "palm"
 TABLE = "table"
 ARM = "arm"
 WRIST = "wrist"
 """Joint, and its actuator, that lifts the hand."""
+WRIST_JOINTS = ("wrist_x", "wrist_y", "wrist_z", "wrist_turn_z", "wrist_turn_y", "wrist_turn_x")
+"""Joints, and their actuators, of a wrist that goes through a sequence, from the world on."""
 START = "start"
 """Keyframe 0: the state from which the hand closes."""
+_OBJECT = re.compile(rf"{OBJECT}\d*")
+_AROUND = re.compile(r"(table|wall|block)\d*")
 
 
-def phalanx_body(finger: str, phalanx: str) -> str:
-    """Body, and first geom, of a phalanx: ``F1_P2``."""
-    return f"{finger}_{phalanx}"
+def object_body(index: int) -> str:
+    """Body of an object: ``object`` for the first one, ``object2`` for the next."""
+    return _counted(OBJECT, index)
 
 
-def joint(finger: str, joint_name: str) -> str:
-    """Joint, and its actuator: ``F1_J2``."""
-    return f"{finger}_{joint_name}"
+def object_bodies(scene: GraspScene) -> list[str]:
+    """Bodies of all objects, that of the one to be grasped first."""
+    return [object_body(index) for index in range(1 + len(scene.objects))]
+
+
+def surrounding_bodies(scene: GraspScene) -> list[str]:
+    """Bodies, and geoms, of what stands around, such as ``table``, ``wall`` and ``wall2``."""
+    kinds = [part.type for part in scene.surroundings]
+    return [_counted(kind, kinds[:index].count(kind)) for index, kind in enumerate(kinds)]
+
+
+def told_names(scene: GraspScene) -> dict[str, str]:
+    """What the bodies of objects and surroundings are called in the scene."""
+    objects = zip(object_bodies(scene), scene.object_names, strict=True)
+    return dict([*objects, *zip(surrounding_bodies(scene), scene.surrounding_names, strict=True)])
+
+
+def is_object(body: str) -> bool:
+    """Whether a body is an object's."""
+    return _OBJECT.fullmatch(body) is not None
+
+
+def is_around(body: str) -> bool:
+    """Whether a body is one of what stands around."""
+    return _AROUND.fullmatch(body) is not None
+
+
+def object_joints(body: str) -> tuple[str, str, str]:
+    """Joints of a planar object: along x and z of the world, and about y."""
+    return (f"{body}_x", f"{body}_z", f"{body}_turn")
+
+
+def _counted(word: str, index: int) -> str:
+    return word if index == 0 else f"{word}{index + 1}"
+
+
+def arm_body(link: str) -> str:
+    """Body of a link of the arm: ``arm_L2``."""
+    return f"{ARM}_{link}"
+
+
+def arm_joint(joint_name: str) -> str:
+    """Joint of the arm, and its actuator: ``arm_J2``."""
+    return f"{ARM}_{joint_name}"
 
 
 def soft_link(finger: str, index: int) -> str:
@@ -34,19 +80,19 @@ def soft_link(finger: str, index: int) -> str:
     return f"{finger}_L{index}"
 
 
-def pressure(finger: str) -> str:
-    """Tendon and actuator that put a soft finger under pressure: ``F1_pressure``."""
-    return f"{finger}_pressure"
-
-
 def tip_site(finger: str) -> str:
     """Site at the fingertip: ``F1_tip``."""
     return f"{finger}_tip"
 
 
-def contact_sensor(body: str) -> str:
-    """Sensor of the contact forces between a body of the hand and the object."""
-    return f"{body}_contact"
+def coupling(joint: str) -> str:
+    """Equality that makes a joint follow another: ``F1_J3_follows``."""
+    return f"{joint}_follows"
+
+
+def contact_sensor(body: str, index: int = 0) -> str:
+    """Sensor of the contact forces between a body of the hand and an object."""
+    return _counted(f"{body}_contact", index)
 
 
 def sensor_site(sensor: str) -> str:
@@ -61,13 +107,13 @@ def sensor_part(sensor: str, part: str) -> str:
 
 def joint_names(hand: Hand) -> list[str]:
     """All joints, finger by finger, those of the soft fingers last."""
-    rigid = [joint(f.name, row.joint_name) for f in hand.fingers for row in f.phalanges]
+    rigid = [finger.joint_of(row) for finger in hand.fingers for row in finger.phalanges]
     return rigid + [name for digit in hand.soft_fingers for name in soft_joint_names(digit)]
 
 
 def soft_joint_names(digit: SoftDigit, only: Freedom | None = None) -> list[str]:
     """The joints of a soft finger: ``F1_J1``, or as ``finger_joint_names`` calls them."""
-    return [joint(digit.name, own) for own in finger_joint_names(digit.finger, only)]
+    return [f"{digit.name}_{own}" for own in finger_joint_names(digit.finger, only)]
 
 
 def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[str]:
@@ -81,16 +127,12 @@ def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[
     return [f"J{place + 1}{ends[freedom]}" for place, freedom in wanted]
 
 
-def drive_names(hand: Hand) -> list[str]:
-    """The actuators of a hand in the order of its drives."""
-    rigid = [joint(f.name, row.joint_name) for f in hand.fingers for row in f.phalanges]
-    return rigid + [pressure(digit.name) for digit in hand.soft_fingers]
-
-
 def carrier_joints(scene: GraspScene) -> list[str]:
-    """Joints, and their actuators, of what carries the hand: an arm, or a wrist that lifts."""
+    """Joints, and their actuators, of what carries the hand: an arm, or a wrist."""
     if scene.arm is not None:
-        return [joint(ARM, row.joint_name) for row in scene.arm.chain.phalanges]
+        return [arm_joint(row.joint_name) for row in scene.arm.chain.phalanges]
+    if scene.on_wrist:
+        return list(WRIST_JOINTS)
     return [WRIST] if scene.lift is not None else []
 
 
@@ -101,22 +143,18 @@ def scene_joints(scene: GraspScene) -> list[str]:
 
 def scene_drives(scene: GraspScene) -> list[str]:
     """All actuators of a scene in the order of their targets: the hand's, then the carrier's."""
-    return drive_names(scene.hand) + carrier_joints(scene)
-
-
-def phalanges(hand: Hand) -> Iterator[tuple[str, str, str, int]]:
-    """(body, finger, phalanx, drive index) of every phalanx that has a body."""
-    index = 0
-    for finger in hand.fingers:
-        for row, body in zip(finger.phalanges, finger.has_body, strict=True):
-            if body:
-                yield phalanx_body(finger.name, row.name), finger.name, row.name, index
-            index += 1
+    return [drive.name for drive in scene.drives] + carrier_joints(scene)
 
 
 def parts(hand: Hand) -> dict[str, tuple[str, str]]:
-    """(finger, phalanx or soft link) of every body that can touch, the palm left out."""
-    found = {body: (finger, phalanx) for body, finger, phalanx, _ in phalanges(hand)}
+    """(finger, phalanx or soft link) of every body that can touch, the first palm left out."""
+    found = {palm.name: (palm.name.removesuffix("_palm"), "palm") for palm in hand.more_palms}
+    found |= {
+        finger.body_of(row): (finger.name, row.name)
+        for finger in hand.fingers
+        for row, has_body in zip(finger.phalanges, finger.has_body, strict=True)
+        if has_body
+    }
     for digit in hand.soft_fingers:
         for index in range(len(digit.finger.links)):
             found[soft_link(digit.name, index)] = (digit.name, f"L{index}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import mujoco
 
-from softgrasp.build.names import OBJECT
+from softgrasp.build.names import OBJECT, object_joints
 from softgrasp.build.shapes import add_shape, mass_properties, set_inertia
 from softgrasp.description.objects import GraspObject, Mount
 from softgrasp.description.pose import Pose
 
-PLANAR_JOINTS = (f"{OBJECT}_x", f"{OBJECT}_z", f"{OBJECT}_turn")
-"""Joints of a planar object: along x and z of the world, and about y."""
+PLANAR_JOINTS = object_joints(OBJECT)
+"""Joints of the one to be grasped where it is planar."""
 
 
 def object_mass(described: GraspObject) -> float:
@@ -20,7 +20,9 @@ def object_mass(described: GraspObject) -> float:
     return mass_properties(described.shape).volume * (described.density or 0.0)
 
 
-def add_object(spec: mujoco.MjSpec, described: GraspObject, pose: Pose, mount: Mount) -> list[str]:
+def add_object(
+    spec: mujoco.MjSpec, described: GraspObject, pose: Pose, mount: Mount, name: str = OBJECT
+) -> list[str]:
     """Add an object and return the names of its geoms that can touch.
 
     Args:
@@ -28,26 +30,27 @@ def add_object(spec: mujoco.MjSpec, described: GraspObject, pose: Pose, mount: M
         described: The object.
         pose: Pose of its centre of mass frame in the world.
         mount: ``free``, ``fixed``, or ``planar`` (x–z plane of the world, turning about y).
+        name: Of its body.
     """
     mover = spec.worldbody
     if mount == "planar":
-        mover = _planar_carriage(spec, pose)
+        mover = _planar_carriage(spec, pose, name)
         pose = Pose(quaternion=pose.quaternion)
-    body = mover.add_body(name=OBJECT, pos=list(pose.position), quat=list(pose.quaternion))
+    body = mover.add_body(name=name, pos=list(pose.position), quat=list(pose.quaternion))
     if mount == "free":
-        body.add_freejoint(name=OBJECT)
-    geoms = add_shape(spec, body, OBJECT, described.shape, Pose(), rgba=described.rgba)
+        body.add_freejoint(name=name)
+    geoms = add_shape(spec, body, name, described.shape, Pose(), rgba=described.rgba)
     volume, inertia = mass_properties(described.shape)
     mass = object_mass(described)
     set_inertia(body, mass, inertia * (mass / volume))
     return geoms
 
 
-def _planar_carriage(spec: mujoco.MjSpec, pose: Pose) -> mujoco.MjsBody:
+def _planar_carriage(spec: mujoco.MjSpec, pose: Pose, thing: str) -> mujoco.MjsBody:
     """A massless frame with the world's axes that carries the object in the x–z plane."""
-    carriage = spec.worldbody.add_body(name=f"{OBJECT}_carriage", pos=list(pose.position))
+    carriage = spec.worldbody.add_body(name=f"{thing}_carriage", pos=list(pose.position))
     kinds = (mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE)
     axes = ([1, 0, 0], [0, 0, 1], [0, 1, 0])
-    for name, kind, axis in zip(PLANAR_JOINTS, kinds, axes, strict=True):
+    for name, kind, axis in zip(object_joints(thing), kinds, axes, strict=True):
         carriage.add_joint(name=name, type=kind, axis=axis)
     return carriage

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import mujoco
 
 from softgrasp.build.effective_mass import inverse_masses
-from softgrasp.build.names import OBJECT, PALM, TABLE
+from softgrasp.build.names import OBJECT, PALM, is_around, is_object
 from softgrasp.build.shapes import TOUCHING_GROUPS
 from softgrasp.description.contact import Contact
 from softgrasp.description.scene import Solver
@@ -31,7 +31,7 @@ RIGID = 1e-12
 
 
 class Pair(NamedTuple):
-    """Two geoms that can touch; the second one is the object's where one is."""
+    """Two geoms that can touch: of the hand, then of objects, then of what stands around."""
 
     first: str
     second: str
@@ -42,16 +42,21 @@ class Pair(NamedTuple):
         return f"{self.first}|{self.second}"
 
 
-def object_pairs(model: mujoco.MjModel) -> list[Pair]:
-    """Every geom of the hand against every geom of the object."""
-    things = _geoms_of(model, OBJECT)
+def object_pairs(model: mujoco.MjModel, body: str = OBJECT) -> list[Pair]:
+    """Every geom of the hand against every geom of an object."""
+    things = _geoms_of(model, body)
     return [Pair(hand, thing) for _, hand in _hand_geoms(model) for thing in things]
 
 
-def table_pairs(model: mujoco.MjModel) -> list[Pair]:
-    """Every geom of the object and of the hand against the table, where there is one."""
-    movers = _geoms_of(model, OBJECT) + [geom for _, geom in _hand_geoms(model)]
-    return [Pair(geom, table) for table in _geoms_of(model, TABLE) for geom in movers]
+def pairs_of_objects(model: mujoco.MjModel, first: str, second: str) -> list[Pair]:
+    """Every geom of one body against every geom of another."""
+    others = _geoms_of(model, second)
+    return [Pair(one, other) for one in _geoms_of(model, first) for other in others]
+
+
+def hand_pairs_around(model: mujoco.MjModel, body: str) -> list[Pair]:
+    """Every geom of the hand against something that stands around."""
+    return [Pair(geom, other) for other in _geoms_of(model, body) for _, geom in _hand_geoms(model)]
 
 
 def self_pairs(model: mujoco.MjModel, chains: Mapping[str, str]) -> list[Pair]:
@@ -161,7 +166,8 @@ def torsion_of(contact: Contact) -> float:
 
 
 def _hand_geoms(model: mujoco.MjModel) -> list[tuple[str, str]]:
-    return [(body, geom) for body, geom in _touchable(model) if body not in (OBJECT, TABLE)]
+    touchable = _touchable(model)
+    return [pair for pair in touchable if not is_object(pair[0]) and not is_around(pair[0])]
 
 
 def _geoms_of(model: mujoco.MjModel, body: str) -> list[str]:

@@ -5,44 +5,34 @@ from __future__ import annotations
 import math
 import warnings
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.around import add_surroundings, lowest_surrounding, shows_floor_as_table
 from softgrasp.build.carried_hand import carried_hand
-from softgrasp.build.clearance import START_TOLERANCE, way_to_clear
+from softgrasp.build.carrier import carrier_start
+from softgrasp.build.clearance import START_TOLERANCE, refuse_overlaps, way_to_clear
 from softgrasp.build.compiling import compiled
 from softgrasp.build.deformable import add_deformable, full_size
 from softgrasp.build.effective_mass import closing_postures
 from softgrasp.build.force_sensors import add_force_sensors
 from softgrasp.build.objects import add_object
-from softgrasp.build.pairs import (
-    Pair,
-    add_pairs,
-    object_pairs,
-    penetration,
-    self_pairs,
-    table_pairs,
-)
+from softgrasp.build.pairs import Pair, add_pairs, penetration, self_pairs
+from softgrasp.build.placing import Thing, on_its_table, things_of
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
-from softgrasp.build.table import add_table, lowest_point
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
+from softgrasp.build.touching import Touching, with_objects, with_surroundings
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.mechanics.dh import forward_kinematics
-from softgrasp.mechanics.transforms import (
-    Array,
-    position_of,
-    quaternion_of,
-    rotation_from_euler,
-    transform,
-)
+from softgrasp.mechanics.hand_kinematics import lowest_point
+from softgrasp.mechanics.transforms import Array, transform
 
 INTEGRATORS = {
     "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
@@ -61,7 +51,12 @@ class BuiltScene(NamedTuple):
     bodies: list[str]
     """Bodies of the hand that can touch, the palm first where there is one."""
     contact: Contact
-    """The contact that the model honours: the asked one, or a softer one where allowed."""
+    """Of object and hand, as the model honours it: the asked one, or a softer one where allowed."""
+    stiffness: dict[str, float]
+    """Of every pair that can touch, by its name in the model [N/m]; not of native contacts, which
+    promise none."""
+    switching: dict[str, Contact]
+    """Pairs whose friction follows slip, by their names in the model, and their contact."""
 
 
 def compile_model(scene: GraspScene) -> mujoco.MjModel:
@@ -87,94 +82,113 @@ def build(scene: GraspScene) -> BuiltScene:
     """Assemble, check and compile a scene; raises as compile_model.
 
     An object without a position of its own that would start inside the hand at the grasp's centre
-    is moved away from the palm, with a warning.
+    is moved away from the palm, with a warning. Other overlaps are refused.
     """
     asked, scene = scene, on_its_table(scene)
     deformable = scene.object.elasticity is not None
     if deformable:
         scene = _where_a_rigid_one_starts(asked)
     timestep = resolved_timestep(scene)
-    hand, touching = carried_hand(
-        scene.hand, scene.hand_pose, scene.actuation, scene.arm, scene.lift
-    )
+    hand, touching = carried_hand(*_carried(scene))
     spec, bodies = hand.copy(), list(touching)
     _set_options(spec, scene, timestep)
-    held = scene.actuation == "prescribed"
-    geoms: list[str] = []
-    if not deformable:
-        geoms = add_object(spec, scene.object, object_pose(scene), scene.object_mount)
-    if scene.table is not None:
-        add_table(spec, scene.table, object_pose(scene))
-    if deformable:
-        add_deformable(spec, scene.object, object_pose(scene), scene.asked_contact, scene.solver)
-    add_contact_sensors(spec, bodies, contact_slots(spec, bodies, geoms))
+    things = things_of(scene)
+    slots = [contact_slots(spec, bodies, _add_rigid(spec, thing)) for thing in things]
+    add_surroundings(spec, scene, things[0].pose)
+    if deformable:  # all that it can touch is there
+        add_deformable(spec, scene.object, things[0].pose, scene.asked_contact, scene.solver)
+    add_contact_sensors(spec, bodies, slots)
     add_force_sensors(spec, scene)
-    what = f"{scene.hand.name} with {scene.object.name}"
+    what = f"{scene.hand.name} with {' and '.join(thing.object.name for thing in things)}"
     bare = compiled(spec, what)
-    start = _start_position(bare, scene)
+    start = _position(bare, scene, start_targets(scene))
+    home = _position(bare, scene, home_targets(scene))
     spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
     data = _state_at(bare, start)
-    pairs = object_pairs(bare)
-    if not deformable and (way := way_to_clear(bare, data, asked)) is not None:
-        place = np.array(object_pose(scene).position) + way
+    way = None if deformable else way_to_clear(bare, data, asked)
+    if way is None and asked.object_position is None and not deformable and (start != home).any():
+        # a place that the object got on its own has to be clear where the hand arrives, too
+        way = way_to_clear(bare, _state_at(bare, home), asked)
+    if way is not None:
+        place = np.array(things[0].pose.position) + way
         return build(asked.replace(object_position=tuple(place.tolist())))
-    own = _clear_self_pairs(bare, data, scene) if scene.self_contact else []
-    contact = resolved_contact(scene, timestep)
-    fixed = scene.object_mount == "fixed"
-    ways = closing_postures(bare, scene, start)
-    add_pairs(spec, bare, pairs, ways, contact, scene.solver, held=held and fixed)
-    hand_alone = (scene.hand, scene.hand_pose, scene.actuation, scene.arm, scene.lift, timestep)
-    known = (*hand_alone, scene.integrator, scene.start, scene.rates, scene.limits)
-    add_pairs(spec, bare, own, ways, contact, scene.solver, held=held, known=known)
-    if scene.table is not None:
-        top = scene.table.contact or contact
-        add_pairs(spec, bare, table_pairs(bare), ways, top, scene.solver, held=held and fixed)
+    refuse_overlaps(bare, data, scene)
+    stiffness, switching = _add_contacts(spec, bare, data, scene, home)
     add_visuals(spec, _floor_height(scene, bare))
-    return BuiltScene(scene, spec, compiled(spec, what), bodies, contact)
+    contact = resolved_contact(scene.asked_contact, timestep)
+    return BuiltScene(scene, spec, compiled(spec, what), bodies, contact, stiffness, switching)
 
 
 def _where_a_rigid_one_starts(scene: GraspScene) -> GraspScene:
     """The scene with its deformable object where a rigid one of its shape starts clear."""
-    rigid = build(scene.replace(object=scene.object.replace(elasticity=None), sensors=())).scene
+    rigid = build(scene.replace(object=scene.object.replace(elasticity=None))).scene
     return scene.replace(object_position=rigid.object_position, surroundings=rigid.surroundings)
 
 
-def object_pose(scene: GraspScene) -> Pose:
-    """Where the object starts in the world, defaults from the hand's grasp filled in."""
-    hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
-    target = np.eye(4)
-    target[:3, 3] = scene.preset.center
-    target[:3, :3] = rotation_from_euler(scene.preset.object_euler)
-    world = hand @ target
-    if scene.object_euler is not None:
-        world[:3, :3] = rotation_from_euler(scene.object_euler)
-    elif scene.table is not None:
-        world[:3, :3] = rotation_from_euler(scene.object.standing)
-    elif scene.object.upright:
-        world[:3, :3] = np.eye(3)
-    position = scene.object_position or position_of(world)
-    return Pose(position=position, quaternion=quaternion_of(world))
+def _add_rigid(spec: mujoco.MjSpec, thing: Thing) -> list[str]:
+    """Add an object, and return its geoms that can touch; nothing of a deformable one."""
+    if thing.object.elasticity is not None:
+        return []
+    return add_object(spec, thing.object, thing.pose, thing.mount, thing.body)
 
 
-def on_its_table(scene: GraspScene) -> GraspScene:
-    """The scene with the height of its table, and of the object on it, filled in."""
-    if scene.table is None:
-        return scene
-    pose = object_pose(scene)
-    lowest = lowest_point(scene.object, pose)
-    if scene.table.height is None:
-        return scene.replace(surroundings=(scene.table.replace(height=lowest),))
-    if scene.object_position is not None:
-        return scene
-    x, y, z = pose.position
-    return scene.replace(object_position=(x, y, z + scene.table.height - lowest))
+def _carried(scene: GraspScene) -> tuple[Any, ...]:
+    """What decides the hand and what carries it."""
+    hand = (scene.hand, scene.hand_pose, scene.actuation)
+    return (*hand, scene.arm, scene.lift, scene.on_wrist)
+
+
+def _add_contacts(
+    spec: mujoco.MjSpec,
+    bare: mujoco.MjModel,
+    data: mujoco.MjData,
+    scene: GraspScene,
+    home: Array,
+) -> tuple[dict[str, float], dict[str, Contact]]:
+    """Add all pairs that can touch; returns stiffness and switching contacts by pair."""
+    timestep = float(bare.opt.timestep)
+    held = scene.actuation == "prescribed"
+    own = _clear_self_pairs(bare, data, scene) if scene.self_contact else []
+    # the hand with the object comes first, then the hand with itself
+    first, *others = with_objects(scene, bare)
+    itself = Touching(own, scene.asked_contact, held)
+    known = (
+        *_carried(scene),
+        timestep,
+        scene.integrator,
+        scene.closing_start,
+        scene.rates,
+        scene.limits,
+    )
+    ways = closing_postures(bare, scene, home)
+    stiffness: dict[str, float] = {}
+    switching: dict[str, Contact] = {}
+    for group in (first, itself, *others, *with_surroundings(scene, bare)):
+        contact = resolved_contact(group.asked, timestep)
+        looks = ways if group.by_hand else ways[:1]
+        key = known if group is itself else None
+        add_pairs(spec, bare, group.pairs, looks, contact, scene.solver, held=group.held, known=key)
+        if contact.converted:
+            stiffness |= dict.fromkeys((pair.name for pair in group.pairs), contact.stiffness)
+        if group.switches and contact.switches_friction:
+            switching |= dict.fromkeys((pair.name for pair in group.pairs), contact)
+    return stiffness, switching
 
 
 def start_targets(scene: GraspScene) -> list[float]:
-    """Targets of all actuators at the start, as ``names.scene_drives`` orders them."""
+    """Targets of all actuators at the start, as ``names.scene_drives`` orders them.
+
+    Raises:
+        BuildError: The arm does not reach.
+    """
+    return [*scene.start, *carrier_start(scene)]
+
+
+def home_targets(scene: GraspScene) -> list[float]:
+    """The same where the hand is at its place in the scene, to which an approach leads."""
     if scene.arm is not None:
-        return [*scene.start, *(row.start for row in scene.arm.chain.phalanges)]
-    return [*scene.start, *(0.0 for _ in names.carrier_joints(scene))]
+        return [*scene.closing_start, *(row.start for row in scene.arm.chain.phalanges)]
+    return [*scene.closing_start, *(0.0 for _ in names.carrier_joints(scene))]
 
 
 def _set_options(spec: mujoco.MjSpec, scene: GraspScene, timestep: float) -> None:
@@ -193,12 +207,13 @@ def _set_options(spec: mujoco.MjSpec, scene: GraspScene, timestep: float) -> Non
     option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
 
-def _start_position(bare: mujoco.MjModel, scene: GraspScene) -> Array:
+def _position(bare: mujoco.MjModel, scene: GraspScene, targets: list[float]) -> Array:
+    """Joints at their targets, all else where it was put."""
     position = np.array(bare.qpos0)
-    for name, value in zip(names.scene_drives(scene), start_targets(scene), strict=True):
-        actuator = bare.actuator(name)
-        if actuator.trntype[0] == mujoco.mjtTrn.mjTRN_JOINT:
-            position[bare.jnt_qposadr[actuator.trnid[0]]] = value
+    carried = dict(zip(names.carrier_joints(scene), targets[len(scene.drives) :], strict=True))
+    drives = targets[: len(scene.drives)]
+    for name, value in (scene.hand.posture(drives) | carried).items():
+        position[bare.joint(name).qposadr[0]] = value
     return position
 
 
@@ -227,14 +242,16 @@ def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspSc
 
 
 def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
-    """At the table; else below the object and the fingers on their way from start to limit [m]."""
-    if scene.table is not None and scene.table.height is not None:
+    """At the only table; else below all objects, surroundings and fingers on their way [m]."""
+    if shows_floor_as_table(scene) and scene.table is not None and scene.table.height is not None:
         return scene.table.height
-    reach = float(model.geom_rbound.max(initial=0.0))
+    movers = [not names.is_around(model.body(body).name) for body in model.geom_bodyid]
+    reach = float(model.geom_rbound[movers].max(initial=0.0))
     if scene.object.elasticity is not None:  # which has no geom of its size
         reach = max(reach, 0.5 * float(np.linalg.norm(full_size(scene.object.shape))))
-    below = object_pose(scene).position[2] - reach
-    height = min(below, _lowest_finger(scene.hand, scene.hand_pose, scene.start, scene.rates))
+    below = min(thing.pose.position[2] for thing in things_of(scene)) - reach
+    fingers = _lowest_finger(scene.hand, scene.hand_pose, scene.closing_start, scene.rates)
+    height = min(below, fingers, lowest_surrounding(scene))
     return math.floor((height - FLOOR_GAP) * 100) / 100.0
 
 
@@ -247,17 +264,14 @@ def _lowest_finger(
     A sweep asks the same of every grasp.
     """
     hand = transform(pose.position, pose.quaternion)
-    height, ways = math.inf, zip(start, all_rates, strict=True)
-    for finger in described.fingers:
-        begin, rates = zip(*(next(ways) for _ in finger.phalanges), strict=True)
-        end = [
-            row.limits[0 if rate < 0 else 1]
-            for row, rate in zip(finger.phalanges, rates, strict=True)
-        ]
-        for share in np.linspace(0.0, 1.0, 7):
-            posture = [a + share * (b - a) for a, b in zip(begin, end, strict=True)]
-            frames = hand @ forward_kinematics(finger, posture)
-            height = min(height, float(frames[:, 2, 3].min()))
+    height, begin = math.inf, np.array(start)
+    end = [
+        drive.limits[0 if rate < 0 else 1]
+        for drive, rate in zip(described.drives, all_rates, strict=True)
+    ]
+    for share in np.linspace(0.0, 1.0, 7) if described.fingers else ():
+        posture = described.posture((begin + share * (end - begin)).tolist())
+        height = min(height, lowest_point(described, posture, hand))
     for digit in described.soft_fingers:
         base = hand @ transform(digit.base.position)
         height = min(height, float(base[2, 3]) - digit.length)

@@ -1,13 +1,14 @@
-"""Contact sensors: the forces between each body of the hand and the object."""
+"""Contact sensors: the forces between each body of the hand and each object."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import mujoco
 import numpy as np
 
-from softgrasp.build.names import OBJECT, contact_sensor
+from softgrasp.build.names import contact_sensor, object_body
 from softgrasp.mechanics.transforms import Array
 
 FORCE = int(mujoco.mjtConDataField.mjCONDATA_FORCE)
@@ -28,7 +29,7 @@ def contact_slots(spec: mujoco.MjSpec, bodies: list[str], geoms: list[str]) -> i
     Args:
         spec: The scene.
         bodies: Bodies of the hand that can touch.
-        geoms: Of the object; none of a deformable one.
+        geoms: Of an object; none of a deformable one.
     """
     if not geoms:
         return MOST_SLOTS  # a deformable object, which a phalanx touches in many points
@@ -38,34 +39,48 @@ def contact_slots(spec: mujoco.MjSpec, bodies: list[str], geoms: list[str]) -> i
     return min(POINTS_OF_A_PAIR * len(geoms), MOST_SLOTS)
 
 
-def add_contact_sensors(spec: mujoco.MjSpec, bodies: list[str], slots: int) -> None:
-    """One sensor a body, ``slots`` × (normal, friction, friction) [N]; empty slots are zero."""
-    deformable = bool(spec.flexes)
-    # the nodes of a flex are found below the object's body
-    thing = mujoco.mjtObj.mjOBJ_XBODY if deformable else mujoco.mjtObj.mjOBJ_BODY
+def add_contact_sensors(spec: mujoco.MjSpec, bodies: list[str], slots: Sequence[int]) -> None:
+    """One sensor a body and object, slots × (normal, friction, friction) [N]; empty ones are zero.
+
+    Args:
+        spec: The scene.
+        bodies: Bodies of the hand that can touch.
+        slots: Contacts that a body can report with each object.
+    """
+    rigid, tree = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_XBODY
     for body in bodies:
-        sensor = spec.add_sensor(
-            name=contact_sensor(body),
-            type=mujoco.mjtSensor.mjSENS_CONTACT,
-            objtype=mujoco.mjtObj.mjOBJ_BODY,
-            objname=body,
-            reftype=thing,
-            refname=OBJECT,
-        )
-        sensor.intprm[:3] = [1 << FORCE, BY_LARGEST_FORCE, slots]
+        for index, count in enumerate(slots):
+            # the nodes of a deformable object, which is the first one, are found below its body
+            deformable = index == 0 and bool(spec.flexes)
+            sensor = spec.add_sensor(
+                name=contact_sensor(body, index),
+                type=mujoco.mjtSensor.mjSENS_CONTACT,
+                objtype=rigid,
+                objname=body,
+                reftype=tree if deformable else rigid,
+                refname=object_body(index),
+            )
+            sensor.intprm[:3] = [1 << FORCE, BY_LARGEST_FORCE, count]
 
 
-def contact_layout(model: mujoco.MjModel, bodies: list[str]) -> tuple[int, int, Array]:
+def contact_layout(
+    model: mujoco.MjModel, bodies: list[str], objects: int
+) -> tuple[int, tuple[int, ...], Array]:
     """Where the contact forces stand in ``sensordata``.
 
+    Args:
+        model: The compiled scene.
+        bodies: Bodies of the hand that can touch.
+        objects: How many there are.
+
     Returns:
-        First index, number of slots a body, and the matrix (nb, nb·slots·3) that sums the
-        normal forces of each body.
+        First index, number of slots a body with each object, and the matrix (nb, nb·slots·3) that
+        sums the normal forces of each body.
     """
     first = int(model.sensor(contact_sensor(bodies[0])).adr[0])
-    width = int(model.sensor(contact_sensor(bodies[0])).dim[0])
-    slots = width // COMPONENTS
-    return first, slots, _normal_sums(len(bodies), slots)
+    names = [contact_sensor(bodies[0], index) for index in range(objects)]
+    slots = tuple(int(model.sensor(name).dim[0]) // COMPONENTS for name in names)
+    return first, slots, _normal_sums(len(bodies), sum(slots))
 
 
 @lru_cache(maxsize=16)

@@ -68,6 +68,24 @@ def mass_properties(shape: Shape) -> MassProperties:
     return MassProperties(volume, np.diag(moments))
 
 
+def extent(shape: Shape) -> tuple[float, float, float]:
+    """Size of a shape along x, y and z of its own frame [m]."""
+    match shape:
+        case Sphere(radius=r):
+            return (2 * r, 2 * r, 2 * r)
+        case Cylinder(radius=r, height=h):
+            return (2 * r, 2 * r, h)
+        case Capsule(radius=r, length=h):
+            return (2 * r, 2 * r, h + 2 * r)
+        case Cuboid(size=size):
+            return size
+        case Ellipsoid(radii=(a, b, c)) | Superellipsoid(radii=(a, b, c)):
+            return (2 * a, 2 * b, 2 * c)
+        case Mesh():
+            x, y, z = np.ptp(load_mesh(shape).vertices, axis=0).tolist()
+            return (x, y, z)
+
+
 def _primitive_moments(shape: Primitive) -> tuple[float, list[float]]:
     match shape:
         case Sphere(radius=r):
@@ -104,6 +122,38 @@ def part_pose(shape: Shape, pose: Pose) -> Pose:
     frame = transform(pose.position, pose.quaternion)
     centre = frame[:3, :3] @ load_mesh(shape).center_of_mass + frame[:3, 3]
     return pose.replace(position=tuple(centre.tolist()))
+
+
+def part_name(body: str, index: int) -> str:
+    """What one of several shapes of a body is called; the first one as the body."""
+    return body if index == 0 else f"{body}_part{index + 1}"
+
+
+def joined_inertia(
+    shapes: Sequence[tuple[Shape, Pose]], *, mass: float | None, density: float
+) -> tuple[float, Array, tuple[float, float, float]]:
+    """Mass [kg], inertia about the centre of mass [kg·m²] and that centre [m] of several shapes.
+
+    Args:
+        shapes: Each with the pose of its centre.
+        mass: Of all together [kg]; from the density where it is not given.
+        density: [kg/m³]
+    """
+    frames = [transform(pose.position, pose.quaternion) for _, pose in shapes]
+    solids = [mass_properties(shape) for shape, _ in shapes]
+    volumes = np.array([solid.volume for solid in solids])
+    whole = float(volumes.sum())
+    places = np.array([frame[:3, 3] for frame in frames])
+    # of one shape its own centre, to the last bit
+    centre = places[0] if len(places) == 1 else volumes @ places / whole
+    inertia = np.zeros((3, 3))
+    for solid, frame in zip(solids, frames, strict=True):
+        turn, away = frame[:3, :3], frame[:3, 3] - centre
+        inertia += turn @ solid.inertia @ turn.T
+        inertia += solid.volume * (away @ away * np.eye(3) - np.outer(away, away))
+    total = mass if mass is not None else whole * density
+    x, y, z = centre.tolist()
+    return total, inertia * (total / whole), (x, y, z)
 
 
 def set_inertia(

@@ -37,7 +37,7 @@ def add_soft_digit(spec: mujoco.MjSpec, base: mujoco.MjsBody, digit: SoftDigit) 
 
 
 def _add_pressure(spec: mujoco.MjSpec, digit: SoftDigit, gains: dict[str, float]) -> None:
-    name = names.pressure(digit.name)
+    name = digit.drive.name
     tendon = spec.add_tendon(name=name)
     for joint, gain in gains.items():
         if gain:

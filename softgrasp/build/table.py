@@ -14,22 +14,23 @@ from softgrasp.description.pose import Pose
 from softgrasp.description.surroundings import Table
 
 THICKNESS = 0.05
-"""[m]; only the top is ever touched."""
+"""[m]"""
 
 
-def add_table(spec: mujoco.MjSpec, table: Table, under: Pose) -> None:
-    """Add a table that does not move; pictures show the floor at its height instead.
+def add_table(spec: mujoco.MjSpec, table: Table, under: Pose, name: str = TABLE) -> None:
+    """Add a table that does not move, hidden: pictures show the floor at its height instead.
 
     Args:
         spec: The model to extend.
         table: The table, with a height.
-        under: Pose of the object, below which its middle lies.
+        under: Pose of the object, below which its middle lies where it has none of its own.
+        name: Of its body and geom.
     """
-    assert table.height is not None  # filled in by build.scene.on_its_table
-    x, y, _ = under.position
-    body = spec.worldbody.add_body(name=TABLE, pos=[x, y, table.height - 0.5 * THICKNESS])
+    assert table.height is not None  # filled in by build.placing.on_its_table
+    x, y = table.center or under.position[:2]
+    body = spec.worldbody.add_body(name=name, pos=[x, y, table.height - 0.5 * THICKNESS])
     body.add_geom(
-        name=TABLE,
+        name=name,
         type=mujoco.mjtGeom.mjGEOM_BOX,
         size=[0.5 * table.size[0], 0.5 * table.size[1], 0.5 * THICKNESS],
         contype=0,
@@ -38,7 +39,7 @@ def add_table(spec: mujoco.MjSpec, table: Table, under: Pose) -> None:
     )
 
 
-def lowest_point(described: GraspObject, pose: Pose) -> float:
+def lowest_of_object(described: GraspObject, pose: Pose) -> float:
     """World z of the lowest point of an object [m].
 
     It is measured as a distance to a far table, which the engine knows exactly for every shape.

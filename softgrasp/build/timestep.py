@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 from softgrasp.description.contact import Contact
 from softgrasp.description.scene import GraspScene
@@ -22,11 +23,15 @@ def resolved_timestep(scene: GraspScene) -> float:
     Raises:
         BuildError: It is too large for the contact, or the control period is no multiple of it.
     """
-    limit = scene.asked_contact.largest_timestep * (1 + ROUNDING)
+    limit = _limit(_strictest(scene.asked_contacts))
     if scene.timestep is None:
         return _chosen(scene, limit)
-    if scene.timestep > limit and scene.asked_contact.converted and not scene.allow_softer_contact:
-        raise BuildError(_too_large(scene, scene.timestep))
+    # a native contact is changed by MuJoCo itself, with a warning of ours
+    converted = [contact for contact in scene.asked_contacts if contact.converted]
+    if converted and not scene.allow_softer_contact:
+        strictest = _strictest(converted)
+        if scene.timestep > _limit(strictest):
+            raise BuildError(_too_large(strictest, scene.timestep))
     if not _divides(scene.timestep, scene.control_period):
         fitting = [step for step in STEPS if step <= limit and _divides(step, scene.control_period)]
         cure = f"use {fitting[0]:g} s, or another" if fitting else "use another"
@@ -37,10 +42,9 @@ def resolved_timestep(scene: GraspScene) -> float:
     return scene.timestep
 
 
-def resolved_contact(scene: GraspScene, timestep: float) -> Contact:
+def resolved_contact(contact: Contact, timestep: float) -> Contact:
     """The contact that a time step can honour: as asked, or with K lowered to D/(2·dt)."""
-    contact = scene.asked_contact
-    if timestep <= contact.largest_timestep * (1 + ROUNDING):
+    if timestep <= _limit(contact):
         return contact
     if not contact.converted:
         warnings.warn(
@@ -66,7 +70,7 @@ def _chosen(scene: GraspScene, limit: float) -> float:
     for step in STEPS:
         if step <= limit and _divides(step, scene.control_period):
             return step
-    contact = scene.asked_contact
+    contact = _strictest(scene.asked_contacts)
     if not contact.converted:
         raise BuildError(
             f"contact.native.timeconst: no time step from {STEPS[-1]:g} to {STEPS[0]:g} s is at "
@@ -81,15 +85,24 @@ def _chosen(scene: GraspScene, limit: float) -> float:
     )
 
 
-def _too_large(scene: GraspScene, timestep: float) -> str:
-    contact = scene.asked_contact
-    fitting = [s for s in STEPS if s <= contact.largest_timestep * (1 + ROUNDING)]
+def _too_large(contact: Contact, timestep: float) -> str:
+    fitting = [s for s in STEPS if s <= _limit(contact)]
     cure = f"use {fitting[0]:g} s" if fitting else "give the contact more damping"
     return (
         f"timestep: expected at most D/(2K) = {contact.largest_timestep:g} s for a contact of "
         f"{contact.stiffness:g} N/m with {contact.damping:g} N·s/m, found {timestep:g} s; {cure}, "
         f"or allow a softer contact (allow_softer_contact, --allow-softer-contact)"
     )
+
+
+def _strictest(contacts: Sequence[Contact]) -> Contact:
+    """The contact that needs the smallest time step."""
+    return min(contacts, key=lambda contact: contact.largest_timestep)
+
+
+def _limit(contact: Contact) -> float:
+    """Largest time step of a contact [s], with room for rounding."""
+    return contact.largest_timestep * (1 + ROUNDING)
 
 
 def _divides(step: float, period: float) -> bool:

@@ -14,6 +14,12 @@ SILICONE_RGBA: Rgba = (0.90, 0.86, 0.78, 1.0)
 IN_CONTACT_RGBA: Rgba = (0.20, 0.62, 0.60, 1.0)
 """A phalanx whose contact is established."""
 OBJECT_RGBA: Rgba = (0.86, 0.36, 0.24, 1.0)
+AROUND_RGBA: dict[str, Rgba] = {
+    "table": (0.80, 0.76, 0.70, 1.0),
+    "wall": (0.90, 0.87, 0.82, 1.0),
+    "block": (0.72, 0.66, 0.58, 1.0),
+}
+"""What stands around, by its kind."""
 CONTACT_RGBA: Rgba = (0.98, 0.80, 0.12, 1.0)
 """Marks at contact points and of contact forces."""
 FLOOR_RGBA: tuple[Rgba, Rgba] = ((0.86, 0.88, 0.90, 1.0), (0.78, 0.81, 0.84, 1.0))

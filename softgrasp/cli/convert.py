@@ -1,10 +1,10 @@
-"""``softgrasp convert``: hands, scenes and robots in other formats."""
+"""``softgrasp convert``: hands, scenes, robots and results in other formats."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from softgrasp.cli.source import Kind
 
 MODEL, URDF, UCRDF, WEBOTS = ".xml", ".urdf", ".ucrdf", ".wbt"
-SUFFIXES: dict[Kind, tuple[str, ...]] = {
-    "hand": (MODEL, WEBOTS),
+YAML, CSV = ".yaml", ".csv"
+SUFFIXES: dict[Kind | Literal["result"], tuple[str, ...]] = {
+    "hand": (MODEL, URDF, YAML, WEBOTS),
     "scene": (MODEL, WEBOTS),
     "release": (WEBOTS,),
     "robot": (MODEL, URDF, UCRDF),
+    "result": (CSV,),
 }
 """What each kind can become."""
 
@@ -32,16 +34,28 @@ class Discs(StrEnum):
     FLOATING = "floating"
 
 
+class Rows(StrEnum):
+    """Denavit-Hartenberg conventions."""
+
+    STANDARD = "standard"
+    MODIFIED = "modified"
+
+
 def convert(
     source: Annotated[
-        str, typer.Argument(metavar="IN", help="Name or file of a hand, scene, release or robot.")
+        str,
+        typer.Argument(
+            metavar="IN",
+            help="Name or file of a hand, scene, release or robot; or the folder of a result.",
+        ),
     ],
     target: Annotated[
         Path,
         typer.Argument(
             metavar="OUT",
             help="File to write: .xml (MJCF); .wbt (Webots, with its controller) of a hand, a "
-            "scene or a release; .urdf or .ucrdf of a robot.",
+            "scene or a release; .urdf of a hand or a robot; .yaml of a hand; .ucrdf of a robot; "
+            ".csv (joint states) of a result.",
         ),
     ],
     discs: Annotated[
@@ -61,45 +75,81 @@ def convert(
             min=4, metavar="N", help="Make meshes in .wbt coarser that have more triangles."
         ),
     ] = None,
+    convention: Annotated[
+        Rows | None,
+        typer.Option(
+            help="Denavit-Hartenberg convention of a hand's rows in .yaml; else as it is."
+        ),
+    ] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Write a hand, a scene or a robot as a MuJoCo model, or in another format.
+    """Write a hand, a scene, a robot or a result in another format.
 
-    Hands, scenes and releases can be Webots projects, robots plain URDF or U(C)RDF.
+    Hands, scenes and robots can be MuJoCo models; hands, scenes and releases Webots projects; hands
+    of rigid fingers URDF, and YAML in either Denavit-Hartenberg convention; robots plain URDF or
+    U(C)RDF. A result becomes a table of joint states as ROS has them.
     """
+    from softgrasp.cli.hand_formats import hand_files, is_result, result_file
     from softgrasp.cli.source import kind_of
     from softgrasp.cli.webots_project import put_project
-    from softgrasp.description.problems import either
     from softgrasp.formats.atomic import write_text
 
-    kind = kind_of(source)
+    kind = "result" if is_result(source) else kind_of(source)
+    _check_target(source, kind, target)
+    if (discs is not None or at) and (target.suffix != URDF or kind != "robot"):
+        raise DescriptionError(
+            f"--discs, --at: expected a robot and a target ending in .urdf, found a {kind} and "
+            f"{target}"
+        )
+    if most_faces is not None and target.suffix != WEBOTS:
+        raise DescriptionError(f"--most-faces: expected a target ending in .wbt, found {target}")
+    if convention is not None and (target.suffix != YAML or kind != "hand"):
+        raise DescriptionError(
+            f"--convention: expected a hand and a target ending in .yaml, found a {kind} and "
+            f"{target}"
+        )
+    place = target if out is None else out / target
+    if kind != "result" and target.suffix == WEBOTS:
+        put_project(kind, source, place, most_faces, json=json)
+        return
+    if kind == "result":
+        files = [result_file(source, place)]
+    elif kind == "hand" and target.suffix in (URDF, YAML):
+        files = hand_files(source, place, None if convention is None else convention.value)
+    elif kind == "robot":
+        text = _robot_text(source, target.suffix, discs or Discs.FIXED, at or [])
+        files = [write_text(place, text)]
+    else:
+        files = [write_text(place, _model_text(source, is_hand=kind == "hand"))]
+    _tell(kind, files, json=json)
+
+
+def _check_target(source: str, kind: Kind | Literal["result"], target: Path) -> None:
+    from softgrasp.description.problems import either
+
     suffixes = SUFFIXES.get(kind)
     if suffixes is None:
         article = "an" if kind == "object" else "a"
         raise DescriptionError(
-            f"{source}: expected a hand, a scene, a release or a robot, found {article} {kind}"
+            f"{source}: expected a hand, a scene, a release, a robot or a result, found {article} "
+            f"{kind}"
         )
     if target.suffix not in suffixes:
         raise DescriptionError(
             f"{target}: expected a file name ending in {either(suffixes)}, found '{target.suffix}'"
         )
-    if (discs is not None or at) and target.suffix != URDF:
-        raise DescriptionError(f"--discs, --at: expected a target ending in .urdf, found {target}")
-    if most_faces is not None and target.suffix != WEBOTS:
-        raise DescriptionError(f"--most-faces: expected a target ending in .wbt, found {target}")
-    if target.suffix == WEBOTS:
-        put_project(kind, source, target if out is None else out / target, most_faces, json=json)
+
+
+def _tell(kind: str, files: list[Path], *, json: bool) -> None:
+    if not json:
+        for file in files:
+            terminal.put(f"wrote {file}")
         return
-    if kind == "robot":
-        text = _robot_text(source, target.suffix, discs or Discs.FIXED, at or [])
-    else:
-        text = _model_text(source, is_hand=kind == "hand")
-    file = write_text(target if out is None else out / target, text)
-    if json:
-        terminal.put_json({"file": str(file), "kind": kind})
-    else:
-        terminal.put(f"wrote {file}")
+    told: dict[str, object] = {"file": str(files[0]), "kind": kind}
+    if len(files) > 1:
+        told["files"] = [str(file) for file in files]
+    terminal.put_json(told)
 
 
 def _model_text(source: str, *, is_hand: bool) -> str:

@@ -7,49 +7,21 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
 from softgrasp.build.compiling import compiled
 from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.build.objects import object_mass
 from softgrasp.build.scene import BuiltScene
-from softgrasp.build.shapes import mass_properties
+from softgrasp.build.shapes import extent, mass_properties
 from softgrasp.description.finger import Finger
 from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.shapes import (
-    Capsule,
-    Cuboid,
-    Cylinder,
-    Ellipsoid,
-    Mesh,
-    Shape,
-    Sphere,
-    Superellipsoid,
-)
+from softgrasp.description.shapes import Mesh
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.formats.meshes import load_mesh
 from softgrasp.simulation.equilibrium import equilibrium
 
 Facts = dict[str, Any]
-
-
-def extent(shape: Shape) -> tuple[float, float, float]:
-    """Size of a shape along x, y and z of its own frame [m]."""
-    match shape:
-        case Sphere(radius=r):
-            return (2 * r, 2 * r, 2 * r)
-        case Cylinder(radius=r, height=h):
-            return (2 * r, 2 * r, h)
-        case Capsule(radius=r, length=h):
-            return (2 * r, 2 * r, h + 2 * r)
-        case Cuboid(size=size):
-            return size
-        case Ellipsoid(radii=(a, b, c)) | Superellipsoid(radii=(a, b, c)):
-            return (2 * a, 2 * b, 2 * c)
-        case Mesh():
-            x, y, z = np.ptp(load_mesh(shape).vertices, axis=0).tolist()
-            return (x, y, z)
 
 
 def hand_facts(hand: Hand) -> Facts:
@@ -74,7 +46,7 @@ def hand_facts(hand: Hand) -> Facts:
 
 
 def _finger_facts(model: mujoco.MjModel, finger: Finger) -> Facts:
-    bodies = [names.phalanx_body(finger.name, row.name) for row in finger.phalanges]
+    bodies = [finger.body_of(row) for row in finger.phalanges]
     return {
         "name": finger.name,
         "convention": finger.convention,
@@ -148,6 +120,7 @@ def scene_facts(scene: GraspScene) -> Facts:
         "object": scene.object.name,
         "object_mass_kg": object_mass(scene.object),
         "mount": scene.object_mount,
+        **_further_facts(scene),
         "grasp": scene.grasp,
         "actuation": scene.actuation,
         "contact": contact.model_dump(exclude_none=True),
@@ -156,6 +129,17 @@ def scene_facts(scene: GraspScene) -> Facts:
         "hold_test": scene.success is not None,
         "source": scene.source,
     }
+
+
+def _further_facts(scene: GraspScene) -> Facts:
+    """Further objects and what stands around, where there are some."""
+    facts: Facts = {}
+    if scene.objects:
+        named = zip(scene.object_names[1:], scene.objects, strict=True)
+        facts["further_objects_kg"] = {n: object_mass(placed.object) for n, placed in named}
+    if scene.surroundings:
+        facts["surroundings"] = list(scene.surrounding_names)
+    return facts
 
 
 def built_facts(built: BuiltScene) -> Facts:

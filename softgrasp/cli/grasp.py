@@ -78,6 +78,39 @@ def grasp(
             "then takes the object from a table and lifts it.",
         ),
     ] = None,
+    gravity_vector: Annotated[
+        Triple,
+        typer.Option(
+            metavar="X Y Z",
+            help="Gravity of any direction while closing and in the hold test [m/s²]; with "
+            "--no-gravity in the hold test only.",
+        ),
+    ] = None,
+    further: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--object",
+            metavar="NAME@X,Y,Z",
+            help="Further object, with its centre in the world [m]; can be repeated.",
+        ),
+    ] = None,
+    table: Annotated[
+        bool | None,
+        typer.Option("--table/--no-table", help="A table right under the object, or none."),
+    ] = None,
+    wall: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="X,Y,Z,NX,NY,NZ",
+            help="Wall of 0.3 m by 0.3 m: middle of its face [m] and normal; can be repeated.",
+        ),
+    ] = None,
+    self_contact: Annotated[
+        bool | None,
+        typer.Option(
+            "--self-contact/--no-self-contact", help="Whether parts of the hand touch one another."
+        ),
+    ] = None,
     actuation: Annotated[
         Actuation | None,
         typer.Option(help="Servos with a force limit, or joints that obey whatever the load."),
@@ -92,6 +125,24 @@ def grasp(
     hold: Annotated[
         bool | None,
         typer.Option("--hold/--no-hold", help="After the closure let gravity grow: does it hold?"),
+    ] = None,
+    sequence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PHASE,…",
+            help="What wrist and fingers do one after the other: approach, preshape, close, hold, "
+            "lift, move, shake, with their defaults.",
+        ),
+    ] = None,
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE", help="What counts as held: softgrasp list criteria, or a file."
+        ),
+    ] = None,
+    preshape: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Posture of the hand to start from; else the grasp's."),
     ] = None,
     lift: Annotated[
         bool | None,
@@ -178,9 +229,17 @@ def grasp(
         euler_deg=euler_deg,
         mount=mount,
         gravity=gravity,
+        gravity_vector=gravity_vector,
+        objects=tuple(further or ()),
+        table=table,
+        walls=tuple(wall or ()),
+        self_contact=self_contact,
         actuation=actuation,
         hold=hold,
         lift=lift,
+        sequence=sequence,
+        criterion=criterion,
+        preshape=preshape,
         closure=closure,
         pressure=pressure,
         contact_model=contact_model,

@@ -43,13 +43,19 @@ def run_job(scene: GraspScene, job: Job) -> None:
         SoftgraspError: Something is wrong or missing; found out before the run where possible.
         typer.Exit: The run diverged, was not held though it had to be, or was interrupted.
     """
+    from softgrasp.formats.progress import listening
+
     if job.require_held and scene.success is None and scene.lift is None:
         raise DescriptionError(
             "--require-held: expected a scene with a hold test or a lift, found none; add --hold"
         )
     require_writable(job.folder)
     # whether OpenGL works is asked of another process, which takes as long as a small run
-    with ThreadPoolExecutor(max_workers=1) as beside, terminal.progress_bar() as tell:
+    with (
+        ThreadPoolExecutor(max_workers=1) as beside,
+        terminal.progress_bar() as tell,
+        listening(tell),
+    ):
         asked = beside.submit(_drawn, job)
         if job.renderer == "gl":
             asked.result()
@@ -72,11 +78,7 @@ def _simulated(scene: GraspScene, job: Job, tell: terminal.Tell) -> GraspResult:
     from softgrasp.simulation.interrupt import Interrupted
     from softgrasp.simulation.run import simulate
 
-    limit = scene.duration
-    if limit is not None and scene.success is not None:
-        limit += scene.success.ramp_time + scene.success.hold_time
-    if limit is not None and scene.lift is not None:
-        limit += scene.lift.time + scene.lift.hold_time
+    limit = None if scene.duration is None else scene.duration + scene.time_besides_closing
 
     def progress(now: float) -> None:
         tell(f"simulating {now:.3f} s", None if limit is None else now / limit)

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     ROBOTS = "robots"
     FINGERS = "fingers"
     PROBLEMS = "problems"
+    CRITERIA = "criteria"
     BACKENDS = "backends"
     CLOSURES = "closures"
     CONTACT_MODELS = "contact-models"
@@ -65,7 +66,7 @@ def _hands() -> list[Row]:
 
 def _objects() -> list[Row]:
     from softgrasp.build.objects import object_mass
-    from softgrasp.cli.facts import extent
+    from softgrasp.build.shapes import extent
     from softgrasp.formats.load import load_object
 
     return [
@@ -95,7 +96,7 @@ def _scene(name: str) -> Row:
     return {
         "name": name,
         "hand": scene.hand.name,
-        "object": scene.object.name,
+        "object": " + ".join(scene.object_names),
         "grasp": scene.grasp,
         "joints": scene.actuation,
         "source": scene.source,
@@ -118,8 +119,8 @@ def _release(name: str) -> Row:
 
 
 def _robots() -> list[Row]:
-    from softgrasp.cli.robot_facts import total_mass
     from softgrasp.formats.robot_file import load_robot
+    from softgrasp.inspection.robot_checks import total_mass
 
     return [
         {
@@ -165,6 +166,22 @@ def _problems() -> list[Row]:
     ]
 
 
+def _criteria() -> list[Row]:
+    from softgrasp.formats.criterion_file import load_criterion
+    from softgrasp.report.hold_words import asked_text, limits_text
+
+    return [
+        {
+            "name": name,
+            "test": asked_text(criterion),
+            "passes": limits_text(criterion),
+            "source": criterion.source,
+        }
+        for name in library.names("criteria")
+        for criterion in [load_criterion(name)]
+    ]
+
+
 def _backends() -> list[Row]:
     from importlib.metadata import version
 
@@ -207,6 +224,7 @@ LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.ROBOTS: _robots,
     Kind.FINGERS: _fingers,
     Kind.PROBLEMS: _problems,
+    Kind.CRITERIA: _criteria,
     Kind.BACKENDS: _backends,
     Kind.CLOSURES: _closures,
     Kind.CONTACT_MODELS: _contact_models,

@@ -8,6 +8,7 @@ from typing import Any
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.control_system import ControlSystem
 from softgrasp.description.robot import RigidJoint, Robot
+from softgrasp.inspection.robot_checks import total_mass
 
 Facts = dict[str, Any]
 
@@ -24,15 +25,6 @@ def robot_facts(robot: Robot) -> Facts:
         "control": [_control_facts(system) for system in robot.control],
         "source": robot.source,
     }
-
-
-def total_mass(robot: Robot) -> float:
-    """Mass of all links and bendables that have one [kg]."""
-    found = [
-        *(link.inertial for link in robot.links),
-        *(part.inertial for part in robot.bendables),
-    ]
-    return math.fsum(inertial.mass for inertial in found if inertial is not None)
 
 
 def _bendable_facts(part: Bendable) -> Facts:

@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from softgrasp import library
+from softgrasp.cli.around_options import around, pulled
 from softgrasp.cli.contact_models import with_contact_model
 from softgrasp.cli.sensors import sensors_of
+from softgrasp.cli.sequence_options import sequence_changes
 from softgrasp.description.field_path import with_field
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import LengthUnit
 from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift, Table
+from softgrasp.description.surroundings import Lift, Surrounding, Table
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.formats.criterion_file import load_criterion
 from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.meshes import MESH_SUFFIXES
@@ -27,7 +30,11 @@ if TYPE_CHECKING:
     from softgrasp.description.hand import Hand
     from softgrasp.description.objects import GraspObject
 
-_LOADERS: dict[str, Callable[[str], Any]] = {"hand": load_hand, "object": load_object}
+_LOADERS: dict[str, Callable[[str], Any]] = {
+    "hand": load_hand,
+    "object": load_object,
+    "success": load_criterion,
+}
 """Fields that ``--set`` takes by name."""
 
 
@@ -44,6 +51,13 @@ class SceneOptions:
     euler_deg: tuple[float, float, float] | None = None
     mount: str | None = None
     gravity: bool | None = None
+    gravity_vector: tuple[float, float, float] | None = None
+    table: bool | None = None
+    self_contact: bool | None = None
+    objects: tuple[str, ...] = ()
+    """``NAME@X,Y,Z``"""
+    walls: tuple[str, ...] = ()
+    """``X,Y,Z,NX,NY,NZ``"""
     actuation: str | None = None
     contact_model: str | None = None
     sensors: tuple[str, ...] = ()
@@ -55,6 +69,10 @@ class SceneOptions:
     duration: float | None = None
     hold: bool | None = None
     lift: bool | None = None
+    sequence: str | None = None
+    """Types of phases with commas between them."""
+    criterion: str | None = None
+    preshape: str | None = None
     closure: str | None = None
     pressure: float | None = None
     seed: int | None = None
@@ -141,18 +159,30 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         "object_position": options.position,
         "object_mount": options.mount,
         "gravity": options.gravity,
+        "self_contact": options.self_contact,
         "actuation": options.actuation,
         "allow_softer_contact": options.allow_softer_contact,
         "timestep": options.timestep,
         "duration": options.duration,
         "seed": options.seed,
+        "preshape": options.preshape,
     }
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if options.euler_deg is not None:
         changes["object_euler"] = tuple(math.radians(turn) for turn in options.euler_deg)
     if options.hold is not None:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
-    changes |= _lifting(scene, options)
+    if options.gravity_vector is not None:
+        success = changes.get("success", scene.success)
+        changes |= pulled(options.gravity_vector, success, closing=options.gravity is not False)
+    if options.table is False and options.lift:
+        raise DescriptionError("--no-table: expected a table to lift from, found --lift")
+    changes |= around(scene, options.objects, options.walls, options.table)
+    changes |= _lifting(scene, options, changes.get("surroundings", scene.surroundings))
+    standing = {key: changes[key] for key in ("objects", "surroundings") if key in changes}
+    so_far = scene.replace(**standing) if standing else scene
+    asked = {"hold": options.hold, "lift": options.lift, "gravity": options.gravity}
+    changes |= sequence_changes(so_far, options.sequence, options.criterion, **asked)
     scene = scene.replace(**changes) if changes else scene
     if options.contact_model is not None:
         scene = with_contact_model(scene, options.contact_model)
@@ -171,18 +201,29 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     return scene
 
 
-def _lifting(scene: GraspScene, options: SceneOptions) -> dict[str, Any]:
-    """A table and a lift, where they are asked for or where a hand reaches down under gravity."""
+def _lifting(
+    scene: GraspScene, options: SceneOptions, parts: tuple[Surrounding, ...]
+) -> dict[str, Any]:
+    """A table and a lift, where they are asked for or where a hand reaches down under gravity.
+
+    Args:
+        scene: The scene before its changes.
+        options: Changes.
+        parts: What stands around, after them.
+    """
     preset = scene.hand.grasps.precision if options.grasp == "precision" else scene.preset
     asked = options.lift
     if asked is None:
-        asked = bool(options.gravity) and preset.from_above and options.hold is None
+        other = (options.hold, options.sequence, options.criterion)
+        asked = bool(options.gravity) and preset.from_above and other == (None, None, None)
+        asked = asked and not scene.sequence
+        asked &= options.gravity_vector is None and options.table is not False
     if not asked:
         return {} if options.lift is None else {"lift": None}
-    tables = scene.surroundings or (Table(),)
-    gravity = True if options.gravity is None and not any(scene.gravity) else None
+    tables = parts if any(isinstance(part, Table) for part in parts) else (Table(), *parts)
+    pulls = options.gravity is not None or options.gravity_vector or any(scene.gravity)
     changes = {"surroundings": tables, "lift": scene.lift or Lift(), "success": None}
-    return changes if gravity is None else changes | {"gravity": True}
+    return changes if pulls else changes | {"gravity": True}
 
 
 def _with_settings(scene: GraspScene, settings: tuple[str, ...]) -> GraspScene:

@@ -1,15 +1,16 @@
-"""A finished run in five lines, all computed from its numbers."""
+"""A finished run in a few lines, all computed from its numbers."""
 
 from __future__ import annotations
 
 from softgrasp.build.objects import object_mass
 from softgrasp.report import words
+from softgrasp.report.hold_words import hold_clause
 from softgrasp.report.sensor_words import sensor_clause
 from softgrasp.simulation.result import GraspResult
 
 
 def summary_lines(result: GraspResult) -> list[str]:
-    """Grasp, contacts, forces, object and hold test, and cost of a run."""
+    """Grasp, contacts, forces, object and hold test, what is beside and around, cost of a run."""
     scene, model = result.scene, result.contact_model
     grams = 1e3 * object_mass(scene.object)
     stiffness = model.measured_stiffness_N_m.values()
@@ -20,11 +21,16 @@ def summary_lines(result: GraspResult) -> list[str]:
     if not model.asked.converted or scene.object.elasticity is not None:
         contact = "contact stiffness not asked for" + (f"{measured} N/m" if measured else "")
     felt = [f"sensors   {sensor_clause(result)}"] if result.sensors else []
+    others = words.others_clause(result)
+    support = words.support_clause(result)
+    further = [f"beside    {others.removeprefix('Beside it, ')}"] if others else []
+    further += [f"support   {support.removeprefix('At the end ')} at the end"] if support else []
     return [
         f"grasp     {who}: {result.message}",
         f"contacts  {words.contact_clause(result)}",
         f"forces    {words.force_clause(result)}",
-        f"object    {words.motion_clause(result)}. {words.hold_clause(result)}",
+        f"object    {words.motion_clause(result)}. {hold_clause(result)}",
+        *further,
         *felt,
         f"cost      {run}; time step {1e3 * model.timestep_s:g} ms; {contact}",
     ]

@@ -1,4 +1,4 @@
-"""A finger: a chain of phalanges, each one a Denavit–Hartenberg row."""
+"""A finger: a chain of phalanges, each one a Denavit–Hartenberg row or a joint placed by a pose."""
 
 from __future__ import annotations
 
@@ -9,23 +9,31 @@ from typing import Any, Literal, Self
 from pydantic import field_validator, model_validator
 
 from softgrasp.description.base import Description, NonNegative, Number, Positive, Vec3
+from softgrasp.description.bendable import Inertial
 from softgrasp.description.pose import Pose
-from softgrasp.description.problems import FieldError, check_range, listed, refuse_twins, short
-from softgrasp.description.shapes import Shape
+from softgrasp.description.problems import (
+    FieldError,
+    check_range,
+    refuse_twins,
+    short,
+    told_with_unit,
+)
+from softgrasp.description.shapes import Part, Shape
 
 ZERO_LENGTH = 1e-9
 """A row shorter than this [m] puts two joints in one place and carries no body."""
 
-Convention = Literal["standard", "modified"]
+Convention = Literal["standard", "modified", "placed"]
 
 
 class Phalanx(Description):
-    """One Denavit–Hartenberg row: a joint and the rigid link behind it.
+    """One row of a finger: a joint and the rigid link behind it.
 
     ``standard``: T = Rz(theta)·Tz(d)·Tx(a)·Rx(alpha), the joint turns about z of the frame
     before (Siciliano et al. 2009). ``modified``: T = Rx(alpha)·Tx(a)·Rz(theta)·Tz(d), the joint
     turns about z of the frame behind (Craig 2005). The joint variable is added to ``theta``
-    (revolute) or to ``d`` (prismatic).
+    (revolute) or to ``d`` (prismatic). ``placed``: T = origin·Rz(q) or origin·Tz(q), as in URDF
+    with z turned onto the axis.
     """
 
     name: str = ""
@@ -38,6 +46,8 @@ class Phalanx(Description):
     """[m]"""
     theta: Number = 0.0
     """Offset of the joint angle [rad]."""
+    origin: Pose = Pose()
+    """Of a ``placed`` row: its joint, which turns about z, in the frame of the link before."""
     joint: Literal["revolute", "prismatic"] = "revolute"
     joint_name: str = ""
     """``J1``, ``J2``, … by row where it is not given."""
@@ -52,10 +62,21 @@ class Phalanx(Description):
     shape_pose: Pose = Pose()
     """Pose of ``shape`` in the link's frame (the joint's frame at zero, turned by ``theta``); of a
     mesh, the pose of its file's frame."""
+    parts: tuple[Part, ...] = ()
+    """More shapes of the link, which has no capsule then either."""
+    inertial: Inertial | None = None
+    """Mass, centre of mass and inertia in the link's frame, instead of those of its shape."""
     mass: Positive | None = None
-    """[kg]; exactly one of mass and density."""
+    """[kg]; exactly one of mass, density and ``inertial``."""
     density: Positive | None = None
     """[kg/m³]"""
+    driven: bool = True
+    """Whether a drive of its own moves the joint; one that has none follows another joint
+    (``Hand.couplings``) or is passive."""
+    stiffness: NonNegative = 0.0
+    """Of a spring in the joint [N·m/rad or N/m]."""
+    rest_angle: Number = 0.0
+    """Joint variable at which the spring rests [rad or m]."""
     servo_stiffness: Positive = 6.0
     """Position gain kp of the joint's servo [N·m/rad or N/m]."""
     servo_damping_ratio: NonNegative = 1.0
@@ -64,6 +85,8 @@ class Phalanx(Description):
     """Largest torque or force of the servo [N·m or N]."""
     damping: NonNegative = 0.01
     """Viscous friction in the joint [N·m·s/rad or N·s/m]."""
+    friction_loss: NonNegative = 0.0
+    """Dry friction in the joint [N·m or N]."""
     armature: NonNegative = 3e-3
     """Reflected inertia of the drive [kg·m² or kg]."""
 
@@ -71,14 +94,19 @@ class Phalanx(Description):
     def _consistent(self) -> Self:
         if self.mass is not None and self.density is not None:
             raise ValueError("expected exactly one of mass and density, found both")
+        if self.inertial is not None and (self.mass, self.density) != (None, None):
+            raise ValueError("expected an inertial or a mass or density, found both")
         check_range(self.limits, self.start, self.told)
         return self
 
+    @property
+    def unit(self) -> str:
+        """Of the joint variable: rad or m."""
+        return "rad" if self.joint == "revolute" else "m"
+
     def told(self, *values: float) -> str:
         """Joint variables as a sentence shows them: with their unit, angles in degrees besides."""
-        unit = "rad" if self.joint == "revolute" else "m"
-        text = f"{listed(values)} {unit}"
-        return text if unit == "m" else f"{text} ({listed(map(math.degrees, values))}°)"
+        return told_with_unit(self.unit, values)
 
 
 class Finger(Description):
@@ -87,11 +115,16 @@ class Finger(Description):
     name: str
     base: Pose = Pose()
     """Frame of the first row in the hand's frame."""
+    on: str = ""
+    """Body of an earlier finger on which its base stands; the palm where it is not given."""
     convention: Convention
-    """Which Denavit–Hartenberg convention the rows follow; there is no default."""
+    """Which Denavit–Hartenberg convention the rows follow, or ``placed``; there is no default."""
     phalanges: tuple[Phalanx, ...]
     tip: Vec3 = (0.0, 0.0, 0.0)
-    """End of the last link in the last frame [m]; ``modified`` rows need it to have a length."""
+    """End of the last link in the last frame [m]; ``modified`` and ``placed`` rows need it to have
+    a length."""
+    own_names: bool = False
+    """Whether bodies and joints are called as the rows say, without the finger's name before."""
 
     @field_validator("phalanges", mode="before")
     @classmethod
@@ -122,11 +155,39 @@ class Finger(Description):
                 "expected at least one phalanx, found only rows of zero length without a body"
             )
         for index, (row, body) in enumerate(zip(self.phalanges, self.has_body, strict=True)):
-            if body and row.mass is None and row.density is None:
+            if body and row.mass is None and row.density is None and row.inertial is None:
                 raise FieldError(
                     "expected exactly one of mass and density, found neither", "phalanges", index
                 )
         return self
+
+    @model_validator(mode="after")
+    def _rows_of_their_convention(self) -> Self:
+        for index, row in enumerate(self.phalanges):
+            rows_of_dh = any((row.a, row.alpha, row.d, row.theta))
+            if self.convention == "placed" and rows_of_dh:
+                raise FieldError(
+                    "expected an origin only in a row of convention 'placed', "
+                    "found a, alpha, d or theta",
+                    "phalanges",
+                    index,
+                )
+            if self.convention != "placed" and row.origin != Pose():
+                raise FieldError(
+                    f"expected none with convention '{self.convention}', found one",
+                    "phalanges",
+                    index,
+                    "origin",
+                )
+        return self
+
+    def body_of(self, row: Phalanx) -> str:
+        """What the body of a row is called in a model: ``F1_P2``."""
+        return row.name if self.own_names else f"{self.name}_{row.name}"
+
+    def joint_of(self, row: Phalanx) -> str:
+        """What the joint of a row, and its actuator, are called in a model: ``F1_J2``."""
+        return row.joint_name if self.own_names else f"{self.name}_{row.joint_name}"
 
     @cached_property
     def link_ends(self) -> tuple[Vec3, ...]:
@@ -137,6 +198,8 @@ class Finger(Description):
         rows = self.phalanges
         if self.convention == "standard":
             return tuple((row.a, 0.0, row.d) for row in rows)
+        if self.convention == "placed":
+            return (*(row.origin.position for row in rows[1:]), self.tip)
         inner = (
             (row.a, -math.sin(row.alpha) * row.d, math.cos(row.alpha) * row.d) for row in rows[1:]
         )
@@ -144,9 +207,14 @@ class Finger(Description):
 
     @cached_property
     def has_body(self) -> tuple[bool, ...]:
-        """Which rows carry a link; one without length and without a shape does not."""
+        """Which rows carry something that can touch: a shape, or a capsule along their length.
+
+        One that states its inertia has the shapes that it names, and no capsule.
+        """
         return tuple(
-            row.shape is not None or math.hypot(*end) > ZERO_LENGTH
+            row.shape is not None
+            or bool(row.parts)
+            or (row.inertial is None and math.hypot(*end) > ZERO_LENGTH)
             for row, end in zip(self.phalanges, self.link_ends, strict=True)
         )
 

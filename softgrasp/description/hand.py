@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -12,11 +12,20 @@ from pydantic import Field, model_validator
 from softgrasp.description.base import Description, Number, Positive, Vec3, Vec4
 from softgrasp.description.closure import Rates
 from softgrasp.description.contact import Contact
+from softgrasp.description.coupling import Coupling
+from softgrasp.description.drive import Drive
 from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.hand_tree import check_couplings, check_stands, moved_bodies, posture_of
 from softgrasp.description.pose import Pose
+from softgrasp.description.preshape import Preshape, Preshapes
 from softgrasp.description.problems import FieldError, Place, refuse_twins
-from softgrasp.description.shapes import Shape
+from softgrasp.description.shapes import Part, Shape
 from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.errors import did_you_mean
+
+TAKEN = ("object", "palm", "")
+"""What names of fingers cannot begin with: other bodies are called so."""
+RESERVED = ("table", "arm", "wrist", "world")
 
 
 class Palm(Description):
@@ -27,8 +36,12 @@ class Palm(Description):
     shape: Shape | None = None
     pose: Pose = Pose()
     """Pose of ``shape`` in the hand's frame; of a mesh, the pose of its file's frame."""
+    parts: tuple[Part, ...] = ()
+    """More shapes of a palm of kind ``shape``."""
     margin: Positive | None = None
     """How far an ``auto`` palm reaches around the bases [m]; 0.9 × the largest radius."""
+    fingers: tuple[str, ...] = ()
+    """Fingers around whose bases an ``auto`` palm lies; all where none is named."""
 
     @model_validator(mode="after")
     def _shape_goes_with_kind(self) -> Self:
@@ -38,6 +51,13 @@ class Palm(Description):
                 f"{'no shape' if self.shape is None else 'a shape'}"
             )
         return self
+
+
+class FurtherPalm(Palm):
+    """Another palm of a hand that is two, fixed to the first one; a body of its own."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z]\w*_palm$")]
+    """Of its body: ``left_palm``."""
 
 
 class GraspPreset(Description):
@@ -74,9 +94,15 @@ class Hand(Description):
 
     name: Annotated[str, Field(min_length=1)]
     fingers: tuple[Finger, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    """Joints that follow others; they have no drive of their own."""
     soft_fingers: tuple[SoftDigit, ...] = ()
     grasps: Grasps
+    preshapes: Preshapes = ()
+    """Named postures to close from, instead of the drives' own ``start``."""
     palm: Palm = Palm()
+    more_palms: tuple[FurtherPalm, ...] = ()
+    """Palms of a hand that is two hands."""
     palm_rgba: Vec4 | None = None
     contact: Contact | None = None
     """Contact of its skin with what it touches; that of the object where it is not given."""
@@ -89,6 +115,8 @@ class Hand(Description):
     def _some_finger(self) -> Self:
         if not self.fingers and not self.soft_fingers:
             raise FieldError("expected at least one finger, found none", "fingers")
+        check_stands(self.fingers)
+        check_couplings(self.fingers, self.couplings)
         return self
 
     @model_validator(mode="after")
@@ -100,7 +128,7 @@ class Hand(Description):
             made = list(self._full_names(kind))
             refuse_twins(made, f"finger and {kind.replace('_', ' ')} together")
             for name, path in made:
-                if re.search(r"[\s/|]", name) or name.split("_")[0] in ("object", "palm", ""):
+                if re.search(r"[\s/|]", name) or name in RESERVED or name.split("_")[0] in TAKEN:
                     raise FieldError(
                         "expected names of fingers and phalanges without spaces, '/' and '|', and "
                         f"no finger called 'object' or 'palm', found '{name}'",
@@ -110,13 +138,34 @@ class Hand(Description):
 
     def _full_names(self, kind: str) -> Iterator[tuple[str, Place]]:
         for place, finger in enumerate(self.fingers):
+            full = finger.body_of if kind == "name" else finger.joint_of
             for index, row in enumerate(finger.phalanges):
-                name = f"{finger.name}_{getattr(row, kind)}"
-                yield name, ("fingers", place, "phalanges", index)
+                yield full(row), ("fingers", place, "phalanges", index)
         for place, digit in enumerate(self.soft_fingers):
             letter = "L" if kind == "name" else "J"
             for index in range(1, len(digit.finger.joints) + 1):
                 yield f"{digit.name}_{letter}{index}", ("soft_fingers", place)
+
+    @model_validator(mode="after")
+    def _palms_of_fingers(self) -> Self:
+        refuse_twins(
+            ((palm.name, ("more_palms", k, "name")) for k, palm in enumerate(self.more_palms)),
+            "palm name",
+        )
+        known = [finger.name for finger in self.fingers]
+        known += [digit.name for digit in self.soft_fingers]
+        places: list[tuple[Palm, Place]] = [(self.palm, ("palm",))]
+        places += [(palm, ("more_palms", k)) for k, palm in enumerate(self.more_palms)]
+        for palm, place in places:
+            for name in palm.fingers:
+                if name not in known:
+                    raise FieldError(
+                        f"expected fingers of the hand, found '{name}'; "
+                        f"{did_you_mean(name, known)}",
+                        *place,
+                        "fingers",
+                    )
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -130,6 +179,27 @@ class Hand(Description):
             if preset.pressure is not None:
                 self.check_pressure(preset.pressure, ("grasps", name, "pressure"))
         return self
+
+    @model_validator(mode="after")
+    def _usable_preshapes(self) -> Self:
+        names = [(one.name, ("preshapes", i, "name")) for i, one in enumerate(self.preshapes)]
+        refuse_twins(names, "preshape")
+        for index, preshape in enumerate(self.preshapes):
+            self._check_start(preshape.positions, ("preshapes", index, "positions"))
+        return self
+
+    def preshape(self, name: str) -> Preshape:
+        """The posture of a name.
+
+        Raises:
+            ValueError: There is none; names those that there are.
+        """
+        for preshape in self.preshapes:
+            if preshape.name == name:
+                return preshape
+        known = [preshape.name for preshape in self.preshapes]
+        hint = did_you_mean(name, known) if known else "it has none"
+        raise ValueError(f"hand '{self.name}' has no preshape '{name}'; {hint}")
 
     def check_pressure(self, pressure: float, path: Place, hint: str = "") -> None:
         """Refuse a working pressure [Pa] that not all soft fingers can have.
@@ -165,7 +235,7 @@ class Hand(Description):
             low, high = drive.limits
             if not low <= value <= high:
                 raise FieldError(
-                    f"expected {self.drive_names[index]} inside its limits "
+                    f"expected {drive.label} inside its limits "
                     f"{drive.told(low, high)}, found {drive.told(value)}",
                     *path,
                     index,
@@ -174,7 +244,8 @@ class Hand(Description):
     @cached_property
     def rows(self) -> tuple[int, ...]:
         """Number of drives of each finger."""
-        return (*(len(finger.phalanges) for finger in self.fingers), *(1,) * len(self.soft_fingers))
+        rigid = (sum(row.driven for row in finger.phalanges) for finger in self.fingers)
+        return (*rigid, *(1,) * len(self.soft_fingers))
 
     @cached_property
     def joints(self) -> tuple[Phalanx, ...]:
@@ -182,15 +253,34 @@ class Hand(Description):
         return tuple(row for finger in self.fingers for row in finger.phalanges)
 
     @cached_property
-    def drives(self) -> tuple[Phalanx | SoftDigit, ...]:
-        """What moves the hand, each with ``limits`` and ``start``: joints, then soft fingers."""
-        return (*self.joints, *self.soft_fingers)
+    def drives(self) -> tuple[Drive, ...]:
+        """What moves the hand: the joints that are driven, then the pressures of soft fingers."""
+        stops = moved_bodies(self.fingers, self.couplings)
+        rigid = (
+            Drive(
+                name=finger.joint_of(row),
+                label=f"joint '{finger.joint_of(row)}'",
+                unit=row.unit,
+                limits=row.limits,
+                start=row.start,
+                stops=stops[finger.joint_of(row)],
+                joint=finger.joint_of(row),
+            )
+            for finger in self.fingers
+            for row in finger.phalanges
+            if row.driven
+        )
+        return (*rigid, *(digit.drive for digit in self.soft_fingers))
 
-    @property
-    def drive_names(self) -> tuple[str, ...]:
-        """What a sentence calls the drives."""
-        rigid = (f"joint '{f.name}_{row.joint_name}'" for f in self.fingers for row in f.phalanges)
-        return (*rigid, *(f"pressure of '{digit.name}'" for digit in self.soft_fingers))
+    def posture(self, targets: Sequence[float]) -> dict[str, float]:
+        """The variables of all joints of the rigid fingers, by name, with the drives at targets.
+
+        Args:
+            targets: One a drive [rad, m or Pa], as ``drives`` has them; of soft fingers unused.
+        """
+        pairs = zip(self.drives, targets, strict=True)
+        led = {drive.joint: target for drive, target in pairs if drive.joint is not None}
+        return posture_of(self.fingers, self.couplings, led)
 
     @property
     def drive_word(self) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from softgrasp.description.base import Description, NonNegative, Positive, Vec3, Vec4
+from softgrasp.description.contact import Contact
 from softgrasp.description.problems import FieldError
 from softgrasp.description.shapes import Shape
 
@@ -95,3 +96,32 @@ class GraspObject(Description):
             DescriptionError: Both or neither are given, or the number is not positive.
         """
         return self.replace(mass=mass, density=density)
+
+
+class PlacedObject(Description):
+    """A further object beside the one to be grasped, and where it starts."""
+
+    object: GraspObject
+    position: Vec3
+    """Centre of mass in the world [m]."""
+    euler: Vec3 = (0.0, 0.0, 0.0)
+    """Turns about x, y, z of intrinsic z-y-x [rad]."""
+    mount: Mount = "free"
+    """``planar`` moves in the x–z plane of the world and turns about y."""
+    name: str = ""
+    """That of the object, with a number where it is taken, if it is not given."""
+    contact: Contact | None = None
+    """Its contact with the hand and with other objects; where it is not given that of the scene,
+    the hand, or its material."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _placed(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("position") is None:
+            raise FieldError(
+                "expected where the middle of this object stands in the world [m], found nothing: "
+                "only the object to be grasped finds its own place, at the grasp's centre or on "
+                "its table",
+                "position",
+            )
+        return data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
@@ -142,11 +143,10 @@ def _walk(location: Place, model: Any) -> tuple[Place, type[BaseModel] | None]:
             path.append(part)
             candidates = _models_in(fields[part].annotation)
             owner = candidates[0] if candidates else None
+        elif named := [c for c in candidates if part in (c.__name__, _tag_of(c))]:
+            owner, candidates = named[0], []
         elif depth == len(location) - 1 and part.isidentifier():
             path.append(part)
-        else:
-            named = [c for c in candidates if part in (c.__name__, _tag_of(c))]
-            owner = named[0] if named else owner
     return tuple(path), owner
 
 
@@ -219,6 +219,13 @@ def listed(values: Iterable[float]) -> str:
     """``0.5``, or ``[0, 1.5]``."""
     numbers = [f"{value:g}" for value in values]
     return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
+
+
+def told_with_unit(unit: str, values: Iterable[float]) -> str:
+    """Numbers as a sentence shows them: with their unit, angles in degrees besides."""
+    numbers = tuple(values)
+    text = f"{listed(numbers)} {unit}".rstrip()
+    return f"{text} ({listed(map(math.degrees, numbers))}°)" if unit == "rad" else text
 
 
 def short(value: Any) -> str:

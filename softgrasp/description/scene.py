@@ -11,13 +11,15 @@ from softgrasp.description.arm import Arm
 from softgrasp.description.base import LARGEST, Count, Description, Positive, Vec3
 from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.description.contact import Contact
+from softgrasp.description.drive import Drive
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.objects import GraspObject, Mount
+from softgrasp.description.objects import GraspObject, Mount, PlacedObject
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene_rules import SCENE_RULES
 from softgrasp.description.sensors import AnySensor
+from softgrasp.description.sequence import ClosePhase, Phase, PreshapePhase, Sequence
 from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift, Table
+from softgrasp.description.surroundings import Lift, Surrounding, Table
 
 StepTime = Annotated[float, Field(strict=True, ge=1e-7, le=LARGEST)]
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.81)
@@ -57,11 +59,15 @@ class GraspScene(Description):
     grasp says, or stands upright if it is an upright one."""
     object_mount: Mount = "free"
     """``planar`` moves in the x–z plane of the world and turns about y."""
+    objects: tuple[PlacedObject, ...] = ()
+    """Further objects: the hand may touch them, and stops where it does; a hold test judges the
+    one to be grasped."""
     hand_pose: Pose = Pose()
     arm: Arm | None = None
     """What carries the hand, and lifts it; it stands where it has to for ``hand_pose``."""
-    surroundings: tuple[Table, ...] = ()
-    """What stands around; at most one table so far."""
+    surroundings: tuple[Surrounding, ...] = ()
+    """What stands around. The first table may leave its height open: it then lies right under the
+    object."""
     gravity: Vec3 = (0.0, 0.0, 0.0)
     """[m/s²]; ``True`` is 9.81 down, ``False`` none."""
     contact: Contact | None = None
@@ -81,10 +87,17 @@ class GraspScene(Description):
     allow_softer_contact: bool = False
     """Go on, with a warning, where the time step cannot honour the contact."""
     solver: Solver = Solver()
+    preshape: str | None = None
+    """Named posture of the hand to start from, instead of the grasp's own start."""
+    sequence: Sequence = ()
+    """What wrist and fingers do one after the other; only the closure where it is not given. The
+    hand is then on a wrist that moves and turns, or on the arm; ``hand_pose`` is where an approach
+    ends and everything else begins."""
     success: SuccessCriterion | None = None
-    """The hold test after the closure."""
+    """The hold test: what follows the sequence, and what counts as held from the end of the
+    closure on."""
     lift: Lift | None = None
-    """Instead of a hold test: the wrist lifts the object off its table."""
+    """Instead of a sequence and a hold test: the wrist lifts the object off its table."""
     sensors: tuple[AnySensor, ...] = ()
     """What the hand feels with, recorded at every control sample."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
@@ -109,7 +122,9 @@ class GraspScene(Description):
         """Time that the slowest drive needs from its start to its limit [s]."""
         travel = [
             ((high if rate > 0 else low) - start) / rate
-            for (low, high), start, rate in zip(self.limits, self.start, self.rates, strict=True)
+            for (low, high), start, rate in zip(
+                self.limits, self.closing_start, self.rates, strict=True
+            )
             if rate != 0.0
         ]
         return max(travel, default=0.0)
@@ -120,6 +135,14 @@ class GraspScene(Description):
         return self.hand.grasps.power if self.grasp == "power" else self.hand.grasps.precision
 
     @cached_property
+    def drives(self) -> tuple[Drive, ...]:
+        """What the closure moves: the hand's drives, the pressures of soft fingers limited."""
+        wanted = self.preset.pressure if self.closure.pressure is None else self.closure.pressure
+        return tuple(
+            drive if drive.unit != "Pa" else _up_to(drive, wanted) for drive in self.hand.drives
+        )
+
+    @cached_property
     def rates(self) -> tuple[float, ...]:
         """Closing rate of each drive, zero where it is inactive [rad/s, m/s or Pa/s]."""
         rates = (self.closure.rates or self.preset.rates).for_fingers(self.hand.rows)
@@ -128,19 +151,44 @@ class GraspScene(Description):
 
     @cached_property
     def start(self) -> tuple[float, ...]:
-        """Where each drive closes from [rad, m or Pa]."""
-        return self.preset.start or tuple(drive.start for drive in self.hand.drives)
+        """Where each drive starts [rad, m or Pa]."""
+        if self.preshape is not None:
+            return self.hand.preshape(self.preshape).positions
+        return self.preset.start or tuple(drive.start for drive in self.drives)
+
+    @cached_property
+    def closing_start(self) -> tuple[float, ...]:
+        """Where each drive closes from: ``start``, or the sequence's last preshape."""
+        shaped = [phase for phase in self.sequence if isinstance(phase, PreshapePhase)]
+        return self.hand.preshape(shaped[-1].preshape).positions if shaped else self.start
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The sequence, or the closure alone, and then the motion of the hold test."""
+        motion = self.success.motion if self.success is not None else ()
+        return (*(self.sequence or (ClosePhase(),)), *motion)
+
+    @property
+    def on_wrist(self) -> bool:
+        """Whether the hand is on a wrist, or on an arm, that moves and turns."""
+        return bool(self.sequence) or any(phase.moves_wrist for phase in self.phases)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a closure with a ramp of gravity or a lift behind it, and no more."""
+        return not self.sequence and (self.success is None or self.success.is_plain)
+
+    @property
+    def time_besides_closing(self) -> float:
+        """Time that everything but the closure takes at most [s]."""
+        phases = sum(phase.time for phase in self.sequence if not isinstance(phase, ClosePhase))
+        lift = 0.0 if self.lift is None else self.lift.time + self.lift.hold_time
+        return phases + lift + (0.0 if self.success is None else self.success.own_time)
 
     @cached_property
     def limits(self) -> tuple[tuple[float, float], ...]:
         """Lowest and highest target of each drive [rad, m or Pa]."""
-        wanted = self.preset.pressure if self.closure.pressure is None else self.closure.pressure
-        rigid = (row.limits for row in self.hand.joints)
-        soft = (
-            (low, high if wanted is None else min(max(wanted, low), high))
-            for low, high in (digit.limits for digit in self.hand.soft_fingers)
-        )
-        return (*rigid, *soft)
+        return tuple(drive.limits for drive in self.drives)
 
     @property
     def integrator(self) -> str:
@@ -151,19 +199,68 @@ class GraspScene(Description):
 
     @property
     def table(self) -> Table | None:
-        """The table, where there is one."""
-        return next(iter(self.surroundings), None)
+        """The first table, on which the object may stand, where there is one."""
+        return next((part for part in self.surroundings if isinstance(part, Table)), None)
+
+    @cached_property
+    def object_names(self) -> tuple[str, ...]:
+        """Names of all objects, that of the one to be grasped first."""
+        given = [(placed.name, placed.object.name) for placed in self.objects]
+        return tuple(numbered([(self.object.name, ""), *given]))
+
+    @cached_property
+    def surrounding_names(self) -> tuple[str, ...]:
+        """Names of what stands around."""
+        return tuple(numbered([(part.name, part.type) for part in self.surroundings]))
 
     @property
     def asked_contact(self) -> Contact:
         """The contact that holds between object and hand, defaults filled in."""
-        if self.contact is not None:
-            return self.contact
-        if self.hand.contact is not None:
-            return self.hand.contact
-        material = self.object.material
-        if material is None:
+        return self.contact_of(0)
+
+    def contact_of(self, index: int) -> Contact:
+        """The contact of an object with the hand and with the objects before it.
+
+        Args:
+            index: 0 for the one to be grasped, from 1 on for further ones.
+        """
+        own = self.objects[index - 1].contact if index else None
+        given = own or self.contact or self.hand.contact
+        if given is not None:
+            return given
+        thing = self.objects[index - 1].object if index else self.object
+        if thing.material is None:
             return Contact()
         return Contact(
-            static_friction=material.static_friction, dynamic_friction=material.dynamic_friction
+            static_friction=thing.material.static_friction,
+            dynamic_friction=thing.material.dynamic_friction,
         )
+
+    @cached_property
+    def asked_contacts(self) -> tuple[Contact, ...]:
+        """Every contact that the scene asks for, that of object and hand first."""
+        others = [self.contact_of(index + 1) for index in range(len(self.objects))]
+        around = [part.contact for part in self.surroundings if part.contact is not None]
+        return tuple(dict.fromkeys([self.asked_contact, *others, *around]))
+
+
+def numbered(named: list[tuple[str, str]]) -> list[str]:
+    """Names that are not given made of others, with a number where they are taken.
+
+    Args:
+        named: (given name, or empty; what to call it else) in their order.
+    """
+    found, taken = [], {given for given, _ in named}
+    for given, other in named:
+        name, number = given or other, 2
+        while not given and name in taken:
+            name, number = f"{other}{number}", number + 1
+        taken.add(name)
+        found.append(name)
+    return found
+
+
+def _up_to(drive: Drive, wanted: float | None) -> Drive:
+    """A pressure that stops growing at the wanted one [Pa]."""
+    low, high = drive.limits
+    return drive._replace(limits=(low, high if wanted is None else min(max(wanted, low), high)))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softgrasp.description.problems import FieldError
+from softgrasp.description.base import Vec3
+from softgrasp.description.problems import FieldError, Place, refuse_twins
 from softgrasp.description.sensor_rules import require_fitting_sensors
+from softgrasp.description.sequence import Phase, PreshapePhase
+from softgrasp.description.surroundings import Table
 
 if TYPE_CHECKING:
+    from softgrasp.description.contact import Contact
     from softgrasp.description.scene import GraspScene
 
 LONGEST_CLOSURE = 600.0
@@ -45,14 +49,14 @@ def _pressure_fits(scene: GraspScene) -> None:
 
 
 def _can_be_lifted(scene: GraspScene) -> None:
-    if len(scene.surroundings) > 1:
-        raise FieldError(
-            f"expected at most one table, found {len(scene.surroundings)}", "surroundings"
-        )
     if scene.lift is None:
         return
     if scene.success is not None:
         raise FieldError("expected a lift or a hold test (success), found both", "lift")
+    if scene.sequence:
+        raise FieldError(
+            "expected a lift or a sequence, found both; lift is also a phase of sequences", "lift"
+        )
     if scene.object_mount != "free":
         raise FieldError(
             f"expected a free object to lift, found a {scene.object_mount} one", "lift"
@@ -63,20 +67,118 @@ def _can_be_lifted(scene: GraspScene) -> None:
         )
 
 
+def _have_names(scene: GraspScene) -> None:
+    objects: list[tuple[str, Place]] = [(scene.object.name, ("object", "name"))]
+    objects += [
+        (placed.name, ("objects", index, "name"))
+        for index, placed in enumerate(scene.objects)
+        if placed.name
+    ]
+    around: list[tuple[str, Place]] = [
+        (name, ("surroundings", index, "name"))
+        for index, name in enumerate(scene.surrounding_names)
+    ]
+    refuse_twins(objects, "object")
+    refuse_twins(around, "surrounding")
+    if scene.objects or len(scene.surroundings) > 1:
+        refuse_twins(
+            [*((name, ()) for name in scene.object_names), *around], "object and surrounding"
+        )
+
+
+def _stand_somewhere(scene: GraspScene) -> None:
+    for index, part in enumerate(scene.surroundings):
+        if isinstance(part, Table) and part is not scene.table and part.height is None:
+            raise FieldError(
+                "expected the height of its top, as only the first table can lie right under the "
+                "object, found none",
+                "surroundings",
+                index,
+                "height",
+            )
+
+
 def _can_be_judged(scene: GraspScene) -> None:
-    if scene.success is None:
+    success = scene.success
+    if success is None:
         return
     if scene.object_mount == "fixed":
         raise FieldError(
             "expected an object that can move for a hold test, found a fixed one", "success"
         )
-    if scene.object_mount == "planar" and not any(scene.success.gravity[::2]):
+    follows = scene.sequence and scene.sequence[-1].type != "close"
+    if not (success.gravity or success.motion or success.directions or follows):
         raise FieldError(
-            "expected a part in the x–z plane, in which a planar object moves, "
-            f"found {scene.success.gravity}",
+            "expected something that tests the grasp: gravity, motion or directions here, or a "
+            "sequence that goes on after its close; found none",
             "success",
-            "gravity",
         )
+    loads: dict[Place, Vec3] = {}
+    if success.gravity is not None:
+        loads["gravity",] = success.gravity
+    loads |= {("directions", i): load for i, load in enumerate(success.directions)}
+    for place, load in loads.items() if scene.object_mount == "planar" else ():
+        if not any(load[::2]):
+            raise FieldError(
+                f"expected a part in the x–z plane, in which a planar object moves, found {load}",
+                "success",
+                *place,
+            )
+
+
+def _preshapes_exist(scene: GraspScene) -> None:
+    asked: dict[Place, str] = {}
+    if scene.preshape is not None:
+        asked["preshape",] = scene.preshape
+    for index, phase in enumerate(scene.sequence):
+        if isinstance(phase, PreshapePhase):
+            asked["sequence", index, "preshape"] = phase.preshape
+    for place, name in asked.items():
+        try:
+            scene.hand.preshape(name)
+        except ValueError as error:
+            raise FieldError(str(error), *place) from None
+
+
+def _sequence_fits(scene: GraspScene) -> None:
+    kinds = [phase.type for phase in scene.sequence]
+    if not kinds:
+        return
+    if "close" not in kinds:
+        raise FieldError("expected one close among its phases, found none", "sequence")
+    closes = [index for index, kind in enumerate(kinds) if kind == "close"]
+    if len(closes) > 1:
+        raise FieldError(f"expected one close, found {len(closes)}", "sequence", closes[1], "type")
+    for index, kind in enumerate(kinds):
+        if kind == "approach" and index > 0:
+            raise FieldError(
+                f"expected an approach only as the first phase, found it after '{kinds[index - 1]}'"
+                "; move takes the hand elsewhere",
+                *("sequence", index, "type"),
+            )
+        if kind == "preshape" and index > closes[0]:
+            raise FieldError(
+                "expected a preshape only before the fingers close, found it after 'close'",
+                *("sequence", index, "type"),
+            )
+
+
+def _can_be_carried(scene: GraspScene) -> None:
+    """Refuse to carry an object that is not free."""
+    if scene.object_mount == "free":
+        return
+    kinds = [phase.type for phase in scene.sequence]
+    closed = kinds.index("close") if kinds else -1
+    later: dict[Place, Phase] = {
+        ("sequence", index): scene.sequence[index] for index in range(closed + 1, len(kinds))
+    }
+    motion = scene.success.motion if scene.success is not None else ()
+    later |= {("success", "motion", i): phase for i, phase in enumerate(motion)}
+    for place, phase in later.items():
+        if phase.moves_wrist:
+            raise FieldError(
+                f"expected a free object to {phase.type}, found a {scene.object_mount} one", *place
+            )
 
 
 def _can_be_run(scene: GraspScene) -> None:
@@ -101,7 +203,7 @@ def _can_be_run(scene: GraspScene) -> None:
             "control_period",
         )
     tangential = scene.solver.cone == "elliptic" and scene.solver.contact_dimension >= 3
-    if scene.asked_contact.switches_friction and not tangential:
+    if any(contact.switches_friction for contact in scene.asked_contacts) and not tangential:
         raise FieldError(
             "expected an elliptic cone and a contact_dimension of at least 3 where "
             f"static and dynamic friction differ, found a {scene.solver.cone} cone and "
@@ -110,9 +212,17 @@ def _can_be_run(scene: GraspScene) -> None:
         )
 
 
-def _contact_model_fits(scene: GraspScene) -> None:
-    solver, contact = scene.solver, scene.asked_contact
-    if contact.model != "soft-finger":
+def _contact_models_fit(scene: GraspScene) -> None:
+    _soft_finger_fits(scene, scene.asked_contact, ("contact",))
+    for index, placed in enumerate(scene.objects):
+        _soft_finger_fits(scene, placed.contact, ("objects", index, "contact"))
+    for index, part in enumerate(scene.surroundings):
+        _soft_finger_fits(scene, part.contact, ("surroundings", index, "contact"))
+
+
+def _soft_finger_fits(scene: GraspScene, contact: Contact | None, place: Place) -> None:
+    solver = scene.solver
+    if contact is None or contact.model != "soft-finger":
         return
     if solver.cone != "elliptic" or solver.contact_dimension < 4:
         raise FieldError(
@@ -124,7 +234,7 @@ def _contact_model_fits(scene: GraspScene) -> None:
         raise FieldError(
             "expected none for a soft-finger contact, whose patch (contact.patch) says it, found "
             f"{contact.torsional_friction:g} m",
-            "contact",
+            *place,
             "torsional_friction",
         )
 
@@ -144,13 +254,27 @@ def _deformable_fits(scene: GraspScene) -> None:
             "solver",
             "integrator",
         )
-    if scene.asked_contact.switches_friction:
-        raise FieldError(
-            "expected none for a deformable object, whose contacts have one coefficient, found "
-            f"{scene.asked_contact.kinetic_friction:g}",
-            "contact",
-            "dynamic_friction",
-        )
+    for index in range(1 + len(scene.objects)):
+        contact, place = scene.contact_of(index), ("objects", index - 1) if index else ()
+        where = "beside" if index else "for"
+        if contact.switches_friction:
+            raise FieldError(
+                f"expected none {where} a deformable object, whose contacts have one coefficient, "
+                f"found {contact.kinetic_friction:g}",
+                *place,
+                "contact",
+                "dynamic_friction",
+            )
+
+
+def _only_the_first_deforms(scene: GraspScene) -> None:
+    for index, placed in enumerate(scene.objects):
+        if placed.object.elasticity is not None:
+            raise FieldError(
+                "expected none, as only the object to be grasped can be deformable, found one of "
+                f"{placed.object.elasticity.young:g} Pa",
+                *("objects", index, "object", "elasticity"),
+            )
 
 
 def _sensors_fit(scene: GraspScene) -> None:
@@ -165,11 +289,17 @@ def _sensors_fit(scene: GraspScene) -> None:
 SCENE_RULES = (
     _fits_hand,
     _pressure_fits,
+    _preshapes_exist,
+    _sequence_fits,
+    _have_names,
+    _stand_somewhere,
     _can_be_lifted,
     _can_be_judged,
+    _can_be_carried,
     _can_be_run,
-    _contact_model_fits,
+    _contact_models_fit,
     _deformable_fits,
+    _only_the_first_deforms,
     _sensors_fit,
 )
 """All rules, in the order in which their sentences come."""

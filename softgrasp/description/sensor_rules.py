@@ -29,7 +29,7 @@ def require_fitting_sensors(
     """
     names = ((sensor.name, ("sensors", k, "name")) for k, sensor in enumerate(sensors))
     refuse_twins(names, "sensor")
-    bodies, joints = known_bodies(hand), rigid_joints(hand)
+    bodies, joints = known_bodies(hand), servo_joints(hand)
     for index, sensor in enumerate(sensors):
         if isinstance(sensor, TactileSensor | ForceTorqueSensor):
             _require("body", sensor.body, bodies, ("sensors", index, "body"))
@@ -65,7 +65,8 @@ def _require_joints(
 
 def known_bodies(hand: Hand) -> list[str]:
     """Bodies of a hand that a sensor can sit on, the palm first."""
-    return ["palm", *(body for finger in _fingers(hand) for body in finger)]
+    palms = ["palm", *(palm.name for palm in hand.more_palms)]
+    return [*palms, *(body for finger in _fingers(hand) for body in finger)]
 
 
 def fingertips(hand: Hand) -> list[str]:
@@ -76,7 +77,7 @@ def fingertips(hand: Hand) -> list[str]:
 def _fingers(hand: Hand) -> list[list[str]]:
     rigid = [
         [
-            f"{finger.name}_{row.name}"
+            finger.body_of(row)
             for row, body in zip(finger.phalanges, finger.has_body, strict=True)
             if body
         ]
@@ -86,9 +87,9 @@ def _fingers(hand: Hand) -> list[list[str]]:
     return rigid + soft
 
 
-def rigid_joints(hand: Hand) -> list[str]:
-    """Joints of a hand that have servos."""
-    return [f"{f.name}_{row.joint_name}" for f in hand.fingers for row in f.phalanges]
+def servo_joints(hand: Hand) -> list[str]:
+    """Joints of a hand that have servos, as those that follow others have none."""
+    return [drive.joint for drive in hand.drives if drive.joint is not None]
 
 
 def _require(what: str, name: str, known: list[str], path: tuple[str | int, ...]) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from softgrasp.description.base import Description, Positive
+from softgrasp.description.pose import Pose
 
 LengthUnit = Literal["m", "dm", "cm", "mm", "in"]
 
@@ -106,3 +107,11 @@ class Mesh(Description):
 
 Primitive = Sphere | Cylinder | Cuboid | Capsule | Ellipsoid
 Shape = Annotated[Primitive | Superellipsoid | Mesh, Field(discriminator="type")]
+
+
+class Part(Description):
+    """One of several shapes of a link."""
+
+    shape: Shape
+    pose: Pose = Pose()
+    """Pose of ``shape`` in the link's frame; of a mesh, the pose of its file's frame."""

@@ -7,6 +7,7 @@ from typing import Self
 from pydantic import model_validator
 
 from softgrasp.description.base import Description, Number, Vec4
+from softgrasp.description.drive import Drive
 from softgrasp.description.pose import Pose
 from softgrasp.description.problems import FieldError, check_range, listed
 from softgrasp.description.soft_finger import SoftFinger
@@ -43,6 +44,12 @@ class SoftDigit(Description):
     def told(self, *values: float) -> str:
         """Pressures as a sentence shows them."""
         return f"{listed(values)} Pa"
+
+    @property
+    def drive(self) -> Drive:
+        """Its pressure, which goes on through contact: it is what grips."""
+        name, label = f"{self.name}_pressure", f"pressure of '{self.name}'"
+        return Drive(name, label, "Pa", self.limits, self.start)
 
     @property
     def length(self) -> float:

@@ -1,20 +1,69 @@
-"""When a grasp counts as held: gravity grows after the closure and the object stays."""
+"""When a grasp counts as held: what is done to it after the closure, and what it has to bear.
+
+A criterion is data: it is saved whole with every result, so that nobody has to guess what ``held``
+means in it. Shipped ones lie in ``assets/criteria``.
+"""
 
 from __future__ import annotations
 
-from softgrasp.description.base import Description, NonNegative, Positive, Vec3
+from typing import Any
+
+from pydantic import model_validator
+
+from softgrasp.description.base import Count, Description, NonNegative, Positive, Vec3
+from softgrasp.description.sequence import Motions
 
 
 class SuccessCriterion(Description):
-    """A hold test: after the closure, ramp gravity up, wait, and see how far the object went."""
+    """What is done to a closed grasp, in this order, and what is allowed to happen meanwhile.
 
-    gravity: Vec3 = (0.0, 0.0, -9.81)
-    """Acceleration that is reached at the end of the ramp [m/s²]."""
+    First gravity grows and stays, then the wrist goes through ``motion``, and then every one of
+    ``directions`` is tried from one and the same closed state. Where the object goes is measured
+    in the frame of the palm.
+    """
+
+    name: str = "hold"
+    gravity: Vec3 | None = (0.0, 0.0, -9.81)
+    """Acceleration that is reached at the end of the ramp [m/s²]; None, or not given beside
+    ``motion`` or ``directions``: gravity stays as it is in the scene."""
     ramp_time: NonNegative = 0.2
-    """[s]"""
+    """Time in which gravity, or the load of a direction, grows [s]."""
     hold_time: Positive = 0.6
-    """Time under full load after the ramp [s]."""
+    """Time under full gravity after the ramp [s]."""
+    motion: Motions = ()
+    """What the wrist does: hold, lift, move, shake."""
+    directions: tuple[Vec3, ...] = ()
+    """Accelerations a [m/s²] in the world; each is put on as the force m·a at the object's centre,
+    beside gravity, m being its mass."""
+    direction_time: Positive = 2.0
+    """Time that each direction lasts, its ramp included [s]."""
     max_drop: Positive = 5e-4
-    """Largest distance of the object's centre from where the ramp began [m]."""
+    """Largest distance of the object's centre from where the test, or the direction, began [m]."""
     max_rotation: Positive = 0.1
-    """Largest turn of the object since the ramp began [rad]."""
+    """Largest turn of the object since then [rad]."""
+    min_contacts: Count = 1
+    """Bodies of the hand that have to be in contact at the end of the test, and of a direction."""
+    min_lift: NonNegative | None = None
+    """How much higher the object has to be at the end than when the test began [m]."""
+    source: str = ""
+    """Whose protocol it is."""
+    deviations: str = ""
+    """What in it is not as in the source."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_gravity_beside_others(cls, data: Any) -> Any:
+        does_more = isinstance(data, dict) and (data.get("directions") or data.get("motion"))
+        return {"gravity": None} | data if does_more else data
+
+    @property
+    def own_time(self) -> float:
+        """Time that all of it takes at most [s]."""
+        ramp = 0.0 if self.gravity is None else self.ramp_time + self.hold_time
+        moving = sum(phase.time for phase in self.motion)
+        return ramp + moving + len(self.directions) * self.direction_time
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is only a ramp of gravity, which every engine can do."""
+        return self.gravity is not None and not (self.motion or self.directions)

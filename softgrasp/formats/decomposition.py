@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from softgrasp.errors import BackendUnavailable, BuildError, ResultError
 from softgrasp.formats.atomic import atomic_path
 from softgrasp.formats.mesh_repair import piece_labels, signed_volume
 from softgrasp.formats.mesh_solid import hull_of
+from softgrasp.formats.progress import telling
 
 Array: TypeAlias = NDArray[np.float64]
 Faces: TypeAlias = NDArray[np.int64]
@@ -49,6 +51,8 @@ UNREADABLE = (
     zlib.error,
 )
 """What numpy raises on a file that is not an archive, or a damaged one."""
+ROUND = re.compile(r"iter (\d+) -+ waiting pool: (\d+)")
+"""What CoACD logs before each round of cuts."""
 OTHERWISE = "use `collision: hull` (hollows are filled), or name convex `parts`"
 
 
@@ -119,18 +123,31 @@ def _cut(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, ...]:
     with tempfile.TemporaryDirectory(prefix="softgrasp-") as folder:
         source, target = Path(folder) / "surface.npz", Path(folder) / "parts.npz"
         np.savez(source, vertices=vertices, faces=faces, threshold=threshold, seed=SEED)
-        run = subprocess.run(
-            [sys.executable, str(PROGRAM), str(source), str(target)],
-            capture_output=True,
-            check=False,
-        )
-        parts = _read(target) if run.returncode == 0 else None
+        code = _followed([sys.executable, str(PROGRAM), str(source), str(target)], len(faces))
+        parts = _read(target) if code == 0 else None
     if parts is None:
         raise BuildError(
-            f"CoACD could not cut this mesh into convex parts (exit code {run.returncode}); "
-            f"{OTHERWISE}"
+            f"CoACD could not cut this mesh into convex parts (exit code {code}); {OTHERWISE}"
         )
     return parts
+
+
+def _followed(command: list[str], faces: int) -> int:
+    """Run CoACD to its end, tell how far it is, and return its exit code."""
+    what = f"cutting {faces} faces into convex parts"
+    telling(what)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
+    ) as run:
+        assert run.stdout is not None
+        try:
+            for line in run.stdout:
+                if round_ := ROUND.search(line):
+                    telling(f"{what}: round {int(round_[1]) + 1}, {round_[2]} left to cut")
+        except BaseException:
+            run.kill()  # an interrupted user does not wait for it
+            raise
+    return run.returncode
 
 
 def _read(file: Path) -> tuple[Array, ...] | None:

@@ -14,6 +14,9 @@ from softgrasp.formats.object_file import absolute_name
 from softgrasp.formats.pose_tree import Place, pose_tree
 from softgrasp.formats.yaml_file import Tree, YamlFile, scaled, take_units, to_si
 
+DONE = ("base", "limits", "start", "rest_angle", "origin", "shape_pose", "parts", "inertial")
+"""Fields that are in SI before the rest of the tree is; ``inertial`` always is, as in URDF."""
+
 
 def read_hand(path: Path) -> Hand:
     """Read a hand from a YAML file; meshes that it names are looked for beside it.
@@ -49,10 +52,12 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
     _grasps_to_si(tree, length, angle)
     if isinstance(palm := tree.get("palm"), dict):
         _pose_to_si(palm, "pose", length, angle, ("palm",), "palm")
+        _parts_to_si(palm, length, angle, ("palm",), "palm")
     if folder is not None:
-        for part in _dicts([palm, *_rows(tree)]):
-            _anchor_mesh(part.get("shape"), folder)
-    done = ("base", "limits", "start", "rates", "pose", "shape_pose", "finger", "contact")
+        for owner in _dicts([palm, *_rows(tree)]):
+            for part in (owner, *_dicts(owner.get("parts"))):
+                _anchor_mesh(part.get("shape"), folder)
+    done = (*DONE, "rates", "pose", "finger", "contact", "preshapes")
     try:
         return Hand(**_converted(tree, length, angle, done))
     except DescriptionError as error:
@@ -74,7 +79,7 @@ def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
     tree = _with_rows({k: v for k, v in data.items() if k != "defaults"}, defaults)
     _joints_to_si(tree, length, angle)
     _finger_poses(tree, (), length, angle)
-    return Finger(**_converted(tree, length, angle, ("base", "limits", "start", "shape_pose")))
+    return Finger(**_converted(tree, length, angle, DONE))
 
 
 def _put_finger(
@@ -172,7 +177,7 @@ def _merged(defaults: dict[str, Tree], row: Tree) -> Tree:
 def _joints_to_si(finger: dict[str, Tree], length: float, angle: float) -> None:
     for row in _dicts(finger.get("phalanges")):
         factor = _joint_unit(row, length, angle)
-        for key in ("limits", "start"):
+        for key in ("limits", "start", "rest_angle"):
             if key in row:
                 row[key] = scaled(row[key], factor)
 
@@ -182,13 +187,22 @@ def _joint_unit(row: dict[str, Tree], length: float, angle: float) -> float:
 
 
 def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
-    units = [_joint_unit(row, length, angle) for row in _rows(tree)]
+    driven = [row for row in _rows(tree) if row.get("driven", True)]
+    units = [_joint_unit(row, length, angle) for row in driven]
     units += [1.0 for _ in _dicts(tree.get("soft_fingers"))]
     grasps = tree.get("grasps")
     for preset in grasps.values() if isinstance(grasps, dict) else ():
         for key in ("rates", "start") if isinstance(preset, dict) else ():
             if key in preset:
                 preset[key] = rates_to_si(preset[key], units or [angle])
+    preshapes = tree.get("preshapes")
+    if isinstance(preshapes, dict):
+        tree["preshapes"] = {
+            name: rates_to_si(positions, units or [angle]) for name, positions in preshapes.items()
+        }
+    for preshape in _dicts(preshapes):
+        if "positions" in preshape:
+            preshape["positions"] = rates_to_si(preshape["positions"], units or [angle])
 
 
 def rates_to_si(value: Tree, units: list[float]) -> Tree:
@@ -208,7 +222,19 @@ def _finger_poses(finger: dict[str, Tree], place: Place, length: float, angle: f
     name = f"finger '{finger.get('name', place[-1] if place else '')}'"
     _pose_to_si(finger, "base", length, angle, place, name)
     for index, row in enumerate(_dicts(finger.get("phalanges"))):
-        _pose_to_si(row, "shape_pose", length, angle, (*place, "phalanges", index), name)
+        within = (*place, "phalanges", index)
+        for key in ("origin", "shape_pose"):
+            _pose_to_si(row, key, length, angle, within, name)
+        _parts_to_si(row, length, angle, within, name)
+
+
+def _parts_to_si(
+    owner: dict[str, Tree], length: float, angle: float, place: Place, name: str
+) -> None:
+    for index, part in enumerate(_dicts(owner.get("parts"))):
+        _pose_to_si(part, "pose", length, angle, (*place, "parts", index), name)
+        if isinstance(shape := part.get("shape"), dict):
+            part["shape"] = to_si(shape, length, angle)
 
 
 def _pose_to_si(

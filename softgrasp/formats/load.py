@@ -9,13 +9,15 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.shapes import LengthUnit, Mesh
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.hand_file import read_hand
+from softgrasp.formats.hand_file import hand_from
+from softgrasp.formats.joined_hand_file import joined_from
 from softgrasp.formats.mesh_files import CAD_SUFFIXES, read_triangles
 from softgrasp.formats.meshes import MESH_SUFFIXES, stamped
 from softgrasp.formats.object_file import read_object
 from softgrasp.formats.robot_file import load_robot
 from softgrasp.formats.ucrdf import ROBOT_SUFFIXES
 from softgrasp.formats.ucrdf.soft_hand import soft_hand
+from softgrasp.formats.yaml_file import Tree, YamlFile
 from softgrasp.formats.ycb import YCB_PREFIX, load_ycb
 
 YAML_SUFFIXES = (".yaml", ".yml")
@@ -36,13 +38,28 @@ def load_hand(name: str | Path) -> Hand:
     """
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
-        return read_hand(path)
+        return YamlFile(path).read(lambda data: hand_of(data, path.parent))
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return soft_hand(load_robot(path))
     _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES))
     if str(name) in library.names("robots") and str(name) not in library.names("hands"):
         return soft_hand(load_robot(name))
-    return read_hand(library.find("hands", str(name)))
+    return load_hand(library.find("hands", str(name)))
+
+
+def hand_of(data: dict[str, Tree], folder: Path) -> Hand:
+    """A hand of a YAML tree: fingers that it describes, or several hands that it joins.
+
+    Args:
+        data: The tree.
+        folder: Where files that it names lie.
+
+    Raises:
+        DescriptionError: Something in the tree is wrong; knows its location.
+    """
+    if "hands" in data:
+        return joined_from(data, folder, load_hand)
+    return hand_from(data, folder=folder)
 
 
 def load_object(

@@ -164,14 +164,16 @@ def _volume_note(kind: str, parts: Sequence[Triangles], solid: Solid) -> list[st
     return [f"{numbers}: hollows are filled for whatever touches the object; {cure}"]
 
 
+def distance_of_boxes(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Largest difference of the sides of two boxes around points (n, 3) and (k, 3)."""
+    low = np.abs(first.min(axis=0) - second.min(axis=0)).max()
+    return float(max(low, np.abs(first.max(axis=0) - second.max(axis=0)).max()))
+
+
 def _place_note(parts: Sequence[Triangles], solid: Solid) -> list[str]:
     corners = np.vstack([vertices for vertices, _ in parts])
-    size = np.ptp(solid.vertices, axis=0).max()
-    gap = max(
-        np.abs(corners.min(axis=0) - solid.vertices.min(axis=0)).max(),
-        np.abs(corners.max(axis=0) - solid.vertices.max(axis=0)).max(),
-    )
-    if gap <= PLACE_TOLERANCE * size:
+    gap = distance_of_boxes(corners, solid.vertices)
+    if gap <= PLACE_TOLERANCE * np.ptp(solid.vertices, axis=0).max():
         return []
     return [
         f"the convex parts end {gap * 1e3:.3g} mm from where the mesh ends; are they in its frame?"

@@ -6,6 +6,7 @@ and every mending is reported as a sentence with its numbers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -32,6 +33,15 @@ FLAT = 1e-6
 """A hull with less than this part of the cube of its extent is flat [–]."""
 
 
+class Mending(NamedTuple):
+    """One thing that was mended or assumed on the way from a surface to a solid."""
+
+    kind: str
+    """``folds``, ``winding``, ``watertight``, ``direction``, or ``hull`` where that stands in."""
+    note: str
+    numbers: Mapping[str, float]
+
+
 @dataclass(frozen=True)
 class Solid:
     """A solid body of uniform density in the frame of its vertices."""
@@ -48,8 +58,13 @@ class Solid:
     hull_volume: float
     closed: bool
     """The faces bound the volume; else volume and inertia are those of the convex hull."""
-    notes: tuple[str, ...] = ()
+    mended: tuple[Mending, ...] = ()
     """What was mended or assumed."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was mended or assumed, in words."""
+        return tuple(one.note for one in self.mended)
 
 
 class Hull(NamedTuple):
@@ -76,15 +91,28 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
     origin = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
     vertices = vertices - origin
     hull = hull_of(vertices)
+    given = len(faces)
     faces, twice_note = distinct(faces)
+    before = faces
     faces, winding_note = wound_alike(faces)
     caps = caps_of(vertices, faces)
     points, closed = np.vstack([vertices, caps.middles]), np.vstack([faces, caps.fans])
+    wound = closed
     closed, turned_note = outward(points, closed)
     volume = signed_volume(points, closed)
     whole = caps.fraction <= LARGEST_CAP and 0 < volume <= hull.volume * (1 + 1e-6)
     fallback = "" if whole else _fallback_note(volume, hull.volume, caps.fraction)
-    found = (twice_note, winding_note, caps.note, turned_note, fallback)
+    found = (
+        Mending("folds", twice_note, {"faces_fewer": given - len(faces)}),
+        Mending("winding", winding_note, {"faces_turned": _differing(before, faces)}),
+        Mending(
+            "watertight",
+            caps.note,
+            {"open_edges": len(caps.fans), "holes": len(caps.middles), "share": caps.fraction},
+        ),
+        Mending("direction", turned_note, {"faces_turned": _differing(wound, closed)}),
+        Mending("hull", fallback, {"cap_share": caps.fraction, "to_hull": volume / hull.volume}),
+    )
     body = points[closed] if whole else hull.vertices[hull.faces]
     properties = trimesh.triangles.mass_properties(body)
     return Solid(
@@ -95,8 +123,13 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
         inertia=np.asarray(properties.inertia),
         hull_volume=hull.volume,
         closed=whole,
-        notes=tuple(note for note in found if note),
+        mended=tuple(one for one in found if one.note),
     )
+
+
+def _differing(before: Faces, after: Faces) -> int:
+    """How many faces have been turned."""
+    return int((before != after).any(axis=1).sum())
 
 
 def hull_of(vertices: Array) -> Hull:

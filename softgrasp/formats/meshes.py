@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp import library
-from softgrasp.description.shapes import Mesh
+from softgrasp.description.shapes import LengthUnit, Mesh
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.mesh_files import MESH_SUFFIXES, read_triangles
+from softgrasp.formats.progress import telling
 from softgrasp.units import LENGTH_UNITS
 
 if TYPE_CHECKING:
@@ -92,6 +93,37 @@ def load_mesh(shape: Mesh, *, relative_to: Path | None = None) -> MeshBody:
     return body
 
 
+def mesh_solid(shape: Mesh, *, relative_to: Path | None = None) -> Solid:
+    """A mesh as a solid in the frame of its file [m], without the parts that touch.
+
+    Args:
+        shape: File, unit and scale.
+        relative_to: Folder of files that are neither shipped nor absolute.
+
+    Raises:
+        DescriptionError: The file is missing, empty, not a mesh, flat or not finite.
+    """
+    file = _resolved(shape.file, relative_to)
+    return _solid(shape.units, shape.scale, file, _state(file))
+
+
+@lru_cache(maxsize=64)
+def _solid(
+    units: LengthUnit,
+    scale: float | tuple[float, float, float],
+    file: Path,
+    _file_state: tuple[int, int] | None,
+) -> Solid:
+    from softgrasp.formats.mesh_solid import make_solid
+
+    telling(f"reading {file.name}")
+    vertices, faces = read_triangles(file)
+    try:
+        return make_solid(vertices * (LENGTH_UNITS[units] * np.asarray(scale)), faces)
+    except DescriptionError as error:
+        raise error.located(file=file) from error
+
+
 def stamped(shape: Mesh) -> Mesh:
     """The shape with the hash of its files, so that a later run refuses files that have changed.
 
@@ -129,16 +161,15 @@ def _body(
     _parts_state: tuple[int, int] | None,
 ) -> MeshBody:
     from softgrasp.formats.mesh_collision import collision_parts
-    from softgrasp.formats.mesh_solid import make_solid
 
-    vertices, faces = read_triangles(file)
     factor = LENGTH_UNITS[shape.units] * np.asarray(shape.scale)
+    solid = _solid(shape.units, shape.scale, file, _file_state)
+    telling(f"making the parts of {file.name} that touch")
     try:
-        solid = make_solid(vertices * factor, faces)
         parts, notes = collision_parts(shape, solid, parts_file, factor)
     except DescriptionError as error:
         raise error.located(file=file) from error
-    size_note = _size_note(float(np.ptp(solid.vertices, axis=0).max()), shape)
+    doubt = size_doubt(float(np.ptp(solid.vertices, axis=0).max()), shape)
     return MeshBody(
         vertices=_locked(solid.vertices - solid.center_of_mass),
         faces=_locked(solid.faces),
@@ -147,9 +178,7 @@ def _body(
         center_of_mass=_locked(solid.center_of_mass),
         parts=tuple((_locked(v - solid.center_of_mass), _locked(f)) for v, f in parts),
         sha256=_sha256(file, parts_file),
-        warnings=tuple(
-            f"{file.name}: {note}" for note in (size_note, *_notes(solid), *notes) if note
-        ),
+        warnings=tuple(f"{file.name}: {note}" for note in (doubt, *_notes(solid), *notes) if note),
     )
 
 
@@ -164,8 +193,13 @@ def _notes(solid: Solid) -> list[str]:
     return [*solid.notes[:-1], f"{solid.notes[-1]}; {volumes}"]
 
 
-def _size_note(extent: float, shape: Mesh) -> str:
-    """A doubt about the unit, with a guess."""
+def size_doubt(extent: float, shape: Mesh) -> str:
+    """A doubt about the unit of a mesh, with a guess; "" where there is none.
+
+    Args:
+        extent: The largest extent [m].
+        shape: The mesh, with the unit in which it was read.
+    """
     if SMALLEST <= extent <= LARGEST:
         return ""
     limit = f"more than {LARGEST:g} m" if extent > LARGEST else f"less than {SMALLEST * 1e3:g} mm"

@@ -7,14 +7,18 @@ from typing import Any
 
 from softgrasp import library
 from softgrasp.description.arm import Arm
+from softgrasp.description.base import Description
 from softgrasp.description.hand import Hand
-from softgrasp.description.objects import GraspObject
+from softgrasp.description.objects import GraspObject, PlacedObject
+from softgrasp.description.problems import Place, path_text, short
 from softgrasp.description.scene import GraspScene
+from softgrasp.description.success import SuccessCriterion
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.arm_file import arm_from, load_arm
 from softgrasp.formats.atomic import write_text
-from softgrasp.formats.hand_file import hand_from, rates_to_si
-from softgrasp.formats.load import YAML_SUFFIXES, load_hand, load_object
+from softgrasp.formats.criterion_file import load_criterion
+from softgrasp.formats.hand_file import rates_to_si
+from softgrasp.formats.load import YAML_SUFFIXES, hand_of, load_hand, load_object
 from softgrasp.formats.object_file import object_from
 from softgrasp.formats.pose_tree import pose_tree
 from softgrasp.formats.release_file import looks_like_release
@@ -46,6 +50,12 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
             data[key] = _by_name(scene.hand, "hands", load_hand) or value
         elif key == "object":
             data[key] = _by_name(scene.object, "objects", load_object) or value
+        elif key == "success" and scene.success is not None:
+            data[key] = _by_name(scene.success, "criteria", load_criterion) or value
+        elif key == "objects" and scene.objects:
+            data[key] = [_placed_tree(placed) for placed in scene.objects]
+        elif key == "surroundings" and scene.surroundings:
+            data[key] = [_without_defaults(part, "type") for part in scene.surroundings]
         elif key == "arm" and scene.arm is not None:
             data[key] = _by_name(scene.arm, "arms", load_arm) or _arm_tree(value)
         elif getattr(scene, key) != defaults[key].default:
@@ -57,7 +67,8 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     """Make a scene of a YAML tree.
 
     ``hand`` and ``object`` are names, files, or mappings; ``object: {library: sphere, density:
-    700}`` is a shipped object with another mass or density.
+    700}`` is a shipped object with another mass or density. So is the ``object`` of each mapping
+    in ``objects``.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -68,9 +79,10 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
             "not a grasp; softgrasp crosscheck takes it"
         )
     data, length, angle = take_units(data)
-    hand = _inner("hand", data.get("hand"), lambda given: _hand(given, folder))
-    thing = _inner("object", data.get("object"), lambda given: _object(given, folder))
-    rest = {key: value for key, value in data.items() if key not in ("hand", "object", "arm")}
+    hand = _inner(("hand",), data.get("hand"), lambda given: _hand(given, folder))
+    thing = _inner(("object",), data.get("object"), lambda given: _object(given, folder))
+    made = ("hand", "object", "objects", "arm", "success")
+    rest = {key: value for key, value in data.items() if key not in made}
     pose = rest.pop("hand_pose", None)
     sensors = rest.pop("sensors", None)
     rest = to_si(rest, length, angle)
@@ -79,23 +91,46 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     if pose is not None:
         rest["hand_pose"] = pose_tree(pose, length, angle, ("hand_pose",), "the hand")
     if isinstance(closure := rest.get("closure"), dict) and "rates" in closure:
-        units = [length if row.joint == "prismatic" else angle for row in hand.joints]
-        units += [1.0] * len(hand.soft_fingers)
+        units = [{"m": length, "rad": angle}.get(drive.unit, 1.0) for drive in hand.drives]
         closure["rates"] = rates_to_si(closure["rates"], units)
     if (arm := data.get("arm")) is not None:
-        rest["arm"] = _inner("arm", arm, lambda given: _arm(given, folder))
+        rest["arm"] = _inner(("arm",), arm, lambda given: _arm(given, folder))
+    if isinstance(success := data.get("success"), str):
+        rest["success"] = _inner(("success",), success, lambda given: _criterion(given, folder))
+    elif "success" in data:
+        rest["success"] = to_si(success, length, angle)
+    if (further := data.get("objects")) is not None:
+        rest["objects"] = _further(further, length, angle, folder)
     return GraspScene(hand=hand, object=thing, **rest)
 
 
-def _inner(key: str, given: Tree, make: Any) -> Any:
+def _further(given: Tree, length: float, angle: float, folder: Path) -> list[Tree]:
+    """Further objects: mappings with an ``object``, which is named, a file, or written out."""
+    if not isinstance(given, list) or not all(isinstance(part, dict) for part in given):
+        raise DescriptionError(
+            "expected a list of mappings such as {object: sphere, position: [0.05, 0, -0.085]}, "
+            f"found {short(given)}",
+            field="objects",
+            location=("objects",),
+        )
+    found = []
+    for index, part in enumerate(given):
+        tree = to_si({k: v for k, v in part.items() if k != "object"}, length, angle)
+        place = ("objects", index, "object")
+        thing = _inner(place, part.get("object"), lambda inner: _object(inner, folder))
+        found.append(tree | {"object": thing})
+    return found
+
+
+def _inner(place: Place, given: Tree, make: Any) -> Any:
     """Make a part of a scene; its mistakes get the part's place in the scene."""
-    wanted = "a library name, a file, or a mapping with its fields"
+    wanted, key = "a library name, a file, or a mapping with its fields", path_text(place)
     if given is None:
         raise DescriptionError(
-            f"this field is missing; expected {wanted}", field=key, location=(key,)
+            f"this field is missing; expected {wanted}", field=key, location=place
         )
     if not isinstance(given, str | dict):
-        raise DescriptionError(f"expected {wanted}, found {given!r}", field=key, location=(key,))
+        raise DescriptionError(f"expected {wanted}, found {given!r}", field=key, location=place)
     try:
         return make(given)
     except DescriptionError as error:
@@ -103,14 +138,18 @@ def _inner(key: str, given: Tree, make: Any) -> Any:
             raise
         field = f"{key}.{error.field}" if error.field else key
         raise DescriptionError(
-            error.message, field=field, location=(key, *error.location), found=error.found
+            error.message, field=field, location=(*place, *error.location), found=error.found
         ) from None
 
 
 def _hand(given: Tree, folder: Path) -> Hand:
     if isinstance(given, dict):
-        return hand_from(given, folder=folder)
+        return hand_of(given, folder)
     return load_hand(_beside(given, folder))
+
+
+def _criterion(given: str, folder: Path) -> SuccessCriterion:
+    return load_criterion(_beside(given, folder))
 
 
 def _arm(given: Tree, folder: Path) -> Arm:
@@ -157,6 +196,20 @@ def _arm_tree(value: dict[str, Tree]) -> dict[str, Tree]:
     return {key: part for key, part in value.items() if key != "chain"} | chain
 
 
-def _by_name(value: Arm | Hand | GraspObject, kind: str, load: Any) -> str | None:
+def _placed_tree(placed: PlacedObject) -> dict[str, Tree]:
+    named = _by_name(placed.object, "objects", load_object)
+    return _without_defaults(placed) | ({} if named is None else {"object": named})
+
+
+def _without_defaults(value: Description, *kept: str) -> dict[str, Tree]:
+    """The fields of a description that are not at their defaults, and some that are kept."""
+    fields = type(value).model_fields
+    tree: dict[str, Tree] = value.model_dump(mode="json")
+    return {k: v for k, v in tree.items() if k in kept or getattr(value, k) != fields[k].default}
+
+
+def _by_name(
+    value: Arm | Hand | GraspObject | SuccessCriterion, kind: str, load: Any
+) -> str | None:
     named = value.name in library.names(kind) and load(value.name) == value
     return value.name if named else None

@@ -29,12 +29,14 @@ LENGTHS = frozenset(
     [
         *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
         *("position", "center", "mass_center", "tip", "object_position", "max_drop"),
+        *("offset", "displacement", "about", "amplitude", "min_lift"),
+        *("point", "thickness"),
         *("torsional_friction", "rolling_friction", "critical_velocity"),
     ]
 )
 UNSEEN_BREAKS = "\x85\u2028\u2029"
 """Line breaks in YAML that look like nothing."""
-ANGLES = frozenset(["alpha", "theta", "euler", "object_euler", "max_rotation"])
+ANGLES = frozenset(["alpha", "theta", "euler", "object_euler", "max_rotation", "turn", "angle"])
 """Fields with a length or an angle; a joint's own numbers depend on its kind (formats.hand)."""
 
 

@@ -1,4 +1,4 @@
-"""Joint paths of a serial arm: straight lines of its flange that do not turn it."""
+"""Joint paths of a serial arm: its flange along straight lines, or through given poses."""
 
 from __future__ import annotations
 
@@ -33,11 +33,29 @@ def straight_path(
         BuildError: The arm does not reach.
     """
     home = forward_kinematics(chain, start)[-1]
-    joints, path = np.array(start, dtype=float), []
+    goals = []
     for share in np.asarray(shares, dtype=float).tolist():
         goal = home.copy()
         goal[:3, 3] += share * np.asarray(way, dtype=float)
-        joints = _reached(chain, joints, goal)
+        goals.append(goal)
+    return joint_path(chain, start, np.array(goals).reshape(-1, 4, 4), "the lift")
+
+
+def joint_path(chain: Finger, start: Sequence[float], goals: Array, what: str) -> Array:
+    """Joint angles that take the flange through poses that are near to one another, (n, nj) [rad].
+
+    Args:
+        chain: The arm; revolute joints.
+        start: Its joint angles before the first of them [rad].
+        goals: Poses of the flange in the arm's base frame, (n, 4, 4).
+        what: What a sentence calls the path.
+
+    Raises:
+        BuildError: The arm does not reach.
+    """
+    joints, path = np.array(start, dtype=float), []
+    for goal in goals:
+        joints = _reached(chain, joints, goal, what)
         path.append(joints)
     return np.array(path).reshape(-1, len(start))
 
@@ -57,7 +75,7 @@ def flange_jacobian(chain: Finger, frames: Array) -> Array:
     return np.asarray(np.concatenate([linear, axes], axis=1).T)
 
 
-def _reached(chain: Finger, joints: Array, goal: Array) -> Array:
+def _reached(chain: Finger, joints: Array, goal: Array, what: str) -> Array:
     for _ in range(NEWTON_STEPS):
         frames = forward_kinematics(chain, joints.tolist())
         turn = Rotation.from_matrix(goal[:3, :3] @ frames[-1, :3, :3].T).as_rotvec()
@@ -66,6 +84,7 @@ def _reached(chain: Finger, joints: Array, goal: Array) -> Array:
             return joints
         joints = joints + np.linalg.lstsq(flange_jacobian(chain, frames), gap, rcond=None)[0]
     raise BuildError(
-        f"arm '{chain.name}': expected to reach every point of the lift, found none at "
-        f"{np.round(goal[:3, 3], 4).tolist()} m of its base; choose another start or a lower lift"
+        f"arm '{chain.name}': expected to reach every point of {what}, found none at "
+        f"{np.round(goal[:3, 3], 4).tolist()} m of its base; choose another start or a "
+        f"{'lower lift' if what == 'the lift' else 'shorter way'}"
     )

@@ -1,4 +1,4 @@
-"""Denavit–Hartenberg chains: row transforms and forward kinematics.
+"""Chains of links, after Denavit and Hartenberg or with placed joints: forward kinematics.
 
 A row's joint turns about (or slides along) z of its link frame; links are placed so that
 the joint variable is zero where the row's ``theta`` and ``d`` hold alone.
@@ -43,7 +43,10 @@ def chain_links(finger: Finger) -> tuple[Link, ...]:
     links = []
     carry = transform(finger.base.position, finger.base.quaternion)
     for row, end in zip(finger.phalanges, finger.link_ends, strict=True):
-        if finger.convention == "standard":
+        if finger.convention == "placed":
+            origin = carry @ transform(row.origin.position, row.origin.quaternion)
+            carry = np.eye(4)
+        elif finger.convention == "standard":
             origin = carry @ rotate_about("z", row.theta)
             carry = translate(x=row.a, z=row.d) @ rotate_about("x", row.alpha)
         else:
@@ -54,7 +57,7 @@ def chain_links(finger: Finger) -> tuple[Link, ...]:
 
 
 def forward_kinematics(finger: Finger, joints: Sequence[float]) -> Array:
-    """Frames of a finger in the hand's frame.
+    """Frames of a finger in the frame that it stands in: the hand's, or that of a link.
 
     Args:
         finger: The finger.
@@ -74,15 +77,21 @@ def forward_kinematics(finger: Finger, joints: Sequence[float]) -> Array:
     frames = [transform(finger.base.position, finger.base.quaternion)]
     for row, value in zip(finger.phalanges, joints, strict=True):
         turn, slide = _motion(row, value)
-        step = row_transform(row.a, row.alpha, row.d + slide, row.theta + turn, finger.convention)
-        frames.append(frames[-1] @ step)
+        frames.append(frames[-1] @ _row_step(row, turn, slide, finger.convention))
     return np.array(frames)
 
 
 def fingertip(finger: Finger, joints: Sequence[float]) -> Array:
-    """Position of the fingertip in the hand's frame [m], (3,)."""
+    """Position of the fingertip in the frame that the finger stands in [m], (3,)."""
     last = forward_kinematics(finger, joints)[-1]
     return np.asarray((last @ [*finger.tip, 1.0])[:3])
+
+
+def _row_step(row: Phalanx, turn: float, slide: float, convention: Convention) -> Array:
+    if convention == "placed":
+        origin = transform(row.origin.position, row.origin.quaternion)
+        return np.asarray(origin @ rotate_about("z", turn) @ translate(z=slide))
+    return row_transform(row.a, row.alpha, row.d + slide, row.theta + turn, convention)
 
 
 def _motion(row: Phalanx, value: float) -> tuple[float, float]:

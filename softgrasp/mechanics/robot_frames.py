@@ -7,7 +7,10 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.description.bendable import Origin
 from softgrasp.description.robot import RigidJoint
-from softgrasp.mechanics.transforms import Array, rotation_from_euler
+from softgrasp.mechanics.transforms import Array, position_of, rotation_from_euler
+
+NOISE = 1e-15
+"""Parts of a pose below it are rounding [m, rad]; MuJoCo refuses numbers that are not normal."""
 
 
 def origin_frame(origin: Origin) -> Array:
@@ -16,6 +19,22 @@ def origin_frame(origin: Origin) -> Array:
     frame[:3, :3] = rotation_from_euler(origin.rpy)
     frame[:3, 3] = origin.xyz
     return frame
+
+
+def origin_of(frame: Array) -> Origin:
+    """A frame, (4, 4), as an ``<origin>``; the angles are exact also where the pitch is ±90°."""
+    r = frame[:3, :3]
+    yaw = np.arctan2(r[1, 0], r[0, 0])
+    pitch = np.arctan2(-r[2, 0], np.hypot(r[0, 0], r[1, 0]))
+    # after the yaw is taken off, the roll is well defined whatever yaw was chosen
+    sine, cosine = np.sin(yaw), np.cos(yaw)
+    roll = np.arctan2(sine * r[0, 2] - cosine * r[1, 2], cosine * r[1, 1] - sine * r[0, 1])
+    x, y, z = (_tidy(part) for part in position_of(frame))
+    return Origin(xyz=(x, y, z), rpy=(_tidy(float(roll)), _tidy(float(pitch)), _tidy(float(yaw))))
+
+
+def _tidy(part: float) -> float:
+    return 0.0 if abs(part) < NOISE else part
 
 
 def joint_frame(joint: RigidJoint, position: float = 0.0) -> Array:

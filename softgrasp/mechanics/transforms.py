@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
@@ -49,9 +51,15 @@ def rotation_from_euler(euler: ArrayLike) -> Array:
 
 
 def euler_from_quaternions(quaternions: ArrayLike) -> Array:
-    """Turns (about x, y, z) of intrinsic z-y-x, shape (..., 3) [rad], of (..., 4) quaternions."""
+    """Turns (about x, y, z) of intrinsic z-y-x, shape (..., 3) [rad], of (..., 4) quaternions.
+
+    Where the turn about y is a quarter, those about x and z are about one axis: x gets none of it.
+    """
     quaternions = np.asarray(quaternions, dtype=float)
-    flat = Rotation.from_quat(quaternions.reshape(-1, 4), scalar_first=True).as_euler("ZYX")
+    turns = Rotation.from_quat(quaternions.reshape(-1, 4), scalar_first=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Gimbal lock")
+        flat = turns.as_euler("ZYX")
     return np.asarray(flat[:, ::-1].reshape(*quaternions.shape[:-1], 3))
 
 

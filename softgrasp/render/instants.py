@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from softgrasp.render.phases import has_phases, phase_instants
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import ContactEvent, GraspResult
 
@@ -35,6 +36,8 @@ def key_instants(result: GraspResult) -> tuple[Instant, ...]:
     """
     start, end = float(result.time[0]), float(result.time[-1])
     ends = [(start, "start"), (end, _ending(result))]
+    if has_phases(result):
+        return (ends[0], *phase_instants(result), ends[1])
     touching = [event for event in result.events if event.kind == "touching"]
     if not touching:
         between = [(start + share * (end - start), text) for share, text in _SHARES.items()]
@@ -75,7 +78,7 @@ def _bodies(result: GraspResult, event: ContactEvent) -> str:
 
 def body_label(finger: str, phalanx: str) -> str:
     """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``palm``."""
-    return f"{finger} {phalanx}" if finger else "palm"
+    return f"{finger} {phalanx}".replace("_", " ") if finger else "palm"
 
 
 def _listed(labels: Sequence[str]) -> str:
@@ -83,7 +86,11 @@ def _listed(labels: Sequence[str]) -> str:
 
 
 def _ending(result: GraspResult) -> str:
+    if result.status is GraspStatus.EJECTED and result.scene.on_wrist:
+        return "end: dropped"
     if result.status is not GraspStatus.CLOSED or result.hold is None:
         return _ENDINGS[result.status]
     verdict = "held" if result.held else "not held"
+    if result.hold.weight_N == 0.0:
+        return f"end: {verdict}"
     return f"end: {verdict} at {result.hold.weight_N:.2g} N of weight"

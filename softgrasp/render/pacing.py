@@ -8,6 +8,7 @@ import numpy as np
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.render.phases import film_parts, has_phases
 from softgrasp.simulation.result import GraspResult
 
 CLOSING_SECONDS = 1.9
@@ -31,15 +32,20 @@ class Pacing:
         slowdown: Film time over simulated time while the hand closes; above 1 in slow motion.
         closing_end: Simulated time at which the closing counts as over [s].
         rest: What follows the closing.
+        parts: (end [s], name, whether it is the closing) of the phases of a sequence.
     """
 
     times: Array
     slowdown: float
     closing_end: float
     rest: str
+    parts: tuple[tuple[float, str, bool], ...] = ()
 
     def label(self, time: float) -> str:
         """What stands in the picture of a simulated time [s]: the time, and how fast it goes."""
+        for end, name, is_closing in self.parts:
+            if time <= end:
+                return f"{time:.3f} s   {name}" + (f", {self.speed}" if is_closing else "")
         return f"{time:.3f} s   {self.rest if time > self.closing_end else self.speed}"
 
     @property
@@ -67,6 +73,8 @@ def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Pacing:
         raise DescriptionError(f"expected at least 1 frame a second, found {fps}", field="fps")
     if seconds is not None and not 0.0 < seconds < np.inf:
         raise DescriptionError(f"expected a positive length, found {seconds:g}", field="seconds")
+    if has_phases(result):
+        return _pace_phases(result, fps, seconds)
     start, end = float(result.time[0]), float(result.time[-1])
     closing_end = _closing_end(result)
     closing = closing_end - start
@@ -74,13 +82,43 @@ def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Pacing:
     lifts = result.scene.lift is not None
     rest = min(slowdown * (end - closing_end), LIFT_SECONDS if lifts else REST_SECONDS)
     spans = np.array([STILL_START, slowdown * closing, rest, STILL_END])
-    stretch = 1.0 if seconds is None else seconds / spans.sum()
-    film_times = stretch * np.concatenate([[0.0], np.cumsum(spans)])
-    frames = max(round(film_times[-1] * fps), 1)
-    shown = np.interp(np.arange(frames) / fps, film_times, [start, start, closing_end, end, end])
-    shown[-1] = end
+    shown, stretch = _laid_out(spans, [start, start, closing_end, end, end], fps, seconds)
     what = "settling" if result.hold is None else "lift" if lifts else "hold test"
     return Pacing(shown, slowdown * stretch, closing_end, what)
+
+
+def _pace_phases(result: GraspResult, fps: int, seconds: float | None) -> Pacing:
+    """Every phase for itself: the closing in slow motion, others as they are or faster."""
+    start, end = float(result.time[0]), float(result.time[-1])
+    closing = result.closing
+    lasting = 0.0 if closing is None else closing.end_s - closing.start_s
+    slowdown = next((f for f in _FACTORS if f * lasting >= CLOSING_SECONDS), 1.0)
+    parts = film_parts(result, slowdown)
+    spans = np.array([STILL_START, *(part.seconds for part in parts), STILL_END])
+    instants = [start, start, *(part.end for part in parts), end]
+    shown, stretch = _laid_out(spans, instants, fps, seconds)
+    labels = tuple((part.end, part.name, part.is_closing) for part in parts)
+    closing_end = end if closing is None else closing.end_s
+    return Pacing(shown, slowdown * stretch, closing_end, "end", labels)
+
+
+def _laid_out(
+    spans: Array, instants: list[float], fps: int, seconds: float | None
+) -> tuple[Array, float]:
+    """Simulated time of every frame [s], and by how much the film was stretched.
+
+    Args:
+        spans: How long each part is on film [s], (n,).
+        instants: Simulated times of their ends, the beginning first [s], (n + 1,).
+        fps: Frames a second.
+        seconds: Length of the film [s]; that of the parts where it is not given.
+    """
+    stretch = 1.0 if seconds is None else seconds / float(spans.sum())
+    film_times = stretch * np.concatenate([[0.0], np.cumsum(spans)])
+    frames = max(round(film_times[-1] * fps), 1)
+    shown = np.interp(np.arange(frames) / fps, film_times, instants)
+    shown[-1] = instants[-1]
+    return shown, stretch
 
 
 def _closing_end(result: GraspResult) -> float:

@@ -66,9 +66,10 @@ def framing(
     first = playbacks[0]
     data = first.pose(ends[0])
     hand = [first.model.body(name).id for name in first.result.contact_bodies.tolist()]
-    target = node_bodies(first.model) or [first.model.body(names.OBJECT).id]
+    things = [first.model.body(name).id for name in names.object_bodies(first.result.scene)]
+    things += node_bodies(first.model)
     cloud = np.concatenate(clouds)
-    return best_camera(first.model, data, cloud, hand, target, size[0] / size[1])
+    return best_camera(first.model, data, cloud, hand, things, size[0] / size[1])
 
 
 def render_video(

@@ -10,14 +10,16 @@ from numpy.typing import ArrayLike
 
 from softgrasp.build import names
 from softgrasp.build.deformable import node_columns, node_positions
-from softgrasp.build.objects import PLANAR_JOINTS
-from softgrasp.build.scene import compile_model, object_pose
+from softgrasp.build.placing import Thing, things_of
+from softgrasp.build.scene import compile_model
 from softgrasp.build.visual import CONTACT_RGBA, IN_CONTACT_RGBA
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera, geom_corner_points
+from softgrasp.render.extents import covered_geoms
 from softgrasp.render.marks import Arrow, Ball, Mark, Rgba
-from softgrasp.simulation.contacts import contact_points, merged
+from softgrasp.render.phases import has_phases
+from softgrasp.simulation.contacts import ContactPoint, contact_points, merged
 from softgrasp.simulation.result import GraspResult
 
 ARROW_SHARE, LONGEST_SHARE = 0.13, 0.17
@@ -48,7 +50,8 @@ class Playback:
         self.data = mujoco.MjData(self.model)
         mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
         self._joints = [self.model.joint(name).qposadr[0] for name in result.joint_names.tolist()]
-        self._start = object_pose(result.scene)
+        self._things = things_of(result.scene)
+        self._movers = [geom for geom in covered_geoms(self.model).tolist() if self._moves(geom)]
         self._geoms = {
             body: np.flatnonzero(self.model.geom_bodyid == self.model.body(body).id).tolist()
             for body in result.contact_bodies.tolist()
@@ -66,11 +69,10 @@ class Playback:
             nodes = result.object_nodes[near]
             places = nodes[0] + share * (nodes[-1] - nodes[0])
             self.data.qpos[node_columns(self.model)] = node_positions(self.model, places)
-        track = result.object_position[near]
-        self._place_object(
-            track[0] + share * (track[-1] - track[0]),
-            _slerp(result.object_quat_wxyz[near][0], result.object_quat_wxyz[near][-1], share),
-        )
+        for thing, (positions, quaternions) in zip(self._things, result.tracks, strict=True):
+            track, turns = positions[near], quaternions[near]
+            place = track[0] + share * (track[-1] - track[0])
+            self._place_object(thing, place, _slerp(turns[0], turns[-1], share))
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_comPos(self.model, self.data)
         mujoco.mj_camlight(self.model, self.data)
@@ -101,7 +103,7 @@ class Playback:
             Ball(_point(contact.point), BALL_SHARE * height, CONTACT_RGBA) for contact in points
         ]
         for body, force in zip(self.result.contact_bodies.tolist(), forces, strict=True):
-            state = merged([contact for contact in points if contact.body == body])
+            state = merged(on_deepest([contact for contact in points if contact.body == body]))
             if state is None or force <= 0.0:
                 continue
             share = min(ARROW_SHARE * force / self._large_force, LONGEST_SHARE)
@@ -110,23 +112,38 @@ class Playback:
         return found
 
     def cloud(self, begin: float | None = None) -> Array:
-        """World points around the hand and the object until the end [m], shape (n, 3).
+        """World points around the hand and the objects until the end [m], shape (n, 3).
 
         An object that leaves the hand is followed for the size of the hand, not longer; what is
-        lifted is followed all the way.
+        lifted is followed all the way. What stands around may reach out of the picture.
 
         Args:
             begin: From when on [s]; the start of the run where it is not given.
         """
         start, end = self.result.time[[0, -1]]
-        first = geom_corner_points(self.model, self.pose(start))
+        first = geom_corner_points(self.model, self.pose(start), self._movers)
+        palm = self.data.body(names.PALM).xpos.copy()
         middle = first.mean(axis=0)
         reach = np.linalg.norm(first - middle, axis=1).max()
-        times = np.unique(np.linspace(start if begin is None else begin, end, LOOKS))
-        points = np.concatenate([geom_corner_points(self.model, self.pose(t)) for t in times])
+        begin = start if begin is None else begin
+        instants = [phase.end_s for phase in self.result.phases if begin < phase.end_s < end]
+        even = np.linspace(begin, end, LOOKS)
+        times = np.unique([*even, *instants] if has_phases(self.result) else even)
         lift = self.result.scene.lift
         farthest = STRAY * reach + (0.0 if lift is None else lift.height)
-        return np.asarray(points[np.linalg.norm(points - middle, axis=1) <= farthest])
+        near = []
+        for time in times.tolist():
+            points = geom_corner_points(self.model, self.pose(time), self._movers)
+            away = np.linalg.norm(points - middle, axis=1)
+            if self.result.scene.on_wrist:  # what goes with the hand is followed all the way
+                carried = middle + self.data.body(names.PALM).xpos - palm
+                away = np.minimum(away, np.linalg.norm(points - carried, axis=1))
+            near.append(points[away <= farthest])
+        return np.concatenate(near)
+
+    def _moves(self, geom: int) -> bool:
+        body = self.model.body(int(self.model.geom_bodyid[geom])).name
+        return not names.is_around(body)
 
     def _row(self, time: float) -> tuple[int, float]:
         """The last row at or before a time, and the way to the next one (0 … 1)."""
@@ -141,21 +158,33 @@ class Playback:
         first, last = self._row(time - 0.5 * window)[0], self._row(time + 0.5 * window)[0]
         return np.asarray(self.result.normal_force[first : last + 1].mean(axis=0))
 
-    def _place_object(self, position: Array, quaternion: Array) -> None:
-        mount, qpos = self.result.scene.object_mount, self.data.qpos
-        if self.model.nflex:
+    def _place_object(self, thing: Thing, position: Array, quaternion: Array) -> None:
+        qpos = self.data.qpos
+        if thing.object.elasticity is not None:  # its nodes are where they were recorded
             return
-        if mount == "free":
-            first = self.model.joint(names.OBJECT).qposadr[0]
+        if thing.mount == "free":
+            first = self.model.joint(thing.body).qposadr[0]
             qpos[first : first + 7] = [*position, *quaternion]
-        elif mount == "planar":
+        elif thing.mount == "planar":
             inverse, turned = np.zeros(4), np.zeros(4)
-            mujoco.mju_negQuat(inverse, np.array(self._start.quaternion))
+            mujoco.mju_negQuat(inverse, np.array(thing.pose.quaternion))
             mujoco.mju_mulQuat(turned, quaternion, inverse)
-            moved = position - self._start.position
+            moved = position - thing.pose.position
             about_y = 2.0 * np.arctan2(turned[2], turned[0])
-            for name, value in zip(PLANAR_JOINTS, (moved[0], moved[2], about_y), strict=True):
+            values = (moved[0], moved[2], about_y)
+            for name, value in zip(names.object_joints(thing.body), values, strict=True):
                 qpos[self.model.joint(name).qposadr[0]] = value
+
+
+def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:
+    """Those of a body's contacts that are with the object that it stands deepest in.
+
+    Posed states have no forces, and each object has a normal of its own.
+    """
+    if not points:
+        return points
+    thing = min(points, key=lambda point: point.separation).thing
+    return [point for point in points if point.thing == thing]
 
 
 def _large_force(result: GraspResult) -> float:

@@ -32,13 +32,13 @@ def best_camera(
     data: mujoco.MjData,
     cloud: Array,
     hand: Sequence[int],
-    target: Sequence[int],
+    things: Sequence[int],
     aspect: float,
 ) -> Camera:
     """The camera from which as much as possible of all bodies is seen in one state.
 
     A body counts with the square root of its area that is seen, so that a little more of a
-    hidden finger is worth more than much more of a big palm; the object counts
+    hidden finger is worth more than much more of a big palm; objects count
     ``OBJECT_WEIGHT`` fold, and what lies in the shade counts less.
 
     Args:
@@ -46,13 +46,13 @@ def best_camera(
         data: The state to judge by.
         cloud: World points that have to be in the picture [m], shape (n, 3).
         hand: Ids of the hand's bodies.
-        target: Ids of the object's bodies.
+        things: Ids of the objects' bodies.
         aspect: Width over height of the picture.
     """
     outline = _outline(cloud)
     weights = np.zeros(model.nbody)
     weights[list(hand)] = 1.0
-    weights[list(target)] = OBJECT_WEIGHT
+    weights[list(things)] = OBJECT_WEIGHT
     cameras = [
         frame_points(outline, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN)
         for e, a in product(ELEVATIONS_DEG, AZIMUTHS_DEG)

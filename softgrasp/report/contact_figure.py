@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.render.instants import body_label
+from softgrasp.render.phases import has_phases
 from softgrasp.report import style
+from softgrasp.report.phase_marks import LANE_HEIGHT, draw_lane, mark_phases, phase_key
+from softgrasp.report.quantities import newtons
 from softgrasp.report.series import body_rows, merged, peaks, spans
-from softgrasp.report.words import newtons
 from softgrasp.simulation.result import BodyContact, GraspResult, column
 
 if TYPE_CHECKING:
@@ -48,8 +50,12 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
         if not contact.finger and contact.first_touch_s is not None
     ]
     columns, below = max(map(len, fingers), default=1), len(palm) * (ROW_HEIGHT + PALM_GAP)
-    with style.figure(path, ROW_HEIGHT * len(fingers) + below + 0.75) as figure:
-        upper = (0.6, 0.1, 0.5 + below, 0.55)
+    lane_height = LANE_HEIGHT if has_phases(result) else 0.0
+    with style.figure(path, ROW_HEIGHT * len(fingers) + below + lane_height + 0.75) as figure:
+        top = 0.55 + lane_height
+        upper = (0.6, 0.1, 0.5 + below, top)
+        if has_phases(result):
+            draw_lane(figure, result)
         grid = style.panels(figure, len(fingers), columns, margins=upper)
         shared: Axes | None = None
         for (i, j), body in _places(fingers, known):
@@ -57,7 +63,7 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
             shared.tick_params(labelbottom=i == len(fingers) - 1, labelleft=j == 0)
             _draw_body(shared, result, body, brief=columns > 3)
         for body in palm:
-            lower = (0.6, 0.1, 0.5, ROW_HEIGHT * len(fingers) + 0.55 + PALM_GAP)
+            lower = (0.6, 0.1, 0.5, ROW_HEIGHT * len(fingers) + top + PALM_GAP)
             lane = figure.add_subplot(style.panels(figure, 1, 1, margins=lower)[0])
             _draw_body(lane, result, body, brief=False)
         style.edge_labels(figure, y="normal force [N]")
@@ -73,11 +79,13 @@ def _places(fingers: list[list[str]], known: set[str]) -> Iterator[tuple[tuple[i
 def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> None:
     which = column(result.contact_bodies, body)
     contact, force = result.contact_of(body), result.normal_force[:, which]
-    if result.hold is not None:
+    if has_phases(result):
+        mark_phases(axes, result, named=False)
+    elif result.hold is not None:
         axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
     _shade(axes, result, force > 0.0, style.TOUCHING)
     _shade(axes, result, result.in_contact[:, which], style.ESTABLISHED)
-    if result.hold is not None:
+    if result.hold is not None and not has_phases(result):
         # the shade of a contact hides that of the hold test
         axes.axvline(result.hold.start_s, 0.0, 0.8, color=style.MUTED, lw=0.9, ls=":")
     if len(contact.lost_s) <= MOST_EDGES:
@@ -138,6 +146,8 @@ def _keys(result: GraspResult) -> list[Artist]:
         Patch(color=style.ESTABLISHED, label="contact established"),
         Line2D([], [], color=style.LOST, lw=0.8, ls=(0, (3, 2)), label="contact lost"),
     ]
-    if result.hold is not None:
+    if has_phases(result):
+        keys.append(phase_key())
+    elif result.hold is not None:
         keys.append(Patch(color=style.HOLD, label="lifting" if result.scene.lift else "hold test"))
     return keys

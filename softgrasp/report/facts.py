@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from softgrasp._version import __version__
 from softgrasp.build.objects import object_mass
-from softgrasp.build.scene import object_pose
+from softgrasp.build.placing import object_pose
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
+from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh, Shape
-from softgrasp.description.soft_digit import SoftDigit
-from softgrasp.description.surroundings import Lift
+from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.surroundings import Block, Table, Wall
+from softgrasp.render.phases import has_phases, shown_phases
+from softgrasp.report.hold_words import asked_text, limits_text, phase_text
+from softgrasp.report.quantities import count, grouped, millimetres
 from softgrasp.report.tables import point_mm
-from softgrasp.report.words import count, grouped, millimetres
 from softgrasp.simulation.result import BodyContact, GraspResult
 
 
@@ -23,14 +27,16 @@ def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
     scene = result.scene
     facts = [
         ("Hand", ", ".join([scene.hand.name, *_fingers(scene.hand)])),
-        ("Object", f"{scene.object.name}, {shape_text(scene.object.shape)}, {_weight(result)}"),
+        ("Object", _object_text(scene.object)),
         ("Mount", scene.object_mount),
         ("Starts at", f"({point_mm(object_pose(scene).position)}) mm"),
+        *_further(scene),
         ("Grasp", scene.grasp + (f", {scene.actuation} joints" if scene.hand.fingers else "")),
         ("Closure", _closure(result)),
         ("Contact asked", contact_text(result.contact_model.asked)),
         ("Gravity", _gravity(result)),
-        *_table(scene),
+        *_around(scene),
+        *_phases(result),
         ("Lift" if scene.lift else "Hold test", _criterion(result)),
         ("Time step", _steps(result)),
         *_discretisation(result),
@@ -79,10 +85,55 @@ def shape_text(shape: Shape) -> str:
     return f"{shape.type}, {', '.join(sizes)}"
 
 
-def _table(scene: GraspScene) -> list[tuple[str, str]]:
-    if scene.table is None or scene.table.height is None:
+def _object_text(described: GraspObject) -> str:
+    return f"{described.name}, {shape_text(described.shape)}, {_weight(described)}"
+
+
+def _further(scene: GraspScene) -> list[tuple[str, str]]:
+    """Further objects and where they start."""
+    told = zip(scene.object_names[1:], scene.objects, strict=True)
+    return [
+        (
+            f"Further object {name}",
+            f"{_object_text(placed.object)}, {placed.mount}, at ({point_mm(placed.position)}) mm",
+        )
+        for name, placed in told
+    ]
+
+
+def _around(scene: GraspScene) -> list[tuple[str, str]]:
+    """What stands around."""
+    told = []
+    for part, name in zip(scene.surroundings, scene.surrounding_names, strict=True):
+        kind = part.type.capitalize()
+        label = kind if name == part.type else f"{kind} {name}"
+        match part:
+            case Table():
+                text = "right under the object"
+                if part.height is not None:
+                    text = f"top at z = {1e3 * part.height:.1f} mm"
+            case Wall():
+                normal = ", ".join(f"{value:g}" for value in part.normal)
+                text = f"{_edges(part.size)} at ({point_mm(part.point)}) mm, normal ({normal})"
+            case Block():
+                text = f"{_edges(part.size)} at ({point_mm(part.position)}) mm"
+        own = "" if part.contact is None else f", {contact_text(part.contact)}"
+        told.append((label, text + own))
+    return told
+
+
+def _edges(size: Sequence[float]) -> str:
+    return " × ".join(f"{1e3 * edge:g}" for edge in size) + " mm"
+
+
+def _phases(result: GraspResult) -> list[tuple[str, str]]:
+    """What was asked of the wrist, and when each part of the run began and ended."""
+    if not has_phases(result):
         return []
-    return [("Table", f"top at z = {1e3 * scene.table.height:.1f} mm")]
+    sequence = result.scene.sequence
+    asked = [("Sequence", "; ".join(map(phase_text, sequence)))] if sequence else []
+    spans = (f"{span.name} {span.start_s:.3f}–{span.end_s:.3f} s" for span in shown_phases(result))
+    return [*asked, ("Phases", ", ".join(spans))]
 
 
 def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
@@ -96,8 +147,7 @@ def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
     return [("Discretisation", f"{told} of the beams' at the end (Richardson)")]
 
 
-def _weight(result: GraspResult) -> str:
-    described = result.scene.object
+def _weight(described: GraspObject) -> str:
     mass = f"{1e3 * object_mass(described):.4g} g"
     return mass if described.density is None else f"{mass} ({described.density:g} kg/m³)"
 
@@ -111,15 +161,18 @@ def _closure(result: GraspResult) -> str:
 def _rates(result: GraspResult) -> str:
     texts: dict[str, None] = {}
     scene = result.scene
-    for drive, rate, (_, high) in zip(scene.hand.drives, scene.rates, scene.limits, strict=True):
+    for drive, rate in zip(scene.drives, scene.rates, strict=True):
         if rate == 0.0:
             continue
-        if isinstance(drive, SoftDigit):
+        if drive.unit == "Pa":
+            high = drive.limits[1]
             texts[f"{1e-3 * rate:.3g} kPa/s up to {1e-3 * high:.3g} kPa"] = None
-        elif drive.joint == "revolute":
+        elif drive.unit == "rad":
             texts[f"{math.degrees(rate):.3g} °/s"] = None
-        else:
+        elif drive.unit == "m":
             texts[f"{1e3 * rate:.3g} mm/s"] = None
+        else:
+            texts[f"{rate:.3g} {drive.unit or '1'}/s"] = None
     return ", ".join(texts) or "nothing moves"
 
 
@@ -143,14 +196,11 @@ def _criterion(result: GraspResult) -> str:
     criterion = result.success_criterion
     if criterion is None:
         return "not asked for"
-    if isinstance(criterion, Lift):
-        test = f"{millimetres(criterion.height)} within {criterion.time:g} s"
-    else:
-        test = f"{math.hypot(*criterion.gravity):.3g} m/s² within {criterion.ramp_time:g} s"
-    return (
-        f"{test}, then {criterion.hold_time:g} s; "
-        f"at most {millimetres(criterion.max_drop)} and {math.degrees(criterion.max_rotation):.1f}°"
-    )
+    told = f"{asked_text(criterion)}; {limits_text(criterion)}"
+    if isinstance(criterion, SuccessCriterion) and criterion.source:
+        told = f"{criterion.name}: {told}. Source: {criterion.source}"
+        return f"{told}. Not as there: {criterion.deviations}" if criterion.deviations else told
+    return told
 
 
 def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
@@ -164,7 +214,9 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         ("Object moved", millimetres(math.hypot(*result.object.displacement_m))),
     ]
     if result.hold is not None:
-        drop = "Drop in the hold test" if result.hold.lifted_m is None else "Drift while lifted"
+        carried = result.hold.lifted_m is not None or result.scene.on_wrist
+        drop = "Drift while carried" if carried else "Drop in the hold test"
+        drop = "Drift while lifted" if result.scene.lift is not None else drop
         numbers.append((drop, millimetres(result.hold.drop_m)))
         creep = 1e6 * result.hold.creep_m_s
         numbers.append(("Creep at the end of it", f"{creep:.3g} µm/s"))

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softgrasp.render.phases import has_phases
 from softgrasp.report import style
+from softgrasp.report.phase_marks import LANE_HEIGHT, draw_lane, mark_phases
 from softgrasp.report.series import DrivePanel, drive_rows, spans, thinned, touching
 from softgrasp.simulation.result import GraspResult
 
@@ -37,13 +39,17 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
     """
     rows = list(drive_rows(result))
     columns = max(map(len, rows))
-    with style.figure(path, ROW_HEIGHT * len(rows) + 0.8) as figure:
-        grid = style.panels(figure, len(rows), columns)
-        heads: dict[tuple[int, str], Axes] = {}
+    lane = LANE_HEIGHT if has_phases(result) else 0.0
+    with style.figure(path, ROW_HEIGHT * len(rows) + 0.8 + lane) as figure:
+        grid = style.panels(figure, len(rows), columns, margins=(0.6, 0.1, 0.5, 0.55 + lane))
+        if has_phases(result):
+            draw_lane(figure, result)
+        heads: dict[tuple[int, str, bool], Axes] = {}
         for i, row in enumerate(rows):
             for j, drive in enumerate(row):
                 first = next(iter(heads.values()), None)
-                place = (j, drive.unit)
+                # what carries the hand goes farther than its joints
+                place = (j, drive.unit, drive.limits is None)
                 axes = figure.add_subplot(grid[i, j], sharex=first, sharey=heads.get(place))
                 heads.setdefault(place, axes)
                 _draw_drive(axes, result, drive, brief=columns > 3)
@@ -57,6 +63,8 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
 
 def _draw_drive(axes: Axes, result: GraspResult, drive: DrivePanel, *, brief: bool) -> None:
     place = axes.get_xaxis_transform()
+    if has_phases(result):
+        mark_phases(axes, result, named=False)
     for bodies, color in ((drive.later, style.LATER), (drive.own, style.ESTABLISHED)):
         bars = [(begin, end - begin) for begin, end in spans(result.time, touching(result, bodies))]
         axes.broken_barh(bars, (0, 1), color=color, lw=0, transform=place)

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
+from softgrasp.render.phases import has_phases
 from softgrasp.report import style
+from softgrasp.report.phase_marks import mark_phases
 from softgrasp.report.series import displacement_mm, rotation_deg, thinned
 from softgrasp.simulation.result import GraspResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+ROW_HEIGHT = 3.3
+"""Of the panels of an object [inch]."""
 LEAST_SPAN = 0.1
 """Least height of a panel [mm or deg]: below it a motion is rounding."""
 TRANSLATIONS = ("x", "y", "z")
@@ -25,7 +29,7 @@ ROTATIONS = ("ψ about x", "θ about y", "φ about z")
 
 
 def draw_object(result: GraspResult, path: str | Path) -> Path:
-    """Draw the object's translation and Euler angles since the start.
+    """Draw each object's translation and Euler angles since the start.
 
     Args:
         result: The run.
@@ -34,13 +38,18 @@ def draw_object(result: GraspResult, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    with style.figure(path, 3.3) as figure:
-        grid = style.panels(figure, 1, 2, margins=(0.55, 0.1, 0.75, 0.3), gaps=(0.6, 0.0))
-        left, right = figure.add_subplot(grid[0]), figure.add_subplot(grid[1])
-        _draw_run(left, result, displacement_mm(result), TRANSLATIONS, " mm")
-        left.set_title("Translation since the start [mm]")
-        _draw_run(right, result, rotation_deg(result), ROTATIONS, "°")
-        right.set_title("Rotation since the start, Euler z-y-x [°]")
+    count = len(result.objects)
+    with style.figure(path, ROW_HEIGHT * count) as figure:
+        gaps = (0.6, 1.05)
+        grid = style.panels(figure, count, 2, margins=(0.55, 0.1, 0.75, 0.3), gaps=gaps)
+        for index, motion in enumerate(result.objects):
+            left, right = figure.add_subplot(grid[index, 0]), figure.add_subplot(grid[index, 1])
+            whose = "T" if count == 1 else f"{motion.name}: t"
+            turn = "R" if count == 1 else f"{motion.name}: r"
+            _draw_run(left, result, displacement_mm(result, index), TRANSLATIONS, " mm")
+            left.set_title(f"{whose}ranslation since the start [mm]")
+            _draw_run(right, result, rotation_deg(result, index), ROTATIONS, "°")
+            right.set_title(f"{turn}otation since the start, Euler z-y-x [°]")
     return Path(path)
 
 
@@ -82,7 +91,7 @@ def _draw_run(
     for axis, (name, color) in enumerate(zip(names, style.AXES_COLORS, strict=True)):
         label = f"{name}: {style.signed(values[-1, axis], 3)}{unit}"
         axes.plot(*thinned(result.time, values[:, axis]), color=color, label=label)
-    axes.margins(y=0.14)  # room for the words at the top
+    axes.margins(y=0.3 if has_phases(result) else 0.14)  # room for the words at the top
     axes.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, borderaxespad=0.0,
         columnspacing=1.2, handlelength=1.4, fontsize=8,
@@ -90,15 +99,17 @@ def _draw_run(
     axes.set_xlabel("time [s]", labelpad=1)
     style.time_limits(axes, result.time)
     style.least_span(axes, LEAST_SPAN)
-    if result.hold is not None:
+    if has_phases(result):
+        mark_phases(axes, result, named=True)
+    elif result.hold is not None:
         axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
         _say(axes, result.hold.start_s, "hold test")
     touches = [event.time_s for event in result.events if event.kind == "touching"]
     if touches:
         axes.axvline(touches[0], color=style.MUTED, lw=0.9, ls=":")
-        _say(axes, touches[0], "first contact")
+        _say(axes, touches[0], "first contact", height=0.09 if has_phases(result) else 0.985)
 
 
-def _say(axes: Axes, time: float, text: str) -> None:
+def _say(axes: Axes, time: float, text: str, height: float = 0.985) -> None:
     place = axes.get_xaxis_transform()
-    axes.text(time, 0.985, f" {text}", transform=place, va="top", fontsize=7, color=style.MUTED)
+    axes.text(time, height, f" {text}", transform=place, va="top", fontsize=7, color=style.MUTED)

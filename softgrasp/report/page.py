@@ -16,6 +16,7 @@ from softgrasp.render.instants import key_instants
 from softgrasp.render.playback import VideoInfo, render_video
 from softgrasp.report import facts, tables, words
 from softgrasp.report.contact_figure import draw_contacts
+from softgrasp.report.hold_words import hold_clause
 from softgrasp.report.joint_figure import draw_joints
 from softgrasp.report.object_figure import draw_object
 from softgrasp.report.sensor_figure import draw_sensors
@@ -139,8 +140,13 @@ def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
         "keys": facts.key_numbers(result),
         "force_clause": words.force_clause(result),
         "motion_clause": words.motion_clause(result),
-        "hold_clause": words.hold_clause(result),
+        "hold_clause": hold_clause(result),
+        "directions": tables.direction_rows(result),
         "joint_clause": words.joint_clause(result),
+        "several": len(result.objects) > 1,
+        "others_clause": words.others_clause(result),
+        "support_clause": words.support_clause(result),
+        "other_contacts": tables.other_rows(result),
         "sensor_clause": sensor_clause(result),
         "sensors": sensor_rows(result),
         "bodies": tables.body_rows(result),

@@ -13,7 +13,7 @@ from softgrasp.description.sensors import (
     SensorErrors,
     TactileSensor,
 )
-from softgrasp.report.words import count
+from softgrasp.report.quantities import count
 from softgrasp.simulation.result import GraspResult
 
 _KINDS = {"tactile": "tactile", "force_torque": "force and torque", "joint_torque": "joint torque"}

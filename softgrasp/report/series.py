@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.build import names
-from softgrasp.description.finger import Phalanx
+from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
 from softgrasp.simulation.result import GraspResult, column
@@ -48,14 +48,16 @@ def peaks(times: Array, values: Array) -> tuple[Array, Array]:
     return times[begins], np.maximum.reduceat(values, begins)
 
 
-def displacement_mm(result: GraspResult) -> Array:
-    """Way of the object's centre since the start, in the world, (T, 3) [mm]."""
-    return np.asarray(1e3 * (result.object_position - result.object_position[0]))
+def displacement_mm(result: GraspResult, index: int = 0) -> Array:
+    """Way of an object's centre since the start, in the world, (T, 3) [mm]."""
+    position, _ = result.tracks[index]
+    return np.asarray(1e3 * (position - position[0]))
 
 
-def rotation_deg(result: GraspResult) -> Array:
+def rotation_deg(result: GraspResult, index: int = 0) -> Array:
     """Turn since the start about (x, y, z) of intrinsic z-y-x, without jumps, (T, 3) [deg]."""
-    turned = relative_quaternions(result.object_quat_wxyz, result.object_quat_wxyz[0])
+    _, quaternion = result.tracks[index]
+    turned = relative_quaternions(quaternion, quaternion[0])
     return np.asarray(np.degrees(np.unwrap(euler_from_quaternions(turned), axis=0)))
 
 
@@ -81,11 +83,11 @@ def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
     """The joints of each rigid finger, then pressure and curvature of each soft one."""
     known = set(result.contact_bodies.tolist())
     for finger in result.scene.hand.fingers:
-        bodies = [names.phalanx_body(finger.name, row.name) for row in finger.phalanges]
+        bodies = [finger.body_of(row) for row in finger.phalanges]
         yield [
             _joint_panel(
                 result,
-                finger.name,
+                finger,
                 row,
                 [body for body in bodies[index : index + 1] if body in known],
                 [body for body in bodies[index + 1 :] if body in known],
@@ -94,19 +96,40 @@ def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
         ]
     for index, digit in enumerate(result.scene.hand.soft_fingers):
         yield _soft_panels(result, index, digit)
+    yield from _wrist_rows(result)
 
 
 def _joint_panel(
-    result: GraspResult, finger: str, row: Phalanx, own: list[str], later: list[str]
+    result: GraspResult, finger: Finger, row: Phalanx, own: list[str], later: list[str]
 ) -> DrivePanel:
     unit, factor = ("°", 180.0 / np.pi) if row.joint == "revolute" else (" mm", 1e3)
     low, high = (factor * limit for limit in row.limits)
-    name = names.joint(finger, row.joint_name)
+    name = finger.joint_of(row)
     target = None
     if name in result.actuator_names:
         target = factor * result.joint_target[:, column(result.actuator_names, name)]
     values = factor * result.joint_position[:, column(result.joint_names, name)]
-    return DrivePanel(f"{finger} {row.joint_name}", unit, (low, high), values, target, own, later)
+    return DrivePanel(
+        f"{finger.name} {row.joint_name}", unit, (low, high), values, target, own, later
+    )
+
+
+def _wrist_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
+    """Slides, and hinges where they turned, of a wrist that goes through a sequence."""
+    known = result.joint_names.tolist()
+    for joints in (names.WRIST_JOINTS[:3], names.WRIST_JOINTS[3:]):
+        if not set(joints) <= set(known):
+            continue
+        turns = joints != names.WRIST_JOINTS[:3]
+        unit, factor = ("°", 180.0 / np.pi) if turns else (" mm", 1e3)
+        targets = [result.joint_target[:, column(result.actuator_names, name)] for name in joints]
+        if turns and not any(target.any() for target in targets):
+            continue
+        values = [result.joint_position[:, column(result.joint_names, name)] for name in joints]
+        yield [
+            DrivePanel(name.replace("_", " "), unit, None, factor * value, factor * target, [], [])
+            for name, value, target in zip(joints, values, targets, strict=True)
+        ]
 
 
 def _soft_panels(result: GraspResult, index: int, digit: SoftDigit) -> list[DrivePanel]:

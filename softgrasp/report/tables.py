@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
+from softgrasp.build import names
 from softgrasp.description.base import Vec3
+from softgrasp.report.quantities import count, grouped
 from softgrasp.report.style import signed
-from softgrasp.report.words import count, grouped, label_of
+from softgrasp.report.words import label_of
 from softgrasp.simulation.result import BodyContact, ContactEvent, GraspResult
 
 EMPTY = "–"
 
 
 class BodyRow(NamedTuple):
-    """A body of the hand that touched the object."""
+    """A body of the hand that touched an object."""
 
     label: str
+    object: str
     in_contact: bool
     first_touch: str
     established: str
@@ -23,6 +27,18 @@ class BodyRow(NamedTuple):
     normal_force: str
     friction_force: str
     slip: str
+    point: str
+
+
+class OtherRow(NamedTuple):
+    """A contact at the end that is none of the hand with an object."""
+
+    first: str
+    second: str
+    normal_force: str
+    friction_force: str
+    force: str
+    separation: str
     point: str
 
 
@@ -39,6 +55,7 @@ class EventRow(NamedTuple):
 
     time: str
     label: str
+    object: str
     kind: str
     normal_force: str
     friction_force: str
@@ -52,6 +69,7 @@ def body_rows(result: GraspResult) -> list[BodyRow]:
     return [
         BodyRow(
             label=label_of(result, contact.body),
+            object=contact.object or EMPTY,
             in_contact=contact.in_contact,
             first_touch=f"{contact.first_touch_s:.3f}",
             established=_last_time(contact.established_s),
@@ -74,10 +92,11 @@ def untouched(result: GraspResult) -> list[str]:
 def pair_rows(result: GraspResult) -> list[PairRow]:
     """Measured stiffness of every pair in contact at the end."""
     asked = result.contact_model.used.stiffness
+    called = names.told_names(result.scene)
     promised = _promised(result)
     return [
         PairRow(
-            label=pair.split("|")[0].replace("_", " "),
+            label=_pair_label(pair, called),
             measured=grouped(stiffness),
             deviation=f"{signed(100.0 * (stiffness / asked - 1.0), 2)} %" if promised else EMPTY,
         )
@@ -88,6 +107,31 @@ def pair_rows(result: GraspResult) -> list[PairRow]:
 def _promised(result: GraspResult) -> bool:
     """Whether a stiffness in N/m was asked for, which measured ones can be held against."""
     return result.contact_model.used.converted and result.scene.object.elasticity is None
+
+
+def _pair_label(pair: str, called: dict[str, str]) -> str:
+    """``F1 P3``, or ``F1 P3, small`` where there are several objects."""
+    first, _, second = pair.partition("|")
+    first = called.get(first, first.replace("_", " "))
+    several = sum(names.is_object(body) for body in called) > 1
+    # parts of a mesh are numbered behind the body's name
+    return f"{first}, {called.get(second.split('_')[0], second)}" if several else first
+
+
+def other_rows(result: GraspResult) -> list[OtherRow]:
+    """Contacts at the end between objects, and with what stands around."""
+    return [
+        OtherRow(
+            first=contact.first.replace("_", " "),
+            second=contact.second,
+            normal_force=f"{contact.normal_force_N:.2f}",
+            friction_force=f"{contact.friction_force_N:.2f}",
+            force=", ".join(signed(part, 2) for part in contact.force_N),
+            separation=signed(1e6 * contact.separation_m, 1),
+            point=point_mm(contact.point_m),
+        )
+        for contact in result.other_contacts
+    ]
 
 
 def stiffness_verdict(result: GraspResult) -> str:
@@ -118,6 +162,7 @@ def event_rows(result: GraspResult) -> list[EventRow]:
         EventRow(
             time=f"{event.time_s:.4f}",
             label=label_of(result, event.body),
+            object=event.object or EMPTY,
             kind=event.kind,
             normal_force=f"{event.normal_force_N:.2f}",
             friction_force=f"{event.friction_force_N:.2f}",
@@ -146,3 +191,30 @@ def _slip(contact: BodyContact) -> str:
 
 def _separation(event: ContactEvent) -> str:
     return EMPTY if event.separation_m is None else signed(1e6 * event.separation_m, 1)
+
+
+class DirectionRow(NamedTuple):
+    """A direction of a hold test."""
+
+    label: str
+    force: str
+    drop: str
+    turn: str
+    contacts: int
+    held: bool
+
+
+def direction_rows(result: GraspResult) -> list[DirectionRow]:
+    """One row a direction of the hold test; none where it has none."""
+    tests = () if result.hold is None else result.hold.directions
+    return [
+        DirectionRow(
+            test.name,
+            f"{test.force_N:.3g}",
+            f"{1e3 * test.drop_m:.3f}",
+            f"{math.degrees(test.rotation_rad):.2f}",
+            test.contacts,
+            test.held,
+        )
+        for test in tests
+    ]

@@ -7,9 +7,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from softgrasp.build import names
 from softgrasp.mechanics.transforms import rotation_angles
 from softgrasp.render.instants import body_label
+from softgrasp.report.hold_words import hold_clause
+from softgrasp.report.quantities import count, millimetres, newtons
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import BodyContact, GraspResult, column
 
@@ -34,10 +35,16 @@ _WORDS = {
 
 def verdict(result: GraspResult) -> Verdict:
     """The status, and for a closed hand what the hold test says."""
-    word = _WORDS[result.status]
+    word = _status_words(result)
     if result.status is not GraspStatus.CLOSED or result.held is None:
         return word
     return Verdict("Held", "good") if result.held else Verdict("Not held", "bad")
+
+
+def _status_words(result: GraspResult) -> Verdict:
+    # what was carried away and left the hand has fallen
+    dropped = result.status is GraspStatus.EJECTED and result.scene.on_wrist
+    return Verdict("Dropped", "bad") if dropped else _WORDS[result.status]
 
 
 def summary(result: GraspResult) -> str:
@@ -47,12 +54,14 @@ def summary(result: GraspResult) -> str:
     The object moved 0.111 mm and turned 0.0°. Held 0.78 N of weight with 0.002 mm drop.``
     """
     sentences = (
-        _WORDS[result.status].text,
+        _status_words(result).text,
         contact_clause(result),
         motion_clause(result),
+        others_clause(result),
         hold_clause(result),
+        support_clause(result),
     )
-    return " ".join(f"{sentence}." for sentence in sentences)
+    return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
 def contact_clause(result: GraspResult) -> str:
@@ -82,31 +91,25 @@ def motion_clause(result: GraspResult) -> str:
     return f"The object moved {millimetres(moved)} and turned {math.degrees(turned):.1f}°"
 
 
-def hold_clause(result: GraspResult) -> str:
-    """What the hold test says, with the limits that were exceeded."""
-    criterion, hold = result.success_criterion, result.hold
-    if criterion is None:
-        return "No hold test was asked for"
-    if hold is None:
-        return "The hold test was not reached"
-    weight = f"{hold.weight_N:.2g} N of weight"
-    lifts, moved = hold.lifted_m is not None, "dropped"
-    if hold.lifted_m is not None:
-        weight, moved = f"{weight}, lifted by {millimetres(hold.lifted_m)},", "moved in the hand by"
-    if result.held:
-        way = millimetres(hold.drop_m)
-        return f"Held {weight} with {way} {'drift in the hand' if lifts else 'drop'}"
-    failures = []
-    if hold.drop_m > criterion.max_drop:
-        failures.append(
-            f"it {moved} {millimetres(hold.drop_m)} ({millimetres(criterion.max_drop)} allowed)"
-        )
-    if hold.rotation_rad > criterion.max_rotation:
-        found, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
-        failures.append(f"it turned {found:.1f}° ({allowed:.1f}° allowed)")
-    if not any(contact.in_contact for contact in result.contacts):
-        failures.append("nothing is in contact at the end")
-    return f"Did not hold {weight.removesuffix(',')}: {' and '.join(failures)}"
+def others_clause(result: GraspResult) -> str:
+    """How far further objects went and turned; empty where there are none."""
+    told = []
+    for motion in result.objects[1:]:
+        moved = millimetres(math.hypot(*motion.displacement_m))
+        turned = rotation_angles(motion.final_quat_wxyz, motion.initial_quat_wxyz)
+        told.append(f"{motion.name} moved {moved} and turned {math.degrees(turned):.1f}°")
+    return f"Beside it, {', '.join(told)}" if told else ""
+
+
+def support_clause(result: GraspResult) -> str:
+    """Who else carries the objects at the end; empty where nobody does."""
+    names_of = {motion.name for motion in result.objects}
+    told = [
+        f"{contact.first} presses on {contact.second} with {newtons(contact.normal_force_N)}"
+        for contact in result.other_contacts
+        if contact.first in names_of and contact.normal_force_N > 0.0
+    ]
+    return f"At the end {', '.join(told)}" if told else ""
 
 
 def force_clause(result: GraspResult) -> str:
@@ -141,15 +144,13 @@ def joint_clause(result: GraspResult) -> str:
 
 def _largest_gaps(result: GraspResult) -> str:
     worst: dict[str, tuple[float, str]] = {}
-    rigid = names.drive_names(result.scene.hand)[: len(result.scene.hand.joints)]
-    for name, row in zip(rigid, result.scene.hand.joints, strict=True):
-        target = result.joint_target[-1, column(result.actuator_names, name)]
-        gap = abs(float(target) - result.joints[name])
-        worst[row.joint] = max(worst.get(row.joint, (-1.0, "")), (gap, name.replace("_", " ")))
-    texts = {
-        "revolute": lambda gap: f"{math.degrees(gap):.1f}°",
-        "prismatic": millimetres,
-    }
+    for drive in result.scene.drives:
+        if drive.joint is None:
+            continue
+        target = result.joint_target[-1, column(result.actuator_names, drive.name)]
+        gap, name = abs(float(target) - result.joints[drive.joint]), drive.joint.replace("_", " ")
+        worst[drive.unit] = max(worst.get(drive.unit, (-1.0, "")), (gap, name))
+    texts = {"rad": lambda gap: f"{math.degrees(gap):.1f}°", "m": millimetres}
     gaps = [f"{texts[kind](gap)} ({name})" for kind, (gap, name) in sorted(worst.items())]
     return ", ".join(gaps)
 
@@ -158,24 +159,3 @@ def label_of(result: GraspResult, body: str) -> str:
     """What a body of the hand is called on a page."""
     contact: BodyContact = result.contact_of(body)
     return body_label(contact.finger, contact.phalanx)
-
-
-def millimetres(length: float) -> str:
-    """A length [m] in millimetres, to a micrometre below one and to a tenth above."""
-    value = 1e3 * length
-    return f"{value:.3f} mm" if abs(value) < 1.0 else f"{value:.1f} mm"
-
-
-def newtons(force: float) -> str:
-    """A force [N] to three digits."""
-    return f"{grouped(force)} N" if force >= 1000.0 else f"{force:.3g} N"
-
-
-def count(number: int, noun: str) -> str:
-    """A number of things: ``1 sample``, ``10 samples``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def grouped(number: float) -> str:
-    """A large number in groups of three digits: ``100 751``."""
-    return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")

@@ -25,11 +25,13 @@ SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "ns
 def can_be_batched(built: BuiltScene) -> bool:
     """Whether a scene can share a batch: servos, friction that does not switch, not too long.
 
-    Sensors are read sample by sample, and deformable objects step by step, by a run alone.
+    One with a sequence, or with a hold test that is more than a ramp of gravity, runs alone, as do
+    those with sensors, which are read sample by sample, and with deformable objects.
     """
     if built.scene.sensors or built.model.nflex:
         return False
-    alike = built.scene.actuation == "servo" and not built.contact.switches_friction
+    alike = built.scene.actuation == "servo" and not built.switching
+    alike = alike and built.scene.is_plain
     return alike and most_rows(built.scene) <= MOST_ROWS
 
 
@@ -38,7 +40,8 @@ def topology(built: BuiltScene) -> tuple[object, ...]:
     model, scene = built.model, built.scene
     sizes = tuple(int(getattr(model, name)) for name in SIZES)
     steps = (float(model.opt.timestep), scene.control_period, scene.closure.threshold)
-    return (*sizes, *steps, scene.closure.samples, int(model.opt.integrator), *built.bodies)
+    slots = tuple(model.sensor_dim.tolist())
+    return (*sizes, *steps, scene.closure.samples, int(model.opt.integrator), *built.bodies, slots)
 
 
 def run_batch(

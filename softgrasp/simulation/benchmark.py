@@ -97,7 +97,7 @@ def _refuse_other_scenes(built: BuiltScene) -> None:
     scene = built.scene
     if scene.actuation != "servo":
         raise SimulationError(f"actuation: expected 'servo', found '{scene.actuation}'")
-    if built.contact.switches_friction:
+    if built.switching:
         raise SimulationError(
             f"contact: expected one coefficient of friction, found static "
             f"{built.contact.static_friction:g} and dynamic {built.contact.kinetic_friction:g}"

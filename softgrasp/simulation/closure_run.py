@@ -1,4 +1,4 @@
-"""One grasp in MuJoCo from start to end: close, settle, and hold against gravity or lift."""
+"""One grasp in MuJoCo from start to end: a sequence around a closure, and its hold test."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ from functools import cached_property
 import mujoco
 import numpy as np
 
-from softgrasp.build.pairs import object_pairs
+from softgrasp.build import names
+from softgrasp.build.deformable import node_bodies
 from softgrasp.build.scene import BuiltScene, start_targets
+from softgrasp.description.base import Vec3
 from softgrasp.description.scene import GraspScene
+from softgrasp.description.sequence import ClosePhase, Phase
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.contacts import ContactPoint, ContactReader, contact_points
+from softgrasp.simulation.contacts import (
+    ContactPoint,
+    ContactReader,
+    OtherPoint,
+    contact_points,
+)
 from softgrasp.simulation.data_map import data_map
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.event_log import EventLog
@@ -28,8 +36,10 @@ from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_pays
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.sensing import Sensing
+from softgrasp.simulation.sequencing import PhaseRows, Way, finger_path
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
-from softgrasp.simulation.stepper import OwnStepper, PlainStepper, Stepper, driven
+from softgrasp.simulation.stepper import OwnStepper, PlainStepper, Saved, Stepper, driven
+from softgrasp.simulation.trials import Gone, Trial, direction_label, push_steps
 from softgrasp.simulation.workspace import Workspace
 
 MOST_ROWS = 100_000
@@ -80,7 +90,12 @@ class ClosureRun:
         self.finished = False
         """Whether the run came to its own end: neither diverged nor interrupted."""
         self.hold_from: int | None = None
-        """Row at which the hold test, or the lift, began."""
+        """Row at which the hold test, or the lift, began: the end of the closure."""
+        self.phases: list[PhaseRows] = []
+        """What it has gone through."""
+        self.trials: list[Trial] = []
+        """Directions of the hold test that were tried."""
+        self._silent = False
         self._progress = progress
         self._let_interrupt: Callable[[], None] = lambda: None
         self._workspace = workspace or Workspace()
@@ -115,11 +130,15 @@ class ClosureRun:
         return float(self.recording.time[self.recording.rows - 1])
 
     def contact_points(self) -> list[ContactPoint]:
-        """Contacts with the object in the state of the last physics step."""
+        """Contacts with objects in the state of the last physics step."""
         return contact_points(self.model, self.data)
 
+    def other_points(self) -> list[OtherPoint]:
+        """Contacts in which the hand touches no object, in the state of the last physics step."""
+        return self._contacts.others(self.data)
+
     def run(self) -> None:
-        """Close the hand and, where the scene asks for it, hold against gravity or lift."""
+        """Go through the sequence, or close the hand, and then the hold test or the lift."""
         with caught_warnings() as self.engine_warnings, held_back() as self._let_interrupt:
             driven(self.running(), self._stepper.stretch)
 
@@ -129,17 +148,56 @@ class ClosureRun:
 
     def running(self) -> Plans:
         """The whole run, where somebody else does its stretches; see ``Stepper.advancing``."""
-        yield from self._closing()
-        if self.scene.success is not None and not self.diverged:
-            yield from self._holding(self.scene.success)
-        if self.scene.lift is not None and not self.diverged:
-            yield from self._lifting(self.scene.lift)
+        success, lift = self.scene.success, self.scene.lift
+        for phase in self.scene.sequence or (ClosePhase(),):
+            yield from self._noted(phase.label, self._going_through(phase))
+        if success is not None and success.gravity is not None:
+            yield from self._noted("hold test", self._loading(success))
+        for phase in success.motion if success is not None else ():
+            yield from self._noted(phase.label, self._going_through(phase))
+        if success is not None and success.directions and not self.diverged:
+            yield from self._trying(success)
+        if lift is not None:
+            yield from self._noted("lift", self._lifting(lift))
         self.finished = not self.diverged
+
+    def _noted(self, name: str, plans: Plans) -> Plans:
+        """Run a part of the whole, where nothing has gone wrong yet, and note where it was."""
+        if self.diverged:
+            return
+        begin = max(self.recording.rows - 1, 0)
+        yield from plans
+        self.phases.append(PhaseRows(name, begin, self.recording.rows - 1))
+
+    def _going_through(self, phase: Phase) -> Plans:
+        if isinstance(phase, ClosePhase):
+            self._stepper.let_go()
+            self.state.idle = 0
+            yield from self._closing()
+            if not self.diverged and (self.scene.success or self.scene.lift or self.scene.sequence):
+                self.hold_from = self.recording.rows - 1
+            return
+        samples = max(round(phase.time / self.scene.control_period), 1)
+        drives = len(self.scene.hand.drives)
+        path = self._way.through(phase, samples)
+        if self.hold_from is None:  # before the closure the fingers are led, too
+            fingers = finger_path(self.scene, phase, self.state.targets[:drives], samples)
+            path = np.hstack([fingers, path])
+            if self.recording.rows == 0:  # the first sample is the start, before any way
+                path = np.vstack([self.state.targets, path])
+            self._stepper.lead(0, path)
+        elif phase.moves_wrist:
+            self._stepper.lead(drives, path)
+        yield from self._advancing(len(path))
+
+    @cached_property
+    def _way(self) -> Way:
+        return Way(self.scene)
 
     def _closing(self) -> Plans:
         scene = self.scene
         given = scene.duration is not None
-        total = planned_samples(self.scene)
+        total = planned_samples(self.scene) - min(self.recording.rows, 1)
         settle = round(scene.closure.settle_time / scene.control_period)
         yield from self._advancing(total, idle_limit=total + 1 if given else max(settle, 1))
 
@@ -152,10 +210,7 @@ class ClosureRun:
 
     def _new_stepper(self, kind: type[OwnStepper] | None) -> Stepper:
         recording = self._empty_recording()
-        friction = None
-        if self.built.contact.switches_friction:
-            pairs = [pair for pair in object_pairs(self.model) if _has_pair(self.model, pair.name)]
-            friction = SlipFriction.of(self.built, pairs)
+        friction = SlipFriction.of(self.built)
         if kind is None:
             kind = NativeStepper if native_pays(planned_samples(self.scene)) else PlainStepper
         if friction is not None and data_map() is None:
@@ -165,19 +220,46 @@ class ClosureRun:
         run = (self.model, self.data, self.layout, self.state, recording)
         return kind(*run, friction, self.sensing)
 
-    def _holding(self, criterion: SuccessCriterion) -> Plans:
+    def _loading(self, criterion: SuccessCriterion) -> Plans:
         period = self.scene.control_period
-        self.hold_from = self.recording.rows - 1
         steps = [*gravity_steps(criterion, self.model.opt.gravity.copy(), period)]
         samples, loads = zip(*steps, strict=True)
         self._stepper.loads = np.repeat(loads, samples, axis=0)
         yield from self._advancing(sum(samples))
 
+    def _trying(self, criterion: SuccessCriterion) -> Plans:
+        """Push the object along every direction, each time from the state that there is now."""
+        assert isinstance(self._stepper, OwnStepper)  # can_be_batched
+        closed, gone = self._stepper.saved(), Gone(criterion, self.model, self.data)
+        begin = self.recording.rows - 1
+        # contacts of a trial are not those of the grasp, to whose state every one goes back
+        self._silent = True
+        for load in criterion.directions:
+            trying = self._pushing(criterion, load, closed, gone)
+            yield from self._noted(f"push {direction_label(load)}", trying)
+            if self.diverged:
+                return
+            phase, contacts = self.phases[-1], sum(self.state.in_contact)
+            self.trials.append(Trial(load, begin, phase.begin + 1, phase.end, contacts))
+        self._stepper.put_back(closed)
+        yield from self._noted("closed", self._advancing(1))
+        self._silent = False
+
+    def _pushing(self, criterion: SuccessCriterion, load: Vec3, closed: Saved, gone: Gone) -> Plans:
+        assert isinstance(self._stepper, OwnStepper)
+        self._stepper.put_back(closed)
+        pushed = node_bodies(self.model) or [self.model.body(names.OBJECT).id]
+        push = np.outer(self.model.body_mass[pushed], load)
+        for samples, share in push_steps(criterion, self.scene.control_period):
+            self.data.xfrc_applied[pushed, :3] = share * push
+            yield from self._advancing(samples)
+            if self.diverged or gone(self.data):
+                return
+
     def _lifting(self, lift: Lift) -> Plans:
         period = self.scene.control_period
-        self.hold_from = self.recording.rows - 1
         samples = max(round(lift.time / period), 1)
-        self._stepper.lead(len(self.scene.hand.drives), lift_path(self.scene, lift, samples))
+        self._stepper.lead(len(self.scene.drives), lift_path(self.scene, lift, samples))
         yield from self._advancing(samples + round(lift.hold_time / period))
 
     def _advancing(self, samples: int, idle_limit: int | None = None) -> Plans:
@@ -218,6 +300,8 @@ class ClosureRun:
         return ContactReader(self.model)
 
     def _note_changes(self) -> None:
+        if self._silent:
+            return
         bodies = zip(self.built.bodies, self.state.changes, strict=True)
         points = self._contacts.read(self.data, [body for body, change in bodies if change])
         self.log.note(self.now, self.state.changes, lambda: points)
@@ -230,12 +314,8 @@ def planned_samples(scene: GraspScene) -> int:
 
 
 def most_rows(scene: GraspScene) -> int:
-    """Most control samples of a whole run, hold test or lift included."""
-    times = [scene.success.ramp_time + scene.success.hold_time] if scene.success else []
-    times += [scene.lift.time + scene.lift.hold_time] if scene.lift else []
-    # two for what rounding may add
-    return planned_samples(scene) + round(sum(times) / scene.control_period) + 2
-
-
-def _has_pair(model: mujoco.MjModel, name: str) -> bool:
-    return bool(mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_PAIR, name) >= 0)
+    """Most control samples of a whole run, all phases and the hold test or the lift included."""
+    parts = len(scene.phases) + (0 if scene.success is None else len(scene.success.directions))
+    # two, and one for each part, for what rounding may add
+    besides = round(scene.time_besides_closing / scene.control_period)
+    return planned_samples(scene) + besides + parts + 1

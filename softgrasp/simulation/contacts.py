@@ -1,4 +1,4 @@
-"""Exact contact points, normals, forces and slip between the hand and the object.
+"""Exact contact points, normals, forces and slip between the hand, objects and surroundings.
 
 A closure asks for a handful of contacts a few times: numbers one by one cost less than arrays.
 """
@@ -6,22 +6,23 @@ A closure asks for a handful of contacts a few times: numbers one by one cost le
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
-from softgrasp.build.names import OBJECT
+from softgrasp.build.names import OBJECT, is_around, is_object
 from softgrasp.description.base import Vec3
 
 Vector = Vec3 | list[float]
 
 
 class ContactPoint(NamedTuple):
-    """One contact of the engine between a body of the hand and the object, world frame."""
+    """One contact of the engine with an object, world frame."""
 
     body: str
+    """Of the hand, of what stands around, or of an object before that one."""
     pair: str
     point: Vec3
     """Middle of the overlap [m]."""
@@ -35,6 +36,28 @@ class ContactPoint(NamedTuple):
     """[N]"""
     slip_speed: float
     """Speed of the bodies along each other at the point [m/s]."""
+    thing: str = OBJECT
+    """Body of the object."""
+
+
+class OtherPoint(NamedTuple):
+    """One contact of the engine that is none of the hand with an object, world frame."""
+
+    first: str
+    second: str
+    """Body that is touched: of an object, or of what stands around."""
+    point: Vec3
+    """[m]"""
+    separation: float
+    """[m]"""
+    force: Vec3
+    """On the second body [N]."""
+    normal: Vec3
+    """Unit normal into the second body."""
+    normal_force: float
+    """[N]"""
+    friction_force: float
+    """[N]"""
 
 
 class BodyContactState(NamedTuple):
@@ -48,8 +71,23 @@ class BodyContactState(NamedTuple):
     slip_speed: float
 
 
+class _Found(NamedTuple):
+    """A contact of the engine as it stands in its arrays."""
+
+    number: int
+    first: int
+    """Geom."""
+    second: int
+    """Geom, of the later one of two bodies: hand, objects, surroundings."""
+    swapped: bool
+    """Whether the engine has them the other way round."""
+    frame: list[float]
+    point: Vec3
+    separation: float
+
+
 class ContactReader:
-    """Reads the contacts between the hand and the object of one model, again and again."""
+    """Reads the contacts of one model, again and again."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         """Look up once what does not change.
@@ -58,38 +96,38 @@ class ContactReader:
             model: The compiled scene.
         """
         self._model = model
-        self._geoms = [model.geom(index).name for index in range(model.ngeom)]
+        # MuJoCo counts a deformable object as geom -1, which is the last one of these lists
+        self._geoms = [*(model.geom(index).name for index in range(model.ngeom)), OBJECT]
         self._bodies = [model.body(index).name for index in range(model.nbody)]
-        self._body_of_geom: list[int] = model.geom_bodyid.tolist()
+        self._body_of_geom: list[int] = [*model.geom_bodyid.tolist(), model.body(OBJECT).id]
         self._root_of_body: list[int] = model.body_rootid.tolist()
-        self._object = self._bodies.index(OBJECT)
+        # the hand, then what stands around, then objects, which come in their order
+        self._is_object = [is_object(name) for name in self._bodies]
+        self._rank = [index if yes else -1 for index, yes in enumerate(self._is_object)]
+        self._rank[model.body(OBJECT).id] = 0  # a deformable one stands behind all others
+        self._is_around = [is_around(name) for name in self._bodies]
 
     def read(self, data: mujoco.MjData, bodies: Container[str] | None = None) -> list[ContactPoint]:
-        """Contacts with the object in the state of the last physics step.
+        """Contacts with objects in the state of the last physics step.
 
         Args:
             data: The state.
             bodies: Bodies of the hand that are asked for; all where not given.
         """
-        contact = data.contact
-        columns = (contact.geom, contact.frame, contact.pos, contact.dist)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
         twists, centres = data.cvel.tolist(), data.subtree_com.tolist()
         found, force = [], np.zeros(6)
-        for index, ((first, second), frame, point, separation) in enumerate(rows):
-            flex = first < 0 or second < 0
-            swapped = first < 0 if flex else self._body_of_geom[first] == self._object
-            hand, thing = (second, first) if swapped else (first, second)
-            if not flex and self._body_of_geom[thing] != self._object:
-                continue
+        for contact in self._all(data):
+            hand, thing = contact.first, contact.second
             body = self._bodies[self._body_of_geom[hand]]
+            if not self._is_object[self._body_of_geom[thing]]:
+                continue
             if bodies is not None and body not in bodies:
                 continue
-            normal = _scaled(frame[:3], -1.0 if swapped else 1.0)
-            mujoco.mj_contactForce(self._model, data, index, force)
+            point, normal = contact.point, self._normal(contact)
+            mujoco.mj_contactForce(self._model, data, contact.number, force)
             pressing, across, along, *_ = force.tolist()
-            if flex:  # no body of its own: the rows of the constraint have the speed
-                slip = self._row_speed(data, index, frame)
+            if thing < 0:  # it moves as no body does: the rows of the constraint have the speed
+                slip = self._row_speed(data, contact)
             else:
                 slip = _minus(
                     self._velocity(thing, point, twists, centres),
@@ -98,20 +136,21 @@ class ContactReader:
             found.append(
                 ContactPoint(
                     body=body,
-                    pair=f"{self._geoms[hand]}|{OBJECT if flex else self._geoms[thing]}",
-                    point=tuple(point),
+                    pair=f"{self._geoms[hand]}|{self._geoms[thing]}",
+                    point=point,
                     normal=normal,
-                    separation=separation,
+                    separation=contact.separation,
                     normal_force=pressing,
                     friction_force=math.hypot(across, along),
                     slip_speed=math.hypot(*_minus(slip, _scaled(normal, _dot(slip, normal)))),
+                    thing=self._bodies[self._body_of_geom[thing]],
                 )
             )
         return found
 
-    def _row_speed(self, data: mujoco.MjData, index: int, frame: list[float]) -> Vec3:
+    def _row_speed(self, data: mujoco.MjData, found: _Found) -> Vec3:
         """Speed along the surface of a contact, from its constraint rows [m/s]."""
-        contact = data.contact[index]
+        contact, frame = data.contact[found.number], found.frame
         row, rows = contact.efc_address, data.efc_vel.tolist()
         if row < 0 or contact.dim < 3 or not rows:
             return (0.0, 0.0, 0.0)
@@ -124,8 +163,50 @@ class ContactReader:
         first, second = _scaled(frame[3:6], across), _scaled(frame[6:9], along)
         return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
 
+    def others(self, data: mujoco.MjData) -> list[OtherPoint]:
+        """Contacts with surroundings and between objects in the state of the last physics step."""
+        found, force = [], np.zeros(6)
+        for contact in self._all(data):
+            first, second = (self._body_of_geom[geom] for geom in (contact.first, contact.second))
+            if self._is_around[first]:
+                contact, first, second = _turned(contact), second, first
+            of_objects = self._is_object[first] and self._is_object[second]
+            if not of_objects and not self._is_around[second]:
+                continue
+            mujoco.mj_contactForce(self._model, data, contact.number, force)
+            rows = [contact.frame[3 * row : 3 * row + 3] for row in range(3)]
+            sign = -1.0 if contact.swapped else 1.0
+            x, y, z = (sign * float(part) for part in force[:3] @ np.array(rows))
+            found.append(
+                OtherPoint(
+                    first=self._bodies[first],
+                    second=self._bodies[second],
+                    point=contact.point,
+                    separation=contact.separation,
+                    force=(x, y, z),
+                    normal=self._normal(contact),
+                    normal_force=float(force[0]),
+                    friction_force=math.hypot(force[1], force[2]),
+                )
+            )
+        return found
+
+    def _all(self, data: mujoco.MjData) -> Iterator[_Found]:
+        """Contacts with the later one of two bodies as the second one."""
+        contact = data.contact
+        columns = (contact.geom, contact.frame, contact.pos, contact.dist)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for index, ((first, second), frame, point, separation) in enumerate(rows):
+            ranks = [self._rank[self._body_of_geom[geom]] for geom in (first, second)]
+            swapped = ranks[0] > ranks[1]
+            pair = (second, first) if swapped else (first, second)
+            yield _Found(index, *pair, swapped, frame, tuple(point), separation)
+
+    def _normal(self, contact: _Found) -> Vec3:
+        return _scaled(contact.frame[:3], -1.0 if contact.swapped else 1.0)
+
     def _velocity(
-        self, geom: int, point: list[float], twists: list[list[float]], centres: list[list[float]]
+        self, geom: int, point: Vec3, twists: list[list[float]], centres: list[list[float]]
     ) -> Vec3:
         """Velocity of a geom's material at a world point [m/s]."""
         body = self._body_of_geom[geom]
@@ -136,12 +217,26 @@ class ContactReader:
 
 
 def contact_points(model: mujoco.MjModel, data: mujoco.MjData) -> list[ContactPoint]:
-    """All contacts with the object in the state of the last physics step."""
+    """All contacts with objects in the state of the last physics step."""
     return ContactReader(model).read(data)
 
 
+def on_hardest(points: list[ContactPoint]) -> list[ContactPoint]:
+    """Those of a body's contacts that are with the object that it presses hardest."""
+    things = dict.fromkeys(point.thing for point in points)
+    if len(things) < 2:
+        return points
+    force = {t: sum(p.normal_force for p in points if p.thing == t) for t in things}
+    hardest = max(things, key=lambda thing: force[thing])
+    return [point for point in points if point.thing == hardest]
+
+
 def merged(points: list[ContactPoint]) -> BodyContactState | None:
-    """One state for the contacts of one body, weighted by normal force; None without contacts."""
+    """One state for the contacts of one body, weighted by normal force; None without contacts.
+
+    Args:
+        points: With one object; see ``on_hardest``.
+    """
     if not points:
         return None
     total = sum(point.normal_force for point in points)
@@ -158,6 +253,11 @@ def merged(points: list[ContactPoint]) -> BodyContactState | None:
         friction_force=sum(point.friction_force for point in points),
         slip_speed=strongest.slip_speed,
     )
+
+
+def _turned(contact: _Found) -> _Found:
+    """A contact with its two sides exchanged."""
+    return contact._replace(first=contact.second, second=contact.first, swapped=not contact.swapped)
 
 
 def _weighted(weights: list[float], vectors: list[Vec3]) -> Vec3:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from softgrasp.build import names
 from softgrasp.build.scene import BuiltScene
-from softgrasp.simulation.contacts import BodyContactState, ContactPoint, merged
+from softgrasp.simulation.contacts import BodyContactState, ContactPoint, merged, on_hardest
 from softgrasp.simulation.laws import ESTABLISHED, LOST, TOUCHING
 from softgrasp.simulation.result import ContactEvent
 
@@ -34,6 +34,9 @@ class EventLog:
         """
         self._built = built
         self._places = names.parts(built.scene.hand)
+        self._called = names.told_names(built.scene)
+        self._last: dict[str, str] = {}
+        """The object that each body touched last."""
         self._notes: list[_Note] = []
         self._told: list[ContactEvent] = []
         self._read = 0
@@ -63,8 +66,12 @@ class EventLog:
             if change == 0:
                 continue
             finger, phalanx = places.get(body, ("", ""))
-            state = merged([point for point in points if point.body == body])
+            own = on_hardest([point for point in points if point.body == body])
+            state = merged(own)
+            if own:
+                self._last[body] = self._called[own[0].thing]
             fields: dict[str, Any] = {"time_s": note.time, "body": body}
+            fields["object"] = self._last.get(body, self._called[names.OBJECT])
             fields |= {"finger": finger, "phalanx": phalanx} | _numbers(state)
             found += [
                 ContactEvent.model_validate(fields | {"kind": kind})

@@ -9,10 +9,12 @@ import mujoco
 
 from softgrasp.build.scene import BuiltScene
 from softgrasp.description.scene import GraspScene
-from softgrasp.simulation.contacts import ContactPoint
+from softgrasp.simulation.contacts import ContactPoint, OtherPoint
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.sensing import Sensing
+from softgrasp.simulation.sequencing import PhaseRows
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
+from softgrasp.simulation.trials import Trial
 
 
 class Engine(NamedTuple):
@@ -43,6 +45,10 @@ class FinishedRun(Protocol):
     """Its sensors; None where there are none."""
     hold_from: int | None
     """Row at which the hold test, or the lift, began."""
+    phases: list[PhaseRows]
+    """What it has gone through."""
+    trials: list[Trial]
+    """Directions of the hold test that were tried."""
 
     @property
     def data(self) -> mujoco.MjData:
@@ -57,4 +63,7 @@ class FinishedRun(Protocol):
         """Contacts that began or ended."""
 
     def contact_points(self) -> list[ContactPoint]:
-        """Contacts with the object at the end."""
+        """Contacts with objects at the end."""
+
+    def other_points(self) -> list[OtherPoint]:
+        """Contacts at the end in which the hand touches no object, where they are known."""

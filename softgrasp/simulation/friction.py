@@ -12,7 +12,6 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.build.pairs import Pair
 from softgrasp.build.scene import BuiltScene
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.laws import judge_slip
@@ -22,13 +21,12 @@ from softgrasp.simulation.state import Integers
 class SlipFriction(NamedTuple):
     """The law's constants and its memory, for a model whose friction it changes."""
 
-    critical: float
-    """Slip speed above which a pair slides [m/s]."""
-    coefficients: tuple[float, float]
-    """Static and dynamic."""
+    critical: Array
+    """Slip speed above which each pair slides [m/s], (np,)."""
+    coefficients: Array
+    """Static and dynamic, (np, 2)."""
     pair_of: Integers
-    """Index of the pair of two geoms, −1 where they are none of the hand with the object, (ng, ng).
-    """
+    """Index of the pair of two geoms, −1 where its friction does not switch, (ng, ng)."""
     friction: Array
     """``pair_friction`` of the model, (np, 5); changed."""
     slipping: Integers
@@ -37,23 +35,26 @@ class SlipFriction(NamedTuple):
     """Zeros, (np,); scratch."""
 
     @classmethod
-    def of(cls, built: BuiltScene, pairs: list[Pair]) -> SlipFriction:
-        """The law of a scene, with every pair sticking.
+    def of(cls, built: BuiltScene) -> SlipFriction | None:
+        """The law of a scene, with every pair sticking; None where its friction does not switch.
 
         Args:
             built: The scene.
-            pairs: The pairs of the object with the hand.
         """
-        model, contact = built.model, built.contact
+        if not built.switching:
+            return None
+        model = built.model
         pair_of = np.full((model.ngeom, model.ngeom), -1, dtype=np.int64)
-        for pair in pairs:
-            first, second = (model.geom(name).id for name in pair)
-            pair_of[first, second] = pair_of[second, first] = model.pair(pair.name).id
+        critical, coefficients = np.zeros(model.npair), np.zeros((model.npair, 2))
+        for index in range(model.npair):
+            contact = built.switching.get(model.pair(index).name)
+            if contact is not None:
+                first, second = int(model.pair_geom1[index]), int(model.pair_geom2[index])
+                pair_of[first, second] = pair_of[second, first] = index
+                critical[index] = contact.critical_velocity
+                coefficients[index] = contact.static_friction, contact.kinetic_friction
         slipping, seen = np.zeros((2, model.npair), dtype=np.int64)
-        coefficients = (contact.static_friction, contact.kinetic_friction)
-        return cls(
-            contact.critical_velocity, coefficients, pair_of, model.pair_friction, slipping, seen
-        )
+        return cls(critical, coefficients, pair_of, model.pair_friction, slipping, seen)
 
     def judge(self, data: mujoco.MjData) -> None:
         """Judge the slip of every contact in the step that has just been computed.
@@ -68,4 +69,4 @@ class SlipFriction(NamedTuple):
         rows, velocities = contact.efc_address.tolist(), data.efc_vel.tolist()
         if judge_slip(pairs, rows, velocities, self.critical, self.slipping, self.seen):
             for pair in set(pairs) - {-1}:
-                self.friction[pair, :2] = self.coefficients[self.slipping[pair]]
+                self.friction[pair, :2] = self.coefficients[pair, self.slipping[pair]]

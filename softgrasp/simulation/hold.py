@@ -1,4 +1,4 @@
-"""The hold test: what the object does in the hand while gravity grows, or while it is lifted."""
+"""The hold test: what the object does in the hand from the end of the closure on."""
 
 from __future__ import annotations
 
@@ -7,39 +7,97 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from softgrasp.build import names
+from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.finished_run import FinishedRun
-from softgrasp.simulation.result import HoldTest
+from softgrasp.simulation.result import DirectionTest, HoldTest, OtherHeld
+from softgrasp.simulation.track import Track
+from softgrasp.simulation.trials import Trial, direction_label
 
 CREEP_SHARE = 0.25
 """Creep is the mean speed over this last share of the time under full load, or at the top."""
 
 
-def hold_test(run: FinishedRun, position: Array, quaternion: Array) -> HoldTest | None:
-    """What the object did since the test began; None where there was no whole test.
+def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
+    """What the objects did since the test began; None where there was no whole test.
 
     Args:
         run: The run.
-        position: The object's centre in the world at every row [m], (T, 3).
-        quaternion: Its orientation, (T, 4).
+        tracks: Of all objects, the one that is judged first.
     """
     scene, begin = run.scene, run.hold_from
     criterion = scene.success or scene.lift
     if criterion is None or begin is None or not run.finished:
         return None
-    in_hand, turned = seen_from_palm(run, position, quaternion)
-    late = max(round(CREEP_SHARE * criterion.hold_time / scene.control_period), 1)
-    crept = float(np.linalg.norm(in_hand[-1] - in_hand[-1 - late]))
-    mass = float(run.model.body_subtreemass[run.model.body(names.OBJECT).id])
-    load = scene.gravity if scene.success is None else scene.success.gravity
+    position = tracks[0].position
+    in_hand, turned = seen_from_palm(run, *tracks[0])
+    end = run.trials[0].begin - begin if run.trials else len(in_hand) - 1
+    gone = _gone(in_hand[: end + 1], turned[: end + 1])
+    late = max(round(CREEP_SHARE * _last_time(run, criterion) / scene.control_period), 1)
+    late = min(late, end) or 1
+    crept = float(np.linalg.norm(in_hand[end] - in_hand[end - late]))
+    tests = [_direction(run, trial, in_hand, turned) for trial in run.trials]
+    creeps = [_direction_creep(run, trial, in_hand) for trial in run.trials]
+    failed_in, failed_s = _first_failure(run, criterion, gone, tests)
+    lifts = scene.lift is not None or any(phase.type == "lift" for phase in scene.phases)
+    lifts |= isinstance(criterion, SuccessCriterion) and criterion.min_lift is not None
     return HoldTest(
-        drop_m=float(np.linalg.norm(in_hand - in_hand[0], axis=1).max()),
-        rotation_rad=float(rotation_angles(turned, turned[0]).max()),
-        weight_N=mass * float(np.linalg.norm(load)),
+        drop_m=max(float(gone[0].max()), *(test.drop_m for test in tests), 0.0),
+        rotation_rad=max(float(gone[1].max()), *(test.rotation_rad for test in tests), 0.0),
+        weight_N=_mass(run) * _load(run, criterion),
         start_s=float(run.recording.time[begin]),
-        creep_m_s=crept / (late * scene.control_period),
-        lifted_m=None if scene.lift is None else float(position[-1, 2] - position[begin, 2]),
+        creep_m_s=max(crept / (late * scene.control_period), *creeps, 0.0),
+        lifted_m=float(position[begin + end, 2] - position[begin, 2]) if lifts else None,
+        failed_in=failed_in,
+        failed_s=failed_s,
+        directions=tuple(tests),
+        others=_others(run, tracks[1:]) or None,
     )
+
+
+def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
+    """What further objects did in the hand, which is told and not judged."""
+    found = []
+    for name, track in zip(run.scene.object_names[1:], tracks, strict=True):
+        drop, turn = (float(v.max()) for v in _gone(*seen_from_palm(run, *track)))
+        found.append(OtherHeld(name=name, drop_m=drop, rotation_rad=turn))
+    return tuple(found)
+
+
+def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | None:
+    """Whether a hold test was passed; None where none was asked for, or none could be ended.
+
+    Args:
+        run: The run.
+        hold: The test; None where it was not reached.
+        pressed: Normal force of each body on the object that is judged at the end, (nb,) [N].
+    """
+    criterion = run.scene.success or run.scene.lift
+    if criterion is None or not (run.finished or run.diverged):
+        return None
+    if hold is None:
+        return False
+    within = hold.drop_m <= criterion.max_drop
+    steady = hold.rotation_rad <= criterion.max_rotation
+    if isinstance(criterion, Lift):
+        return within and steady and bodies_on_object(run, pressed) > 0
+    touching = bodies_on_object(run, pressed) >= criterion.min_contacts
+    high = criterion.min_lift is None or (hold.lifted_m or 0.0) >= criterion.min_lift
+    return within and steady and touching and high and all(test.held for test in hold.directions)
+
+
+def bodies_on_object(run: FinishedRun, pressed: Array) -> int:
+    """How many bodies are in established contact with the object to be grasped at the end.
+
+    Args:
+        run: The run.
+        pressed: Normal force of each body on it at the end, (nb,) [N].
+    """
+    if not run.scene.objects:
+        return sum(run.state.in_contact)
+    pairs = zip(run.state.in_contact, pressed, strict=True)
+    return sum(bool(on and force > 0.0) for on, force in pairs)
 
 
 def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
@@ -66,13 +124,74 @@ def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
     return places, turns
 
 
-def is_held(run: FinishedRun, hold: HoldTest | None) -> bool | None:
-    """Whether a hold test was passed; None where none was asked for, or none could be ended."""
-    criterion = run.scene.success or run.scene.lift
-    if criterion is None or not (run.finished or run.diverged):
-        return None
-    if hold is None:
-        return False
-    within = hold.drop_m <= criterion.max_drop
-    steady = hold.rotation_rad <= criterion.max_rotation
-    return within and steady and any(run.state.in_contact)
+def _gone(place: Array, turn: Array) -> tuple[Array, Array]:
+    """How far it has gone [m] and turned [rad] since the first row, (n,) each."""
+    return np.linalg.norm(place - place[0], axis=1), rotation_angles(turn, turn[0])
+
+
+def _trial_rows(run: FinishedRun, trial: Trial) -> list[int]:
+    """The closed state and the rows of a trial, counted from the beginning of the test."""
+    begin = run.hold_from or 0
+    return [row - begin for row in (trial.begin, *range(trial.first, trial.end + 1))]
+
+
+def _direction(run: FinishedRun, trial: Trial, place: Array, turn: Array) -> DirectionTest:
+    criterion, rows = run.scene.success, _trial_rows(run, trial)
+    assert criterion is not None  # only one has directions
+    drop, rotation = (float(values.max()) for values in _gone(place[rows], turn[rows]))
+    within = drop <= criterion.max_drop and rotation <= criterion.max_rotation
+    return DirectionTest(
+        name=direction_label(trial.acceleration),
+        acceleration=trial.acceleration,
+        force_N=_mass(run) * float(np.linalg.norm(trial.acceleration)),
+        start_s=float(run.recording.time[trial.first - 1]),
+        end_s=float(run.recording.time[trial.end]),
+        drop_m=drop,
+        rotation_rad=rotation,
+        contacts=trial.contacts,
+        held=within and trial.contacts >= criterion.min_contacts,
+    )
+
+
+def _direction_creep(run: FinishedRun, trial: Trial, place: Array) -> float:
+    """Mean speed over the last quarter of a trial [m/s]."""
+    own = place[_trial_rows(run, trial)]
+    late = max(round(CREEP_SHARE * (len(own) - 1)), 1)
+    crept = float(np.linalg.norm(own[-1] - own[-1 - late]))
+    return crept / (late * run.scene.control_period)
+
+
+def _first_failure(
+    run: FinishedRun,
+    criterion: SuccessCriterion | Lift,
+    gone: tuple[Array, Array],
+    tests: list[DirectionTest],
+) -> tuple[str | None, float | None]:
+    """In which part of the run a limit was exceeded first, and when [s]."""
+    beyond = np.flatnonzero((gone[0] > criterion.max_drop) | (gone[1] > criterion.max_rotation))
+    if beyond.size:
+        row = int(beyond[0]) + (run.hold_from or 0)
+        name = next(phase.name for phase in run.phases if phase.begin < row <= phase.end)
+        return name, float(run.recording.time[row])
+    failed = next((test for test in tests if not test.held), None)
+    return (None, None) if failed is None else (f"push {failed.name}", failed.end_s)
+
+
+def _last_time(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
+    """Time under full load, at the top, or of the last part before the directions [s]."""
+    if isinstance(criterion, Lift) or (criterion.gravity is not None and not criterion.motion):
+        return criterion.hold_time
+    parts = [phase for phase in run.phases if not run.trials or phase.end <= run.trials[0].begin]
+    return (parts[-1].end - parts[-1].begin) * run.scene.control_period
+
+
+def _load(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
+    """The largest acceleration against which the object was held [m/s²]."""
+    loads = [run.scene.gravity]
+    if isinstance(criterion, SuccessCriterion):
+        loads = [criterion.gravity or run.scene.gravity, *criterion.directions]
+    return max(float(np.linalg.norm(load)) for load in loads)
+
+
+def _mass(run: FinishedRun) -> float:
+    return float(run.model.body_subtreemass[run.model.body(names.OBJECT).id])

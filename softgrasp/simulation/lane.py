@@ -11,12 +11,10 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import ClosureRun, Plans
 from softgrasp.simulation.contacts import ContactPoint
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
-from softgrasp.simulation.stepper import OwnStepper, Stepper
+from softgrasp.simulation.stepper import STATE, OwnStepper, Stepper
 
 LOOK_AHEAD = 256
 """Physics steps whose targets are computed at once."""
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-"""All that decides how a step goes, the solver's first guess included."""
 
 
 class Before(NamedTuple):

@@ -79,7 +79,7 @@ def judge_slip(
     pairs: Sequence[int] | NDArray[np.int64],
     rows: Sequence[int] | NDArray[np.int64],
     velocities: Sequence[float] | Array,
-    critical: float,
+    critical: Sequence[float] | Array,
     slipping: Flags | NDArray[np.int64],
     seen: Flags | NDArray[np.int64],
 ) -> bool:
@@ -92,14 +92,16 @@ def judge_slip(
         pairs: Index of the pair of each contact, −1 for one that does not count, (nc,).
         rows: First constraint row of each contact, negative where it has none, (nc,).
         velocities: Of the constraint rows: normal, and two along the surface [m/s], (nr,).
-        critical: Slip speed above which a contact slides [m/s].
+        critical: Slip speed above which a contact of each pair slides [m/s], (np,).
         slipping: 1 for a pair that slides, (np,); changed.
         seen: Zeros, (np,); scratch, zeros again afterwards.
     """
     for contact, pair in enumerate(pairs):
         if pair >= 0:
             row = rows[contact]
-            fast = row >= 0 and math.hypot(velocities[row + 1], velocities[row + 2]) > critical
+            fast = (
+                row >= 0 and math.hypot(velocities[row + 1], velocities[row + 2]) > critical[pair]
+            )
             seen[pair] = max(seen[pair], 2 if fast else 1)
     changed = False
     for pair in pairs:
@@ -112,28 +114,15 @@ def judge_slip(
     return changed
 
 
-def free_drives(
-    body_of_drive: Sequence[int], last_of_finger: Sequence[int], in_contact: Sequence[int]
-) -> list[bool]:
-    """Which drives may move: those whose phalanx and the later ones of its finger are clear.
+def free_drives(stops: Sequence[Sequence[int]], in_contact: Sequence[int]) -> list[bool]:
+    """Which drives may move: those none of whose bodies is in contact.
 
     Args:
-        body_of_drive: Index of the body that each drive moves, −1 where there is none that
-            contact could stop (a row without a body, a pressure, the wrist), finger by finger,
-            (nd,).
-        last_of_finger: 1 for the last drive of each finger, (nd,).
+        stops: Indices of the bodies whose contact stops each drive: the phalanx that it moves and
+            the later ones of its finger; none of a pressure or the wrist, (nd,).
         in_contact: 1 where a body's contact is established, (nb,).
     """
-    free = []
-    blocked = False
-    for drive in reversed(range(len(body_of_drive))):
-        if last_of_finger[drive]:
-            blocked = False
-        body = body_of_drive[drive]
-        if body >= 0 and in_contact[body]:
-            blocked = True
-        free.append(not blocked)
-    return free[::-1]
+    return [not any(in_contact[body] for body in bodies) for bodies in stops]
 
 
 def next_targets(

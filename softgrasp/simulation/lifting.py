@@ -22,5 +22,5 @@ def lift_path(scene: GraspScene, lift: Lift, samples: int) -> Array:
     if scene.arm is None:
         return np.asarray(lift.height * shares[:, None])
     up = arm_base(scene.arm, scene.hand_pose)[:3, :3].T @ [0.0, 0.0, lift.height]
-    start = start_targets(scene)[len(scene.hand.drives) :]
+    start = start_targets(scene)[len(scene.drives) :]
     return straight_path(scene.arm.chain, start, up, shares)

@@ -1,4 +1,4 @@
-"""How gravity grows in a hold test."""
+"""How gravity, or another load, grows in a hold test."""
 
 from __future__ import annotations
 
@@ -33,11 +33,24 @@ def gravity_steps(
     Yields:
         Control samples, and gravity during them [m/s²]; the time under full load is the last.
     """
-    ramp = max(round(criterion.ramp_time / period), 1)
+    full = before if criterion.gravity is None else np.array(criterion.gravity)
+    rise = full - before
+    for samples, share in load_shares(criterion.ramp_time, period):
+        yield samples, before + share * rise
+    yield round(criterion.hold_time / period), full
+
+
+def load_shares(ramp_time: float, period: float) -> Iterator[tuple[int, float]]:
+    """The steps of such a ramp: control samples, and the share of the load during them.
+
+    Args:
+        ramp_time: [s]
+        period: Of the controller [s].
+    """
+    ramp = max(round(ramp_time / period), 1)
     longest = max(round(LONGEST / period), 1)
-    rise, done = np.array(criterion.gravity) - before, 0
+    done = 0
     while done < ramp:
         samples = min(longest, max((ramp - done) // SHARE, 1))
         done += samples
-        yield samples, before + done / ramp * rise
-    yield round(criterion.hold_time / period), np.array(criterion.gravity)
+        yield samples, done / ramp

@@ -14,7 +14,7 @@ import numpy as np
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.data_map import agrees, data_map
-from softgrasp.simulation.stepper import OwnStepper
+from softgrasp.simulation.stepper import OwnStepper, Saved
 
 WORTHWHILE = 20_000
 """Control samples from which loading the compiled loop costs less than it saves."""
@@ -77,3 +77,9 @@ class NativeStepper(OwnStepper):
             self._flags.tolist()
         )
         return done
+
+    def put_back(self, saved: Saved) -> None:
+        """Go back to a run as it was; its rows stay."""
+        super().put_back(saved)
+        state = self._state
+        self._flags[:] = [state.counts, state.touched, state.in_contact, state.changes]

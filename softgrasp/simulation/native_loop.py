@@ -68,7 +68,7 @@ def switch_friction(data: int, places: tuple[int, ...], law: Any) -> None:
         law: A ``SlipFriction``.
     """
     count_at, contacts_at, velocities_at, size, geoms_at, row_at = places
-    critical, (static, dynamic), pair_of, friction, slipping, seen = law
+    critical, coefficients, pair_of, friction, slipping, seen = law
     count = int_at(data + count_at)
     if count == 0:
         return
@@ -84,7 +84,7 @@ def switch_friction(data: int, places: tuple[int, ...], law: Any) -> None:
     if judge_slip(pairs, rows, velocities, critical, slipping, seen):
         for pair in pairs:
             if pair >= 0:
-                coefficient = dynamic if slipping[pair] == 1 else static
+                coefficient = coefficients[pair, slipping[pair]]
                 friction[pair, 0] = coefficient
                 friction[pair, 1] = coefficient
 

@@ -13,7 +13,7 @@ from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.formats.results import read_result, write_result
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import (
-    OPTIONAL_KEYS,
+    ADDED_KEYS,
     TRAJECTORY_KEYS,
     BodyContact,
     ContactEvent,
@@ -21,6 +21,8 @@ from softgrasp.simulation.result import (
     GraspResult,
     HoldTest,
     ObjectMotion,
+    OtherContact,
+    PhaseSpan,
     SoftFingerEnd,
 )
 
@@ -82,19 +84,26 @@ def document(result: GraspResult) -> dict[str, Any]:
         "simulated_time_s": result.simulated_time,
         "wall_time_s": result.wall_time,
         "contacts": result.contacts,
+        "other_contacts": result.other_contacts or None,
         "events": result.events,
         "object": result.object,
         "objects": result.objects,
         "joints": result.joints,
         "contact_model": result.contact_model,
         "soft_fingers": result.soft_fingers or None,
+        "phases": result.phases or None,
         "quality": result.quality,
-        "hold": None if result.hold is None else result.hold.model_dump(exclude_none=True),
+        "hold": None if result.hold is None else _hold(result.hold),
         "warnings": result.warnings,
         "trajectory_sha256": result.trajectory_sha256,
     }
     always = ("held",)
     return {k: _plain(v) for k, v in values.items() if v is not None or k in always}
+
+
+def _hold(hold: HoldTest) -> dict[str, Any]:
+    values = hold.model_dump(mode="json", exclude_none=True)
+    return values if hold.directions else {k: v for k, v in values.items() if k != "directions"}
 
 
 def _plain(value: Any) -> Any:
@@ -115,16 +124,18 @@ def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult
         simulated_time=found["simulated_time_s"],
         wall_time=found["wall_time_s"],
         contacts=tuple(_made(BodyContact, part) for part in found["contacts"]),
+        other_contacts=tuple(_made(OtherContact, p) for p in found.get("other_contacts", ())),
         events=tuple(_made(ContactEvent, part) for part in found["events"]),
         objects=tuple(_made(ObjectMotion, part) for part in found["objects"]),
         contact_model=_made(ContactModel, found["contact_model"]),
         hold=_made(HoldTest, found["hold"]) if "hold" in found else None,
         soft_fingers=tuple(_made(SoftFingerEnd, part) for part in found.get("soft_fingers", ())),
+        phases=tuple(_made(PhaseSpan, part) for part in found.get("phases", ())),
         quality=found.get("quality"),
         warnings=tuple(found["warnings"]),
         advice=found["message"].removeprefix(status.value).removeprefix(": "),
         **{key: arrays[key] for key in TRAJECTORY_KEYS},
-        **{key: arrays[key] for key in OPTIONAL_KEYS if key in arrays},
+        **{key: arrays[key] for key in ADDED_KEYS if key in arrays},
     )
 
 

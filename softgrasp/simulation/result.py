@@ -23,7 +23,10 @@ Names = NDArray[np.str_]
 
 
 class ContactEvent(Description):
-    """A change of contact between a body of the hand and the object, at a control sample."""
+    """A change of contact between a body of the hand and objects, at a control sample.
+
+    A body that touches several objects has one event; it tells of the one that it presses hardest.
+    """
 
     time_s: float
     body: str
@@ -32,6 +35,8 @@ class ContactEvent(Description):
     phalanx: str
     """Empty for the palm."""
     kind: Literal["touching", "established", "lost"]
+    object: str | None = None
+    """Name of the object; of a lost contact the last one. None in results that do not tell."""
     point_m: Vec3 | None = None
     """Centre of pressure in the world; None where a lost contact has no point any more."""
     normal: Vec3 | None = None
@@ -44,11 +49,16 @@ class ContactEvent(Description):
 
 
 class BodyContact(Description):
-    """The contact history of one body of the hand; forces are those at the end."""
+    """The contact history of one body of the hand; forces are those at the end.
+
+    Of several objects that a body touches, they are those on the one that it presses hardest.
+    """
 
     body: str
     finger: str
     phalanx: str
+    object: str | None = None
+    """Name of the object that it touches, or touched last; None where it never did."""
     first_touch_s: float | None
     established_s: tuple[float, ...]
     lost_s: tuple[float, ...]
@@ -62,6 +72,27 @@ class BodyContact(Description):
     def in_contact(self) -> bool:
         """Whether contact is established at the end."""
         return len(self.established_s) > len(self.lost_s)
+
+
+class OtherContact(Description):
+    """A contact at the end that is none of the hand with an object."""
+
+    first: str
+    """Name of an object, or body of the hand."""
+    second: str
+    """Name of a later object, or of what stands around."""
+    point_m: Vec3
+    """Centre of pressure in the world."""
+    normal: Vec3
+    """Unit normal into the second one."""
+    normal_force_N: float
+    """Sum over its points."""
+    friction_force_N: float
+    """Sum over its points."""
+    force_N: Vec3
+    """Whole force on the second one in the world; the first one feels the opposite."""
+    separation_m: float
+    """Negative where the two overlap; the deepest point's."""
 
 
 class ObjectMotion(Description):
@@ -89,8 +120,48 @@ class ContactModel(Description):
     timestep_s: float
 
 
+class PhaseSpan(Description):
+    """A part of a run: closure, phase of a sequence, hold test, direction of one."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+
+class DirectionTest(Description):
+    """What the object did in the hand under one direction of a hold test."""
+
+    name: str
+    """``+x``, or the unit vector."""
+    acceleration: Vec3
+    """In the world [m/s²]."""
+    force_N: float
+    """Acceleration times the object's mass."""
+    start_s: float
+    end_s: float
+    """Earlier than asked where a limit was exceeded."""
+    drop_m: float
+    """Largest distance of its centre from the closed state, in the frame of the palm."""
+    rotation_rad: float
+    contacts: int
+    """Bodies of the hand in contact at the end."""
+    held: bool
+
+
+class OtherHeld(Description):
+    """What a further object did in the hand meanwhile; it is told, not judged."""
+
+    name: str
+    drop_m: float
+    rotation_rad: float
+
+
 class HoldTest(Description):
-    """What the object did in the hand while gravity grew after the closure, or was lifted."""
+    """What the object did in the hand from the end of the closure on.
+
+    Numbers are the largest of what followed the closure and of all directions. Of several objects
+    the one to be grasped is judged.
+    """
 
     drop_m: float
     """Largest distance of its centre from where the test began, in the frame of the palm."""
@@ -100,8 +171,16 @@ class HoldTest(Description):
     start_s: float
     creep_m_s: float
     """Mean speed in the hand over the last quarter of the time under full load, or at the top."""
+    """Where the last part is none of these, over its last quarter."""
     lifted_m: float | None = None
-    """How much higher it is at the end than before the lift."""
+    """How much higher it is at the end than when the test began, where it was to be lifted."""
+    failed_in: str | None = None
+    """The first part of the run, or direction, in which a limit was exceeded."""
+    failed_s: float | None = None
+    """When."""
+    directions: tuple[DirectionTest, ...] = ()
+    others: tuple[OtherHeld, ...] | None = None
+    """Further objects; None where there are none."""
 
 
 class SoftFingerEnd(Description):
@@ -132,9 +211,11 @@ TRAJECTORY_KEYS = (
 """Arrays of ``trajectory.npz``, one row a control period where they have a time axis."""
 SOFT_KEYS = ("pressure", "curvature")
 """Arrays that a hand with soft fingers adds."""
+OBJECTS_KEYS = ("object_names", "object_positions", "object_quats_wxyz", "object_normal_force")
+"""Arrays that further objects add."""
 SENSOR_KEYS = ("sensor_names", "sensor_values", "sensor_truth")
 """Arrays that sensors add."""
-OPTIONAL_KEYS = (*SOFT_KEYS, "object_nodes", *SENSOR_KEYS)
+ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
 """Arrays that are there where they apply."""
 
 
@@ -158,6 +239,10 @@ class GraspResult:
     contact_model: ContactModel
     hold: HoldTest | None
     soft_fingers: tuple[SoftFingerEnd, ...] = ()
+    phases: tuple[PhaseSpan, ...] = ()
+    """What the run went through, in order."""
+    other_contacts: tuple[OtherContact, ...] = ()
+    """Contacts at the end of objects with one another, and of all with what stands around."""
     quality: dict[str, float] | None = None
     """Measures of the final grasp, where they were computed."""
     warnings: tuple[str, ...]
@@ -173,7 +258,7 @@ class GraspResult:
     joint_target: Array
     """Targets of all actuators, (T, nu) [rad or m, Pa for the pressure of a soft finger]."""
     object_position: Array
-    """Centre of mass in the world, (T, 3) [m]."""
+    """Centre of mass of the object to be grasped in the world, (T, 3) [m]."""
     object_quat_wxyz: Array
     """(T, 4)"""
     contact_bodies: Names
@@ -188,6 +273,15 @@ class GraspResult:
     """Pressure of each soft finger, (T, ns) [Pa]; None for a hand without."""
     curvature: Array | None = None
     """Mean curvature of each soft finger, its bending angle over its length, (T, ns) [1/m]."""
+    object_names: Names | None = None
+    """(no,), as the arrays below only where there are several objects, the one to be grasped
+    first."""
+    object_positions: Array | None = None
+    """Centres of mass of all objects in the world, (T, no, 3) [m]."""
+    object_quats_wxyz: Array | None = None
+    """(T, no, 4)"""
+    object_normal_force: Array | None = None
+    """Normal force of each body of the hand on each object, (T, nb, no) [N]."""
     object_nodes: Array | None = None
     """Nodes of a deformable object in the world, (T, nn, 3) [m]; None for a rigid one."""
     sensor_names: Names | None = None
@@ -212,8 +306,9 @@ class GraspResult:
 
     def __repr__(self) -> str:
         scene, held = self.scene, {None: "", True: ", held", False: ", not held"}[self.held]
+        things = ", ".join(scene.object_names)
         return (
-            f"<GraspResult {scene.hand.name} on {scene.object.name}: {self.status.name}{held}, "
+            f"<GraspResult {scene.hand.name} on {things}: {self.status.name}{held}, "
             f"{self.simulated_time:g} s, {len(self.events)} events>"
         )
 
@@ -228,6 +323,20 @@ class GraspResult:
         return self.objects[0]
 
     @property
+    def tracks(self) -> list[tuple[Array, Array]]:
+        """Positions (T, 3) and quaternions (T, 4) of all objects, the one to be grasped first."""
+        places, turns = self.object_positions, self.object_quats_wxyz
+        if places is None or turns is None:
+            return [(self.object_position, self.object_quat_wxyz)]
+        return [(places[:, index], turns[:, index]) for index in range(places.shape[1])]
+
+    @property
+    def closing(self) -> PhaseSpan | None:
+        """The closure among the phases; None where the run did not get there."""
+        phases = zip(self.scene.phases, self.phases, strict=False)
+        return next((span for phase, span in phases if phase.type == "close"), None)
+
+    @property
     def success_criterion(self) -> SuccessCriterion | Lift | None:
         """What ``held`` means in this run."""
         return self.scene.success or self.scene.lift
@@ -239,7 +348,7 @@ class GraspResult:
 
     def trajectory(self) -> dict[str, NDArray[Any]]:
         """The arrays of ``trajectory.npz`` by name."""
-        there = (name for name in OPTIONAL_KEYS if getattr(self, name) is not None)
+        there = (name for name in ADDED_KEYS if getattr(self, name) is not None)
         return {name: getattr(self, name) for name in (*TRAJECTORY_KEYS, *there)}
 
     def save(self, folder: str | Path) -> list[Path]:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections import defaultdict
+from typing import Any
 
 import mujoco
 import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.deformable import full_size, node_track
-from softgrasp.build.sensors import MOST_SLOTS
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.contacts import ContactPoint, merged
+from softgrasp.simulation.contact_ends import (
+    body_contacts,
+    forces_on_objects,
+    other_contacts,
+    slot_warnings,
+)
 from softgrasp.simulation.engine_warnings import sentences
 from softgrasp.simulation.finished_run import FinishedRun
-from softgrasp.simulation.hold import hold_test, is_held
+from softgrasp.simulation.hold import bodies_on_object, hold_test, is_held
 from softgrasp.simulation.outcome import GraspStatus, judge
-from softgrasp.simulation.result import BodyContact, ContactModel, GraspResult, ObjectMotion
+from softgrasp.simulation.result import ContactModel, GraspResult, ObjectMotion, PhaseSpan
 from softgrasp.simulation.sensing import sensed
 from softgrasp.simulation.soft_series import soft_ends, soft_series, squeeze_warning
 from softgrasp.simulation.stiffness import chatter_warnings, measured_stiffness, stiffness_warnings
-from softgrasp.simulation.track import object_motion, object_track
+from softgrasp.simulation.track import Track, object_motion, object_tracks
 
 FLEX_WARNING = (
     "deformable object: results of MuJoCo {version} cannot be compared with those of another "
@@ -47,30 +52,33 @@ def result_of(
     recording, model, scene = run.recording, run.model, run.scene
     rows = slice(0, recording.rows)
     force = recording.force[rows].reshape(recording.rows, len(run.built.bodies), -1, 3)
-    position, quaternion = object_track(run, recording.qpos[rows])
+    tracks = object_tracks(run, recording.qpos[rows])
+    position, quaternion = tracks[0]
     points = [] if run.diverged else run.contact_points()
     measured = measured_stiffness(points)
     normal = force[..., 0].sum(-1)
     if run.finished:
-        if run.built.contact.converted and scene.object.elasticity is None:
-            notes += tuple(stiffness_warnings(measured, run.built.contact.stiffness))
+        notes += tuple(stiffness_warnings(measured, _asked_stiffness(run, measured)))
         notes += tuple(chatter_warnings(normal, run.built.bodies))
         notes += squeeze_warning(run, quaternion)
-    notes += _slot_warnings(run, force)
+    notes += slot_warnings(run, force)
     notes += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
-    hold = hold_test(run, position, quaternion)
+    hold = hold_test(run, tracks)
     pressure, curvature = soft_series(run)
-    motion = object_motion(scene, position, quaternion)
+    called = zip(scene.object_names, tracks, strict=True)
+    motions = tuple(object_motion(name, *track) for name, track in called)
+    several = _series_of_several(run, force, tracks) if scene.objects else {}
     return GraspResult(
         scene=scene,
         backend={"name": run.engine.name, "version": run.engine.version},
-        status=_status(run, motion),
-        held=is_held(run, hold),
+        status=_status(run, motions[0], force),
+        held=is_held(run, hold, forces_on_objects(run, force)[-1, :, 0]),
         simulated_time=float(recording.time[recording.rows - 1]),
         wall_time=taken + time.perf_counter() - begin,
-        contacts=_contacts(run, points),
+        contacts=body_contacts(run, points),
+        other_contacts=() if run.diverged else other_contacts(run),
         events=tuple(run.events),
-        objects=(motion,),
+        objects=motions,
         contact_model=ContactModel(
             asked=scene.asked_contact,
             used=run.built.contact,
@@ -79,6 +87,7 @@ def result_of(
             timestep_s=run.engine.timestep,
         ),
         hold=hold,
+        phases=_phases(run),
         soft_fingers=() if run.diverged else soft_ends(run),
         warnings=notes,
         advice=_advice(run) if run.diverged else "",
@@ -96,59 +105,69 @@ def result_of(
         pressure=pressure,
         curvature=curvature,
         object_nodes=node_track(model, recording.qpos[rows]) if model.nflex else None,
+        **several,
         **sensed(run),
     )
 
 
-def _slot_warnings(run: FinishedRun, force: Array) -> tuple[str, ...]:
-    """Whether a body may have had more contacts than its sensor reports."""
-    full = np.asarray((force[..., 0] > 0).all(axis=2).any(axis=0))
-    bodies = [body for body, taken in zip(run.built.bodies, full.tolist(), strict=True) if taken]
-    if not bodies or force.shape[2] < MOST_SLOTS:
-        return ()
-    return (
-        f"contact forces of {', '.join(bodies)}: at some time all {force.shape[2]} contacts that "
-        "are recorded a body were taken; the recorded sums may be too small",
+def _series_of_several(run: FinishedRun, force: Array, tracks: list[Track]) -> dict[str, Any]:
+    """What further objects add to a trajectory."""
+    return {
+        "object_names": np.array(run.scene.object_names),
+        "object_positions": np.stack([track.position for track in tracks], axis=1),
+        "object_quats_wxyz": np.stack([track.quaternion for track in tracks], axis=1),
+        "object_normal_force": forces_on_objects(run, force),
+    }
+
+
+def _asked_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, float]:
+    """What was set for each pair that was measured [N/m]; of some contacts none was."""
+    known = run.built.stiffness
+    turned = {pair: "|".join(reversed(pair.split("|"))) for pair in measured}
+    return {
+        pair: known[name] for pair in measured for name in (pair, turned[pair]) if name in known
+    }
+
+
+def _phases(run: FinishedRun) -> tuple[PhaseSpan, ...]:
+    times = run.recording.time
+    return tuple(
+        PhaseSpan(name=name, start_s=float(times[begin]), end_s=float(times[end]))
+        for name, begin, end in run.phases
+        if end < run.recording.rows
     )
 
 
-def _contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyContact, ...]:
-    places = names.parts(run.scene.hand)
-    found = []
-    times_of: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-    for event in run.events:
-        times_of[event.body, event.kind].append(event.time_s)
-    for body in run.built.bodies:
-        touching = times_of[body, "touching"]
-        state = merged([point for point in points if point.body == body])
-        finger, phalanx = places.get(body, ("", ""))
-        found.append(
-            BodyContact(
-                body=body,
-                finger=finger,
-                phalanx=phalanx,
-                first_touch_s=touching[0] if touching else None,
-                established_s=tuple(times_of[body, "established"]),
-                lost_s=tuple(times_of[body, "lost"]),
-                normal_force_N=state.normal_force if state else 0.0,
-                friction_force_N=state.friction_force if state else 0.0,
-                point_m=state.point if state else None,
-                normal=state.normal if state else None,
-                slip_speed_m_s=state.slip_speed if state else 0.0,
-            )
-        )
-    return tuple(found)
-
-
-def _status(run: FinishedRun, motion: ObjectMotion) -> GraspStatus:
+def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus:
     if run.diverged:
         return GraspStatus.DIVERGED
+    if run.scene.on_wrist:
+        return _status_of_sequence(run)
+    touched = any(event.kind == "touching" for event in run.events)
+    in_contact = any(run.state.in_contact)
+    if run.scene.objects:  # only the one to be grasped counts
+        pressed = forces_on_objects(run, force)[..., 0]
+        touched = bool((pressed > 0.0).any())
+        in_contact = bodies_on_object(run, pressed[-1]) > 0
     return judge(
-        touched=any(event.kind == "touching" for event in run.events),
-        in_contact=any(run.state.in_contact),
+        touched=touched,
+        in_contact=in_contact,
         moving=run.state.idle == 0,
         displacement=float(np.linalg.norm(motion.displacement_m)),
         object_radius=_object_radius(run),
+    )
+
+
+def _status_of_sequence(run: FinishedRun) -> GraspStatus:
+    """As ``judge`` says, where the object goes with the hand and the last targets are a wrist's."""
+    fingers = run.recording.control[: run.recording.rows, : len(run.scene.hand.drives)]
+    established = any(event.kind == "established" for event in run.events)
+    return judge(
+        touched=established,
+        in_contact=any(run.state.in_contact),
+        moving=bool((fingers[-1:] != fingers[-2:-1]).any()),
+        displacement=math.inf,
+        object_radius=1.0,
     )
 
 

@@ -91,6 +91,14 @@ class Sensing:
         felt: list[float] = (self._touching @ self._told[-1]).tolist()
         return felt
 
+    def saved(self) -> SavedErrors:
+        """What decides what is told from now on."""
+        return self._errors.saved()
+
+    def put_back(self, saved: SavedErrors) -> None:
+        """Go on telling as from a state that was saved; the samples so far stay."""
+        self._errors.put_back(saved)
+
     def recorded(self, rows: int) -> dict[str, Any]:
         """The arrays of a result, for its first rows."""
         return {
@@ -106,6 +114,15 @@ class Sensing:
         truth = self._read(data) - self._zero
         self._true.append(truth)
         self._told.append(self._errors.told(truth))
+
+
+class SavedErrors(NamedTuple):
+    """How delayed and noisy channels go on."""
+
+    history: list[Array]
+    """What is still to be told, the last sample last."""
+    streams: list[Any]
+    """States of the sensors' random numbers."""
 
 
 class Errors:
@@ -153,6 +170,16 @@ class Errors:
         last = len(self._history) - 1
         recent = np.array(self._history)
         return np.asarray(recent[np.maximum(last - self._age, 0), self._channels])
+
+    def saved(self) -> SavedErrors:
+        """How the channels go on from here."""
+        return SavedErrors([*self._history], [rng.bit_generator.state for rng, _ in self._streams])
+
+    def put_back(self, saved: SavedErrors) -> None:
+        """Go on as from a state that was saved, which may be used again."""
+        self._history = [*saved.history]
+        for (rng, _), state in zip(self._streams, saved.streams, strict=True):
+            rng.bit_generator.state = state
 
 
 def samples_of_delay(delay: float, period: float) -> int:

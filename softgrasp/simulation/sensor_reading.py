@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.build.names import drive_names
+from softgrasp.description.sensor_rules import servo_joints
 from softgrasp.description.sensors import (
     AnySensor,
     ForceTorqueSensor,
@@ -56,7 +56,7 @@ def channels_of(sensor: AnySensor, hand: Hand) -> tuple[str, ...]:
         case ForceTorqueSensor():
             return WRENCH
         case JointTorqueSensor():
-            return sensor.joints or tuple(drive_names(hand)[: len(hand.joints)])
+            return sensor.joints or tuple(servo_joints(hand))
 
 
 def readings(

@@ -25,7 +25,7 @@ def soft_series(run: FinishedRun) -> tuple[Array, Array] | tuple[None, None]:
     if not digits:
         return None, None
     rows = slice(0, run.recording.rows)
-    pressures = [run.model.actuator(names.pressure(digit.name)).id for digit in digits]
+    pressures = [run.model.actuator(digit.drive.name).id for digit in digits]
     curvature = np.stack([_curvature(run, digit)[rows] for digit in digits], axis=1)
     return run.recording.control[rows, pressures], curvature
 

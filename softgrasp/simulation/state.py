@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -31,15 +31,16 @@ class ClosureLayout:
     increments: Array
     lower: Array
     upper: Array
-    body_of_drive: Integers
-    """Index of the body that each drive moves, −1 where contact does not stop it."""
-    last_of_finger: Integers
+    stops: tuple[tuple[int, ...], ...]
+    """Indices of the bodies whose contact stops each drive."""
     qpos_of_drive: Integers
-    """Of drives that are joints; empty for a hand with soft fingers."""
+    """Of drives under prescribed actuation, which are joints; else empty."""
     dof_of_drive: Integers
     qpos_of_joint: Integers
     """Of all joints that are recorded."""
     force_sum: Array
+    object_slots: tuple[int, ...]
+    """Contacts that a body can report with each object."""
     first_force: int
     substeps: int
     timestep: float
@@ -51,35 +52,32 @@ class ClosureLayout:
 
 def closure_layout(built: BuiltScene) -> ClosureLayout:
     """Everything the loop needs to know of a compiled scene."""
-    scene, model, hand = built.scene, built.model, built.scene.hand
+    scene, model = built.scene, built.model
     drives = names.scene_drives(scene)
     still = len(drives) - len(scene.rates)  # the wrist waits until the hand has closed
-    body_of_drive = np.full(len(drives), -1)
-    for body, _, _, drive in names.phalanges(hand):
-        body_of_drive[drive] = built.bodies.index(body)
-    last = np.ones(len(drives), dtype=np.int64)
-    last[: len(hand.joints)] = 0
-    last[np.cumsum(hand.rows) - 1] = 1
-    first, _, force_sum = contact_layout(model, built.bodies)
+    places = {body: index for index, body in enumerate(built.bodies)}
+    stops = [tuple(places[body] for body in drive.stops) for drive in scene.drives]
+    prescribed = scene.actuation == "prescribed"
+    first, slots, force_sum = contact_layout(model, built.bodies, 1 + len(scene.objects))
     limits = np.array([*scene.limits, *[(0.0, np.inf)] * still])
-    joints = [model.joint(name) for name in drives if not hand.soft_fingers]
+    joints = [model.joint(name) for name in drives if prescribed]
     return ClosureLayout(
         threshold=scene.closure.threshold,
         samples=scene.closure.samples,
         increments=np.array([*scene.rates, *[0.0] * still]) * scene.control_period,
         lower=limits[:, 0],
         upper=limits[:, 1],
-        body_of_drive=body_of_drive,
-        last_of_finger=last,
+        stops=(*stops, *[()] * still),
         qpos_of_drive=np.array([joint.qposadr[0] for joint in joints], dtype=np.int64),
         dof_of_drive=np.array([joint.dofadr[0] for joint in joints], dtype=np.int64),
         qpos_of_joint=np.array([model.joint(j).qposadr[0] for j in names.scene_joints(scene)]),
         force_sum=force_sum,
+        object_slots=slots,
         first_force=first,
         substeps=round(scene.control_period / model.opt.timestep),
         timestep=float(model.opt.timestep),
         control_period=scene.control_period,
-        prescribed=scene.actuation == "prescribed",
+        prescribed=prescribed,
         feels=scene.closure.sense == "sensor",
     )
 
@@ -154,3 +152,14 @@ class ClosureState:
         """Nothing has been touched and all targets are where the joints are."""
         zeros = [0] * bodies
         return cls(np.array(start), zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy())
+
+    def copy(self) -> ClosureState:
+        """A state of its own with the same numbers."""
+        return replace(
+            self,
+            targets=self.targets.copy(),
+            counts=self.counts.copy(),
+            touched=self.touched.copy(),
+            in_contact=self.in_contact.copy(),
+            changes=self.changes.copy(),
+        )

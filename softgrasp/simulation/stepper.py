@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import mujoco
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.laws import debounce, free_drives
-from softgrasp.simulation.sensing import Sensing
-from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
+from softgrasp.simulation.sensing import SavedErrors, Sensing
+from softgrasp.simulation.state import ClosureLayout, ClosureState, Integers, Recording
 from softgrasp.simulation.target_plan import planned_targets
 
 LOOK_AHEAD = 512
@@ -23,6 +23,9 @@ LOOK_AHEAD = 512
 of work, so that little is lost where the user stops it or where it diverges."""
 FIRST_AHEAD = 64
 """Samples that are planned after a change of contact, which is often soon followed by another."""
+
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+"""All of the engine that decides how a step goes, the solver's first guess included."""
 
 Told = TypeVar("Told")
 
@@ -66,7 +69,6 @@ class Stepper(ABC):
         """Control samples that are best asked for at once."""
         self._path, self._led = np.zeros((0, 0)), slice(0)
         self._ahead = self.look_ahead
-        self._places = (layout.body_of_drive.tolist(), layout.last_of_finger.tolist())
         self.loads = np.zeros((0, 3))
         """Gravity at the coming samples, as long as it is not over, (n, 3) [m/s²]."""
         self._replan()
@@ -122,6 +124,11 @@ class Stepper(ABC):
         self._path, self._led = path, slice(first, first + path.shape[1])
         self._replan()
 
+    def let_go(self) -> None:
+        """Let all drives follow their rates again from where they are."""
+        self._path = np.zeros((0, 0))
+        self._replan()
+
     def _replan(self) -> None:
         """Plan the coming targets from the contacts as they are."""
         layout, state = self._layout, self._state
@@ -137,7 +144,7 @@ class Stepper(ABC):
         self._moving = _moving_rows(plan)
 
     def _free_drives(self) -> list[bool]:
-        return free_drives(*self._places, self._state.in_contact)
+        return free_drives(self._layout.stops, self._state.in_contact)
 
     def _samples_to_idle(self, idle_limit: int) -> int:
         """Samples until no target will have moved for ``idle_limit`` ones, at least one."""
@@ -180,8 +187,23 @@ def _moving_rows(plan: Array) -> int:
     return math.ceil((int(moves.size) - still) / int(plan.shape[1]))
 
 
+class Saved(NamedTuple):
+    """All that decides how a run goes on."""
+
+    engine: Array
+    controller: ClosureState
+    previous: Array
+    friction: tuple[Array | Integers, ...]
+    """Coefficients and memory of friction that switches; empty where it does not."""
+    sensing: SavedErrors | None
+    """What sensors tell later, and how their noise goes on; None without sensors."""
+
+
 class OwnStepper(Stepper):
     """Steps an engine state of its own."""
+
+    _previous: Array
+    """Targets of the sample before the last one, (nd,)."""
 
     def __init__(
         self,
@@ -213,6 +235,29 @@ class OwnStepper(Stepper):
     @abstractmethod
     def _prepare(self) -> None:
         """Make what the loop needs besides."""
+
+    def saved(self) -> Saved:
+        """The run as it is now."""
+        engine = np.empty(mujoco.mj_stateSize(self._model, STATE))
+        mujoco.mj_getState(self._model, self._data, engine, STATE)
+        memory = tuple(array.copy() for array in self._memory())
+        told = None if self._sensing is None else self._sensing.saved()
+        return Saved(engine, self._state.copy(), self._previous.copy(), memory, told)
+
+    def put_back(self, saved: Saved) -> None:
+        """Go back to a run as it was; its rows stay."""
+        mujoco.mj_setState(self._model, self._data, saved.engine, STATE)
+        vars(self._state).update(vars(saved.controller.copy()))
+        self._previous = saved.previous.copy()
+        for array, kept in zip(self._memory(), saved.friction, strict=True):
+            array[:] = kept
+        if self._sensing is not None and saved.sensing is not None:
+            self._sensing.put_back(saved.sensing)
+        self.let_go()
+
+    def _memory(self) -> tuple[Array | Integers, ...]:
+        law = self._friction
+        return () if law is None else (law.friction, law.slipping)
 
     def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets

@@ -25,15 +25,22 @@ def measured_stiffness(points: list[ContactPoint]) -> dict[str, float]:
     return stiffness
 
 
-def stiffness_warnings(measured: dict[str, float], asked: float) -> list[str]:
-    """What to say of pairs whose stiffness at the end is not the one that was set."""
-    off = {pair: k for pair, k in measured.items() if abs(k / asked - 1) > STIFFNESS_TOLERANCE}
+def stiffness_warnings(measured: dict[str, float], asked: dict[str, float]) -> list[str]:
+    """What to say of pairs whose stiffness at the end is not the one that was set.
+
+    Args:
+        measured: By pair [N/m].
+        asked: What was set for each of them [N/m]; pairs that are not in it promise nothing.
+    """
+    measured = {pair: stiffness for pair, stiffness in measured.items() if pair in asked}
+    shares = {pair: abs(stiffness / asked[pair] - 1) for pair, stiffness in measured.items()}
+    off = {pair: k for pair, k in measured.items() if shares[pair] > STIFFNESS_TOLERANCE}
     if not off:
         return []
-    worst = max(off, key=lambda pair: abs(off[pair] / asked - 1))
+    worst = max(off, key=lambda pair: shares[pair])
     return [
         f"contact stiffness at the end: {len(off)} of {len(measured)} pairs are more than "
-        f"{STIFFNESS_TOLERANCE:.0%} from the asked {asked:g} N/m, most {worst} with "
+        f"{STIFFNESS_TOLERANCE:.0%} from the asked {asked[worst]:g} N/m, most {worst} with "
         f"{off[worst]:.3g} N/m (not at rest, a servo at its force limit, or a very light object)"
     ]
 

@@ -16,15 +16,18 @@ import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.objects import PLANAR_JOINTS
-from softgrasp.build.scene import BuiltScene, object_pose
+from softgrasp.build.placing import object_pose
+from softgrasp.build.scene import BuiltScene
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array, transform
-from softgrasp.simulation.contacts import ContactPoint, contact_points
+from softgrasp.simulation.contacts import ContactPoint, OtherPoint, contact_points
 from softgrasp.simulation.event_log import EventLog
 from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.sensing import Sensing
+from softgrasp.simulation.sequencing import PhaseRows
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
+from softgrasp.simulation.trials import Trial
 
 
 class ToldRun:
@@ -52,6 +55,7 @@ class ToldRun:
         self.sensing: Sensing | None = None  # other engines have none
         self.hold_from: int | None = told["hold_from"]
         self.recording = self._recorded(joints, told["rows"])
+        self.phases, self.trials = self._phases(), list[Trial]()
         self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))
         self.state.in_contact, self.state.idle = told["in_contact"], told["idle"]
         self._log = EventLog(built)
@@ -74,9 +78,20 @@ class ToldRun:
         """The state of the last sample."""
         return self._state_of(self.recording.rows - 1)
 
+    def _phases(self) -> list[PhaseRows]:
+        last = self.recording.rows - 1
+        if self.hold_from is None:
+            return [PhaseRows("close", 0, last)]
+        after = "hold test" if self.scene.lift is None else "lift"
+        return [PhaseRows("close", 0, self.hold_from), PhaseRows(after, self.hold_from, last)]
+
     def contact_points(self) -> list[ContactPoint]:
         """The contacts of the last sample."""
         return self._points(self.recording.rows - 1)
+
+    def other_points(self) -> list[OtherPoint]:
+        """None: the controller is told forces on the hand only."""
+        return []
 
     def _recorded(self, joints: list[str], rows: dict[str, list[list[float]]]) -> Recording:
         count = len(rows["target"])

@@ -1,14 +1,15 @@
-"""The way of the object through the world."""
+"""The ways of objects through the world."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import mujoco
 import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.deformable import node_track, rigid_track
-from softgrasp.build.objects import PLANAR_JOINTS
-from softgrasp.build.scene import object_pose
-from softgrasp.description.scene import GraspScene
+from softgrasp.build.placing import Thing, things_of
 from softgrasp.mechanics.transforms import (
     Array,
     euler_from_quaternions,
@@ -21,30 +22,43 @@ from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.result import ObjectMotion
 
 
-def object_track(run: FinishedRun, qpos: Array) -> tuple[Array, Array]:
-    """Position (T, 3) and quaternion (T, 4) of the object in the world at every row."""
-    if run.model.nflex:
-        return rigid_track(run.model, node_track(run.model, qpos))
-    start = object_pose(run.scene)
-    if run.scene.object_mount == "free":
-        first = run.model.joint(names.OBJECT).qposadr[0]
-        return qpos[:, first : first + 3].copy(), qpos[:, first + 3 : first + 7].copy()
-    position = np.tile(start.position, (len(qpos), 1))
-    quaternion = np.tile(start.quaternion, (len(qpos), 1))
-    if run.scene.object_mount == "planar":
-        x, z, turn = (qpos[:, run.model.joint(name).qposadr[0]] for name in PLANAR_JOINTS)
+class Track(NamedTuple):
+    """An object's way through the world."""
+
+    position: Array
+    """Of its centre of mass [m], (T, 3)."""
+    quaternion: Array
+    """(T, 4)"""
+
+
+def object_tracks(run: FinishedRun, qpos: Array) -> list[Track]:
+    """The ways of all objects through the world, the one to be grasped first."""
+    return [_track(run.model, thing, qpos) for thing in things_of(run.scene)]
+
+
+def _track(model: mujoco.MjModel, thing: Thing, qpos: Array) -> Track:
+    if thing.object.elasticity is not None:
+        return Track(*rigid_track(model, node_track(model, qpos)))
+    if thing.mount == "free":
+        first = model.joint(thing.body).qposadr[0]
+        return Track(qpos[:, first : first + 3].copy(), qpos[:, first + 3 : first + 7].copy())
+    position = np.tile(thing.pose.position, (len(qpos), 1))
+    quaternion = np.tile(thing.pose.quaternion, (len(qpos), 1))
+    if thing.mount == "planar":
+        joints = names.object_joints(thing.body)
+        x, z, turn = (qpos[:, model.joint(name).qposadr[0]] for name in joints)
         position[:, 0] += x
         position[:, 2] += z
-        upright = transform(quaternion=start.quaternion)
+        upright = transform(quaternion=thing.pose.quaternion)
         quaternion = np.array([quaternion_of(rotate_about("y", a) @ upright) for a in turn])
-    return position, quaternion
+    return Track(position, quaternion)
 
 
-def object_motion(scene: GraspScene, position: Array, quaternion: Array) -> ObjectMotion:
-    """From where to where the object went on a track of positions and quaternions."""
+def object_motion(name: str, position: Array, quaternion: Array) -> ObjectMotion:
+    """From where to where an object went on a track of positions and quaternions."""
     turned = relative_quaternions(quaternion[-1], quaternion[0])
     return ObjectMotion(
-        name=scene.object.name,
+        name=name,
         initial_position_m=tuple(position[0].tolist()),
         final_position_m=tuple(position[-1].tolist()),
         initial_quat_wxyz=tuple(quaternion[0].tolist()),

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.build.objects import object_mass
 from softgrasp.mechanics.transforms import quaternion_of, transform
+from softgrasp.simulation.hand_track import hand_pose_at
 from softgrasp.simulation.result import GraspResult
 
 ARRAYS: dict[str, str] = {
@@ -93,15 +94,17 @@ def _grasp(result: GraspResult) -> dict[str, Any]:
 
 
 def _end_of_closure(result: GraspResult) -> int:
-    if result.hold is None:
+    if result.hold is None and not result.scene.sequence:
         return len(result.time) - 1
-    return int(np.searchsorted(result.time, result.hold.start_s - 1e-9))
+    closed = result.hold.start_s if result.hold is not None else result.time[-1]
+    if result.closing is not None:
+        closed = result.closing.end_s
+    return int(np.searchsorted(result.time, closed - 1e-9))
 
 
 def _hand_seen_from_object(result: GraspResult, row: int) -> tuple[Any, Any]:
-    """Position and quaternion of the hand's frame; the hand does not move before the lift."""
-    pose = result.scene.hand_pose
-    hand = transform(pose.position, pose.quaternion)
+    """Position and quaternion of the hand's frame."""
+    hand = hand_pose_at(result, row)
     thing = transform(result.object_position[row], result.object_quat_wxyz[row])
     seen = np.linalg.inv(thing) @ hand
     return seen[:3, 3], quaternion_of(seen)

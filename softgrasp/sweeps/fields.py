@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from softgrasp.build.scene import object_pose
+from softgrasp.build.placing import object_pose
+from softgrasp.build.table import lowest_of_object
 from softgrasp.description.field_path import with_field
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
@@ -131,4 +132,10 @@ def _moved(scene: GraspScene, noise: StartNoise) -> GraspScene:
     own = Rotation.from_quat(pose.quaternion, scalar_first=True)
     about_z, about_y, about_x = (turn * own).as_euler("ZYX").tolist()
     euler = (about_x, about_y, about_z)
-    return scene.replace(object_position=tuple(position.tolist()), object_euler=euler)
+    moved = scene.replace(object_position=tuple(position.tolist()), object_euler=euler)
+    if scene.table is None or scene.table.height is None:
+        return moved
+    # a turned object that would reach into its table is lifted onto it
+    sunk = scene.table.height - lowest_of_object(scene.object, object_pose(moved))
+    position[2] += max(sunk, 0.0)
+    return moved.replace(object_position=tuple(position.tolist()))

@@ -70,7 +70,7 @@ def check_kinematics(hand: sg.Hand, pose: sg.Pose) -> None:
             frames = palm_frame @ sg.forward_kinematics(finger, values)
             behind = 1 if finger.convention == "modified" else 0
             for index, row in enumerate(finger.phalanges):
-                found = data.body(names.phalanx_body(finger.name, row.name)).xpos
+                found = data.body(finger.body_of(row)).xpos
                 assert_allclose(found, frames[index + behind, :3, 3], atol=1e-9)
             tip = palm_frame[:3, :3] @ fingertip(finger, values) + palm_frame[:3, 3]
             assert_allclose(data.site(names.tip_site(finger.name)).xpos, tip, atol=1e-9)

@@ -8,7 +8,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.pairs import object_pairs, penetration, self_pairs
-from softgrasp.build.scene import build, object_pose
+from softgrasp.build.placing import object_pose
+from softgrasp.build.scene import build
 from tests.scenes import ball, pinch, plate
 
 
@@ -126,7 +127,7 @@ def test_bodies_that_overlap_at_the_start_are_told_and_do_not_touch() -> None:
 
 
 def test_an_upright_object_stands_and_any_other_lies_as_the_grasp_says() -> None:
-    from softgrasp.build.scene import object_pose
+    from softgrasp.build.placing import object_pose
 
     bar = sg.GraspObject(name="bar", shape=sg.Cylinder(radius=0.02, height=0.1), mass=0.1)
     lying = object_pose(pinch(object=bar)).quaternion
@@ -136,7 +137,7 @@ def test_an_upright_object_stands_and_any_other_lies_as_the_grasp_says() -> None
 
 
 def test_the_object_starts_at_the_grasp_centre_of_a_moved_hand() -> None:
-    from softgrasp.build.scene import object_pose
+    from softgrasp.build.placing import object_pose
 
     half = np.sqrt(0.5)
     pose = sg.Pose(position=(1, 2, 3), quaternion=(half, half, 0, 0))

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from softgrasp import library
+from softgrasp.description.finger import Phalanx
 from softgrasp.formats.templates import template
 from tests.cli.conftest import QUICK, Run, files_in
+from tests.fields import fields
 
 HANDS, OBJECTS = ", ".join(library.names("hands")), ", ".join(library.names("objects"))
 HAND, OBJECT = template("hand", "mine"), template("object", "mine")
-PHALANX_FIELDS = (
-    "a, alpha, armature, d, damping, density, force_limit, joint, joint_name, limits, mass, name, "
-    "radius, servo_damping_ratio, servo_stiffness, shape, shape_pose, start, theta"
-)
+PHALANX_FIELDS = fields(Phalanx)
 
 
 def refused(run: Run, folder: Path, *words: str, code: int = 2) -> str:
@@ -194,7 +193,7 @@ def test_words(words: str, sentence: str, run: Run, tmp_path: Path) -> None:
             "convention: standard\n",
             "",
             "hand.yaml:20: fingers[0].convention: this field is missing; "
-            "expected standard or modified",
+            "expected standard, modified or placed",
         ),
         (
             "      - [0, -1, 0, 40]",
@@ -328,10 +327,16 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
         ("gras", "No such command 'gras'. Did you mean 'grasp'?"),
         ("list", "Missing argument 'kind'. Choose from: hands, objects, scenes, robots, "
          "fingers, problems, backends, closures"),
-        ("convert four_finger hand.urdf", "hand.urdf: expected a file name ending in .xml or .wbt, "
-         "found '.urdf'"),
-        ("convert strawberry it.xml", "strawberry: expected a hand, a scene, a release or a robot, "
-         "found an object"),
+        ("convert four_finger hand.ucrdf", "hand.ucrdf: expected a file name ending in .xml, "
+         ".urdf, .yaml or .wbt, found '.ucrdf'"),
+        ("convert strawberry it.xml", "strawberry: expected a hand, a scene, a release, a robot or "
+         "a result, found an object"),
+        ("convert soft_gripper hand.urdf", "hand 'soft_gripper': expected rigid fingers only, as "
+         "URDF has no springs and no pressures; found soft fingers 'F1', 'F2'"),
+        ("convert four_finger hand.urdf --at kappa=1", "--discs, --at: expected a robot and a "
+         "target ending in .urdf, found a hand and hand.urdf"),
+        ("convert four_finger hand.xml --convention modified", "--convention: expected a hand and "
+         "a target ending in .yaml, found a hand and hand.xml"),
         ("rerun nowhere", "nowhere/result.json: expected a result, found: No such file or "
          "directory"),
         ("new hand two words", "Got unexpected extra argument(s) (words)"),

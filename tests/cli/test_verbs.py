@@ -186,7 +186,10 @@ def test_check_tells_what_a_mesh_of_odd_size_may_mean(run: Run, tmp_path: Path) 
     (tmp_path / "cube.obj").write_text(CUBE, "utf-8")
     ran = run("check", "cube.obj")
     assert ran.code == 1
-    assert "problem: cube.obj: the largest extent is 40 m" in ran.out
+    assert (
+        "problem: mesh 'cube.obj': expected a largest extent of 2 mm … 2 m, found 4e+04 x 4e+04 x "
+        "4e+04 mm; is the file in mm? With `units: mm` (--units mm) it is 40 mm\n"
+    ) in ran.out
 
 
 def test_check_reads_a_mesh_in_its_unit(run: Run) -> None:
@@ -201,8 +204,16 @@ def test_check_reads_a_mesh_in_its_unit(run: Run) -> None:
 
 def test_check_doubts_sizes_and_masses_that_nobody_grasps(run: Run, tmp_path: Path) -> None:
     for kind, told in (
-        ("hand", "the longest finger measures 75 m; are the units right (units: {length: mm})?"),
-        ("object", "the object measures 80 m; are the units right (units: {length: mm})?"),
+        (
+            "hand",
+            "hand 'hand': expected a longest finger of 0.002 … 2 m, found 75 m; are the units "
+            "right (units: {length: mm})?",
+        ),
+        (
+            "object",
+            "object 'object': expected a size of 0.002 … 2 m, found 80 m; are the units right "
+            "(units: {length: mm})?",
+        ),
     ):
         text = template(kind, kind).replace("length: mm", "length: m")
         (tmp_path / f"{kind}.yaml").write_text(text, encoding="utf-8")
@@ -229,6 +240,36 @@ def test_convert_writes_a_model_that_loads(source: str, run: Run, tmp_path: Path
     assert (model.npair > 0) is (source == "demo")
     again = run("convert", source, "other.xml", "--json").json
     assert again["file"] == "other.xml"
+
+
+def test_convert_writes_a_hand_as_urdf_with_its_meshes(run: Run) -> None:
+    ran = run("convert", "modular", "hand.urdf", "--out", "o")
+    assert ran.code == 0
+    assert ran.out == "wrote o/hand.urdf\nwrote o/hand_palm.stl\n"
+    assert mujoco.MjModel.from_xml_path("o/hand.urdf").njnt == len(sg.load_hand("modular").joints)
+    told = run("convert", "modular", "hand.urdf", "--json").json
+    assert told["files"] == ["hand.urdf", "hand_palm.stl"]
+
+
+def test_convert_writes_a_hand_in_either_convention(run: Run) -> None:
+    assert run("convert", "allegro_left", "m.yaml", "--convention", "modified").code == 0
+    assert run("convert", "m.yaml", "s.yaml", "--convention", "standard").code == 0
+    assert run("convert", "m.yaml", "same.yaml").code == 0
+    assert {finger.convention for finger in sg.load_hand("m.yaml").fingers} == {"modified"}
+    assert sg.load_hand("s.yaml") == sg.load_hand("allegro_left")
+    assert sg.load_hand("same.yaml") == sg.load_hand("m.yaml")
+
+
+def test_convert_writes_the_joint_states_of_a_result(run: Run, stored: Path) -> None:
+    assert run("convert", stored, "joints.csv").out == "wrote joints.csv\n"
+    told = run("convert", stored / "result.json", "again.csv", "--json").json
+    assert told == {"file": "again.csv", "kind": "result"}
+    text = Path("joints.csv").read_text("utf-8")
+    assert text == Path("again.csv").read_text("utf-8")
+    assert len(text.splitlines()) == 1 + len(sg.load_result(stored).time)
+    refused = run("convert", stored, "joints.xml")
+    assert refused.code == 2
+    assert "joints.xml: expected a file name ending in .csv, found '.xml'" in refused.err
 
 
 def test_bench_compares_the_same_work(run: Run) -> None:

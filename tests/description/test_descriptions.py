@@ -96,7 +96,10 @@ REFUSALS = [
         lambda: finger(phalanges=({"alpha": 1.0},)),
         "expected at least one phalanx, found only rows of zero length without a body",
     ),
-    (lambda: finger(convention="dh"), "convention: expected standard or modified, found 'dh'"),
+    (
+        lambda: finger(convention="dh"),
+        "convention: expected standard, modified or placed, found 'dh'",
+    ),
     (
         lambda: finger(phalanges=(ROW | {"name": "P"}, ROW | {"name": "P"})),
         "phalanges[1]: expected unique names, found phalanx name 'P' twice",

@@ -19,6 +19,7 @@ from softgrasp.formats import decomposition
 from softgrasp.formats.decomposition import cache_folder, decompose
 from softgrasp.formats.mesh_solid import hull_of
 from softgrasp.formats.meshes import load_mesh
+from softgrasp.formats.progress import listening
 from tests.outside import outside_file
 
 needs_coacd = pytest.mark.skipif(
@@ -59,12 +60,26 @@ def test_an_l_is_cut_once_and_kept(own_cache: Path, monkeypatch: pytest.MonkeyPa
     (kept,) = own_cache.iterdir()
     assert kept.suffix == ".npz"
 
-    monkeypatch.setattr(subprocess, "run", None)
-    again = decompose(vertices, faces, 0.05)
+    monkeypatch.setattr(subprocess, "Popen", None)
+    heard: list[str] = []
+    with listening(lambda text, done: heard.append(text)):
+        again = decompose(vertices, faces, 0.05)
+    assert heard == []  # what is kept needs no patience
     for one, other in zip(parts, again, strict=True):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(TypeError):
         decompose(vertices * 1.001, faces, 0.05)
+
+
+@needs_coacd
+def test_cutting_tells_its_rounds() -> None:
+    heard: list[tuple[str, float | None]] = []
+    vertices, faces = l_surface()
+    with listening(lambda text, done: heard.append((text, done))):
+        decompose(vertices * 1.01, faces, 0.05)
+    first, second, *_ = heard
+    assert first == (f"cutting {len(faces)} faces into convex parts", None)
+    assert second == (f"cutting {len(faces)} faces into convex parts: round 1, 1 left to cut", None)
 
 
 def _array_file(_: bytes) -> bytes:
@@ -116,7 +131,7 @@ def test_a_filled_hollow_is_a_warning_with_numbers(tmp_path: Path) -> None:
 
 
 def test_convex_pieces_are_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "run", None)
+    monkeypatch.setattr(subprocess, "Popen", None)
     vertices = np.vstack(
         [BOX.vertices, BOX.vertices * 0.5, BOX.vertices + np.array([0.03, 0.03, 0])]
     )

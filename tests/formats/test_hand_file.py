@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
+from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.formats.hand_file import hand_from, read_hand
+from tests.fields import fields
 
 HAND = """\
 name: pair
@@ -209,11 +211,11 @@ MISTAKES = {
     ),
     "no convention": (
         changed("convention: standard\n", ""),
-        ":5: fingers[0].convention: this field is missing; expected standard or modified",
+        ":5: fingers[0].convention: this field is missing; expected standard, modified or placed",
     ),
     "unknown convention": (
         changed("convention: standard", "convention: craig"),
-        ":2: convention: expected standard or modified, found 'craig'",
+        ":2: convention: expected standard, modified or placed, found 'craig'",
     ),
     "no phalanx": (
         changed("      - {a: 40}\n      - {a: 30}\n", "      []\n"),
@@ -262,33 +264,20 @@ MISTAKES = {
         changed("theta: 20", "thetta: 20"),
         (
             ":10: fingers[0].phalanges[1].thetta: no such field; did you mean 'theta'? known: "
-            "a, alpha, armature, d, damping, density, force_limit, joint, joint_name, "
-            "limits, mass, name, radius, servo_damping_ratio, servo_stiffness, shape, shape_pose, "
-            "start, theta"
+            f"{fields(Phalanx)}"
         ),
     ),
     "misspelt key of a finger": (
         changed("    base: {", "    bsae: {"),
-        (
-            ":7: fingers[0].bsae: no such field; did you mean 'base'? known: base, "
-            "convention, name, phalanges, tip"
-        ),
+        (f":7: fingers[0].bsae: no such field; did you mean 'base'? known: {fields(Finger)}"),
     ),
     "misspelt key of the hand": (
         changed("grasps:", "grapss:"),
-        (
-            ":19: grapss: no such field; did you mean 'grasps'? known: contact, "
-            "fingers, grasps, name, notes, palm, palm_rgba, soft_fingers, source"
-        ),
+        (f":19: grapss: no such field; did you mean 'grasps'? known: {fields(sg.Hand)}"),
     ),
     "misspelt default": (
         changed("radius: 8", "radus: 8"),
-        (
-            ":4: defaults.radus: no such field; did you mean 'radius'? known: "
-            "a, alpha, armature, d, damping, density, force_limit, joint, joint_name, "
-            "limits, mass, name, radius, servo_damping_ratio, servo_stiffness, shape, shape_pose, "
-            "start, theta"
-        ),
+        (f":4: defaults.radus: no such field; did you mean 'radius'? known: {fields(Phalanx)}"),
     ),
     "misspelt key of a base": (
         changed("euler: [0, 90, 0]", "eular: [0, 90, 0]"),

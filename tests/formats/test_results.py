@@ -37,16 +37,16 @@ def test_the_document_has_the_names_of_the_contract(result: sg.GraspResult, tmp_
     assert {
         "schema_version", "softgrasp_version", "backend", "scene", "status", "message", "held",
         "success_criterion", "simulated_time_s", "wall_time_s", "contacts", "events", "objects",
-        "object", "joints", "contact_model", "hold", "warnings", "trajectory_sha256",
+        "object", "joints", "contact_model", "hold", "phases", "warnings", "trajectory_sha256",
     } == set(document)  # fmt: skip
     assert document["status"] == "CLOSED"
     assert set(document["contacts"][0]) == {
-        "body", "finger", "phalanx", "first_touch_s", "established_s", "lost_s", "normal_force_N",
-        "friction_force_N", "point_m", "normal", "slip_speed_m_s",
+        "body", "object", "finger", "phalanx", "first_touch_s", "established_s", "lost_s",
+        "normal_force_N", "friction_force_N", "point_m", "normal", "slip_speed_m_s",
     }  # fmt: skip
     assert set(document["events"][0]) == {
-        "time_s", "body", "finger", "phalanx", "kind", "point_m", "normal", "normal_force_N",
-        "friction_force_N", "slip_speed_m_s", "separation_m",
+        "time_s", "body", "object", "finger", "phalanx", "kind", "point_m", "normal",
+        "normal_force_N", "friction_force_N", "slip_speed_m_s", "separation_m",
     }  # fmt: skip
     assert document["object"] == document["objects"][0]
     assert "quality" not in document

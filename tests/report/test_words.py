@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.report import facts, series, tables, words
+from softgrasp.report.hold_words import hold_clause
 from softgrasp.report.style import signed
 from tests.scenes import ball, pinch
 
@@ -49,7 +50,7 @@ def test_a_dropped_object_is_told_with_the_limits(held: sg.GraspResult):
     assert held.hold is not None
     hold = held.hold.replace(drop_m=0.0123, rotation_rad=0.5, weight_N=2.0)
     dropped = replace(held, held=False, hold=hold)
-    assert words.hold_clause(dropped) == (
+    assert hold_clause(dropped) == (
         "Did not hold 2 N of weight: it dropped 12.3 mm (0.500 mm allowed) "
         "and it turned 28.6° (5.7° allowed)"
     )
@@ -57,9 +58,7 @@ def test_a_dropped_object_is_told_with_the_limits(held: sg.GraspResult):
 
 
 def test_a_hold_test_that_was_not_reached(held: sg.GraspResult):
-    assert words.hold_clause(replace(held, held=False, hold=None)) == (
-        "The hold test was not reached"
-    )
+    assert hold_clause(replace(held, held=False, hold=None)) == ("The hold test was not reached")
 
 
 def test_a_contact_that_was_lost_again(held: sg.GraspResult):

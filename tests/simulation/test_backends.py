@@ -107,11 +107,10 @@ def test_contacts_are_those_that_its_own_forces_make(result: sg.GraspResult) -> 
 
 def test_targets_are_those_that_its_contacts_allow_bit_for_bit(result: sg.GraspResult) -> None:
     layout = closure_layout(build(result.scene))
-    places = (layout.body_of_drive.tolist(), layout.last_of_finger.tolist())
     limits = (layout.lower.tolist(), layout.upper.tolist())
     targets = list(result.scene.start)
     for row, held in enumerate(result.in_contact.astype(int).tolist()):
-        free = free_drives(*places, held)
+        free = free_drives(layout.stops, held)
         targets = next_targets(targets, layout.increments.tolist(), free, *limits)
         assert result.joint_target[row].tolist() == targets
 

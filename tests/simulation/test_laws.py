@@ -96,7 +96,7 @@ def test_established_and_lost_take_turns(forces: list[float]) -> None:
     assert told == [(ESTABLISHED, LOST)[index % 2] for index in range(len(told))]
 
 
-BODY_OF_JOINT, LAST_OF_FINGER = [0, 1, 2, -1, 3, 4], [0, 0, 1, 0, 0, 1]
+STOPS = [(0, 1, 2), (1, 2), (2,), (3, 4), (3, 4), (4,)]
 """Two fingers of three joints, the second finger's first row without a body."""
 
 
@@ -107,7 +107,7 @@ def plan(
     samples: int = 1,
 ) -> np.ndarray:
     """The coming targets of these two fingers, the present ones first."""
-    free = free_drives(BODY_OF_JOINT, LAST_OF_FINGER, in_contact)
+    free = free_drives(STOPS, in_contact)
     limits = (np.full(6, -1.0), np.full(6, 1.0))
     start, growth = np.array(targets or [0.0] * 6), np.array(increments or [0.1] * 6)
     return planned_targets(start, growth, free, limits, samples)

@@ -19,7 +19,7 @@ from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.native import NativeStepper
 from softgrasp.simulation.stepper import OwnStepper, PlainStepper, driven
 from softgrasp.simulation.stiffness import chatter_warnings
-from softgrasp.simulation.track import object_track
+from softgrasp.simulation.track import object_tracks
 from tests.scenes import diverging, pinch, plate
 
 NEEDS_NUMBA = "the compiled loop needs the extra 'fast'"
@@ -157,7 +157,7 @@ def test_the_track_of_the_object_is_where_the_engine_has_it(mount: str) -> None:
     scene = pinch(object_mount=mount, object_position=(-0.004, 0, -0.085))
     run = ClosureRun(build(scene))
     run.run()
-    position, quaternion = object_track(run, run.recording.qpos[: run.recording.rows])
+    (position, quaternion), *_ = object_tracks(run, run.recording.qpos[: run.recording.rows])
     run.data.qpos[:] = run.recording.qpos[run.recording.rows - 1]
     mujoco.mj_kinematics(run.model, run.data)
     body = run.data.body("object")

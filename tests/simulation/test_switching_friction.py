@@ -27,10 +27,10 @@ def test_a_pair_slides_where_one_of_its_contacts_does() -> None:
     slipping, seen = [0, 1, 0, 1], [0, 0, 0, 0]
     velocities = [9.0, 0.3, 0.4, 9.0, 0.0, 0.1, 9.0, 0.0, 0.1]
     pairs, rows = [0, 0, 1, -1, 2], [3, 0, 6, 0, -1]
-    assert judge_slip(pairs, rows, velocities, 0.45, slipping, seen)
+    assert judge_slip(pairs, rows, velocities, [0.45] * 4, slipping, seen)
     assert slipping == [1, 0, 0, 1]  # the last one has no contact and stays
     assert seen == [0, 0, 0, 0]
-    assert not judge_slip(pairs, rows, velocities, 0.45, slipping, seen)
+    assert not judge_slip(pairs, rows, velocities, [0.45] * 4, slipping, seen)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -41,7 +41,7 @@ def test_the_law_is_that_of_any_contact_of_a_pair(seed: int) -> None:
     velocities = random.normal(size=27).tolist()
     before = random.integers(0, 2, size=4).tolist()
     slipping = before.copy()
-    changed = judge_slip(pairs, rows, velocities, 1.0, slipping, [0] * 4)
+    changed = judge_slip(pairs, rows, velocities, [1.0] * 4, slipping, [0] * 4)
     for pair in range(4):
         own = [index for index, other in enumerate(pairs) if other == pair]
         fast = [

@@ -20,7 +20,20 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError
 from softgrasp.formats.wbt.node import Node
 
-HAND_MATERIAL, OBJECT_MATERIAL, TABLE_MATERIAL = "hand", "object", "table"
+HAND_MATERIAL, OBJECT_MATERIAL = "hand", "object"
+
+
+def require_plain(scene: GraspScene) -> None:
+    """Refuse a scene that only MuJoCo runs.
+
+    Raises:
+        BuildError: It has a sequence, or a hold test that is more than a ramp of gravity.
+    """
+    if not scene.is_plain:
+        raise BuildError(
+            f"{'sequence' if scene.sequence else 'success'}: expected a closure with a ramp of "
+            "gravity or a lift behind it, as sequences, motion and directions run in MuJoCo only"
+        )
 
 
 def scene_world(
@@ -29,7 +42,7 @@ def scene_world(
     arguments: tuple[str, ...],
     most_faces: int | None = None,
 ) -> WebotsWorld:
-    """A scene as a Webots world with a hand, an object, a table where there is one.
+    """A scene as a Webots world with a hand, an object, and what stands around.
 
     Args:
         built: The scene.
@@ -42,9 +55,15 @@ def scene_world(
     """
     model, scene = built.model, built.scene
     _refuse_what_only_mujoco_has(scene)
+    if scene.objects:
+        raise BuildError(
+            "objects: expected none beside the one to be grasped, as a controller of Webots tells "
+            f"of one object only, found {', '.join(scene.object_names[1:])}"
+        )
     start, touching = start_state(model), _touching(built)
+    require_plain(scene)
     gravity = downward(scene.gravity, "gravity")
-    if scene.success is not None:
+    if scene.success is not None and scene.success.gravity is not None:
         downward(scene.success.gravity, "success.gravity")
     laws = joint_laws(model, start, timestep)
     writer = SolidWriter(model, start, laws, built.bodies, touching, most_faces)
@@ -54,7 +73,7 @@ def scene_world(
         gravity,
         timestep,
         _contacts(built, timestep),
-        view_of(model, start, [geom for geom in touching if model.geom(geom).name != names.TABLE]),
+        view_of(model, start, [g for g in touching if not names.is_around(model.geom(g).name)]),
     )
     others = [_standing(writer, model.body(name).id, material) for name, material in _others(scene)]
     return WebotsWorld(
@@ -72,15 +91,14 @@ def scene_world(
 
 def _refuse_what_only_mujoco_has(scene: GraspScene) -> None:
     """Refuse contact models, deformable objects and sensors, which Webots and ODE do not have."""
-    model = scene.asked_contact.model
     if scene.object.elasticity is not None:
         raise BuildError(
             "object.elasticity: expected a rigid object for Webots and ODE, found a deformable one"
         )
-    if model == "native":
+    if any(contact.model == "native" for contact in scene.asked_contacts):
         raise BuildError(
             "contact.model: expected 'compliant' or 'soft-finger' for Webots and ODE, found "
-            f"'{model}', which is MuJoCo's own"
+            "'native', which is MuJoCo's own"
         )
     if scene.sensors:
         raise BuildError(
@@ -90,17 +108,18 @@ def _refuse_what_only_mujoco_has(scene: GraspScene) -> None:
 
 
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
-    """Everything that stands in the world and is neither the object nor the table."""
-    apart = {names.OBJECT, names.TABLE, f"{names.OBJECT}_carriage"}
-    hand = [body for body in roots(model) if model.body(body).name not in apart]
+    """Everything in the world that is neither the object nor stands around."""
+    apart = {names.OBJECT, f"{names.OBJECT}_carriage"}
+    called = {body: model.body(body).name for body in roots(model)}
+    hand = [b for b, name in called.items() if name not in apart and not names.is_around(name)]
     return [writer.carried(body, ORIGIN, HAND_MATERIAL) for body in hand]
 
 
 def _others(scene: GraspScene) -> list[tuple[str, str]]:
     planar = scene.object_mount == "planar"
     thing = f"{names.OBJECT}_carriage" if planar else names.OBJECT
-    table = [(names.TABLE, TABLE_MATERIAL)] if scene.table is not None else []
-    return [(thing, OBJECT_MATERIAL), *table]
+    # each of those that stand around is of a material of its own name
+    return [(thing, OBJECT_MATERIAL), *((name, name) for name in names.surrounding_bodies(scene))]
 
 
 def _standing(writer: SolidWriter, body: int, material: str) -> Node:
@@ -122,10 +141,10 @@ def _touching(built: BuiltScene) -> set[int]:
 def _contacts(built: BuiltScene, timestep: float) -> list[Node]:
     scene, contact, dimension = built.scene, built.contact, built.scene.solver.contact_dimension
     found = [contact_properties(HAND_MATERIAL, OBJECT_MATERIAL, contact, dimension, timestep)]
-    if scene.table is not None:
-        top = scene.table.contact or contact
+    for part, name in zip(scene.surroundings, names.surrounding_bodies(scene), strict=True):
+        own = part.contact or contact
         found += [
-            contact_properties(TABLE_MATERIAL, material, top, dimension, timestep)
+            contact_properties(name, material, own, dimension, timestep)
             for material in (OBJECT_MATERIAL, HAND_MATERIAL)
         ]
     return found

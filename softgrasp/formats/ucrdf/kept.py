@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from softgrasp.formats.ucrdf.controls import RANGE
 from softgrasp.formats.ucrdf.elements import Element, line_of
-from softgrasp.formats.ucrdf.links import drawable
+from softgrasp.formats.ucrdf.links import undrawable
 
 ATTRIBUTES = "@"
 """Key of the attributes in a grammar; all other keys are the tags of children."""
@@ -75,14 +76,15 @@ _ROBOT: Grammar = {
 }
 
 
-def left_out(robot: Element) -> str:
+def left_out(robot: Element, folder: Path) -> str:
     """What of a robot's file is not kept, in words, each with its first lines; "" for nothing.
 
     Args:
         robot: The ``<robot>``; its bendables are the schema's to judge.
+        folder: Where relative mesh files lie.
     """
     lines: dict[str, list[int | None]] = {}
-    for what, element in _unknown(robot, _ROBOT):
+    for what, element in _unknown(robot, _ROBOT, folder):
         lines.setdefault(what, []).append(line_of(element))
     return ", ".join(f"{what}{_in_lines(found)}" for what, found in lines.items())
 
@@ -95,7 +97,7 @@ def _in_lines(lines: list[int | None]) -> str:
     return f" ({word} {', '.join(known[:MOST_LINES])}{', …' if known[MOST_LINES:] else ''})"
 
 
-def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]]:
+def _unknown(element: Element, grammar: Grammar, folder: Path) -> Iterator[tuple[str, Element]]:
     kept = grammar.get(ATTRIBUTES, ())
     for name in map(str, element.attrib):
         if name not in kept:
@@ -107,12 +109,12 @@ def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]
             continue
         if tag not in children:
             yield f"<{tag}>{_near(tag, children)}", child
-        elif tag == "visual" and not drawable(child):
-            yield "<visual> with a mesh of another kind", child
+        elif tag == "visual" and (why := undrawable(child, folder)):
+            yield f"<visual> with {why}", child
         elif _is_other_param(child):
             yield f"<param name='{child.get('name')}'> of <{element.tag}>", child
         else:
-            yield from _unknown(child, grammar[tag])
+            yield from _unknown(child, grammar[tag], folder)
 
 
 def _is_other_param(element: Element) -> bool:

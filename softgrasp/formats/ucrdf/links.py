@@ -9,7 +9,7 @@ from typing import Any
 from softgrasp.errors import did_you_mean
 from softgrasp.formats.ucrdf.bendables import inertial_tree, origin_tree
 from softgrasp.formats.ucrdf.elements import Element, given, given_numbers, mistake, numbers, only
-from softgrasp.formats.ucrdf.mesh_names import is_readable, mesh_name
+from softgrasp.formats.ucrdf.mesh_names import is_readable, mesh_name, mesh_place
 
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
 
@@ -56,17 +56,27 @@ def link_tree(element: Element, folder: Path, materials: Colors) -> dict[str, An
     }
 
 
-def drawable(visual: Element) -> bool:
-    """Whether a shape can be read; Collada meshes cannot."""
+def undrawable(visual: Element, folder: Path) -> str:
+    """Why a shape cannot be shown, "" where it can: Collada is not read, and files get lost.
+
+    Args:
+        visual: The ``<visual>``.
+        folder: Where relative mesh files lie.
+    """
     mesh = visual.find("geometry/mesh")
-    return mesh is None or is_readable(mesh.get("filename", ""))
+    name = None if mesh is None else mesh.get("filename")
+    if name is None:
+        return ""
+    if not is_readable(name):
+        return "a mesh of another kind"
+    return "" if mesh_place(name, folder) else f"the missing mesh '{name}'"
 
 
-def drop_undrawable(robot: Element) -> None:
+def drop_undrawable(robot: Element, folder: Path) -> None:
     """Take shapes that cannot be read off the links that they would show."""
     for link in robot.findall("link"):
         for visual in link.findall("visual"):
-            if not drawable(visual):
+            if undrawable(visual, folder):
                 link.remove(visual)
 
 

@@ -33,13 +33,26 @@ def mesh_name(element: Element, folder: Path) -> str:
     if not is_readable(given):
         known = ", ".join(MESH_SUFFIXES)
         raise mistake(element, f"expected a mesh as {known}, found '{given}'", "filename")
+    place = mesh_place(given, folder)
+    if place is not None:
+        return place
+    around = f"{folder.absolute()}{' or above it' if given.startswith(IN_PACKAGE) else ''}"
+    raise mistake(element, f"expected a mesh file, found no '{given}' in {around}", "filename")
+
+
+def mesh_place(given: str, folder: Path) -> str | None:
+    """The library's name or the absolute path of a mesh file; None where there is none.
+
+    Args:
+        given: The name in the file.
+        folder: Where relative files lie.
+    """
     if library.shipped_file(given) is not None:
         return given
     for place in _places(given, folder.absolute()):
         if place.is_file():
             return absolute_name(str(place), folder)
-    around = f"{folder.absolute()}{' or above it' if given.startswith(IN_PACKAGE) else ''}"
-    raise mistake(element, f"expected a mesh file, found no '{given}' in {around}", "filename")
+    return None
 
 
 def _places(given: str, folder: Path) -> list[Path]:

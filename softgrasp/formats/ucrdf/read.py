@@ -37,8 +37,8 @@ def read_robot(path: str | Path) -> Robot:
     path = Path(path)
     try:
         root = _root(path)
-        unkept = left_out(root)
-        drop_undrawable(root)
+        unkept = left_out(root, path.parent)
+        drop_undrawable(root, path.parent)
         robot = _robot_from(root, path.parent)
     except DescriptionError as error:
         raise error.located(file=path) from None

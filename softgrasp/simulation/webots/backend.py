@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from softgrasp.build.scene import BuiltScene, build
-from softgrasp.build.webots.scene_world import scene_world
+from softgrasp.build.webots.scene_world import require_plain, scene_world
 from softgrasp.build.webots.world import SHORTEST_STEP, WebotsWorld
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError
@@ -77,6 +77,7 @@ def run_in(player: Player, scene: GraspScene, progress: Progress | None = None) 
         SimulationError: The engine has failed.
     """
     begin = time.perf_counter()
+    require_plain(scene)
     version = player.version()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -82,8 +82,7 @@ def watching_job(
             "increments": [0.0] * len(still),
             "lower": still,
             "upper": still,
-            "body": [-1] * len(still),
-            "last": [1] * len(still),
+            "stops": [[] for _ in still],
         },
         "phases": [phase],
     }
@@ -133,8 +132,7 @@ def _drives(built: BuiltScene, layout: ClosureLayout) -> Job:
         "increments": layout.increments.tolist(),
         "lower": np.maximum(layout.lower, -largest).tolist(),
         "upper": np.minimum(layout.upper, largest).tolist(),
-        "body": layout.body_of_drive.tolist(),
-        "last": layout.last_of_finger.tolist(),
+        "stops": [list(bodies) for bodies in layout.stops],
     }
 
 

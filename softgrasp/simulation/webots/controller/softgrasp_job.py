@@ -217,7 +217,7 @@ class Job:
 
     def _next(self, led):
         drives = self.facts["drives"]
-        free = free_drives(drives["body"], drives["last"], self.in_contact)
+        free = free_drives(drives["stops"], self.in_contact)
         targets = next_targets(
             self.targets, drives["increments"], free, drives["lower"], drives["upper"]
         )

@@ -1,0 +1,292 @@
+"""A hand of rigid fingers as a robot of links and joints, and as URDF.
+
+The root link is the palm, in the hand's frame. A link's frame stands at its joint, which turns
+about (or slides along) its z, as the bodies of our own models do. Behind each finger comes a link
+without a body, ``<finger>_tip``: the last Denavit–Hartenberg frame, moved to the fingertip.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.build.hand import MASSLESS, link_shapes
+from softgrasp.build.palm import palm_points
+from softgrasp.build.shapes import joined_inertia, part_name, part_pose
+from softgrasp.build.visual import PALM_RGBA, phalanx_rgba
+from softgrasp.description.base import Vec4
+from softgrasp.description.bendable import Inertial, Origin
+from softgrasp.description.coupling import Coupling
+from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.hand import Hand
+from softgrasp.description.pose import Pose
+from softgrasp.description.robot import (
+    Link,
+    LinkGeometry,
+    LinkShape,
+    Mimic,
+    RigidJoint,
+    Robot,
+)
+from softgrasp.description.shapes import (
+    Capsule,
+    Cuboid,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Part,
+    Shape,
+    Sphere,
+    Superellipsoid,
+)
+from softgrasp.errors import DescriptionError
+from softgrasp.formats.atomic import write_bytes, write_text
+from softgrasp.formats.meshes import load_mesh
+from softgrasp.formats.stl_file import hull_stl, stl_of
+from softgrasp.formats.ucrdf import rigid_urdf
+from softgrasp.mechanics import dh, superellipsoid
+from softgrasp.mechanics.robot_frames import origin_of
+from softgrasp.mechanics.transforms import Array, transform, translate
+
+ROUND = (1.0, 1.0)
+"""Exponents of the superellipsoid that is an ellipsoid."""
+SLOWEST = 1e-3
+"""A rate below it does not count as how fast a joint can be [rad/s or m/s]."""
+
+
+class HandRobot(NamedTuple):
+    """A hand as a robot, and the meshes that it names."""
+
+    robot: Robot
+    meshes: dict[str, bytes]
+    """Binary STL in metres by file name, without a folder."""
+
+
+def save_urdf(hand: Hand, path: str | Path) -> list[Path]:
+    """Write a hand of rigid fingers as plain URDF and return the paths of all files.
+
+    Capsules become a cylinder and two balls; what URDF has no shape for (meshes in other units,
+    ellipsoids, automatic palms) becomes an STL file beside. Kept: frames, masses and inertias,
+    joint limits, force limits as ``effort``, damping. URDF has no place for servo gains, reflected
+    inertias, start postures, contact and grasps. It wants a largest speed of every joint: the
+    larger closing rate of the two grasps, or the largest of the hand for a joint that they do not
+    move.
+
+    Args:
+        hand: The hand.
+        path: The ``.urdf`` file.
+
+    Raises:
+        DescriptionError: The hand has soft fingers, or ``path`` does not end in ``.urdf``.
+        ResultError: The place cannot be written.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".urdf":
+        raise DescriptionError(f"expected a .urdf file, found '{path}'", field="path")
+    robot, meshes = hand_robot(hand, path.stem)
+    files = [write_text(path, rigid_urdf(robot))]
+    return files + [write_bytes(path.parent / name, mesh) for name, mesh in meshes.items()]
+
+
+def hand_robot(hand: Hand, prefix: str = "") -> HandRobot:
+    """A hand of rigid fingers as a robot; see ``save_urdf``.
+
+    Args:
+        hand: The hand.
+        prefix: What names of mesh files begin with; the hand's name where it is empty.
+
+    Raises:
+        DescriptionError: The hand has soft fingers.
+    """
+    if hand.soft_fingers:
+        soft = ", ".join(f"'{digit.name}'" for digit in hand.soft_fingers)
+        raise DescriptionError(
+            f"hand '{hand.name}': expected rigid fingers only, as URDF has no springs and no "
+            f"pressures; found soft fingers {soft}"
+        )
+    if hand.more_palms:
+        raise DescriptionError(
+            f"hand '{hand.name}': expected one palm, found {len(hand.more_palms)}: write the hands "
+            "that it joins one by one"
+        )
+    shapes = _Shapes(prefix or hand.name)
+    links, joints = [_palm(hand, shapes)], list[RigidJoint]()
+    facts = _JointFacts(_speeds(hand), {one.joint: _mimic(one) for one in hand.couplings})
+    for finger in hand.fingers:
+        new_links, new_joints = _finger(finger, shapes, facts)
+        links += new_links
+        joints += new_joints
+    robot = Robot(name=hand.name, links=tuple(links), joints=tuple(joints), source=hand.source)
+    return HandRobot(robot, shapes.meshes)
+
+
+class _JointFacts(NamedTuple):
+    """What the hand knows of its joints, by their names."""
+
+    speeds: dict[str, float]
+    mimics: dict[str, Mimic]
+
+
+def _mimic(coupling: Coupling) -> Mimic:
+    return Mimic(joint=coupling.leader, multiplier=coupling.ratio, offset=coupling.offset)
+
+
+def _finger(
+    finger: Finger, shapes: _Shapes, facts: _JointFacts
+) -> tuple[list[Link], list[RigidJoint]]:
+    links, joints, frame = list[Link](), list[RigidJoint](), np.eye(4)
+    parent = finger.on or names.PALM
+    chain = dh.chain_links(finger)
+    for index, (row, link, has_body) in enumerate(
+        zip(finger.phalanges, chain, finger.has_body, strict=True)
+    ):
+        name = finger.body_of(row)
+        body = _body(name, row, link, shapes, phalanx_rgba(index)) if has_body else _bare(name, row)
+        links.append(body)
+        joints.append(_joint(finger, row, parent, name, link.origin, facts))
+        parent, frame = name, frame @ link.origin
+    tip = names.tip_site(finger.name)
+    while any(link.name == tip for link in links):
+        tip += "_"  # a phalanx may have that name
+    last = dh.forward_kinematics(finger, [0.0] * len(finger.phalanges))[-1]
+    place = np.linalg.inv(frame) @ last @ translate(*finger.tip)
+    links.append(Link(name=tip))
+    joints.append(
+        RigidJoint(
+            name=f"{tip}_joint", type="fixed", parent=parent, child=tip, origin=origin_of(place)
+        )
+    )
+    return links, joints
+
+
+def _joint(
+    finger: Finger, row: Phalanx, parent: str, child: str, origin: Array, facts: _JointFacts
+) -> RigidJoint:
+    name = finger.joint_of(row)
+    return RigidJoint(
+        name=name,
+        type=row.joint,
+        parent=parent,
+        child=child,
+        origin=origin_of(origin),
+        axis=(0.0, 0.0, 1.0),
+        lower=row.limits[0],
+        upper=row.limits[1],
+        effort=row.force_limit,
+        velocity=facts.speeds.get(name, 1.0),
+        damping=row.damping,
+        friction=row.friction_loss,
+        mimic=facts.mimics.get(name),
+    )
+
+
+def _speeds(hand: Hand) -> dict[str, float]:
+    """Largest speed of each driven joint [rad/s or m/s], by its name."""
+    rates = [preset.rates.for_fingers(hand.rows) for _, preset in hand.grasps]
+    fastest = [max(map(abs, both)) for both in zip(*rates, strict=True)]
+    found = {}
+    for drive, own in zip(hand.drives, fastest, strict=True):
+        alike = [rate for other, rate in zip(hand.drives, fastest, strict=True)
+                 if other.unit == drive.unit]  # fmt: skip
+        speed = own if own > SLOWEST else max(alike)
+        found[drive.name] = speed if speed > SLOWEST else 1.0
+    return found
+
+
+def _body(name: str, row: Phalanx, link: dh.Link, shapes: _Shapes, rgba: tuple[float, ...]) -> Link:
+    parts = link_shapes(row, link)
+    inertial = row.inertial
+    if inertial is None:
+        mass, inertia, centre = joined_inertia(parts, mass=row.mass, density=row.density or 0.0)
+        inertial = Inertial(mass=mass, origin=Origin(xyz=centre), inertia=_six(inertia))
+    return _link(name, inertial, shapes.of_all(name, parts), rgba)
+
+
+def _bare(name: str, row: Phalanx) -> Link:
+    """A link without a shape: its stated inertia, or what simulators need to move it."""
+    if row.inertial is not None:
+        return Link(name=name, inertial=row.inertial)
+    moment = MASSLESS * row.radius**2
+    return Link(
+        name=name, inertial=Inertial(mass=MASSLESS, inertia=(moment,) * 3 + (0.0, 0.0, 0.0))
+    )
+
+
+def _palm(hand: Hand, shapes: _Shapes) -> Link:
+    """The root link, without an inertia: it is fixed, or part of what carries the hand."""
+    rgba = hand.palm_rgba or PALM_RGBA
+    if hand.palm.kind == "shape" and hand.palm.shape is not None:
+        first = Part(shape=hand.palm.shape, pose=hand.palm.pose)
+        parts = [(p.shape, part_pose(p.shape, p.pose)) for p in (first, *hand.palm.parts)]
+        return _link(names.PALM, None, shapes.of_all(names.PALM, parts), rgba)
+    points = palm_points(hand) if hand.palm.kind == "auto" else None
+    if points is None:
+        return Link(name=names.PALM)
+    mesh = shapes.mesh(names.PALM, hull_stl(points), Pose())
+    return _link(names.PALM, None, [mesh], rgba)
+
+
+def _link(
+    name: str, inertial: Inertial | None, shapes: list[LinkShape], rgba: tuple[float, ...]
+) -> Link:
+    red, green, blue, opacity = rgba
+    color: Vec4 = (red, green, blue, opacity)
+    seen = tuple(shape.replace(rgba=color) for shape in shapes)
+    return Link(name=name, inertial=inertial, visuals=seen, collisions=tuple(shapes))
+
+
+def _six(inertia: Array) -> tuple[float, float, float, float, float, float]:
+    xx, yy, zz, xy, xz, yz = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+    return (xx, yy, zz, xy, xz, yz)
+
+
+class _Shapes:
+    """Shapes as URDF has them, and the meshes that they need."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self.meshes: dict[str, bytes] = {}
+
+    def of_all(self, link: str, parts: list[tuple[Shape, Pose]]) -> list[LinkShape]:
+        """Several shapes on a link, each with the pose of its centre of mass."""
+        named = ((part_name(link, index), *part) for index, part in enumerate(parts))
+        return [one for name, shape, pose in named for one in self.of(name, shape, pose)]
+
+    def of(self, link: str, shape: Shape, pose: Pose) -> list[LinkShape]:
+        """A shape on a link, with its centre of mass at a pose in the link's frame."""
+        if isinstance(shape, Capsule):
+            return _capsule(shape, pose)
+        if isinstance(shape, Mesh):
+            body = load_mesh(shape)
+            return [self.mesh(link, stl_of(body.vertices, body.faces), pose)]
+        if isinstance(shape, Ellipsoid):
+            return [self.mesh(link, stl_of(*superellipsoid.triangles(shape.radii, ROUND)), pose)]
+        if isinstance(shape, Superellipsoid):
+            form = superellipsoid.triangles(shape.radii, shape.exponents)
+            return [self.mesh(link, stl_of(*form), pose)]
+        return [_part(shape, transform(pose.position, pose.quaternion))]
+
+    def mesh(self, link: str, stl: bytes, pose: Pose) -> LinkShape:
+        """A mesh on a link, its file's frame at a pose."""
+        file = f"{self._prefix}_{link}.stl"
+        self.meshes[file] = stl
+        return _part(Mesh(file=file), transform(pose.position, pose.quaternion))
+
+
+def _capsule(shape: Capsule, pose: Pose) -> list[LinkShape]:
+    frame = transform(pose.position, pose.quaternion)
+    ball = Sphere(radius=shape.radius)
+    return [
+        _part(Cylinder(radius=shape.radius, height=shape.length), frame),
+        _part(ball, frame @ translate(z=-shape.length / 2.0)),
+        _part(ball, frame @ translate(z=shape.length / 2.0)),
+    ]
+
+
+def _part(shape: LinkGeometry, frame: Array) -> LinkShape:
+    if isinstance(shape, Sphere | Cuboid | Cylinder | Mesh):
+        return LinkShape(shape=shape, origin=origin_of(frame))
+    raise TypeError(shape)  # capsules are taken apart

@@ -1,0 +1,1 @@
+"""Scenes as environments of reinforcement learning: Gymnasium and dm_env."""

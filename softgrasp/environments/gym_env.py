@@ -1,0 +1,189 @@
+"""A scene as a Gymnasium environment; imported with gymnasium only (extra ``gym``).
+
+Importing this module makes ``softgrasp/Grasp-v0`` known to ``gymnasium.make``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from softgrasp.build.scene import build
+from softgrasp.description.scene import GraspScene
+from softgrasp.environments.episode import Episode
+from softgrasp.environments.picture import Picture
+from softgrasp.environments.plant import Plant
+from softgrasp.environments.senses import Bound, Observation
+from softgrasp.environments.settings import EnvSettings
+from softgrasp.environments.task import grasp_task, with_goal
+from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
+from softgrasp.formats.scene_file import load_scene
+
+ENV_ID = "softgrasp/Grasp-v0"
+RENDER_MODES = ("rgb_array",)
+SIZE = (480, 360)
+"""Width and height of a picture in pixels."""
+
+Action = NDArray[np.float32]
+
+
+class GraspEnv(gymnasium.Env[Observation, Action]):
+    """A hand that an agent closes on an object; see ``softgrasp.make_env``.
+
+    ``model`` and ``data`` are MuJoCo's own.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 50}  # noqa: RUF012
+
+    def __init__(
+        self,
+        scene: GraspScene | str | Path,
+        *,
+        render_mode: str | None = None,
+        size: tuple[int, int] = SIZE,
+        renderer: str = "auto",
+        **settings: Any,
+    ) -> None:
+        """Build a scene.
+
+        Args:
+            scene: The scene, its library name or its file.
+            render_mode: ``rgb_array`` or None.
+            size: Width and height of pictures in pixels.
+            renderer: Who draws them: ``auto``, ``gl`` or ``raycast``.
+            settings: Fields of ``EnvSettings``.
+
+        Raises:
+            DescriptionError: A setting does not exist or does not fit.
+            BuildError: The scene makes no model that can be simulated.
+        """
+        if render_mode not in (None, *RENDER_MODES):
+            hint = did_you_mean(str(render_mode), RENDER_MODES)
+            raise DescriptionError(
+                f"expected a render mode, found '{render_mode}'; {hint}", field="render_mode"
+            )
+        described = scene if isinstance(scene, GraspScene) else load_scene(scene)
+        if described.sensors:
+            warnings.warn(
+                f"sensors: {len(described.sensors)} of the scene are left out of the environment, "
+                "which has observations of its own",
+                SoftgraspWarning,
+                stacklevel=2,
+            )
+        built = build(with_goal(described))
+        self.task = grasp_task(built, EnvSettings(**settings))
+        self._plant = Plant(built, self.task)
+        self.model, self.data = self._plant.model, self._plant.data
+        self.observation_space = spaces.Dict(  # type: ignore[assignment]
+            {name: _box(bound) for name, bound in self._plant.senses.bounds.items()}
+        )
+        self.action_space = spaces.Box(-1.0, 1.0, self.task.active.shape, np.float32)
+        self.render_mode, self._size, self._renderer = render_mode, size, renderer
+        self._picture: Picture | None = None
+        self._episode: Episode | None = None
+        self._last: Observation = {}
+        fps = max(round(1.0 / self.task.settings.decision_period), 1)
+        self.metadata = self.metadata | {"render_fps": fps}
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: Of what is drawn from now on; the same seed gives the same bits.
+            options: None; there are no options.
+
+        Raises:
+            DescriptionError: There are options.
+            SimulationError: No start that the noise draws is clear of the hand.
+        """
+        super().reset(seed=seed)
+        if options:
+            raise DescriptionError(f"expected no options, found {', '.join(options)}")
+        episode = self._episode = self._plant.reset(self.np_random)
+        return self._observe(episode), _info(episode)
+
+    def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Act for one decision period, or to the end of the episode.
+
+        Args:
+            action: One number in −1…1 a drive.
+
+        Returns:
+            Observation, reward, whether there is a verdict, whether it ended without one, and facts
+            (``is_success``, ``time_s``, ``in_test``, ``drop_m``, ``rotation_rad``, ``diverged``).
+
+        Raises:
+            DescriptionError: The action has another shape, or holds what is not a number.
+            SimulationError: There is no episode that could go on.
+        """
+        episode = self._episode
+        if episode is None or episode.over:
+            state = "none" if episode is None else "one that has ended"
+            raise SimulationError(f"expected an episode to go on, found {state}: call reset()")
+        self._plant.act(episode, action)
+        observation = _copied(self._last) if episode.diverged else self._observe(episode)
+        reward = episode.reward()
+        return observation, reward, episode.terminated, episode.truncated, _info(episode)
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """A picture (height, width, 3); None, with a warning, without a render mode."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("expected render_mode='rgb_array' in make_env, found none")
+            return None
+        if self._episode is None:
+            raise SimulationError("expected an episode to draw, found none: call reset()")
+        if self._picture is None:
+            self._picture = Picture(self.task, self.model, self._size, self._renderer)
+        return self._picture.draw(self.data, self._episode.touch.in_contact)
+
+    def close(self) -> None:
+        """Free what the renderer holds."""
+        if self._picture is not None:
+            self._picture.close()
+            self._picture = None
+
+    def _observe(self, episode: Episode) -> Observation:
+        told = self._plant.senses.read(episode, self.data)
+        self._last = _copied(told)  # what is told is the agent's, to change as it likes
+        return told
+
+
+def registered_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
+    """An environment with the ``spec`` that ``gymnasium.make`` would give it."""
+    env = GraspEnv(scene, **options)
+    spec = deepcopy(gymnasium.spec(ENV_ID))
+    spec.kwargs = {"scene": scene, **options}
+    env.spec = spec
+    return env
+
+
+def _copied(observation: Observation) -> Observation:
+    return {name: part.copy() for name, part in observation.items()}
+
+
+def _box(bound: Bound) -> spaces.Box:
+    return spaces.Box(bound.low, bound.high, dtype=np.float32)
+
+
+def _info(episode: Episode) -> dict[str, Any]:
+    return {
+        "is_success": episode.held is True,
+        "time_s": episode.time,
+        "in_test": episode.tested >= 0,
+        "drop_m": episode.drop,
+        "rotation_rad": episode.rotation,
+        "diverged": episode.diverged,
+    }
+
+
+if ENV_ID not in gymnasium.registry:
+    gymnasium.register(id=ENV_ID, entry_point=f"{__name__}:GraspEnv")

@@ -1,0 +1,155 @@
+"""What is wrong with bendable segments, their drives and the control of a robot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from softgrasp.control.hardware.plugins import kind_of, options_of
+from softgrasp.description.bendable import AGREEMENT, Actuator, Bendable, Chamber
+from softgrasp.description.control_system import ControlledJoint
+from softgrasp.description.robot import Robot
+from softgrasp.errors import DescriptionError
+from softgrasp.inspection.finding import Check, Finding, counted
+
+NEARLY = 1e-6
+"""Directions and moments smaller than this, relative, count as none [–]."""
+
+
+def bendable_checks(robot: Robot) -> list[Check]:
+    """Stiffness and mass, drives and control of every segment; none where there is none."""
+    if not robot.bendables:
+        return []
+    controlled = {joint.name: joint for system in robot.control for joint in system.joints}
+    parts = robot.bendables
+    return [
+        Check("segments", counted(len(parts), "segment"), _each(_body_findings(p) for p in parts)),
+        Check(
+            "drives",
+            counted(sum(len(part.actuation) for part in parts), "drive"),
+            _each(_drive_findings(part) for part in parts),
+        ),
+        Check(
+            "control",
+            f"{counted(len(controlled), 'joint')} under ros2_control",
+            _each(_control_findings(part, controlled.get(part.name)) for part in parts),
+        ),
+    ]
+
+
+def hardware_check(robot: Robot) -> Check:
+    """What softgrasp's own controllers would refuse; a real robot may have another plugin."""
+    findings = []
+    for system in robot.control:
+        try:
+            kind_of(system)
+            options_of(system)
+        except DescriptionError as error:
+            findings.append(
+                Finding(
+                    subject=f"control '{system.name}'",
+                    severity="problem",
+                    check="hardware",
+                    expected="hardware that softgrasp can drive",
+                    found=str(error),
+                )
+            )
+    return Check("hardware", counted(len(robot.control), "ros2_control element"), tuple(findings))
+
+
+def _each(groups: Iterator[Iterator[Finding]]) -> tuple[Finding, ...]:
+    return tuple(finding for group in groups for finding in group)
+
+
+def _problem(part: Bendable, check: str, expected: str, found: str, **numbers: float) -> Finding:
+    return Finding(
+        subject=f"bendable '{part.name}'",
+        severity="problem",
+        check=check,
+        expected=expected,
+        found=found,
+        numbers=numbers,
+    )
+
+
+def _body_findings(part: Bendable) -> Iterator[Finding]:
+    if not part.backbone.bending_stiffness:
+        yield _problem(part, "segments", "a bending_stiffness", "none")
+    if part.inertial is None:
+        yield _problem(part, "segments", "a mass", "none")
+
+
+def _drive_findings(part: Bendable) -> Iterator[Finding]:
+    if not part.actuation:
+        return
+    kind = f"{part.actuation[0].type}s"
+    directions = [angle for drive in part.actuation for angle in _directions(drive)]
+    number = float(len(part.actuation))
+    if part.planar:
+        assert part.limits.phi_min is not None  # a planar one has a plane
+        if all(math.cos(angle - part.limits.phi_min) < NEARLY for angle in directions):
+            yield _problem(
+                part, "drives", f"{kind} that bend it in its plane", "none", drives=number
+            )
+        return
+    gap = _widest_gap(directions)
+    if gap >= math.pi - NEARLY:
+        yield _problem(
+            part,
+            "drives",
+            f"{kind} that bend it in every plane",
+            f"none over {math.degrees(gap):.0f}° around the backbone",
+            drives=number,
+            gap_rad=gap,
+        )
+    if (rest := _imbalance(part.actuation)) >= NEARLY:
+        yield _problem(
+            part,
+            "drives",
+            f"{kind} that bend nothing where all act alike",
+            f"{100 * rest:.3g} % of their lever arms left over",
+            drives=number,
+            imbalance=rest,
+        )
+
+
+def _directions(drive: Actuator) -> list[float]:
+    """Towards where an actuator can bend [rad]: a tendon its side, a chamber away from it."""
+    if not isinstance(drive, Chamber):
+        return [drive.angle]
+    sucks = [drive.angle] if drive.pressure_min < 0.0 else []
+    return [drive.angle + math.pi, *sucks]
+
+
+def _widest_gap(directions: list[float]) -> float:
+    """Largest angle without a pull [rad]; below half a turn, pulls add up to any direction."""
+    around = sorted(angle % math.tau for angle in directions)
+    return max(b - a for a, b in zip(around, [*around[1:], around[0] + math.tau], strict=True))
+
+
+def _imbalance(drives: tuple[Actuator, ...]) -> float:
+    """What is left of the lever arms where tensions or pressures are equal, as a part of them."""
+    arms = [drive.radius * (drive.area if isinstance(drive, Chamber) else 1.0) for drive in drives]
+    x = math.fsum(arm * math.cos(drive.angle) for arm, drive in zip(arms, drives, strict=True))
+    y = math.fsum(arm * math.sin(drive.angle) for arm, drive in zip(arms, drives, strict=True))
+    return math.hypot(x, y) / math.fsum(arms)
+
+
+def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator[Finding]:
+    if joint is None:
+        yield _problem(part, "control", "a ros2_control joint of its name", "none")
+        return
+    if not joint.commands:
+        yield _problem(part, "control", "a command interface", "none")
+    for interface in joint.commands:
+        asked = interface.max
+        beyond = asked is not None and asked > part.kappa_max * (1.0 + AGREEMENT)
+        if interface.name == "kappa" and asked is not None and beyond:
+            yield _problem(
+                part,
+                "control",
+                f"commands of kappa up to its limit {part.kappa_max:g} 1/m",
+                f"{asked:g} 1/m",
+                asked_per_m=asked,
+                limit_per_m=part.kappa_max,
+            )

@@ -1,0 +1,138 @@
+"""Hands: masses, inertia, limits, collisions with itself and its two grasps, all measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import mujoco
+
+from softgrasp.description.hand import Hand
+from softgrasp.errors import BuildError
+from softgrasp.inspection.bodies import Body
+from softgrasp.inspection.finding import Check, Finding, Inspection, Severity, counted
+from softgrasp.inspection.hand_collisions import LOCKED, blocked_check, overlap_check
+from softgrasp.inspection.hand_grasps import build_check, closing_check, reach_check, reaches
+from softgrasp.inspection.hand_model import HandModel, hand_bodies, hand_model
+from softgrasp.inspection.mass_rules import density_check, inertia_check
+
+USUAL_MASS = (0.01, 10.0)
+"""Of all that moves in a hand [kg]."""
+USUAL_SPAN = (2e-3, 2.0)
+"""Of the longest finger [m]."""
+
+
+def inspect_hand(hand: Hand) -> Inspection:
+    """All checks of a hand, made on its compiled model."""
+    try:
+        built = hand_model(hand)
+    except BuildError as error:
+        finding = Finding(
+            subject=f"hand '{hand.name}'",
+            severity="problem",
+            check="build",
+            expected="a hand that MuJoCo can move",
+            found=str(error),
+        )
+        return Inspection("hand", hand.name, (Check("build", "refused", (finding,)),))
+    bodies = hand_bodies(built.model)
+    checks = (
+        _size_check(built),
+        _mass_check(built, bodies),
+        density_check(bodies),
+        inertia_check(bodies),
+        _limit_check(built),
+        overlap_check(built),
+        blocked_check(built),
+        closing_check(built),
+        reach_check(built),
+        build_check(built),
+    )
+    return Inspection("hand", hand.name, checks)
+
+
+def _size_check(built: HandModel) -> Check:
+    longest = max((length for _, length in reaches(built).values()), default=0.0)
+    low, high = USUAL_SPAN
+    told = f"longest finger {1e3 * longest:.4g} mm"
+    if low <= longest <= high:
+        return Check("size", told)
+    finding = Finding(
+        subject=f"hand '{built.hand.name}'",
+        severity="problem",
+        check="size",
+        expected=f"a longest finger of {low:g} … {high:g} m",
+        found=f"{longest:.4g} m",
+        numbers={"length_m": longest},
+        advice="are the units right (units: {length: mm})?",
+    )
+    return Check("size", told, (finding,))
+
+
+def _mass_check(built: HandModel, bodies: list[Body]) -> Check:
+    mass, (low, high) = math.fsum(body.mass for body in bodies), USUAL_MASS
+    told = f"{mass:.4g} kg in {counted(len(bodies), 'moving link')}"
+    if low <= mass <= high:
+        return Check("mass", told)
+    finding = Finding(
+        subject=f"hand '{built.hand.name}'",
+        severity="problem",
+        check="mass",
+        expected=f"{low:g} … {high:g} kg of fingers",
+        found=f"{mass:.4g} kg",
+        numbers={"mass_kg": mass},
+        advice="mass is in kg, density in kg/m³",
+    )
+    return Check("mass", told, (finding,))
+
+
+def _limit_check(built: HandModel) -> Check:
+    own = [built.model.joint(index) for _, index in built.drives if index is not None]
+    findings = [finding for joint in own for finding in _of_joint(joint)]
+    for digit in built.hand.soft_fingers:
+        low, high = digit.limits
+        if low == high:
+            findings.append(
+                _limit(f"pressure of '{digit.name}'", "remark", "limits apart",
+                       f"{low:g} … {high:g} Pa", {"lower": low, "upper": high}, "it cannot change")
+            )  # fmt: skip
+    told = counted(len(own), "joint")
+    soft = len(built.hand.soft_fingers)
+    return Check(
+        "limits", f"{told}, {counted(soft, 'pressure')}" if soft else told, tuple(findings)
+    )
+
+
+def _of_joint(joint: mujoco._structs._MjModelJointViews) -> Iterator[Finding]:
+    low, high = (float(end) for end in joint.range)
+    turns = joint.type[0] == mujoco.mjtJoint.mjJNT_HINGE
+    told = f"{low:.4g} … {high:.4g} {'rad' if turns else 'm'}"
+    numbers, subject = {"lower": low, "upper": high}, f"joint '{joint.name}'"
+    if not joint.limited[0]:
+        yield _limit(subject, "remark", "limits", "none", {}, "its targets stop nowhere")
+    elif high - low <= LOCKED:
+        yield _limit(subject, "remark", "limits apart", told, numbers, "it cannot move")
+    elif turns and high - low > math.tau + 1e-3:
+        advice = "are the limits in degrees?" if high - low > 10.0 else ""
+        yield _limit(
+            subject, "problem", f"at most a turn, {math.tau:.4g} rad", told, numbers, advice
+        )
+
+
+def _limit(
+    subject: str,
+    severity: Severity,
+    expected: str,
+    found: str,
+    numbers: dict[str, float],
+    advice: str = "",
+) -> Finding:
+    return Finding(
+        subject=subject,
+        severity=severity,
+        check="limits",
+        expected=expected,
+        found=found,
+        numbers=numbers,
+        advice=advice,
+    )

@@ -1,0 +1,102 @@
+"""Directions of a hold test: the same closed state, one force on the object after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.build.deformable import node_bodies, rigid_track
+from softgrasp.description.base import Vec3
+from softgrasp.description.success import SuccessCriterion
+from softgrasp.mechanics.transforms import Array, rotation_angles
+from softgrasp.simulation.loading import load_shares
+
+LOOK = 0.05
+"""A direction is looked at every so often [s], to end it where the object is gone."""
+
+
+class Trial(NamedTuple):
+    """One direction that was tried."""
+
+    acceleration: Vec3
+    begin: int
+    """Row of the closed state from which it, and all others, began."""
+    first: int
+    """Its own first row."""
+    end: int
+    """Its last row."""
+    contacts: int
+    """Bodies in contact at its end."""
+
+
+class Gone:
+    """Tells when a direction is lost already."""
+
+    def __init__(
+        self, criterion: SuccessCriterion, model: mujoco.MjModel, data: mujoco.MjData
+    ) -> None:
+        """Remember where the object is in the palm.
+
+        Args:
+            criterion: Its limits.
+            model: The compiled scene.
+            data: The closed state.
+        """
+        self._limits = criterion.max_drop, criterion.max_rotation
+        self._model = model
+        self._place, self._turn = _in_palm(model, data)
+
+    def __call__(self, data: mujoco.MjData) -> bool:
+        """Whether the object is beyond a limit."""
+        place, turn = _in_palm(self._model, data)
+        drop = float(np.linalg.norm(place - self._place))
+        return drop > self._limits[0] or float(rotation_angles(turn, self._turn)) > self._limits[1]
+
+
+def push_steps(criterion: SuccessCriterion, period: float) -> Iterator[tuple[int, float]]:
+    """How the load of a direction grows and stays.
+
+    Args:
+        criterion: The hold test.
+        period: Of the controller [s].
+
+    Yields:
+        Control samples, and the share of the load during them.
+    """
+    left, look = max(round(criterion.direction_time / period), 1), max(round(LOOK / period), 1)
+    for samples, share in load_shares(criterion.ramp_time, period):
+        if samples >= left:
+            break
+        left -= samples
+        yield samples, share
+    while left > 0:
+        yield min(look, left), 1.0
+        left -= look
+
+
+def direction_label(acceleration: Sequence[float]) -> str:
+    """What a direction is called: ``+x``, or its unit vector."""
+    vector = np.array(acceleration)
+    along = vector / max(float(np.linalg.norm(vector)), 1e-300)
+    axis = int(np.abs(along).argmax())
+    if abs(along[axis]) > 1.0 - 1e-9:
+        return ("-" if along[axis] < 0.0 else "+") + "xyz"[axis]
+    return f"({', '.join(f'{part:.2g}' for part in along.tolist())})"
+
+
+def _in_palm(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
+    """The object's centre and orientation in the frame of the palm, of the last physics step."""
+    palm, thing = data.body(names.PALM), data.body(names.OBJECT)
+    place, thing_turn = thing.xpos, thing.xquat
+    if model.nflex:
+        places, turns = rigid_track(model, data.xpos[node_bodies(model)][None])
+        place, thing_turn = places[0], turns[0]
+    turn = palm.xmat.reshape(3, 3).T
+    inverse, own = np.zeros(4), np.zeros(4)
+    mujoco.mju_negQuat(inverse, palm.xquat)
+    mujoco.mju_mulQuat(own, inverse, thing_turn)
+    return turn @ (place - palm.xpos), own

@@ -1,0 +1,177 @@
+"""Hands as URDF: frames, masses and inertias in other readers are those of our own models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import softgrasp as sg
+from softgrasp import library
+from softgrasp.build.hand import MASSLESS
+from softgrasp.build.hand_model import build_hand_spec
+from softgrasp.build.hand_robot import hand_robot
+from softgrasp.build.robot import robot_model
+from softgrasp.mechanics.dh import forward_kinematics
+
+HANDS = library.names("hands")
+RIGID = [name for name in HANDS if not sg.load_hand(name).soft_fingers]
+
+
+def odd_hand() -> sg.Hand:
+    """A prismatic joint, modified rows, and shapes that URDF has not."""
+    mesh = sg.Mesh(file=library.portable_name(library.root() / "objects/meshes/strawberry.obj"))
+    rows = (
+        sg.Phalanx(a=0.02, alpha=0.4, d=0.03, theta=0.2, joint="prismatic", limits=(0.0, 0.01),
+                   mass=0.05, name="tip"),
+        sg.Phalanx(a=0.03, alpha=-1.2, d=0.01, theta=-0.7, shape=mesh, density=300.0,
+                   shape_pose=sg.Pose(position=(0.01, 0.0, 0.0), quaternion=(1.0, 0.5, 0.0, 0.2))),
+        sg.Phalanx(a=0.03, shape=sg.Ellipsoid(radii=(0.02, 0.01, 0.01)), density=900.0),
+    )  # fmt: skip
+    base = sg.Pose(position=(0.0, 0.1, 0.0), quaternion=(1.0, 0.1, 0.2, 0.3))
+    finger = sg.Finger(name="F", base=base, convention="modified", phalanges=rows,
+                       tip=(0.02, 0.01, 0.0))  # fmt: skip
+    preset = sg.GraspPreset(center=(0, 0, 0), rates=(0.002, 1.0, 0.0))
+    palm = sg.Palm(kind="shape", shape=sg.Capsule(radius=0.02, length=0.05))
+    return sg.Hand(
+        name="odd",
+        fingers=(finger,),
+        grasps=sg.Grasps(power=preset, precision=preset),
+        palm=palm,
+        source="made up",
+    )
+
+
+def hand_named(name: str) -> sg.Hand:
+    return odd_hand() if name == "odd" else sg.load_hand(name)
+
+
+def import_urdf(path: Path) -> mujoco.MjModel:
+    """MuJoCo's own reading of a URDF, with all links as bodies."""
+    spec = mujoco.MjSpec.from_file(str(path))
+    spec.compiler.fusestatic = False
+    return spec.compile()
+
+
+def inertia_of(model: mujoco.MjModel, body: str) -> np.ndarray:
+    """Inertia (3, 3) of a body about its centre of mass in the axes of the body."""
+    turn = np.zeros(9)
+    mujoco.mju_quat2Mat(turn, model.body(body).iquat)
+    axes = turn.reshape(3, 3)
+    return axes @ np.diag(model.body(body).inertia) @ axes.T
+
+
+@pytest.mark.parametrize("name", [*RIGID, "odd"])
+def test_others_find_every_frame_mass_and_inertia_where_ours_are(name: str, tmp_path: Path) -> None:
+    hand = hand_named(name)
+    files = sg.save_urdf(hand, tmp_path / "hand.urdf")
+    ours = build_hand_spec(hand).compile()
+    theirs = [import_urdf(files[0]), robot_model(sg.load_robot(files[0]))]
+    generator = np.random.default_rng(0)
+    for model in theirs:
+        data, own = mujoco.MjData(model), mujoco.MjData(ours)
+        for _ in range(3):
+            joints = generator.uniform(-1.0, 1.0, ours.nq)
+            for index in range(ours.njnt):
+                at = model.joint(ours.joint(index).name).qposadr[0]
+                data.qpos[at] = own.qpos[ours.joint(index).qposadr[0]] = joints[index]
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_kinematics(ours, own)
+            assert_tips(hand, joints, model, data)
+            for index in range(2, ours.nbody):
+                body = ours.body(index).name
+                assert_allclose(data.body(body).xpos, own.body(body).xpos, atol=1e-9)
+                assert_allclose(data.body(body).xmat, own.body(body).xmat, atol=1e-9)
+        for index in range(2, ours.nbody):
+            body = ours.body(index).name
+            assert_allclose(model.body(body).mass, ours.body(body).mass, rtol=1e-12)
+            assert_allclose(model.body(body).ipos, ours.body(body).ipos, atol=1e-12)
+            moments = inertia_of(ours, body)
+            assert_allclose(inertia_of(model, body), moments, atol=1e-9 * moments.max())
+
+
+def assert_tips(
+    hand: sg.Hand, joints: np.ndarray, model: mujoco.MjModel, data: mujoco.MjData
+) -> None:
+    """The tips are the last Denavit–Hartenberg frames, moved to the fingertips."""
+    first = 0
+    for finger in hand.fingers:
+        count = len(finger.phalanges)
+        last = forward_kinematics(finger, joints[first : first + count])[-1]
+        first += count
+        taken = f"{finger.name}_tip" in [f"{finger.name}_{row.name}" for row in finger.phalanges]
+        tip = data.body(f"{finger.name}_tip_" if taken else f"{finger.name}_tip")
+        assert_allclose(tip.xpos, (last @ [*finger.tip, 1.0])[:3], atol=1e-9)
+        assert_allclose(tip.xmat.reshape(3, 3), last[:3, :3], atol=1e-9)
+
+
+def test_a_robot_reads_back_equal_and_says_what_joints_can_do(tmp_path: Path) -> None:
+    hand = odd_hand()
+    (path, *meshes) = sg.save_urdf(hand, tmp_path / "odd.urdf")
+    assert [mesh.name for mesh in meshes] == ["odd_F_P2.stl", "odd_F_P3.stl"]
+    robot = sg.load_robot(path)
+    slide, turn, still = robot.joints[:3]
+    assert (slide.type, slide.lower, slide.upper) == ("prismatic", 0.0, 0.01)
+    assert [joint.velocity for joint in (slide, turn, still)] == [0.002, 1.0, 1.0]
+    assert turn.effort == hand.joints[1].force_limit
+    assert turn.damping == hand.joints[1].damping
+    assert robot.root == "palm"
+    assert [type(part.shape).__name__ for part in robot.link("palm").collisions] == [
+        "Cylinder",
+        "Sphere",
+        "Sphere",
+    ]
+    found = hand_robot(hand, "odd").robot
+    assert robot.joints == found.joints
+
+
+def test_meshes_stand_where_ours_stand(tmp_path: Path) -> None:
+    hand = odd_hand()
+    sg.save_urdf(hand, tmp_path / "odd.urdf")
+    model, ours = import_urdf(tmp_path / "odd.urdf"), build_hand_spec(hand).compile()
+    boxes = []
+    for one in (model, ours):
+        data = mujoco.MjData(one)
+        mujoco.mj_kinematics(one, data)
+        geom = next(
+            index
+            for index in range(one.ngeom)
+            if one.geom_bodyid[index] == one.body("F_P2").id
+            and one.geom_type[index] == mujoco.mjtGeom.mjGEOM_MESH
+        )
+        mesh = int(one.geom_dataid[geom])
+        first, count = one.mesh_vertadr[mesh], one.mesh_vertnum[mesh]
+        points = one.mesh_vert[first : first + count] @ data.geom_xmat[geom].reshape(3, 3).T
+        points = points + data.geom_xpos[geom]
+        boxes.append((points.min(axis=0), points.max(axis=0)))
+    assert_allclose(boxes[0], boxes[1], atol=1e-6)
+
+
+def test_links_without_a_body_have_the_mass_that_simulators_need(tmp_path: Path) -> None:
+    sg.save_urdf(sg.load_hand("paradigmatic"), tmp_path / "hand.urdf")
+    bare = sg.load_robot(tmp_path / "hand.urdf").link("index_P1")
+    assert bare.inertial.mass == MASSLESS
+    assert bare.collisions == ()
+
+
+def test_an_automatic_palm_becomes_a_mesh(tmp_path: Path) -> None:
+    files = sg.save_urdf(sg.load_hand("modular"), tmp_path / "m.urdf")
+    assert [file.name for file in files] == ["m.urdf", "m_palm.stl"]
+    (palm,) = sg.load_robot(files[0]).link("palm").collisions
+    assert palm.shape == sg.Mesh(file=str(tmp_path / "m_palm.stl"))
+
+
+@pytest.mark.parametrize("name", sorted(set(HANDS) - set(RIGID)))
+def test_soft_fingers_are_refused(name: str, tmp_path: Path) -> None:
+    hand = sg.load_hand(name)
+    soft = ", ".join(f"'{digit.name}'" for digit in hand.soft_fingers)
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.save_urdf(hand, tmp_path / "hand.urdf")
+    assert str(refused.value) == (
+        f"hand '{name}': expected rigid fingers only, as URDF has no springs and no pressures; "
+        f"found soft fingers {soft}"
+    )
+    assert list(tmp_path.iterdir()) == []

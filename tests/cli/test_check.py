@@ -1,0 +1,152 @@
+"""``softgrasp check``: checks, findings and verdict on the command line, and repairs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.cli import terminal
+from softgrasp.formats.ucrdf import read_robot
+from tests.cli.conftest import Run, files_in
+from tests.inspection.test_robots import BARRETT, VOLUME, bar, robot
+from tests.outside import outside_file
+
+WATER = 1000.0 * VOLUME
+
+
+@pytest.fixture
+def heavy(tmp_path: Path) -> Path:
+    """A URDF with a link that weighs a thousand times too much."""
+    from softgrasp.formats.ucrdf import write_robot
+
+    odd = robot(bar("a", WATER), bar("b", 1e3 * WATER), bar("c", WATER))
+    return write_robot(odd, tmp_path / "heavy.urdf")
+
+
+def test_checks_stand_in_a_table_before_the_verdict(run: Run) -> None:
+    ran = run("check", "sphere")
+    assert ran.code == 0
+    assert ran.out.splitlines()[-5:] == [
+        "check    verdict  measured",
+        "size     ok       60 x 60 x 60 mm",
+        "mass     ok       0.07917 kg",
+        "density  ok       700 kg/m³, 0.07917 kg in 113.1 cm³",
+        "3 checks: no problems found",
+    ]
+
+
+def test_findings_are_json_with_numbers(run: Run, heavy: Path) -> None:
+    ran = run("check", heavy, "--json", "--out", "o")
+    assert ran.code == 1
+    assert json.loads(Path("o", "check.json").read_text("utf-8")) == ran.json
+    (finding,) = ran.json["findings"]
+    assert finding["check"] == "density"
+    assert finding["severity"] == "problem"
+    assert finding["numbers"]["factor"] == 1000.0
+    assert ran.json["problems"] == [finding["sentence"]]
+    assert ran.json["verdict"] == "5 checks: 1 problem found"
+    assert {check["name"]: check["verdict"] for check in ran.json["checks"]} == {
+        "mass": "ok", "density": "problem", "inertia": "ok", "limits": "ok", "mimic": "ok"
+    }  # fmt: skip
+
+
+def test_remarks_are_no_problems(run: Run) -> None:
+    ran = run("check", "mug")
+    assert ran.code == 0
+    assert "remark: object 'mug': expected the file's origin at the centre of mass" in ran.out
+    assert ran.out.endswith("8 checks: no problems found, 2 remarks\n")
+
+
+def test_fix_writes_a_robot_that_is_well(run: Run, heavy: Path, tmp_path: Path) -> None:
+    ran = run("check", heavy, "--fix", "--out", "fixed.urdf")
+    assert ran.code == 0
+    assert ran.err == "softgrasp: wrote fixed.urdf\n"
+    assert (
+        "repaired: link 'b': mass 60 → 0.06 kg: divided by 1000 (grams written as kilograms); "
+        "1e+06 kg/m³ becomes 1000 kg/m³\n"
+    ) in ran.out
+    assert ran.out.splitlines()[-1] == (
+        "before 5 checks: 1 problem found; 2 repairs, 60.12 kg → 0.18 kg; after 5 checks: no "
+        "problems found"
+    )
+    found = run("check", heavy, "--fix", "--mass", "1.2", "--out", "o/known.urdf", "--json").json
+    assert found["mass_kg"] == pytest.approx(1.2)
+    assert found["mass_before_kg"] == pytest.approx(60.12)
+    assert [one["part"] for one in found["repairs"]] == ["a", "a", "b", "b", "c", "c"]
+    assert run("check", "o/known.urdf").code == 0
+    assert files_in(tmp_path) == ["fixed.urdf", "heavy.urdf", "o", "o/known.urdf"]
+    assert sg.inspect(read_robot(tmp_path / "fixed.urdf")).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("HEAVY", "--fix"), "--fix: expected --out FILE.urdf or FILE.ucrdf beside it, found none"),
+        (
+            ("HEAVY", "--fix", "--out", "o"),
+            "--out: expected FILE.urdf or FILE.ucrdf, found 'o'",
+        ),
+        (
+            ("HEAVY", "--fix", "--out", "heavy.urdf"),
+            "--out: expected another file than the source, found 'heavy.urdf'",
+        ),
+        (("HEAVY", "--mass", "1"), "--mass: expected --fix beside it, found none"),
+        (
+            ("HEAVY", "--fix", "--mass", "-1", "--out", "f.urdf"),
+            "total_mass: expected a number above 0, found -1",
+        ),
+        (("sphere", "--fix", "--out", "f.urdf"), "--fix: expected a robot, found: object"),
+        (
+            ("three_segment_arm", "--fix", "--out", "f.urdf"),
+            "--out: expected FILE.ucrdf, found 'f.urdf'",
+        ),
+    ],
+)
+def test_what_fix_refuses(
+    words: tuple[str, ...], sentence: str, run: Run, heavy: Path, tmp_path: Path
+) -> None:
+    ran = run("check", *(str(heavy) if word == "HEAVY" else word for word in words))
+    assert ran.code == 2
+    assert ran.err == f"softgrasp: error: {sentence}\n"
+    assert files_in(tmp_path) == ["heavy.urdf"]
+
+
+def test_the_barrett_is_fixed_on_the_command_line(run: Run) -> None:
+    ran = run("check", outside_file(BARRETT), "--json")
+    assert ran.code == 1
+    assert len(ran.json["problems"]) == 9
+    fixed = run("check", outside_file(BARRETT), "--fix", "--out", "fixed.urdf", "--json")
+    assert fixed.code == 0
+    assert fixed.json["mass_kg"] == pytest.approx(0.6422, abs=1e-4)
+    assert len(fixed.json["repairs"]) == 16
+    assert run("check", "fixed.urdf").code == 0
+
+
+def test_a_terminal_hears_what_is_going_on(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from contextlib import contextmanager
+
+    heard: list[str] = []
+
+    @contextmanager
+    def bar_of_progress():  # type: ignore[no-untyped-def]
+        yield lambda text, done: heard.append(text)
+
+    monkeypatch.setattr(terminal, "progress_bar", bar_of_progress)
+    source = sg.load_object("pear").shape
+    assert isinstance(source, sg.Mesh)
+    from softgrasp import library
+
+    copy = tmp_path / "p.obj"
+    copy.write_bytes((library.root() / source.file).read_bytes())
+    assert run("check", copy).code == 0
+    assert heard == [
+        f"reading {copy}",
+        "reading p.obj",
+        "making the parts of p.obj that touch",
+        "measuring mesh 'p.obj'",
+    ]

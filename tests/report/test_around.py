@@ -1,0 +1,79 @@
+"""What a report says of several objects and of what stands around."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import imageio.v3
+import pytest
+
+import softgrasp as sg
+from softgrasp.report import facts, tables, words
+from softgrasp.report.object_figure import draw_object
+
+
+@pytest.fixture(scope="module")
+def two() -> sg.GraspResult:
+    return sg.simulate(sg.load_scene("two_spheres"))
+
+
+@pytest.fixture(scope="module")
+def corner() -> sg.GraspResult:
+    return sg.simulate(sg.load_scene("corner"))
+
+
+def test_the_summary_tells_of_both_objects(two: sg.GraspResult) -> None:
+    assert two.hold is not None
+    assert two.hold.others is not None
+    drop = 1e3 * two.hold.others[0].drop_m
+    text = words.summary(two)
+    assert "Beside it, small moved 4.1 mm and turned 4.1°." in text
+    assert f"(judged: large; not judged: small moved {drop:.3f} mm in the hand)." in text
+    assert text.endswith("At the end large presses on small with 18.2 N.")
+
+
+def test_one_object_is_told_as_ever(corner: sg.GraspResult) -> None:
+    text = words.summary(corner)
+    assert "Beside it" not in text
+    assert "judged" not in text
+    assert "cuboid presses on left with 14.2 N" in text
+
+
+def test_the_tables_name_objects_and_surroundings(
+    two: sg.GraspResult, corner: sg.GraspResult
+) -> None:
+    assert {row.object for row in tables.body_rows(two)} == {"large", "small"}
+    assert {row.object for row in tables.event_rows(two)} == {"large", "small"}
+    assert [row.label for row in tables.pair_rows(two)][:2] == ["F1 P2, small", "F1 P3, small"]
+    assert "F1 P3" in [row.label for row in tables.pair_rows(corner)]
+    (row,) = tables.other_rows(two)
+    assert (row.first, row.second) == ("large", "small")
+    assert [row.second for row in tables.other_rows(corner)] == ["table", "left", "right"]
+
+
+def test_the_facts_say_what_stands_around(two: sg.GraspResult, corner: sg.GraspResult) -> None:
+    told = dict(facts.scene_facts(corner))
+    assert told["Table"] == "top at z = -130.0 mm"
+    assert told["Wall left"] == "140 × 120 mm at (−22.5, 47.5, −70.0) mm, normal (1, 0, 0)"
+    further = dict(facts.scene_facts(two))["Further object small"]
+    assert further == (
+        "small, sphere, radius 15 mm, 9.896 g (700 kg/m³), free, at (17.6, 0.0, −80.0) mm"
+    )
+
+
+def test_the_figure_has_a_row_an_object(
+    two: sg.GraspResult, corner: sg.GraspResult, tmp_path: Path
+) -> None:
+    heights = [
+        imageio.v3.imread(draw_object(result, tmp_path / f"{index}.png")).shape[0]
+        for index, result in enumerate((corner, two))
+    ]
+    assert heights[1] == 2 * heights[0]
+
+
+def test_the_page_has_all_of_it(two: sg.GraspResult, tmp_path: Path) -> None:
+    sg.write_report(two, tmp_path, renderer="none", video=False)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "<h2>Objects</h2>" in page
+    assert "presses on" in page
+    assert "Further object small" in page
