@@ -10,7 +10,9 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.deformable import node_bodies, node_positions, node_track
+from softgrasp.build.objects import object_mass
 from softgrasp.build.scene import build
+from softgrasp.environments.task import with_goal
 from softgrasp.render.poses import Playback
 from softgrasp.simulation.batch import can_be_batched
 from softgrasp.simulation.closure_run import ClosureRun
@@ -226,3 +228,68 @@ def test_a_table_carries_it_until_the_hand_lifts_it() -> None:
     assert result.held is True
     assert result.hold is not None
     assert result.hold.lifted_m == pytest.approx(0.1, abs=0.005)
+
+
+def test_a_direction_pushes_all_of_it() -> None:
+    limits = {"direction_time": 0.1, "max_drop": 5e-3, "max_rotation": 0.5}
+    held = {}
+    for load in (5.0, 3000.0):
+        criterion = sg.SuccessCriterion(gravity=None, directions=((0.0, load, 0.0),), **limits)
+        result = sg.simulate(pinch(object=soft_ball(), success=criterion))
+        (test,) = result.hold.directions
+        assert test.force_N == pytest.approx(load * object_mass(result.scene.object))
+        held[load] = test.held
+        assert (test.drop_m > 5e-3) is not test.held
+    assert held == {5.0: True, 3000.0: False}
+
+
+def test_a_rigid_object_rests_on_a_deformable_one_on_a_table() -> None:
+    brick = sg.GraspObject(name="brick", shape=sg.Cuboid(size=(0.04, 0.04, 0.02)), mass=0.05)
+    on_top = sg.PlacedObject(object=brick, position=(1.0, 0.0, EDGE + 0.0105))
+    scene = pinch(
+        object=foam(),
+        object_position=(1.0, 0.0, 0.5 * EDGE + 1e-4),
+        objects=(on_top,),
+        surroundings=(sg.Table(),),
+        gravity=True,
+        duration=0.8,
+    )
+    result = sg.simulate(scene)
+    weight = {"brick": 0.05 * 9.81, "table": (0.05 + 100.0 * EDGE**3) * 9.81}
+    assert {(c.first, c.second) for c in result.other_contacts} == {
+        ("foam", "brick"),
+        ("foam", "table"),
+    }
+    for contact in result.other_contacts:
+        up = 1.0 if contact.second == "brick" else -1.0
+        assert contact.normal[2] == pytest.approx(up, abs=1e-3)
+        assert up * contact.force_N[2] == pytest.approx(weight[contact.second], rel=5e-3)
+
+
+def test_only_the_object_to_be_grasped_can_be_deformable() -> None:
+    other = sg.PlacedObject(object=foam(), position=(1.0, 0.0, 0.0))
+    with pytest.raises(sg.DescriptionError) as error:
+        pinch(objects=(other,))
+    assert str(error.value) == (
+        "objects[0].object.elasticity: expected none, as only the object to be grasped can be "
+        "deformable, found one of 50000 Pa"
+    )
+
+
+def test_friction_beside_it_does_not_switch() -> None:
+    contact = sg.Contact(dynamic_friction=0.3)
+    other = sg.PlacedObject(object=ball(), position=(1.0, 0.0, 0.0), contact=contact)
+    with pytest.raises(sg.DescriptionError) as error:
+        pinch(object=soft_ball(), objects=(other,))
+    assert str(error.value) == (
+        "objects[0].contact.dynamic_friction: expected none beside a deformable object, whose "
+        "contacts have one coefficient, found 0.3"
+    )
+
+
+def test_environments_have_rigid_objects() -> None:
+    with pytest.raises(sg.DescriptionError) as error:
+        with_goal(pinch(object=soft_ball()))
+    assert str(error.value) == (
+        "object.elasticity: expected a rigid object for an environment, found a deformable one"
+    )

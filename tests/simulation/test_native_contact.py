@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.build.scene import build
 from tests.scenes import ball, pinch, plate
 
 
@@ -81,3 +83,23 @@ def test_other_engines_refuse_it() -> None:
         "contact.model: expected 'compliant' or 'soft-finger' for Webots and ODE, found 'native', "
         "which is MuJoCo's own"
     )
+
+
+def test_a_native_table_promises_no_stiffness_beside_a_contact_that_does() -> None:
+    native = sg.Contact(model="native", native=sg.NativeLaw(timeconst=0.004))
+    scene = pinch(surroundings=(sg.Table(contact=native),), gravity=True)
+    built = build(scene)
+    assert not any("table" in pair for pair in built.stiffness)
+    assert set(built.stiffness.values()) == {scene.asked_contact.stiffness}
+    np.testing.assert_allclose(built.model.pair("object|table").solref, [0.004, 1.0])
+
+
+def test_a_short_native_time_constant_is_told_and_refuses_no_step() -> None:
+    native = sg.Contact(model="native", native=sg.NativeLaw(timeconst=1e-3))
+    scene = pinch(surroundings=(sg.Table(contact=native),), timestep=1e-3)
+    with pytest.warns(sg.SoftgraspWarning) as told:
+        build(scene)
+    assert (
+        "contact.native.timeconst: 0.001 s is shorter than two time steps of 0.001 s; MuJoCo lifts "
+        "it to 0.002 s"
+    ) in {str(warning.message) for warning in told}
