@@ -44,15 +44,21 @@ if TYPE_CHECKING:
     )
     from softgrasp.description.closures.synergy import SynergyIncrementClosure
     from softgrasp.description.closures.underactuated import UnderactuatedClosure
-    from softgrasp.description.contact import Contact
+    from softgrasp.description.contact import Contact, NativeLaw, Patch
     from softgrasp.description.coupling import Coupling
     from softgrasp.description.finger import Finger, Phalanx
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-    from softgrasp.description.objects import GraspObject, Material, PlacedObject
+    from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
     from softgrasp.description.release import FingerRelease
     from softgrasp.description.scene import GraspScene, Solver
+    from softgrasp.description.sensors import (
+        ForceTorqueSensor,
+        JointTorqueSensor,
+        SensorErrors,
+        TactileSensor,
+    )
     from softgrasp.description.sequence import (
         ApproachPhase,
         ClosePhase,
@@ -101,6 +107,7 @@ if TYPE_CHECKING:
     from softgrasp.inspection.inspect import inspect
     from softgrasp.inspection.repair import Repair, repaired, repairs
     from softgrasp.mechanics import pcc, rld
+    from softgrasp.mechanics.contact_patch import hertz_patch_radius
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
@@ -122,6 +129,7 @@ if TYPE_CHECKING:
         PhaseSpan,
     )
     from softgrasp.simulation.run import simulate
+    from softgrasp.simulation.sensor_reading import SensorReading
     from softgrasp.simulation.stability import stable_timestep
     from softgrasp.sweeps.run import sweep
 
@@ -149,15 +157,21 @@ _ROOMS = {
     "description.closures.position": ("PositionIncrementClosure", "PressureClosure"),
     "description.closures.synergy": ("SynergyIncrementClosure",),
     "description.closures.underactuated": ("UnderactuatedClosure",),
-    "description.contact": ("Contact",),
+    "description.contact": ("Contact", "NativeLaw", "Patch"),
     "description.coupling": ("Coupling",),
     "description.finger": ("Finger", "Phalanx"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
-    "description.objects": ("GraspObject", "Material", "PlacedObject"),
+    "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
     "description.release": ("FingerRelease",),
     "description.scene": ("GraspScene", "Solver"),
+    "description.sensors": (
+        "ForceTorqueSensor",
+        "JointTorqueSensor",
+        "SensorErrors",
+        "TactileSensor",
+    ),
     "description.sequence": (
         "ApproachPhase",
         "ClosePhase",
@@ -206,6 +220,7 @@ _ROOMS = {
     "inspection.inspect": ("inspect",),
     "inspection.repair": ("Repair", "repaired", "repairs"),
     "mechanics": ("pcc", "rld"),
+    "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.joined_hands": ("PlacedHand", "joined_hands"),
     "mechanics.rld_bendable": ("finger_from_bendable",),
@@ -227,6 +242,7 @@ _ROOMS = {
         "PhaseSpan",
     ),
     "simulation.run": ("simulate",),
+    "simulation.sensor_reading": ("SensorReading",),
     "simulation.stability": ("stable_timestep",),
     "sweeps.run": ("sweep",),
 }
@@ -249,6 +265,7 @@ __all__ = [
     "Cuboid",
     "Cylinder",
     "DescriptionError",
+    "Elasticity",
     "Ellipsoid",
     "Equilibrium",
     "Finding",
@@ -256,6 +273,7 @@ __all__ = [
     "FingerMotion",
     "FingerRelease",
     "ForceLimitedClosure",
+    "ForceTorqueSensor",
     "FreeBend",
     "GraspObject",
     "GraspPreset",
@@ -269,14 +287,17 @@ __all__ = [
     "HungAngles",
     "Inspection",
     "JointTorqueClosure",
+    "JointTorqueSensor",
     "Lift",
     "LiftPhase",
     "Material",
     "Mesh",
     "MovePhase",
+    "NativeLaw",
     "OtherContact",
     "Palm",
     "Part",
+    "Patch",
     "Phalanx",
     "PhaseSpan",
     "PlacedHand",
@@ -291,6 +312,8 @@ __all__ = [
     "Release",
     "Repair",
     "ResultError",
+    "SensorErrors",
+    "SensorReading",
     "ShakePhase",
     "SimulationError",
     "SoftDigit",
@@ -307,6 +330,7 @@ __all__ = [
     "Synergies",
     "SynergyIncrementClosure",
     "Table",
+    "TactileSensor",
     "Tendon",
     "TipForce",
     "Tolerances",
@@ -321,6 +345,7 @@ __all__ = [
     "finger_from_bendable",
     "finger_from_mesh",
     "forward_kinematics",
+    "hertz_patch_radius",
     "inspect",
     "joined_hands",
     "load_criterion",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import softgrasp as sg
@@ -54,3 +55,45 @@ def diverging(**changes: object) -> sg.GraspScene:
     solver = sg.Solver(integrator="implicitfast")
     place = (0.0, 0.002, -0.085)
     return pinch(contact=contact, solver=solver, object_position=place, **changes)
+
+
+def press(thing: sg.GraspObject, gap: float, **changes: Any) -> sg.GraspScene:
+    """Two flat pads on slides that close along x on an object between them.
+
+    Args:
+        thing: The object.
+        gap: Distance of each pad's face from the middle at the start [m].
+        changes: Further fields of the scene.
+    """
+    turn = math.sqrt(0.5)
+    pad = sg.Cuboid(size=(0.08, 0.08, 0.01))
+    fingers = tuple(
+        sg.Finger(
+            name=name,
+            # z of the base looks at the object
+            base=sg.Pose(position=(-side * gap, 0.0, 0.0), quaternion=(turn, 0, side * turn, 0)),
+            convention="modified",
+            phalanges=(
+                sg.Phalanx(
+                    joint="prismatic",
+                    limits=(0.0, gap),
+                    shape=pad,
+                    shape_pose=sg.Pose(position=(0.0, 0.0, -0.005)),
+                    mass=0.1,
+                    servo_stiffness=2000.0,
+                    force_limit=20.0,
+                    damping=5.0,
+                    armature=0.1,
+                ),
+            ),
+        )
+        for name, side in (("left", 1.0), ("right", -1.0))
+    )
+    closing = sg.GraspPreset(center=(0, 0, 0), rates=0.02)
+    hand = sg.Hand(
+        name="press",
+        palm=sg.Palm(kind="none"),
+        fingers=fingers,
+        grasps=sg.Grasps(power=closing, precision=closing),
+    )
+    return sg.GraspScene(**({"hand": hand, "object": thing} | changes))

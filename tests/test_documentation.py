@@ -17,7 +17,12 @@ from softgrasp.cli.verb import INTERRUPTED
 from softgrasp.formats.plan_file import load_plan
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    *sorted(DOCS.glob("*.md")),
+    *sorted((DOCS / "contact_models").glob("*.md")),
+]
 SLOW_VERBS = ("demo", "bench", "grasp", "new", "calibrate", "crosscheck")
 """Verbs that other tests run for real; their lines here are only checked for their options."""
 

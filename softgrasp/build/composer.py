@@ -22,7 +22,7 @@ from softgrasp.build.scene import BuiltScene, build
 from softgrasp.build.sensors import contact_layout
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import BackendUnavailable, BuildError
+from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
 
 PAIR_FIELDS = ("condim", "friction", "solref", "solreffriction", "solimp", "margin", "gap")
 
@@ -46,10 +46,21 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
     Raises:
         BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
         BuildError: The scene makes no model, or has what is not offered here: an object that moves
-            in a plane, further objects, surroundings, an arm, a lift, or a sequence.
+            in a plane or is deformable, further objects, surroundings, an arm, a lift, or a
+            sequence.
+
+    Warns:
+        SoftgraspWarning: It has sensors, which are left out.
     """
     composer, mjcf = require_dm_control()
     _refuse_what_is_left_out(scene)
+    if scene.sensors:
+        warnings.warn(
+            f"sensors: {len(scene.sensors)} of the scene are left out for dm_control, which has "
+            "sensors of its own",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
     built = build(scene)
     scene = built.scene
     hand = _entity(composer, mjcf, _hand_xml(scene), "hand")
@@ -81,6 +92,10 @@ def compile_physics(composed: ComposerScene) -> Any:
 def _refuse_what_is_left_out(scene: GraspScene) -> None:
     if scene.object_mount == "planar":
         raise BuildError("object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'")
+    if scene.object.elasticity is not None:
+        raise BuildError(
+            "object.elasticity: expected a rigid object for dm_control, found a deformable one"
+        )
     for field in ("objects", "surroundings", "arm", "lift", "sequence"):
         if getattr(scene, field):
             raise BuildError(f"{field}: expected none for dm_control, found one")

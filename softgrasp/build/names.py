@@ -95,6 +95,16 @@ def contact_sensor(body: str, index: int = 0) -> str:
     return _counted(f"{body}_contact", index)
 
 
+def sensor_site(sensor: str) -> str:
+    """Frame of a force and torque sensor: ``sensor_wrist``."""
+    return f"sensor_{sensor}"
+
+
+def sensor_part(sensor: str, part: str) -> str:
+    """Force, or torque, of a force and torque sensor: ``sensor_wrist_force``."""
+    return f"sensor_{sensor}_{part}"
+
+
 def joint_names(hand: Hand) -> list[str]:
     """All joints, finger by finger, those of the soft fingers last."""
     rigid = [finger.joint_of(row) for finger in hand.fingers for row in finger.phalanges]

@@ -17,12 +17,15 @@ from softgrasp.build.shapes import TOUCHING_GROUPS
 from softgrasp.description.contact import Contact
 from softgrasp.description.scene import Solver
 from softgrasp.mechanics.compliance import direct_solref
+from softgrasp.mechanics.contact_patch import torsional_coefficient
 from softgrasp.mechanics.transforms import Array
 
 HELD_IMPEDANCE = 1e-3
 """Impedance of a pair whose two sides are held in place. The conversion takes the acceleration at
 rest for zero; a side that is put where it belongs step by step, instead of being balanced by a
 force, has one, and its share of the stiffness is d/(1 − d)."""
+NODES = f"{OBJECT}_"
+"""How the bodies of a deformable object's nodes are called; they touch nothing by pairs."""
 RIGID = 1e-12
 """Inverse mass [1/kg] below which a pair cannot move and makes no contact."""
 
@@ -108,6 +111,10 @@ def add_pairs(
         known: What decides the masses, where other models may share them; None where none do.
     """
     inverse = inverse_masses(model, pairs, postures, known)
+    if not contact.converted:
+        movable = [pair for pair, mobility in zip(pairs, inverse, strict=True) if mobility >= RIGID]
+        _add_native_pairs(spec, movable, contact, solver)
+        return
     impedance = HELD_IMPEDANCE if held else solver.impedance
     solref = direct_solref(contact.stiffness, contact.damping, inverse, impedance)
     along = solref * [1.0, solver.friction_damping]
@@ -128,10 +135,34 @@ def add_pairs(
         )
 
 
+def _add_native_pairs(
+    spec: mujoco.MjSpec, pairs: list[Pair], contact: Contact, solver: Solver
+) -> None:
+    """Contacts by MuJoCo's own parameters, along the surface as along the normal."""
+    for pair in pairs:
+        spec.add_pair(
+            name=pair.name,
+            geomname1=pair.first,
+            geomname2=pair.second,
+            condim=solver.contact_dimension,
+            friction=friction_vector(contact),
+            solref=[contact.native.timeconst, contact.native.dampratio],
+            solimp=list(contact.native.impedance),
+        )
+
+
 def friction_vector(contact: Contact) -> list[float]:
     """MuJoCo's five friction numbers: two sliding, one torsional, two rolling."""
     sliding, rolling = contact.static_friction, contact.rolling_friction
-    return [sliding, sliding, contact.torsional_friction, rolling, rolling]
+    return [sliding, sliding, torsion_of(contact), rolling, rolling]
+
+
+def torsion_of(contact: Contact) -> float:
+    """Moment limit about the normal over normal force [m]: given, or that of the soft patch."""
+    if contact.model != "soft-finger":
+        return contact.torsional_friction
+    patch = contact.patch
+    return torsional_coefficient(contact.static_friction, patch.radius, patch.pressure)
 
 
 def _hand_geoms(model: mujoco.MjModel) -> list[tuple[str, str]]:
@@ -148,7 +179,7 @@ def _touchable(model: mujoco.MjModel) -> Iterator[tuple[str, str]]:
     for index in range(model.ngeom):
         geom = model.geom(index)
         body = model.body(int(geom.bodyid[0])).name
-        if body != "world" and geom.group[0] in TOUCHING_GROUPS:
+        if body != "world" and not body.startswith(NODES) and geom.group[0] in TOUCHING_GROUPS:
             yield body, geom.name
 
 

@@ -16,10 +16,12 @@ from softgrasp.build.carried_hand import carried_hand
 from softgrasp.build.carrier import carrier_start
 from softgrasp.build.clearance import START_TOLERANCE, refuse_overlaps, way_to_clear
 from softgrasp.build.compiling import compiled
+from softgrasp.build.deformable import add_deformable, full_size
 from softgrasp.build.effective_mass import closing_postures
+from softgrasp.build.force_sensors import add_force_sensors
 from softgrasp.build.objects import add_object
 from softgrasp.build.pairs import Pair, add_pairs, penetration, self_pairs
-from softgrasp.build.placing import on_its_table, things_of
+from softgrasp.build.placing import Thing, on_its_table, things_of
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
 from softgrasp.build.touching import Touching, with_objects, with_surroundings
@@ -51,7 +53,8 @@ class BuiltScene(NamedTuple):
     contact: Contact
     """Of object and hand, as the model honours it: the asked one, or a softer one where allowed."""
     stiffness: dict[str, float]
-    """Of every pair that can touch, by its name in the model [N/m]."""
+    """Of every pair that can touch, by its name in the model [N/m]; not of native contacts, which
+    promise none."""
     switching: dict[str, Contact]
     """Pairs whose friction follows slip, by their names in the model, and their contact."""
 
@@ -82,25 +85,28 @@ def build(scene: GraspScene) -> BuiltScene:
     is moved away from the palm, with a warning. Other overlaps are refused.
     """
     asked, scene = scene, on_its_table(scene)
+    deformable = scene.object.elasticity is not None
+    if deformable:
+        scene = _where_a_rigid_one_starts(asked)
     timestep = resolved_timestep(scene)
     hand, touching = carried_hand(*_carried(scene))
     spec, bodies = hand.copy(), list(touching)
     _set_options(spec, scene, timestep)
     things = things_of(scene)
-    slots = [
-        contact_slots(spec, bodies, add_object(spec, part.object, part.pose, part.mount, part.body))
-        for part in things
-    ]
+    slots = [contact_slots(spec, bodies, _add_rigid(spec, thing)) for thing in things]
     add_surroundings(spec, scene, things[0].pose)
+    if deformable:  # all that it can touch is there
+        add_deformable(spec, scene.object, things[0].pose, scene.asked_contact, scene.solver)
     add_contact_sensors(spec, bodies, slots)
+    add_force_sensors(spec, scene)
     what = f"{scene.hand.name} with {' and '.join(thing.object.name for thing in things)}"
     bare = compiled(spec, what)
     start = _position(bare, scene, start_targets(scene))
     home = _position(bare, scene, home_targets(scene))
     spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
     data = _state_at(bare, start)
-    way = way_to_clear(bare, data, asked)
-    if way is None and asked.object_position is None and (start != home).any():
+    way = None if deformable else way_to_clear(bare, data, asked)
+    if way is None and asked.object_position is None and not deformable and (start != home).any():
         # a place that the object got on its own has to be clear where the hand arrives, too
         way = way_to_clear(bare, _state_at(bare, home), asked)
     if way is not None:
@@ -111,6 +117,19 @@ def build(scene: GraspScene) -> BuiltScene:
     add_visuals(spec, _floor_height(scene, bare))
     contact = resolved_contact(scene.asked_contact, timestep)
     return BuiltScene(scene, spec, compiled(spec, what), bodies, contact, stiffness, switching)
+
+
+def _where_a_rigid_one_starts(scene: GraspScene) -> GraspScene:
+    """The scene with its deformable object where a rigid one of its shape starts clear."""
+    rigid = build(scene.replace(object=scene.object.replace(elasticity=None))).scene
+    return scene.replace(object_position=rigid.object_position, surroundings=rigid.surroundings)
+
+
+def _add_rigid(spec: mujoco.MjSpec, thing: Thing) -> list[str]:
+    """Add an object, and return its geoms that can touch; nothing of a deformable one."""
+    if thing.object.elasticity is not None:
+        return []
+    return add_object(spec, thing.object, thing.pose, thing.mount, thing.body)
 
 
 def _carried(scene: GraspScene) -> tuple[Any, ...]:
@@ -142,7 +161,8 @@ def _add_contacts(
         looks = ways if group.by_hand else ways[:1]
         key = known if group is itself else None
         add_pairs(spec, bare, group.pairs, looks, contact, scene.solver, held=group.held, known=key)
-        stiffness |= dict.fromkeys((pair.name for pair in group.pairs), contact.stiffness)
+        if contact.converted:
+            stiffness |= dict.fromkeys((pair.name for pair in group.pairs), contact.stiffness)
         if group.switches and contact.switches_friction:
             switching |= dict.fromkeys((pair.name for pair in group.pairs), contact)
     return stiffness, switching
@@ -174,7 +194,8 @@ def _set_options(spec: mujoco.MjSpec, scene: GraspScene, timestep: float) -> Non
     option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC if elliptic else mujoco.mjtCone.mjCONE_PYRAMIDAL
     option.impratio = scene.solver.impratio
     option.iterations = scene.solver.iterations
-    option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    if scene.object.elasticity is None:
+        option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     # a diverged state must be seen, not replaced by the start state
     option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
@@ -224,8 +245,10 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
     if shows_floor_as_table(scene) and scene.table is not None and scene.table.height is not None:
         return scene.table.height
     movers = [not names.is_around(model.body(body).name) for body in model.geom_bodyid]
-    lowest = min(thing.pose.position[2] for thing in things_of(scene))
-    below = lowest - float(model.geom_rbound[movers].max(initial=0.0))
+    reach = float(model.geom_rbound[movers].max(initial=0.0))
+    if scene.object.elasticity is not None:  # which has no geom of its size
+        reach = max(reach, 0.5 * float(np.linalg.norm(full_size(scene.object.shape))))
+    below = min(thing.pose.position[2] for thing in things_of(scene)) - reach
     fingers = _lowest_finger(scene.hand, scene.hand_pose, scene.way.start, scene.way.rates)
     height = min(below, fingers, lowest_surrounding(scene))
     return math.floor((height - FLOOR_GAP) * 100) / 100.0

@@ -29,8 +29,10 @@ def contact_slots(spec: mujoco.MjSpec, bodies: list[str], geoms: list[str]) -> i
     Args:
         spec: The scene.
         bodies: Bodies of the hand that can touch.
-        geoms: Of an object.
+        geoms: Of an object; none of a deformable one.
     """
+    if not geoms:
+        return MOST_SLOTS  # a deformable object, which a phalanx touches in many points
     if all(spec.geom(geom).type == mujoco.mjtGeom.mjGEOM_SPHERE for geom in geoms):
         # a ball touches a convex geom in one point
         return min(len(geoms) * max(len(spec.body(body).geoms) for body in bodies), MOST_SLOTS)
@@ -45,14 +47,17 @@ def add_contact_sensors(spec: mujoco.MjSpec, bodies: list[str], slots: Sequence[
         bodies: Bodies of the hand that can touch.
         slots: Contacts that a body can report with each object.
     """
+    rigid, tree = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_XBODY
     for body in bodies:
         for index, count in enumerate(slots):
+            # the nodes of a deformable object, which is the first one, are found below its body
+            deformable = index == 0 and bool(spec.flexes)
             sensor = spec.add_sensor(
                 name=contact_sensor(body, index),
                 type=mujoco.mjtSensor.mjSENS_CONTACT,
-                objtype=mujoco.mjtObj.mjOBJ_BODY,
+                objtype=rigid,
                 objname=body,
-                reftype=mujoco.mjtObj.mjOBJ_BODY,
+                reftype=tree if deformable else rigid,
                 refname=object_body(index),
             )
             sensor.intprm[:3] = [1 << FORCE, BY_LARGEST_FORCE, count]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 from softgrasp.description.contact import Contact
 from softgrasp.description.scene import GraspScene
@@ -22,11 +23,15 @@ def resolved_timestep(scene: GraspScene) -> float:
     Raises:
         BuildError: It is too large for the contact, or the control period is no multiple of it.
     """
-    limit = _strictest(scene).largest_timestep * (1 + ROUNDING)
+    limit = _limit(_strictest(scene.asked_contacts))
     if scene.timestep is None:
         return _chosen(scene, limit)
-    if scene.timestep > limit and not scene.allow_softer_contact:
-        raise BuildError(_too_large(scene, scene.timestep))
+    # a native contact is changed by MuJoCo itself, with a warning of ours
+    converted = [contact for contact in scene.asked_contacts if contact.converted]
+    if converted and not scene.allow_softer_contact:
+        strictest = _strictest(converted)
+        if scene.timestep > _limit(strictest):
+            raise BuildError(_too_large(strictest, scene.timestep))
     if not _divides(scene.timestep, scene.control_period):
         fitting = [step for step in STEPS if step <= limit and _divides(step, scene.control_period)]
         cure = f"use {fitting[0]:g} s, or another" if fitting else "use another"
@@ -39,7 +44,15 @@ def resolved_timestep(scene: GraspScene) -> float:
 
 def resolved_contact(contact: Contact, timestep: float) -> Contact:
     """The contact that a time step can honour: as asked, or with K lowered to D/(2·dt)."""
-    if timestep <= contact.largest_timestep * (1 + ROUNDING):
+    if timestep <= _limit(contact):
+        return contact
+    if not contact.converted:
+        warnings.warn(
+            f"contact.native.timeconst: {contact.native.timeconst:g} s is shorter than two time "
+            f"steps of {timestep:g} s; MuJoCo lifts it to {2 * timestep:g} s",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
         return contact
     softer = contact.damping / (2 * timestep)
     warnings.warn(
@@ -57,7 +70,13 @@ def _chosen(scene: GraspScene, limit: float) -> float:
     for step in STEPS:
         if step <= limit and _divides(step, scene.control_period):
             return step
-    contact = _strictest(scene)
+    contact = _strictest(scene.asked_contacts)
+    if not contact.converted:
+        raise BuildError(
+            f"contact.native.timeconst: no time step from {STEPS[-1]:g} to {STEPS[0]:g} s is at "
+            f"most half of {contact.native.timeconst:g} s and divides the control period of "
+            f"{scene.control_period:g} s; expected a longer one, or a timestep"
+        )
     raise BuildError(
         f"contact: no time step from {STEPS[-1]:g} to {STEPS[0]:g} s honours {contact.stiffness:g} "
         f"N/m with {contact.damping:g} N·s/m and divides the control period of "
@@ -66,9 +85,8 @@ def _chosen(scene: GraspScene, limit: float) -> float:
     )
 
 
-def _too_large(scene: GraspScene, timestep: float) -> str:
-    contact = _strictest(scene)
-    fitting = [s for s in STEPS if s <= contact.largest_timestep * (1 + ROUNDING)]
+def _too_large(contact: Contact, timestep: float) -> str:
+    fitting = [s for s in STEPS if s <= _limit(contact)]
     cure = f"use {fitting[0]:g} s" if fitting else "give the contact more damping"
     return (
         f"timestep: expected at most D/(2K) = {contact.largest_timestep:g} s for a contact of "
@@ -77,9 +95,14 @@ def _too_large(scene: GraspScene, timestep: float) -> str:
     )
 
 
-def _strictest(scene: GraspScene) -> Contact:
-    """The contact of the scene that needs the smallest time step."""
-    return min(scene.asked_contacts, key=lambda contact: contact.largest_timestep)
+def _strictest(contacts: Sequence[Contact]) -> Contact:
+    """The contact that needs the smallest time step."""
+    return min(contacts, key=lambda contact: contact.largest_timestep)
+
+
+def _limit(contact: Contact) -> float:
+    """Largest time step of a contact [s], with room for rounding."""
+    return contact.largest_timestep * (1 + ROUNDING)
 
 
 def _divides(step: float, period: float) -> bool:

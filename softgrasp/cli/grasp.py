@@ -152,6 +152,17 @@ def grasp(
         bool | None,
         typer.Option("--lift/--no-lift", help="Take the object from a table and lift it 100 mm."),
     ] = None,
+    contact_model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="How bodies touch: softgrasp list contact-models."),
+    ] = None,
+    sensor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="What the hand feels with: softgrasp list sensors; can be repeated.",
+        ),
+    ] = None,
     contact_stiffness: Annotated[
         Number, typer.Option(metavar="K", help="Force over penetration [N/m]; else 1e5.")
     ] = None,
@@ -201,6 +212,7 @@ def grasp(
     Names are those of softgrasp list; files are hands and scenes in YAML, objects in YAML or as
     a mesh (with --mass or --density). Without --out the files go to out/ and the scene's name.
     """
+    from softgrasp.cli.contact_models import CONTACT_MODELS
     from softgrasp.cli.job import Job, run_job
     from softgrasp.cli.output import default_folder
     from softgrasp.cli.scene_options import SceneOptions, require_known, scene_of
@@ -210,6 +222,8 @@ def grasp(
     require_known("backend", backend, list(BACKENDS))
     if closure is not None:
         require_known("closure", closure, list(CLOSURES))
+    if contact_model is not None:
+        require_known("contact model", contact_model, list(CONTACT_MODELS))
     options = SceneOptions(
         finger=finger,
         units=None if units is None else units.value,
@@ -233,6 +247,8 @@ def grasp(
         preshape=preshape,
         closure=closure,
         pressure=pressure,
+        contact_model=contact_model,
+        sensors=tuple(sensor or ()),
         contact_stiffness=contact_stiffness,
         contact_damping=contact_damping,
         friction=friction,

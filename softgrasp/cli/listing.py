@@ -27,6 +27,8 @@ class Kind(StrEnum):
     CRITERIA = "criteria"
     BACKENDS = "backends"
     CLOSURES = "closures"
+    CONTACT_MODELS = "contact-models"
+    SENSORS = "sensors"
 
 
 def list_(
@@ -211,6 +213,18 @@ def _closures() -> list[Row]:
     ]
 
 
+def _contact_models() -> list[Row]:
+    from softgrasp.cli.contact_models import CONTACT_MODELS
+
+    return [{"name": name, "description": text} for name, text in CONTACT_MODELS.items()]
+
+
+def _sensors() -> list[Row]:
+    from softgrasp.cli.sensors import SENSORS
+
+    return [{"name": name, "description": text} for name, (text, _) in SENSORS.items()]
+
+
 LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.HANDS: _hands,
     Kind.OBJECTS: _objects,
@@ -221,6 +235,8 @@ LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.CRITERIA: _criteria,
     Kind.BACKENDS: _backends,
     Kind.CLOSURES: _closures,
+    Kind.CONTACT_MODELS: _contact_models,
+    Kind.SENSORS: _sensors,
 }
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from softgrasp.errors import ResultError, SoftgraspError
 from softgrasp.formats.results import RESULT_FILE, TRAJECTORY_FILE, read_document
-from softgrasp.report.page import CONTACTS, FILM, JOINTS, OBJECT, PAGE, STRIP
+from softgrasp.report.page import CONTACTS, FILM, JOINTS, OBJECT, PAGE, SENSORS, STRIP, TACTILE
 
-RUN_FILES = (RESULT_FILE, TRAJECTORY_FILE, CONTACTS, JOINTS, OBJECT, STRIP, FILM, PAGE)
+FIGURES = (CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, STRIP)
+RUN_FILES = (RESULT_FILE, TRAJECTORY_FILE, *FIGURES, FILM, PAGE)
 """Everything that a run writes, in this order."""
 
 

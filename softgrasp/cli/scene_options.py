@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from softgrasp import library
 from softgrasp.cli.around_options import around, pulled
+from softgrasp.cli.contact_models import with_contact_model
+from softgrasp.cli.sensors import sensors_of
 from softgrasp.cli.sequence_options import sequence_changes
 from softgrasp.description.closures.known import CLOSURES
 from softgrasp.description.field_path import with_field
@@ -58,6 +60,8 @@ class SceneOptions:
     walls: tuple[str, ...] = ()
     """``X,Y,Z,NX,NY,NZ``"""
     actuation: str | None = None
+    contact_model: str | None = None
+    sensors: tuple[str, ...] = ()
     contact_stiffness: float | None = None
     contact_damping: float | None = None
     friction: float | None = None
@@ -199,6 +203,11 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     asked = {"hold": options.hold, "lift": options.lift, "gravity": options.gravity}
     changes |= sequence_changes(so_far, options.sequence, options.criterion, **asked)
     scene = scene.replace(**changes) if changes else scene
+    if options.contact_model is not None:
+        scene = with_contact_model(scene, options.contact_model)
+    if options.sensors:
+        added = sensors_of(scene.hand, options.sensors)
+        scene = scene.replace(sensors=(*scene.sensors, *added))
     if options.pressure is not None:
         scene = with_field(scene, "closure.pressure", options.pressure)
     contact = {"stiffness": options.contact_stiffness, "damping": options.contact_damping}

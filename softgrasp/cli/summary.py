@@ -5,6 +5,7 @@ from __future__ import annotations
 from softgrasp.build.objects import object_mass
 from softgrasp.report import words
 from softgrasp.report.hold_words import hold_clause
+from softgrasp.report.sensor_words import sensor_clause
 from softgrasp.simulation.result import GraspResult
 
 
@@ -17,6 +18,9 @@ def summary_lines(result: GraspResult) -> list[str]:
     who = f"{scene.hand.name} closes on {scene.object.name} ({scene.grasp} grasp, {grams:.3g} g)"
     run = f"{result.simulated_time:.3f} s simulated in {result.wall_time:.2f} s"
     contact = f"contact stiffness asked {model.asked.stiffness:.4g} N/m{measured}"
+    if not model.asked.converted or scene.object.elasticity is not None:
+        contact = "contact stiffness not asked for" + (f"{measured} N/m" if measured else "")
+    felt = [f"sensors   {sensor_clause(result)}"] if result.sensors else []
     others = words.others_clause(result)
     support = words.support_clause(result)
     further = [f"beside    {others.removeprefix('Beside it, ')}"] if others else []
@@ -27,5 +31,6 @@ def summary_lines(result: GraspResult) -> list[str]:
         f"forces    {words.force_clause(result)}",
         f"object    {words.motion_clause(result)}. {hold_clause(result)}",
         *further,
+        *felt,
         f"cost      {run}; time step {1e3 * model.timestep_s:g} ms; {contact}",
     ]

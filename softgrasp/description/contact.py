@@ -1,23 +1,61 @@
-"""Compliant contact in SI units: what stiffness, damping and friction were asked for."""
+"""Contact in SI units: by which model, and what stiffness, damping and friction were asked for."""
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from softgrasp.description.base import Description, NonNegative, Positive
 from softgrasp.description.problems import FieldError
 
+Share = Annotated[float, Field(gt=0, lt=1, strict=True)]
+
+
+class Patch(Description):
+    """The round area in which a soft finger touches, and how pressure lies on it.
+
+    Its moment limit about the normal is k·µ·a·N, with k = 2/3 for uniform pressure and 3π/16 for
+    that of Hertz (Howe and Cutkosky 1996, and ``mechanics.contact_patch``).
+    """
+
+    radius: Positive = 0.005
+    """a, the same for every force [m]; ``sg.hertz_patch_radius`` gives one for a force."""
+    pressure: Literal["hertz", "uniform"] = "hertz"
+
+
+class NativeLaw(Description):
+    """MuJoCo's own contact: a reference acceleration, and an impedance that grows with depth.
+
+    Its stiffness in N/m follows from the masses that meet; it is measured, not asked for.
+    """
+
+    timeconst: Positive = 0.02
+    """Time constant of the reference [s]; MuJoCo lifts it to two time steps where it is shorter."""
+    dampratio: Positive = 1.0
+    """Damping ratio of the reference [–]."""
+    impedance: tuple[Share, Share, Positive, Share, Annotated[float, Field(ge=1, strict=True)]] = (
+        0.9,
+        0.95,
+        0.001,
+        0.5,
+        2.0,
+    )
+    """``solimp``: impedance at no depth and at full, depth of full [m], midpoint, power."""
+
 
 class Contact(Description):
-    """A Kelvin–Voigt contact F = K·δ + D·δ̇ with Coulomb friction (paper 004, eq 1 and Table 2).
+    """A contact with Coulomb friction.
 
+    ``model`` says what the numbers mean (docs/contact_models): ``compliant``, a Kelvin–Voigt
+    contact F = K·δ + D·δ̇ (paper 004, eq 1 and Table 2); ``soft-finger``, the same with a moment
+    about the normal as a patch of ``patch`` has it; ``native``, MuJoCo's own, by ``native``.
     ``stiffness`` means normal force over penetration at rest of one contact point; a face that lies
     flat has several. Where static and dynamic friction
     differ, a contact that slips faster than ``critical_velocity`` has the dynamic coefficient.
     """
 
+    model: Literal["compliant", "soft-finger", "native"] = "compliant"
     stiffness: Positive = 1e5
     """K [N/m]."""
     damping: Positive = 300.0
@@ -32,6 +70,10 @@ class Contact(Description):
     """Moment about the normal over normal force [m]."""
     rolling_friction: NonNegative = 1e-4
     """Rolling moment over normal force [m]; used where the contact dimension is 6."""
+    patch: Patch = Patch()
+    """Of the model ``soft-finger``, in the place of ``torsional_friction``."""
+    native: NativeLaw = NativeLaw()
+    """Of the model ``native``, in the place of ``stiffness`` and ``damping``."""
 
     @model_validator(mode="after")
     def _dynamic_not_above_static(self) -> Self:
@@ -54,6 +96,16 @@ class Contact(Description):
         return self.kinetic_friction != self.static_friction
 
     @property
+    def converted(self) -> bool:
+        """Whether stiffness and damping in SI units hold, so that each pair is converted."""
+        return self.model != "native"
+
+    @property
     def largest_timestep(self) -> float:
-        """D/(2K) [s]: above it a box on a slope rocks (measured, see docs/contact.md)."""
+        """D/(2K) [s]: above it a box on a slope rocks (measured, see docs/contact.md).
+
+        Of the native model half its time constant, below which MuJoCo changes it.
+        """
+        if not self.converted:
+            return 0.5 * self.native.timeconst
         return self.damping / (2.0 * self.stiffness)

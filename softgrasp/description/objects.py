@@ -24,6 +24,30 @@ class Material(Description):
     """µd against the hand [–]; as the static one where it is not given."""
 
 
+Cells = Annotated[int, Field(strict=True, ge=1, le=4)]
+DEFORMABLE_SHAPES = ("cuboid", "cylinder", "ellipsoid", "sphere")
+
+
+class Elasticity(Description):
+    """What makes an object deformable: a linear elastic solid in one or a few trilinear cells.
+
+    With one cell it has 8 nodes, at the corners of the box around it, so it can be stretched,
+    sheared and turned, and bend a little; it has no dent of its own under a fingertip
+    (docs/contact_models/deformable.md).
+    """
+
+    young: Positive
+    """Young's modulus [Pa]."""
+    poisson: Annotated[float, Field(ge=0, le=0.49, strict=True)] = 0.3
+    """Poisson's ratio [–]."""
+    damping: NonNegative = 0.01
+    """Stress rate over stress: a time, as of Rayleigh damping in proportion to stiffness [s]."""
+    cells: tuple[Cells, Cells, Cells] = (1, 1, 1)
+    """Cells along x, y and z."""
+    contact_time: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.004
+    """Time constant of the contact of its surface, which is MuJoCo's own [s]."""
+
+
 class GraspObject(Description):
     """An object to be grasped; its frame stands at its centre of mass.
 
@@ -37,6 +61,8 @@ class GraspObject(Description):
     density: Positive | None = None
     """[kg/m³]"""
     material: Material | None = None
+    elasticity: Elasticity | None = None
+    """What makes it deformable; rigid where it is not given."""
     upright: bool = False
     """Whether it stands upright in a grasp; otherwise its z axis lies as the grasp says."""
     standing: Vec3 = (0.0, 0.0, 0.0)
@@ -51,6 +77,16 @@ class GraspObject(Description):
         if (self.mass is None) == (self.density is None):
             found = "neither" if self.mass is None else "both"
             raise ValueError(f"expected exactly one of mass and density, found {found}")
+        return self
+
+    @model_validator(mode="after")
+    def _deformable_shape(self) -> Self:
+        if self.elasticity is not None and self.shape.type not in DEFORMABLE_SHAPES:
+            raise FieldError(
+                f"expected none, as only {', '.join(DEFORMABLE_SHAPES[:-1])} and "
+                f"{DEFORMABLE_SHAPES[-1]} can be deformable, found one of a {self.shape.type}",
+                "elasticity",
+            )
         return self
 
     def weighing(self, *, mass: float | None = None, density: float | None = None) -> GraspObject:

@@ -18,6 +18,7 @@ from softgrasp.description.mechanism import Mechanism, Way
 from softgrasp.description.objects import GraspObject, Mount, PlacedObject
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene_rules import SCENE_RULES
+from softgrasp.description.sensors import AnySensor
 from softgrasp.description.sequence import ClosePhase, Phase, PreshapePhase, Sequence
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift, Surrounding, Table
@@ -100,6 +101,8 @@ class GraspScene(Description):
     closure on."""
     lift: Lift | None = None
     """Instead of a sequence and a hold test: the wrist lifts the object off its table."""
+    sensors: tuple[AnySensor, ...] = ()
+    """What the hand feels with, recorded at every control sample."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     source: str = ""
     """What the scene shows or reproduces."""
@@ -220,7 +223,8 @@ class GraspScene(Description):
     @property
     def integrator(self) -> str:
         """Of the solver, its default filled in."""
-        soft = bool(self.hand.soft_fingers)
+        # a deformable object is stepped by 'discrete' alone
+        soft = bool(self.hand.soft_fingers) and self.object.elasticity is None
         return self.solver.integrator or ("implicitfast" if soft else "discrete")
 
     @property

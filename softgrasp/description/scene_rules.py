@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from softgrasp.description.base import Vec3
 from softgrasp.description.problems import FieldError, Place, refuse_twins
+from softgrasp.description.sensor_rules import require_fitting_sensors
 from softgrasp.description.sequence import Phase, PreshapePhase
 from softgrasp.description.surroundings import Table
 
 if TYPE_CHECKING:
+    from softgrasp.description.contact import Contact
     from softgrasp.description.scene import GraspScene
 
 LONGEST_CLOSURE = 600.0
@@ -217,6 +219,80 @@ def _can_be_run(scene: GraspScene) -> None:
         )
 
 
+def _contact_models_fit(scene: GraspScene) -> None:
+    _soft_finger_fits(scene, scene.asked_contact, ("contact",))
+    for index, placed in enumerate(scene.objects):
+        _soft_finger_fits(scene, placed.contact, ("objects", index, "contact"))
+    for index, part in enumerate(scene.surroundings):
+        _soft_finger_fits(scene, part.contact, ("surroundings", index, "contact"))
+
+
+def _soft_finger_fits(scene: GraspScene, contact: Contact | None, place: Place) -> None:
+    solver = scene.solver
+    if contact is None or contact.model != "soft-finger":
+        return
+    if solver.cone != "elliptic" or solver.contact_dimension < 4:
+        raise FieldError(
+            "expected an elliptic cone and a contact_dimension of at least 4 for a soft-finger "
+            f"contact, found cone '{solver.cone}' and {solver.contact_dimension}",
+            "solver",
+        )
+    if contact.torsional_friction != type(contact).model_fields["torsional_friction"].default:
+        raise FieldError(
+            "expected none for a soft-finger contact, whose patch (contact.patch) says it, found "
+            f"{contact.torsional_friction:g} m",
+            *place,
+            "torsional_friction",
+        )
+
+
+def _deformable_fits(scene: GraspScene) -> None:
+    if scene.object.elasticity is None:
+        return
+    if scene.object_mount != "free":
+        raise FieldError(
+            f"expected 'free' for a deformable object, found '{scene.object_mount}'",
+            "object_mount",
+        )
+    if scene.solver.integrator not in (None, "discrete"):
+        raise FieldError(
+            "expected 'discrete' for a deformable object, which is stepped by it alone, found "
+            f"'{scene.solver.integrator}'",
+            "solver",
+            "integrator",
+        )
+    for index in range(1 + len(scene.objects)):
+        contact, place = scene.contact_of(index), ("objects", index - 1) if index else ()
+        where = "beside" if index else "for"
+        if contact.switches_friction:
+            raise FieldError(
+                f"expected none {where} a deformable object, whose contacts have one coefficient, "
+                f"found {contact.kinetic_friction:g}",
+                *place,
+                "contact",
+                "dynamic_friction",
+            )
+
+
+def _only_the_first_deforms(scene: GraspScene) -> None:
+    for index, placed in enumerate(scene.objects):
+        if placed.object.elasticity is not None:
+            raise FieldError(
+                "expected none, as only the object to be grasped can be deformable, found one of "
+                f"{placed.object.elasticity.young:g} Pa",
+                *("objects", index, "object", "elasticity"),
+            )
+
+
+def _sensors_fit(scene: GraspScene) -> None:
+    require_fitting_sensors(
+        scene.sensors,
+        scene.hand,
+        servos=scene.actuation == "servo",
+        sensing_closure=scene.closure.sense == "sensor",
+    )
+
+
 SCENE_RULES = (
     _fits_hand,
     _pressure_fits,
@@ -228,5 +304,9 @@ SCENE_RULES = (
     _can_be_judged,
     _can_be_carried,
     _can_be_run,
+    _contact_models_fit,
+    _deformable_fits,
+    _only_the_first_deforms,
+    _sensors_fit,
 )
 """All rules, in the order in which their sentences come."""

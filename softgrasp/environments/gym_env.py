@@ -5,6 +5,7 @@ Importing this module makes ``softgrasp/Grasp-v0`` known to ``gymnasium.make``.
 
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from softgrasp.environments.plant import Plant
 from softgrasp.environments.senses import Bound, Observation
 from softgrasp.environments.settings import EnvSettings
 from softgrasp.environments.task import grasp_task, with_goal
-from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
+from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
 from softgrasp.formats.scene_file import load_scene
 
 ENV_ID = "softgrasp/Grasp-v0"
@@ -69,6 +70,13 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
                 f"expected a render mode, found '{render_mode}'; {hint}", field="render_mode"
             )
         described = scene if isinstance(scene, GraspScene) else load_scene(scene)
+        if described.sensors:
+            warnings.warn(
+                f"sensors: {len(described.sensors)} of the scene are left out of the environment, "
+                "which has observations of its own",
+                SoftgraspWarning,
+                stacklevel=2,
+            )
         built = build(with_goal(described))
         self.task = grasp_task(built, EnvSettings(**settings))
         self._plant = Plant(built, self.task)

@@ -69,8 +69,20 @@ def with_goal(scene: GraspScene) -> GraspScene:
     """The scene with a hold test where it asks for neither that nor a lift.
 
     Raises:
-        DescriptionError: Its object is fixed, so that nothing can be held.
+        DescriptionError: Its object is fixed, so that nothing can be held, or deformable; or its
+            closure senses by what an agent does not have.
     """
+    if scene.object.elasticity is not None:
+        raise DescriptionError(
+            "expected a rigid object for an environment, found a deformable one",
+            field="object.elasticity",
+        )
+    if scene.closure.sense == "sensor":
+        raise DescriptionError(
+            "expected 'force' for an environment, whose contacts are judged by true forces, found "
+            "'sensor'",
+            field="closure.sense",
+        )
     if scene.success is not None or scene.lift is not None:
         return scene
     return scene.replace(success=SuccessCriterion())

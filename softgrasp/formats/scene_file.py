@@ -85,7 +85,10 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     made = ("hand", "object", "objects", "arm", "success")
     rest = {key: value for key, value in data.items() if key not in made}
     pose = rest.pop("hand_pose", None)
+    sensors = rest.pop("sensors", None)
     rest = to_si(rest, length, angle)
+    if sensors is not None:
+        rest["sensors"] = _sensors(sensors, length, angle)
     if pose is not None:
         rest["hand_pose"] = pose_tree(pose, length, angle, ("hand_pose",), "the hand")
     if isinstance(closure := rest.get("closure"), dict):
@@ -169,11 +172,27 @@ def _object(given: Tree, folder: Path) -> GraspObject:
     if "library" not in given:
         return object_from(given, folder=folder)
     changes = {key: value for key, value in given.items() if key != "library"}
-    if not set(changes) <= {"mass", "density"}:
+    if not set(changes) <= {"mass", "density", "elasticity"}:
         raise DescriptionError(
-            f"expected only mass or density beside 'library', found {sorted(changes)}"
+            f"expected only mass, density or elasticity beside 'library', found {sorted(changes)}"
         )
-    return load_object(_beside(str(given["library"]), folder), **changes)
+    elasticity = changes.pop("elasticity", None)
+    thing = load_object(_beside(str(given["library"]), folder), **changes)
+    return thing if elasticity is None else thing.replace(elasticity=elasticity)
+
+
+def _sensors(given: Tree, length: float, angle: float) -> Tree:
+    """The sensors of a scene, their frames as ``Pose`` has them."""
+    if not isinstance(given, list):
+        return given
+    told = []
+    for index, sensor in enumerate(given):
+        if isinstance(sensor, dict) and "pose" in sensor:
+            place = ("sensors", index, "pose")
+            pose = pose_tree(sensor["pose"], length, angle, place, f"sensor {index}")
+            sensor = sensor | {"pose": pose}
+        told.append(sensor)
+    return told
 
 
 def _beside(name: str, folder: Path) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softgrasp.build import names
+from softgrasp.build.deformable import node_bodies
 from softgrasp.render.camera import Camera
 from softgrasp.render.caption import stamp
 from softgrasp.render.film import write_film
@@ -66,6 +67,7 @@ def framing(
     data = first.pose(ends[0])
     hand = [first.model.body(name).id for name in first.result.contact_bodies.tolist()]
     things = [first.model.body(name).id for name in names.object_bodies(first.result.scene)]
+    things += node_bodies(first.model)
     cloud = np.concatenate(clouds)
     return best_camera(first.model, data, cloud, hand, things, size[0] / size[1])
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.build import names
+from softgrasp.build.deformable import node_columns, node_positions
 from softgrasp.build.placing import Thing, things_of
 from softgrasp.build.scene import compile_model
 from softgrasp.build.visual import CONTACT_RGBA, IN_CONTACT_RGBA
@@ -64,6 +65,10 @@ class Playback:
         near = slice(row, row + 2)
         joints = result.joint_position[near]
         self.data.qpos[self._joints] = joints[0] + share * (joints[-1] - joints[0])
+        if result.object_nodes is not None:
+            nodes = result.object_nodes[near]
+            places = nodes[0] + share * (nodes[-1] - nodes[0])
+            self.data.qpos[node_columns(self.model)] = node_positions(self.model, places)
         for thing, (positions, quaternions) in zip(self._things, result.tracks, strict=True):
             track, turns = positions[near], quaternions[near]
             place = track[0] + share * (track[-1] - track[0])
@@ -71,6 +76,8 @@ class Playback:
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_comPos(self.model, self.data)
         mujoco.mj_camlight(self.model, self.data)
+        if self.model.nflex:
+            mujoco.mj_flex(self.model, self.data)
         mujoco.mj_collision(self.model, self.data)
         return self.data
 
@@ -153,6 +160,8 @@ class Playback:
 
     def _place_object(self, thing: Thing, position: Array, quaternion: Array) -> None:
         qpos = self.data.qpos
+        if thing.object.elasticity is not None:  # its nodes are where they were recorded
+            return
         if thing.mount == "free":
             first = self.model.joint(thing.body).qposadr[0]
             qpos[first : first + 7] = [*position, *quaternion]

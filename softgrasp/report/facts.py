@@ -60,7 +60,15 @@ def contact_text(contact: Contact) -> str:
     friction = f"µ {contact.static_friction:g}"
     if contact.switches_friction:
         friction = f"µs {contact.static_friction:g}, µd {contact.kinetic_friction:g}"
-    return f"K {grouped(contact.stiffness)} N/m, D {contact.damping:g} N·s/m, {friction}"
+    if contact.model == "native":
+        native = contact.native
+        law = f"time constant {1e3 * native.timeconst:g} ms, damping ratio {native.dampratio:g}"
+        return f"native: {law}, {friction}"
+    law = f"K {grouped(contact.stiffness)} N/m, D {contact.damping:g} N·s/m, {friction}"
+    if contact.model == "soft-finger":
+        patch = contact.patch
+        return f"soft-finger: {law}, patch {1e3 * patch.radius:g} mm ({patch.pressure})"
+    return law
 
 
 def shape_text(shape: Shape) -> str:

@@ -19,23 +19,36 @@ from softgrasp.report.contact_figure import draw_contacts
 from softgrasp.report.hold_words import hold_clause
 from softgrasp.report.joint_figure import draw_joints
 from softgrasp.report.object_figure import draw_object
+from softgrasp.report.sensor_figure import draw_sensors
+from softgrasp.report.sensor_words import sensor_clause, sensor_rows
 from softgrasp.report.strip_figure import draw_strip, strip_pictures
+from softgrasp.report.tactile_figure import draw_tactile, tactile_readings
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import GraspResult
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-FILM, CONTACTS, JOINTS, OBJECT, STRIP, PAGE = (
+FILM, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, STRIP, PAGE = (
     "grasp.mp4",
     "contacts.png",
     "joints.png",
     "object.png",
+    "sensors.png",
+    "tactile.png",
     "strip.png",
     "report.html",
 )
 NO_PICTURES = "none"
 """The renderer that draws nothing: no film and no strip."""
+
+Draw = Callable[[GraspResult, Path], Path]
+FIGURES: tuple[tuple[str, Draw], ...] = (
+    (CONTACTS, draw_contacts),
+    (JOINTS, draw_joints),
+    (OBJECT, draw_object),
+)
+"""Of every run."""
 
 Progress = Callable[[str, float], None]
 """Called with the file that is being written and the part of it that is done, 0 to 1."""
@@ -134,6 +147,8 @@ def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
         "others_clause": words.others_clause(result),
         "support_clause": words.support_clause(result),
         "other_contacts": tables.other_rows(result),
+        "sensor_clause": sensor_clause(result),
+        "sensors": sensor_rows(result),
         "bodies": tables.body_rows(result),
         "untouched": tables.untouched(result),
         "pairs": tables.pair_rows(result),
@@ -148,8 +163,12 @@ def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
 
 
 def _write_figures(result: GraspResult, folder: Path, tell: Progress) -> list[Path]:
-    written = []
-    for name, draw in ((CONTACTS, draw_contacts), (JOINTS, draw_joints), (OBJECT, draw_object)):
+    written, figures = [], FIGURES
+    if result.sensors:
+        figures = (*figures, (SENSORS, draw_sensors))
+    if tactile_readings(result):
+        figures = (*figures, (TACTILE, draw_tactile))
+    for name, draw in figures:
         written.append(draw(result, folder / name))
         tell(name, 1.0)
     return written

@@ -93,14 +93,20 @@ def pair_rows(result: GraspResult) -> list[PairRow]:
     """Measured stiffness of every pair in contact at the end."""
     asked = result.contact_model.used.stiffness
     called = names.told_names(result.scene)
+    promised = _promised(result)
     return [
         PairRow(
             label=_pair_label(pair, called),
             measured=grouped(stiffness),
-            deviation=f"{signed(100.0 * (stiffness / asked - 1.0), 2)} %",
+            deviation=f"{signed(100.0 * (stiffness / asked - 1.0), 2)} %" if promised else EMPTY,
         )
         for pair, stiffness in result.contact_model.measured_stiffness_N_m.items()
     ]
+
+
+def _promised(result: GraspResult) -> bool:
+    """Whether a stiffness in N/m was asked for, which measured ones can be held against."""
+    return result.contact_model.used.converted and result.scene.object.elasticity is None
 
 
 def _pair_label(pair: str, called: dict[str, str]) -> str:
@@ -136,11 +142,17 @@ def stiffness_verdict(result: GraspResult) -> str:
     )  # fmt: skip
     if not model.measured_stiffness_N_m:
         return f"Nothing in contact at the end, so no stiffness was measured.{softer}"
+    pairs = count(len(model.measured_stiffness_N_m), "pair")
+    if not _promised(result):
+        low, high = (pick(model.measured_stiffness_N_m.values()) for pick in (min, max))
+        return (
+            f"Force over penetration of {pairs}: {grouped(low)} … {grouped(high)} N/m; this "
+            "contact model promises none."
+        )
     worst = max(
         abs(stiffness / model.used.stiffness - 1.0)
         for stiffness in model.measured_stiffness_N_m.values()
     )
-    pairs = count(len(model.measured_stiffness_N_m), "pair")
     return f"Force over penetration of {pairs}: within {100.0 * worst:.2g} % of the model.{softer}"
 
 

@@ -26,9 +26,12 @@ def can_be_batched(built: BuiltScene) -> bool:
     """Whether a scene can share a batch.
 
     It has servos, drives that nothing but contact stops, friction that does not switch, no sequence
-    and a hold test that is no more than a ramp of gravity, and is not too long.
+    and a hold test that is no more than a ramp of gravity, and is not too long. Sensors are read
+    sample by sample, and deformable objects run alone, too.
     """
     scene = built.scene
+    if scene.sensors or built.model.nflex:
+        return False
     alike = scene.actuation == "servo" and scene.closure.grip_force is None
     alike &= not scene.closure.stops_at_torque
     alike &= not built.switching and scene.is_plain

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.deformable import node_bodies
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.base import Vec3
 from softgrasp.description.scene import GraspScene
@@ -34,6 +35,7 @@ from softgrasp.simulation.lifting import lift_path
 from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_pays
 from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sequencing import PhaseRows, Way, finger_path
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
 from softgrasp.simulation.stepper import OwnStepper, PlainStepper, Saved, Stepper, driven
@@ -99,6 +101,7 @@ class ClosureRun:
         self._progress = progress
         self._let_interrupt: Callable[[], None] = lambda: None
         self._workspace = workspace or Workspace()
+        self.sensing = Sensing(built) if self.scene.sensors else None
         self._stepper = self._new_stepper(stepper)
 
     @cached_property
@@ -216,7 +219,10 @@ class ClosureRun:
             kind = PlainStepper  # compiled code does not find the contacts
         if self.layout.grip_force is not None or self.layout.torque_limits is not None:
             kind = PlainStepper  # compiled code judges contact only
-        return kind(self.model, self.data, self.layout, self.state, recording, friction)
+        if self.sensing is not None:
+            kind = PlainStepper  # sensors are read in Python
+        run = (self.model, self.data, self.layout, self.state, recording)
+        return kind(*run, friction, self.sensing)
 
     def _loading(self, criterion: SuccessCriterion) -> Plans:
         period = self.scene.control_period
@@ -228,7 +234,7 @@ class ClosureRun:
     def _trying(self, criterion: SuccessCriterion) -> Plans:
         """Push the object along every direction, each time from the state that there is now."""
         assert isinstance(self._stepper, OwnStepper)  # can_be_batched
-        closed, gone = self._stepper.saved(), Gone(criterion, self.data)
+        closed, gone = self._stepper.saved(), Gone(criterion, self.model, self.data)
         begin = self.recording.rows - 1
         # contacts of a trial are not those of the grasp, to whose state every one goes back
         self._silent = True
@@ -246,10 +252,10 @@ class ClosureRun:
     def _pushing(self, criterion: SuccessCriterion, load: Vec3, closed: Saved, gone: Gone) -> Plans:
         assert isinstance(self._stepper, OwnStepper)
         self._stepper.put_back(closed)
-        thing = self.model.body(names.OBJECT).id
-        push = float(self.model.body_mass[thing]) * np.array(load)
+        pushed = node_bodies(self.model) or [self.model.body(names.OBJECT).id]
+        push = np.outer(self.model.body_mass[pushed], load)
         for samples, share in push_steps(criterion, self.scene.control_period):
-            self.data.xfrc_applied[thing, :3] = share * push
+            self.data.xfrc_applied[pushed, :3] = share * push
             yield from self._advancing(samples)
             if self.diverged or gone(self.data):
                 return

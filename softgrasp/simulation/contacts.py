@@ -96,13 +96,15 @@ class ContactReader:
             model: The compiled scene.
         """
         self._model = model
-        self._geoms = [model.geom(index).name for index in range(model.ngeom)]
+        # MuJoCo counts a deformable object as geom -1, which is the last one of these lists
+        self._geoms = [*(model.geom(index).name for index in range(model.ngeom)), OBJECT]
         self._bodies = [model.body(index).name for index in range(model.nbody)]
-        self._body_of_geom: list[int] = model.geom_bodyid.tolist()
+        self._body_of_geom: list[int] = [*model.geom_bodyid.tolist(), model.body(OBJECT).id]
         self._root_of_body: list[int] = model.body_rootid.tolist()
         # the hand, then what stands around, then objects, which come in their order
         self._is_object = [is_object(name) for name in self._bodies]
         self._rank = [index if yes else -1 for index, yes in enumerate(self._is_object)]
+        self._rank[model.body(OBJECT).id] = 0  # a deformable one stands behind all others
         self._is_around = [is_around(name) for name in self._bodies]
 
     def read(self, data: mujoco.MjData, bodies: Container[str] | None = None) -> list[ContactPoint]:
@@ -124,10 +126,13 @@ class ContactReader:
             point, normal = contact.point, self._normal(contact)
             mujoco.mj_contactForce(self._model, data, contact.number, force)
             pressing, across, along, *_ = force.tolist()
-            slip = _minus(
-                self._velocity(thing, point, twists, centres),
-                self._velocity(hand, point, twists, centres),
-            )
+            if thing < 0:  # it moves as no body does: the rows of the constraint have the speed
+                slip = self._row_speed(data, contact)
+            else:
+                slip = _minus(
+                    self._velocity(thing, point, twists, centres),
+                    self._velocity(hand, point, twists, centres),
+                )
             found.append(
                 ContactPoint(
                     body=body,
@@ -142,6 +147,21 @@ class ContactReader:
                 )
             )
         return found
+
+    def _row_speed(self, data: mujoco.MjData, found: _Found) -> Vec3:
+        """Speed along the surface of a contact, from its constraint rows [m/s]."""
+        contact, frame = data.contact[found.number], found.frame
+        row, rows = contact.efc_address, data.efc_vel.tolist()
+        if row < 0 or contact.dim < 3 or not rows:
+            return (0.0, 0.0, 0.0)
+        if self._model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC:
+            across, along = rows[row + 1 : row + 3]
+        else:  # each pair of rows has the normal speed with and without µ times the other one
+            one, two, three, four = rows[row : row + 4]
+            across = 0.5 * (one - two) / contact.friction[0]
+            along = 0.5 * (three - four) / contact.friction[1]
+        first, second = _scaled(frame[3:6], across), _scaled(frame[6:9], along)
+        return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
 
     def others(self, data: mujoco.MjData) -> list[OtherPoint]:
         """Contacts with surroundings and between objects in the state of the last physics step."""

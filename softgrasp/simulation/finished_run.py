@@ -11,6 +11,7 @@ from softgrasp.build.scene import BuiltScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.simulation.contacts import ContactPoint, OtherPoint
 from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sequencing import PhaseRows
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
 from softgrasp.simulation.trials import Trial
@@ -40,6 +41,8 @@ class FinishedRun(Protocol):
     diverged: bool
     finished: bool
     """Whether it came to its own end: neither diverged nor interrupted."""
+    sensing: Sensing | None
+    """Its sensors; None where there are none."""
     hold_from: int | None
     """Row at which the hold test, or the lift, began."""
     phases: list[PhaseRows]

@@ -194,4 +194,4 @@ def _load(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
 
 
 def _mass(run: FinishedRun) -> float:
-    return float(run.model.body(names.OBJECT).mass[0])
+    return float(run.model.body_subtreemass[run.model.body(names.OBJECT).id])

@@ -17,6 +17,7 @@ from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.outcome import GraspStatus
+from softgrasp.simulation.sensor_reading import SensorReading, readings
 
 Names = NDArray[np.str_]
 
@@ -212,7 +213,10 @@ SOFT_KEYS = ("pressure", "curvature")
 """Arrays that a hand with soft fingers adds."""
 OBJECTS_KEYS = ("object_names", "object_positions", "object_quats_wxyz", "object_normal_force")
 """Arrays that further objects add."""
-ADDED_KEYS = SOFT_KEYS + OBJECTS_KEYS
+SENSOR_KEYS = ("sensor_names", "sensor_values", "sensor_truth")
+"""Arrays that sensors add."""
+ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
+"""Arrays that are there where they apply."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -278,6 +282,14 @@ class GraspResult:
     """(T, no, 4)"""
     object_normal_force: Array | None = None
     """Normal force of each body of the hand on each object, (T, nb, no) [N]."""
+    object_nodes: Array | None = None
+    """Nodes of a deformable object in the world, (T, nn, 3) [m]; None for a rigid one."""
+    sensor_names: Names | None = None
+    """Channels of the scene's sensors such as ``wrist.fx``, (ns,); None without sensors."""
+    sensor_values: Array | None = None
+    """What the sensors told at each control sample, (T, ns) [N, N·m]."""
+    sensor_truth: Array | None = None
+    """The same without noise, bias, delay, saturation and quantisation, (T, ns) [N, N·m]."""
     message: str = field(init=False)
     """The status as a sentence, with what to change where the run diverged."""
     trajectory_sha256: str = field(init=False)
@@ -328,6 +340,11 @@ class GraspResult:
     def success_criterion(self) -> SuccessCriterion | Lift | None:
         """What ``held`` means in this run."""
         return self.scene.success or self.scene.lift
+
+    @property
+    def sensors(self) -> dict[str, SensorReading]:
+        """What each sensor of the scene told, by its name."""
+        return readings(self.scene, self.sensor_names, self.sensor_values, self.sensor_truth)
 
     def trajectory(self) -> dict[str, NDArray[Any]]:
         """The arrays of ``trajectory.npz`` by name."""

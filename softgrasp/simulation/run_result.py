@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.deformable import full_size, node_track
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contact_ends import (
     body_contacts,
@@ -22,9 +23,16 @@ from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.hold import bodies_on_object, hold_test, is_held
 from softgrasp.simulation.outcome import GraspStatus, judge
 from softgrasp.simulation.result import ContactModel, GraspResult, ObjectMotion, PhaseSpan
+from softgrasp.simulation.sensing import sensed
 from softgrasp.simulation.soft_series import soft_ends, soft_series, squeeze_warning
 from softgrasp.simulation.stiffness import chatter_warnings, measured_stiffness, stiffness_warnings
 from softgrasp.simulation.track import Track, object_motion, object_tracks
+
+FLEX_WARNING = (
+    "deformable object: results of MuJoCo {version} cannot be compared with those of another "
+    "version, whose flexes have other stiffness; its contacts have MuJoCo's own law "
+    "(elasticity.contact_time), not stiffness and damping in N/m and N·s/m"
+)
 
 
 def result_of(
@@ -54,6 +62,7 @@ def result_of(
         notes += tuple(chatter_warnings(normal, run.built.bodies))
         notes += squeeze_warning(run, quaternion)
     notes += slot_warnings(run, force)
+    notes += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
     hold = hold_test(run, tracks)
     pressure, curvature = soft_series(run)
     called = zip(scene.object_names, tracks, strict=True)
@@ -95,7 +104,9 @@ def result_of(
         in_contact=recording.in_contact[rows].astype(bool),
         pressure=pressure,
         curvature=curvature,
+        object_nodes=node_track(model, recording.qpos[rows]) if model.nflex else None,
         **several,
+        **sensed(run),
     )
 
 
@@ -110,11 +121,11 @@ def _series_of_several(run: FinishedRun, force: Array, tracks: list[Track]) -> d
 
 
 def _asked_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, float]:
-    """What was set for each pair that was measured [N/m]."""
-    known, usual = run.built.stiffness, run.built.contact.stiffness
+    """What was set for each pair that was measured [N/m]; of some contacts none was."""
+    known = run.built.stiffness
+    turned = {pair: "|".join(reversed(pair.split("|"))) for pair in measured}
     return {
-        pair: known.get(pair, known.get("|".join(reversed(pair.split("|"))), usual))
-        for pair in measured
+        pair: known[name] for pair in measured for name in (pair, turned[pair]) if name in known
     }
 
 
@@ -132,7 +143,6 @@ def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus
         return GraspStatus.DIVERGED
     if run.scene.on_wrist:
         return _status_of_sequence(run)
-    geoms = [g for g in range(run.model.ngeom) if _is_object(run.model, g)]
     touched = any(event.kind == "touching" for event in run.events)
     in_contact = any(run.state.in_contact)
     if run.scene.objects:  # only the one to be grasped counts
@@ -144,7 +154,7 @@ def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus
         in_contact=in_contact,
         moving=run.state.idle == 0,
         displacement=float(np.linalg.norm(motion.displacement_m)),
-        object_radius=float(run.model.geom_rbound[geoms].max()),
+        object_radius=_object_radius(run),
     )
 
 
@@ -159,6 +169,14 @@ def _status_of_sequence(run: FinishedRun) -> GraspStatus:
         displacement=math.inf,
         object_radius=1.0,
     )
+
+
+def _object_radius(run: FinishedRun) -> float:
+    """Radius of a ball around the object [m]."""
+    if run.model.nflex:
+        return 0.5 * float(np.linalg.norm(full_size(run.scene.object.shape)))
+    geoms = [g for g in range(run.model.ngeom) if _is_object(run.model, g)]
+    return float(run.model.geom_rbound[geoms].max())
 
 
 def _is_object(model: mujoco.MjModel, geom: int) -> bool:

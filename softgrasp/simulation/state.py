@@ -56,6 +56,8 @@ class ClosureLayout:
     timestep: float
     control_period: float
     prescribed: bool
+    feels: bool
+    """Whether contact is judged by what tactile sensors tell."""
 
 
 def closure_layout(built: BuiltScene) -> ClosureLayout:
@@ -90,6 +92,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
         timestep=float(model.opt.timestep),
         control_period=scene.control_period,
         prescribed=prescribed,
+        feels=scene.closure.sense == "sensor",
     )
 
 

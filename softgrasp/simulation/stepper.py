@@ -14,6 +14,7 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.laws import debounce, free_drives
+from softgrasp.simulation.sensing import SavedErrors, Sensing
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Integers, Recording
 from softgrasp.simulation.target_plan import planned_targets
 
@@ -223,6 +224,8 @@ class Saved(NamedTuple):
     previous: Array
     friction: tuple[Array | Integers, ...]
     """Coefficients and memory of friction that switches; empty where it does not."""
+    sensing: SavedErrors | None
+    """What sensors tell later, and how their noise goes on; None without sensors."""
 
 
 class OwnStepper(Stepper):
@@ -239,6 +242,7 @@ class OwnStepper(Stepper):
         state: ClosureState,
         recording: Recording,
         friction: SlipFriction | None = None,
+        sensing: Sensing | None = None,
     ) -> None:
         """Take over a model and its state.
 
@@ -249,9 +253,11 @@ class OwnStepper(Stepper):
             state: Counters and targets; changed.
             recording: Grows by one row a sample.
             friction: How friction switches, where it does.
+            sensing: The sensors, where there are some; only the plain loop reads them.
         """
         super().__init__(layout, state, recording)
         self._model, self._data, self._friction = model, data, friction
+        self._sensing = sensing
         self._gravity = model.opt.gravity
         self._prepare()
 
@@ -264,7 +270,8 @@ class OwnStepper(Stepper):
         engine = np.empty(mujoco.mj_stateSize(self._model, STATE))
         mujoco.mj_getState(self._model, self._data, engine, STATE)
         memory = tuple(array.copy() for array in self._memory())
-        return Saved(engine, self._state.copy(), self._previous.copy(), memory)
+        told = None if self._sensing is None else self._sensing.saved()
+        return Saved(engine, self._state.copy(), self._previous.copy(), memory, told)
 
     def put_back(self, saved: Saved) -> None:
         """Go back to a run as it was; its rows stay."""
@@ -273,6 +280,8 @@ class OwnStepper(Stepper):
         self._previous = saved.previous.copy()
         for array, kept in zip(self._memory(), saved.friction, strict=True):
             array[:] = kept
+        if self._sensing is not None and saved.sensing is not None:
+            self._sensing.put_back(saved.sensing)
         self.let_go()
 
     def _memory(self) -> tuple[Array | Integers, ...]:
@@ -296,7 +305,8 @@ class PlainStepper(OwnStepper):
         self._raw_forces = self._data.sensordata[layout.first_force : end]
         self._forces = np.zeros(layout.force_sum.shape[0])
         self._previous = self._state.targets
-        self._judges_always = layout.grip_force is not None or layout.torque_limits is not None
+        stopped = layout.grip_force is not None or layout.torque_limits is not None
+        self._judges_always = stopped or layout.feels
         one_by_one = layout.prescribed or self._friction is not None
         whole = partial(mujoco.mj_step, self._model, self._data, layout.substeps)
         self._step = self._step_one_by_one if one_by_one else whole
@@ -307,12 +317,15 @@ class PlainStepper(OwnStepper):
         step, judge, control, position = self._step, self._judge, data.ctrl, data.qpos
         first, log = self.recording.rows, self.recording.qpos
         loads, always = self.loads[: len(plan)], self._judges_always
+        sensing = self._sensing
         for index, targets in enumerate(plan):
             row = first + index
             if len(loads):
                 self._gravity[:] = loads[index]
             if row:
                 step()
+            if sensing is not None:
+                sensing.sample(row, data)
             # without a contact, and none to lose, there is nothing to judge or to record
             if (data.ncon or always or any(counts)) and judge(row):
                 return index
@@ -326,6 +339,10 @@ class PlainStepper(OwnStepper):
         self.recording.force[row] = self._raw_forces
         np.dot(layout.force_sum, self._raw_forces, out=self._forces)
         forces = self._forces.tolist()
+        if layout.feels and self._sensing is not None:
+            # noise around zero is no touch
+            felt = self._sensing.felt()
+            forces = [force if force > layout.threshold else 0.0 for force in felt]
         changed = debounce(
             forces,
             layout.threshold,

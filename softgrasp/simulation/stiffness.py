@@ -30,8 +30,9 @@ def stiffness_warnings(measured: dict[str, float], asked: dict[str, float]) -> l
 
     Args:
         measured: By pair [N/m].
-        asked: What was set for each of them [N/m].
+        asked: What was set for each of them [N/m]; pairs that are not in it promise nothing.
     """
+    measured = {pair: stiffness for pair, stiffness in measured.items() if pair in asked}
     shares = {pair: abs(stiffness / asked[pair] - 1) for pair, stiffness in measured.items()}
     off = {pair: k for pair, k in measured.items() if shares[pair] > STIFFNESS_TOLERANCE}
     if not off:

@@ -24,6 +24,7 @@ from softgrasp.simulation.contacts import ContactPoint, OtherPoint, contact_poin
 from softgrasp.simulation.event_log import EventLog
 from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sequencing import PhaseRows
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
 from softgrasp.simulation.trials import Trial
@@ -51,6 +52,7 @@ class ToldRun:
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = bool(told["diverged"])
         self.finished = not self.diverged
+        self.sensing: Sensing | None = None  # other engines have none
         self.hold_from: int | None = told["hold_from"]
         self.recording = self._recorded(joints, told["rows"])
         self.phases, self.trials = self._phases(), list[Trial]()

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.deformable import node_track, rigid_track
 from softgrasp.build.placing import Thing, things_of
 from softgrasp.mechanics.transforms import (
     Array,
@@ -36,6 +37,8 @@ def object_tracks(run: FinishedRun, qpos: Array) -> list[Track]:
 
 
 def _track(model: mujoco.MjModel, thing: Thing, qpos: Array) -> Track:
+    if thing.object.elasticity is not None:
+        return Track(*rigid_track(model, node_track(model, qpos)))
     if thing.mount == "free":
         first = model.joint(thing.body).qposadr[0]
         return Track(qpos[:, first : first + 3].copy(), qpos[:, first + 3 : first + 7].copy())

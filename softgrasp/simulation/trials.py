@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.deformable import node_bodies, rigid_track
 from softgrasp.description.base import Vec3
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.mechanics.transforms import Array, rotation_angles
@@ -35,19 +36,23 @@ class Trial(NamedTuple):
 class Gone:
     """Tells when a direction is lost already."""
 
-    def __init__(self, criterion: SuccessCriterion, data: mujoco.MjData) -> None:
+    def __init__(
+        self, criterion: SuccessCriterion, model: mujoco.MjModel, data: mujoco.MjData
+    ) -> None:
         """Remember where the object is in the palm.
 
         Args:
             criterion: Its limits.
+            model: The compiled scene.
             data: The closed state.
         """
         self._limits = criterion.max_drop, criterion.max_rotation
-        self._place, self._turn = _in_palm(data)
+        self._model = model
+        self._place, self._turn = _in_palm(model, data)
 
     def __call__(self, data: mujoco.MjData) -> bool:
         """Whether the object is beyond a limit."""
-        place, turn = _in_palm(data)
+        place, turn = _in_palm(self._model, data)
         drop = float(np.linalg.norm(place - self._place))
         return drop > self._limits[0] or float(rotation_angles(turn, self._turn)) > self._limits[1]
 
@@ -83,11 +88,15 @@ def direction_label(acceleration: Sequence[float]) -> str:
     return f"({', '.join(f'{part:.2g}' for part in along.tolist())})"
 
 
-def _in_palm(data: mujoco.MjData) -> tuple[Array, Array]:
+def _in_palm(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
     """The object's centre and orientation in the frame of the palm, of the last physics step."""
     palm, thing = data.body(names.PALM), data.body(names.OBJECT)
+    place, thing_turn = thing.xpos, thing.xquat
+    if model.nflex:
+        places, turns = rigid_track(model, data.xpos[node_bodies(model)][None])
+        place, thing_turn = places[0], turns[0]
     turn = palm.xmat.reshape(3, 3).T
     inverse, own = np.zeros(4), np.zeros(4)
     mujoco.mju_negQuat(inverse, palm.xquat)
-    mujoco.mju_mulQuat(own, inverse, thing.xquat)
-    return turn @ (thing.xpos - palm.xpos), own
+    mujoco.mju_mulQuat(own, inverse, thing_turn)
+    return turn @ (place - palm.xpos), own

@@ -65,3 +65,15 @@ def test_mujoco_4_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> Non
         "dm_control 1.0 needs MuJoCo below 4, found 4.0.0: pip uninstall -y mujoco mujoco-core "
         "mujoco-studio && pip install 'softgrasp[dm]'"
     )
+
+
+def test_a_deformable_object_is_refused_and_sensors_are_told_to_be_left_out() -> None:
+    thing = pinch().object.replace(elasticity=sg.Elasticity(young=1e5))
+    with pytest.raises(sg.BuildError) as error:
+        composer.composer_scene(pinch(object=thing))
+    assert str(error.value) == (
+        "object.elasticity: expected a rigid object for dm_control, found a deformable one"
+    )
+    wrist = sg.ForceTorqueSensor(name="wrist")
+    with pytest.warns(sg.SoftgraspWarning, match="sensors: 1 of the scene are left out"):
+        composer.composer_scene(pinch(sensors=(wrist,)))

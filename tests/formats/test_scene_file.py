@@ -117,7 +117,8 @@ def test_a_shipped_object_with_another_density(tmp_path: Path) -> None:
         ),
         (
             "hand: four_finger\nobject: {library: sphere, colour: red}\n",
-            "{path}:2: object: expected only mass or density beside 'library', found ['colour']",
+            "{path}:2: object: expected only mass, density or elasticity beside 'library', "
+            "found ['colour']",
         ),
         (
             "hand: four_finger\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from softgrasp.build.pairs import torsion_of
 from softgrasp.description.contact import Contact
 from softgrasp.formats.wbt.node import Node, Value
 
@@ -34,7 +35,7 @@ def contact_properties(
         "softCFM": 1.0 / strength,
     }
     rolling = contact.rolling_friction if dimension >= 6 else 0.0
-    spinning = contact.torsional_friction if dimension >= 4 else 0.0
+    spinning = torsion_of(contact) if dimension >= 4 else 0.0
     if rolling or spinning:
         # largest moments over the normal force: about the surface twice, then about the normal
         fields["rollingFriction"] = (rolling, rolling, spinning)

@@ -54,6 +54,7 @@ def scene_world(
         BuildError: The scene holds what Webots cannot express; names it.
     """
     model, scene = built.model, built.scene
+    _refuse_what_only_mujoco_has(scene)
     if scene.objects:
         raise BuildError(
             "objects: expected none beside the one to be grasped, as a controller of Webots tells "
@@ -86,6 +87,24 @@ def scene_world(
         },
         remarks=(*_remarks(built), *law_remarks(laws)),
     )
+
+
+def _refuse_what_only_mujoco_has(scene: GraspScene) -> None:
+    """Refuse contact models, deformable objects and sensors, which Webots and ODE do not have."""
+    if scene.object.elasticity is not None:
+        raise BuildError(
+            "object.elasticity: expected a rigid object for Webots and ODE, found a deformable one"
+        )
+    if any(contact.model == "native" for contact in scene.asked_contacts):
+        raise BuildError(
+            "contact.model: expected 'compliant' or 'soft-finger' for Webots and ODE, found "
+            "'native', which is MuJoCo's own"
+        )
+    if scene.sensors:
+        raise BuildError(
+            f"sensors: expected none for Webots and ODE, found {len(scene.sensors)}: only MuJoCo "
+            "has them here"
+        )
 
 
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:

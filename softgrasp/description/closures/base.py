@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from softgrasp.description.base import Count, Description, NonNegative, Number
 from softgrasp.description.drive import Drive
@@ -28,6 +28,10 @@ class Closure(Description):
     """Consecutive control samples above the threshold that establish contact."""
     threshold: NonNegative = 0.1
     """Normal force above which a sample counts [N]."""
+    sense: Literal["force", "sensor"] = "force"
+    """What is compared with the threshold: the true normal force of each body on the object, or the
+    sum of the taxels of its tactile sensors, noise included. A body without one then feels nothing,
+    and its joint goes on to its limit unless a later phalanx stops it."""
     active: tuple[bool, ...] | None = None
     """Which drives of the hand move, one a drive; all where it is not given."""
     settle_time: NonNegative = 0.2

@@ -1,0 +1,202 @@
+"""A deformable object → a flex of MuJoCo: nodes that carry its mass, and a skin that shows it.
+
+The nodes are bodies of their own on three slides each, children of the body ``object``, which stays
+where the object started. They lie on the corners of one trilinear cell around the object, or of a
+few. What is seen is a skin that the nodes carry with the same shape functions, so it deforms as the
+solid does; the flex itself is not drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from softgrasp.build.names import OBJECT
+from softgrasp.build.objects import object_mass
+from softgrasp.build.pairs import torsion_of
+from softgrasp.build.shapes import SKINNED_GROUP, TOUCHING_GROUPS
+from softgrasp.build.surface import surface_of
+from softgrasp.description.contact import Contact
+from softgrasp.description.objects import Elasticity, GraspObject
+from softgrasp.description.pose import Pose
+from softgrasp.description.scene import Solver
+from softgrasp.description.shapes import Cuboid, Cylinder, Ellipsoid, Shape, Sphere
+from softgrasp.mechanics.transforms import Array
+
+COLLIDES = 2
+"""Bit of contype by which a flex touches the geoms of hand and table; all else is in pairs."""
+POINTS_OF_A_CELL, LEAST_POINTS = 2, 4
+"""Surface points along an edge: intervals of a cell, and least of all."""
+ROUNDED = 1e-3
+"""Radius by which the surface is rounded; its points lie this far inside [m]."""
+HIDDEN_GROUP = 5
+
+FLEX_TYPES = {"cuboid": "grid", "sphere": "ellipsoid", "ellipsoid": "ellipsoid"}
+"""Types of MuJoCo's flexes for shapes that have another name there."""
+
+
+def add_deformable(
+    spec: mujoco.MjSpec, described: GraspObject, pose: Pose, contact: Contact, solver: Solver
+) -> None:
+    """Add a deformable object.
+
+    Args:
+        spec: The model, with everything that the object can touch.
+        described: The object, with an elasticity.
+        pose: Of its centre of mass frame in the world.
+        contact: Gives friction; stiffness is that of the elasticity and MuJoCo's own contact.
+        solver: Gives the contact dimension.
+    """
+    elastic = described.elasticity
+    assert elastic is not None
+    for geom in spec.geoms:
+        if geom.group in TOUCHING_GROUPS and geom.parent.name != "world":
+            geom.conaffinity |= COLLIDES
+    base = spec.worldbody.add_body(name=OBJECT, pos=list(pose.position), quat=list(pose.quaternion))
+    size, known = full_size(described.shape), {body.name for body in spec.bodies}
+    flex = base.make_flex(name=OBJECT, **_grid(described, elastic, size))
+    flex.young, flex.poisson, flex.damping = elastic.young, elastic.poisson, elastic.damping
+    flex.selfcollide = mujoco.mjtFlexSelf.mjFLEXSELF_NONE
+    flex.contype, flex.conaffinity, flex.priority = COLLIDES, 0, 1
+    flex.condim, flex.group = solver.contact_dimension, HIDDEN_GROUP
+    flex.friction = [contact.static_friction, torsion_of(contact), contact.rolling_friction]
+    flex.solref = [elastic.contact_time, 1.0]
+    nodes = [body for body in spec.bodies if body.name not in known]
+    _add_shade(nodes, described.shape, size)
+    _add_skin(spec, described, nodes)
+
+
+def full_size(shape: Shape) -> Array:
+    """Edges of the box around a shape that can be deformable [m], (3,)."""
+    match shape:
+        case Sphere():
+            return np.full(3, 2.0 * shape.radius)
+        case Ellipsoid():
+            return 2.0 * np.array(shape.radii)
+        case Cylinder():
+            return np.array([2.0 * shape.radius, 2.0 * shape.radius, shape.height])
+        case Cuboid():
+            return np.array(shape.size)
+    raise TypeError(f"expected a shape that can be deformable, found {shape.type}")
+
+
+def node_bodies(model: mujoco.MjModel) -> list[int]:
+    """Bodies of the nodes; none of a rigid object."""
+    if model.nflex == 0:
+        return []
+    return [i for i in range(model.nbody) if model.body_parentid[i] == model.body(OBJECT).id]
+
+
+def node_track(model: mujoco.MjModel, qpos: Array) -> Array:
+    """Places of the nodes in the world at every row of positions [m], (T, nn, 3)."""
+    nodes, thing = node_bodies(model), model.body(OBJECT)
+    columns = [int(model.jnt_qposadr[model.body_jntadr[node]]) + np.arange(3) for node in nodes]
+    local = model.body_pos[nodes] + qpos[:, np.array(columns)]
+    turn = Rotation.from_quat(thing.quat, scalar_first=True).as_matrix()
+    return np.asarray(local @ turn.T + thing.pos)
+
+
+def node_positions(model: mujoco.MjModel, places: Array) -> Array:
+    """``qpos`` of the nodes, (nn, 3), at places in the world, (nn, 3) [m]."""
+    nodes, thing = node_bodies(model), model.body(OBJECT)
+    turn = Rotation.from_quat(thing.quat, scalar_first=True).as_matrix()
+    return np.asarray((places - thing.pos) @ turn - model.body_pos[nodes])
+
+
+def node_columns(model: mujoco.MjModel) -> Any:
+    """Columns of the nodes in ``qpos``, (nn, 3)."""
+    first = [int(model.jnt_qposadr[model.body_jntadr[node]]) for node in node_bodies(model)]
+    return np.array(first)[:, None] + np.arange(3)
+
+
+def rigid_track(model: mujoco.MjModel, places: Array) -> tuple[Array, Array]:
+    """Centre of mass, (T, 3) [m], and the turn, (T, 4), that fits the nodes best (Kabsch 1976).
+
+    Args:
+        model: The model.
+        places: Of the nodes in the world, (T, nn, 3) [m].
+    """
+    nodes, thing = node_bodies(model), model.body(OBJECT)
+    mass = model.body_mass[nodes] / model.body_mass[nodes].sum()
+    centre = np.einsum("n,tnx->tx", mass, places)
+    rest = model.body_pos[nodes] - mass @ model.body_pos[nodes]
+    spread = np.einsum("n,tnx,ny->txy", mass, places - centre[:, None], rest)
+    left, _, right = np.linalg.svd(spread)
+    left[:, :, 2] *= np.sign(np.linalg.det(left @ right))[:, None]
+    turned = Rotation.from_matrix(left @ right).as_quat(scalar_first=True)
+    turned[(turned @ np.asarray(thing.quat)) < 0.0] *= -1.0
+    return centre, np.asarray(turned)
+
+
+def _grid(described: GraspObject, elastic: Elasticity, size: Array) -> dict[str, Any]:
+    kind = described.shape.type
+    count = [max(POINTS_OF_A_CELL * cells + 1, LEAST_POINTS) for cells in elastic.cells]
+    if kind != "cuboid":
+        count = [max(count) + 1] * 3  # what is round needs more points
+    inner = size - 2.0 * ROUNDED
+    grid: dict[str, Any] = {
+        "type": FLEX_TYPES.get(kind, kind),
+        "dim": 3,
+        "dof": "trilinear",
+        "count": count,
+        "spacing": (inner / (np.array(count) - 1)).tolist(),
+        "mass": object_mass(described),
+        "radius": ROUNDED,
+    }
+    return grid if elastic.cells == (1, 1, 1) else grid | {"cellcount": list(elastic.cells)}
+
+
+def _add_shade(nodes: list[Any], shape: Shape, size: Array) -> None:
+    """Geoms under the skin, one an outer corner: what throws a shadow and frames a picture."""
+    box = isinstance(shape, Cuboid)
+    corners = [node for node in nodes if (np.abs(node.pos) > 0.8 * 0.5 * size).all()]
+    for node in corners:
+        node.add_geom(
+            name=node.name,
+            type=mujoco.mjtGeom.mjGEOM_BOX if box else mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+            size=(0.24 * size).tolist(),
+            pos=((-0.5 if box else -0.73) * np.array(node.pos)).tolist(),
+            group=SKINNED_GROUP,
+            contype=0,
+            conaffinity=0,
+            mass=0.0,
+        )
+
+
+def _add_skin(spec: mujoco.MjSpec, described: GraspObject, nodes: list[Any]) -> None:
+    vertices, faces = surface_of(described.shape)
+    places = np.array([node.pos for node in nodes])
+    weights = _shape_functions(vertices, places)
+    # a node inside carries nothing of the surface
+    kept = np.flatnonzero(weights.any(axis=0))
+    weights, places = weights[:, kept], places[kept]
+    nodes = [nodes[index] for index in kept.tolist()]
+    carried = [np.flatnonzero(column > 0.0) for column in weights.T]
+    spec.add_skin(
+        name=OBJECT,
+        rgba=described.rgba,
+        vert=vertices.ravel().tolist(),
+        face=faces.ravel().tolist(),
+        bodyname=[node.name for node in nodes],
+        bindpos=places.ravel().tolist(),
+        bindquat=[1.0, 0.0, 0.0, 0.0] * len(nodes),
+        vertid=[own.tolist() for own in carried],
+        vertweight=[weights[own, index].tolist() for index, own in enumerate(carried)],
+    )
+
+
+def _shape_functions(points: Array, nodes: Array) -> Array:
+    """Trilinear weights of nodes on a grid for points inside it, (n, nn).
+
+    Points outside, by no more than the rounding of the surface, move with the border.
+    """
+    weights = np.ones((len(points), len(nodes)))
+    for axis in range(3):
+        levels = np.unique(nodes[:, axis].round(9))
+        inside = np.clip(points[:, axis], levels[0], levels[-1])
+        hats = np.array([np.interp(inside, levels, row) for row in np.eye(len(levels))])
+        weights *= hats[np.abs(levels[:, None] - nodes[:, axis]).argmin(axis=0)].T
+    return weights
