@@ -6,36 +6,17 @@ forces are those that the physics step before that instant was computed with.
 
 from __future__ import annotations
 
-import math
-import zlib
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
 from softgrasp.build.scene import BuiltScene
-from softgrasp.build.shapes import TOUCHING_GROUPS
-from softgrasp.description.sensors import (
-    AnySensor,
-    ForceTorqueSensor,
-    JointTorqueSensor,
-    SensorErrors,
-    TactileSensor,
-)
-from softgrasp.errors import BuildError
-from softgrasp.mechanics.taxels import TaxelGrid, share, taxel_grid
+from softgrasp.description.sensors import AnySensor, ForceTorqueSensor, TactileSensor
 from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.sensor_errors import Errors, SavedErrors
 from softgrasp.simulation.sensor_reading import channels_of
-
-_BOX = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
-
-
-class Truth(Protocol):
-    """Reads what a sensor would tell without errors."""
-
-    def read(self, data: mujoco.MjData) -> Array:
-        """The channels in the state of the last physics step, (n,)."""
+from softgrasp.simulation.sensor_truth import truth_of
 
 
 class Sensing:
@@ -53,7 +34,7 @@ class Sensing:
             for sensor in scene.sensors
             for channel in channels_of(sensor, scene.hand)
         ]
-        self._truths = [_truth(built, sensor) for sensor in scene.sensors]
+        self._truths = [truth_of(built, sensor) for sensor in scene.sensors]
         self._errors = Errors(scene.sensors, built)
         self._zero = np.zeros(len(self.names))
         self._tared = np.concatenate([_tared(built, sensor) for sensor in scene.sensors])
@@ -116,89 +97,6 @@ class Sensing:
         self._told.append(self._errors.told(truth))
 
 
-class SavedErrors(NamedTuple):
-    """How delayed and noisy channels go on."""
-
-    history: list[Array]
-    """What is still to be told, the last sample last."""
-    streams: list[Any]
-    """States of the sensors' random numbers."""
-
-
-class Errors:
-    """Bias, noise, saturation, quantisation and delay of all channels, sample by sample."""
-
-    def __init__(self, sensors: tuple[AnySensor, ...], built: BuiltScene) -> None:
-        """Nothing has been told yet.
-
-        Args:
-            sensors: The sensors.
-            built: Their scene: its hand, its seed and its control period.
-        """
-        hand, period = built.scene.hand, built.scene.control_period
-        each = [_of_channels(s, len(channels_of(s, hand))) for s in sensors]
-        flat = [errors for own in each for errors in own]
-        self._bias = np.array([errors.bias for errors in flat])
-        self._noise = np.array([errors.noise for errors in flat])
-        self._range = np.array([errors.range or math.inf for errors in flat])
-        self._step = np.array([errors.resolution for errors in flat])
-        ages = [
-            samples_of_delay(sensor.delay, period)
-            for sensor, own in zip(sensors, each, strict=True)
-            for _ in own
-        ]
-        self._age = np.array(ages, dtype=int)
-        self._streams = [
-            (_stream(built.scene.seed, s.name), len(own))
-            for s, own in zip(sensors, each, strict=True)
-        ]
-        self._noisy = bool(self._noise.any())
-        self._history: list[Array] = []
-        self._channels = np.arange(len(flat))
-
-    def told(self, truth: Array) -> Array:
-        """What the sensors tell at a sample whose truth is known, (ns,)."""
-        value = truth + self._bias
-        if self._noisy:
-            noise = np.concatenate([rng.standard_normal(n) for rng, n in self._streams])
-            value += self._noise * noise
-        value = np.clip(value, -self._range, self._range)
-        steps = np.where(self._step > 0.0, self._step, 1.0)
-        value = np.where(self._step > 0.0, np.round(value / steps) * steps, value)
-        self._history.append(value)
-        del self._history[: -(int(self._age.max(initial=0)) + 1)]
-        last = len(self._history) - 1
-        recent = np.array(self._history)
-        return np.asarray(recent[np.maximum(last - self._age, 0), self._channels])
-
-    def saved(self) -> SavedErrors:
-        """How the channels go on from here."""
-        return SavedErrors([*self._history], [rng.bit_generator.state for rng, _ in self._streams])
-
-    def put_back(self, saved: SavedErrors) -> None:
-        """Go on as from a state that was saved, which may be used again."""
-        self._history = [*saved.history]
-        for (rng, _), state in zip(self._streams, saved.streams, strict=True):
-            rng.bit_generator.state = state
-
-
-def samples_of_delay(delay: float, period: float) -> int:
-    """Whole control samples after which something so late is there."""
-    return math.ceil(delay / period - 1e-9)
-
-
-def _stream(seed: int, name: str) -> np.random.Generator:
-    """Random numbers of one sensor, whatever others there are."""
-    key = zlib.crc32(name.encode())
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,)))
-
-
-def _of_channels(sensor: AnySensor, count: int) -> list[SensorErrors]:
-    if isinstance(sensor, ForceTorqueSensor):
-        return [sensor] * 3 + [sensor.torque_errors] * 3
-    return [sensor] * count
-
-
 def _tared(built: BuiltScene, sensor: AnySensor) -> Array:
     tared = isinstance(sensor, ForceTorqueSensor) and sensor.tare
     return np.full(len(channels_of(sensor, built.scene.hand)), tared)
@@ -215,96 +113,6 @@ def _touch_sums(built: BuiltScene) -> Array:
         for body in built.bodies
     ]
     return np.array(rows)
-
-
-def _truth(built: BuiltScene, sensor: AnySensor) -> Truth:
-    model = built.model
-    match sensor:
-        case TactileSensor():
-            return Touches.on(built, sensor)
-        case ForceTorqueSensor():
-            parts = [model.sensor(names.sensor_part(sensor.name, p)) for p in ("force", "torque")]
-            return Wrench(tuple(int(part.adr[0]) for part in parts))
-        case JointTorqueSensor():
-            joints = channels_of(sensor, built.scene.hand)
-            return Servos(np.array([model.actuator(joint).id for joint in joints]))
-
-
-class Wrench(NamedTuple):
-    """Force and torque on a sensor by all that is beyond it."""
-
-    places: tuple[int, ...]
-
-    def read(self, data: mujoco.MjData) -> Array:
-        """Force and torque in the sensor's frame, (6,)."""
-        force, torque = (data.sensordata[place : place + 3] for place in self.places)
-        # MuJoCo tells what the carrier puts on the body
-        return 0.0 - np.concatenate([force, torque])
-
-
-class Servos(NamedTuple):
-    """What servos put on their joints."""
-
-    actuators: Any
-
-    def read(self, data: mujoco.MjData) -> Array:
-        """Torques or forces, (n,)."""
-        return np.array(data.actuator_force[self.actuators])
-
-
-class Touches(NamedTuple):
-    """Normal forces on the taxels of a body."""
-
-    model: mujoco.MjModel
-    body: int
-    geoms: frozenset[int]
-    grid: TaxelGrid
-
-    @classmethod
-    def on(cls, built: BuiltScene, sensor: TactileSensor) -> Touches:
-        """The taxels of a sensor.
-
-        Raises:
-            BuildError: Nothing of the body can touch.
-        """
-        model = built.model
-        body = int(model.body(sensor.body).id)
-        own = np.flatnonzero(model.geom_bodyid == body)
-        own = own[np.isin(model.geom_group[own], TOUCHING_GROUPS)]
-        if not own.size:
-            raise BuildError(
-                f"sensors: {sensor.name}: expected a body with a surface that can touch, found "
-                f"'{sensor.body}' without"
-            )
-        corners = np.concatenate([_corners(model, int(geom)) for geom in own])
-        grid = taxel_grid(corners, sensor.rows, sensor.columns)
-        return cls(model, body, frozenset(own.tolist()), grid)
-
-    def read(self, data: mujoco.MjData) -> Array:
-        """Forces of the taxels, row by row, (rows · columns,) [N]."""
-        if not data.ncon:
-            return np.zeros(self.grid.rows * self.grid.columns)
-        touching = [
-            index
-            for index, (first, second) in enumerate(data.contact.geom.tolist())
-            if first in self.geoms or second in self.geoms
-        ]
-        if not touching:
-            return np.zeros(self.grid.rows * self.grid.columns)
-        force, pressing = np.zeros(6), []
-        for index in touching:
-            mujoco.mj_contactForce(self.model, data, index, force)
-            pressing.append(float(force[0]))
-        frame = data.xmat[self.body].reshape(3, 3)
-        points = (data.contact.pos[touching] - data.xpos[self.body]) @ frame
-        return share(self.grid, points, np.array(pressing)).ravel()
-
-
-def _corners(model: mujoco.MjModel, geom: int) -> Array:
-    """Corners of a geom's bounding box in the frame of its body [m], (8, 3)."""
-    box, turn = model.geom_aabb[geom], np.zeros(9)
-    mujoco.mju_quat2Mat(turn, model.geom_quat[geom])
-    return np.asarray((box[:3] + _BOX * box[3:]) @ turn.reshape(3, 3).T + model.geom_pos[geom])
 
 
 class Sensed(Protocol):

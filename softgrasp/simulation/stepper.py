@@ -14,7 +14,8 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.laws import debounce, free_drives
-from softgrasp.simulation.sensing import SavedErrors, Sensing
+from softgrasp.simulation.sensing import Sensing
+from softgrasp.simulation.sensor_errors import SavedErrors
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Integers, Recording
 from softgrasp.simulation.target_plan import planned_targets
 

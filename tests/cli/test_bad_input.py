@@ -97,7 +97,8 @@ def refused(run: Run, folder: Path, *words: str, code: int = 2) -> str:
         (
             "four_finger sphere --set contact.dampin=5",
             "contact.dampin: no such field; did you mean 'damping'? known: critical_velocity, "
-            "damping, dynamic_friction, rolling_friction, static_friction, stiffness, "
+            "damping, dynamic_friction, model, native, patch, rolling_friction, static_friction, "
+            "stiffness, "
             "torsional_friction",
         ),
         (
@@ -128,7 +129,7 @@ def refused(run: Run, folder: Path, *words: str, code: int = 2) -> str:
         ),
         (
             "four_finger sphere --densty 3",
-            "No such option: --densty (Possible options: --density, --set)",
+            "No such option: --densty (Possible options: --density, --sensor, --set)",
         ),
         ("gone.yaml sphere", "gone.yaml: expected a readable YAML file, found: No such file or "
          "directory"),
@@ -327,7 +328,7 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
         ("bench sweep", "no benchmark 'sweep'; known: closure"),
         ("gras", "No such command 'gras'. Did you mean 'grasp'?"),
         ("list", "Missing argument 'kind'. Choose from: hands, objects, scenes, robots, "
-         "fingers, problems, criteria, backends, closures"),
+         "fingers, problems, criteria, backends, closures, contact-models, sensors"),
         ("convert four_finger hand.ucrdf", "hand.ucrdf: expected a file name ending in .xml, "
          ".urdf, .yaml or .wbt, found '.ucrdf'"),
         ("convert strawberry it.xml", "strawberry: expected a hand, a scene, a release, a robot or "

@@ -72,7 +72,8 @@ REFUSALS = [
     (
         lambda: sg.Contact(stifness=1),
         "stifness: no such field; did you mean 'stiffness'? known: critical_velocity, damping, "
-        "dynamic_friction, rolling_friction, static_friction, stiffness, torsional_friction",
+        "dynamic_friction, model, native, patch, rolling_friction, static_friction, stiffness, "
+        "torsional_friction",
     ),
     (
         lambda: sg.Contact(static_friction=0.3, dynamic_friction=0.5),

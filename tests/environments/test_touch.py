@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from softgrasp.description.closure import PositionIncrementClosure
 
+from softgrasp.description.closures.position import PositionIncrementClosure
 from softgrasp.environments.touch import Touch
 from softgrasp.simulation.laws import debounce
 

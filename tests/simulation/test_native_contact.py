@@ -87,7 +87,8 @@ def test_other_engines_refuse_it() -> None:
 
 def test_a_native_table_promises_no_stiffness_beside_a_contact_that_does() -> None:
     native = sg.Contact(model="native", native=sg.NativeLaw(timeconst=0.004))
-    scene = pinch(surroundings=(sg.Table(contact=native),), gravity=True)
+    below = sg.Table(height=-0.3, contact=native)
+    scene = pinch(surroundings=(below,), object_position=(0.0, 0.0, -0.085))
     built = build(scene)
     assert not any("table" in pair for pair in built.stiffness)
     assert set(built.stiffness.values()) == {scene.asked_contact.stiffness}
@@ -96,7 +97,8 @@ def test_a_native_table_promises_no_stiffness_beside_a_contact_that_does() -> No
 
 def test_a_short_native_time_constant_is_told_and_refuses_no_step() -> None:
     native = sg.Contact(model="native", native=sg.NativeLaw(timeconst=1e-3))
-    scene = pinch(surroundings=(sg.Table(contact=native),), timestep=1e-3)
+    below = sg.Table(height=-0.3, contact=native)
+    scene = pinch(surroundings=(below,), object_position=(0.0, 0.0, -0.085), timestep=1e-3)
     with pytest.warns(sg.SoftgraspWarning) as told:
         build(scene)
     assert (

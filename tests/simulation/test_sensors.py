@@ -13,7 +13,7 @@ import softgrasp as sg
 from softgrasp.build.objects import object_mass
 from softgrasp.build.scene import build
 from softgrasp.simulation.batch import can_be_batched
-from softgrasp.simulation.sensing import samples_of_delay
+from softgrasp.simulation.sensor_errors import samples_of_delay
 from tests.scenes import ball, pinch, plate
 
 TIPS = ("F1_P3", "F2_P3", "F3_P3", "F4_P3")
