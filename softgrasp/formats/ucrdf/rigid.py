@@ -24,7 +24,8 @@ from softgrasp.formats.ucrdf.states import (
     state_of,
 )
 from softgrasp.formats.ucrdf.write import document_text, robot_element
-from softgrasp.mechanics.transforms import Array, position_of, rotation_from_euler
+from softgrasp.mechanics.robot_frames import origin_frame, rpy_of
+from softgrasp.mechanics.transforms import Array, position_of
 
 THICKNESS = 0.05
 """Thickness of a disc over the distance between discs [–]."""
@@ -142,7 +143,7 @@ class _Names:
 def _discs(part: Bendable, state: BentState, names: _Names) -> tuple[list[Link], list[RigidJoint]]:
     """Discs of a bendable, their joints, and last the joint of its child link."""
     count = part.backbone.discs or part.backbone.links
-    frames = _frame(part.origin) @ frames_along(part, state, np.arange(1, count + 1) / count)
+    frames = origin_frame(part.origin) @ frames_along(part, state, np.arange(1, count + 1) / count)
     links, joints = [], []
     for index, frame in enumerate(frames, start=1):
         link = _disc(part, names.new(f"{part.name}_disc{index}"), count)
@@ -154,7 +155,7 @@ def _discs(part: Bendable, state: BentState, names: _Names) -> tuple[list[Link],
 
 
 def _joint(name: str, parent: str, child: str, frame: Array) -> RigidJoint:
-    x, y, z, roll, pitch, yaw = (_tidy(part) for part in (*position_of(frame), *_rpy(frame)))
+    x, y, z, roll, pitch, yaw = (_tidy(part) for part in (*position_of(frame), *rpy_of(frame)))
     origin = Origin(xyz=(x, y, z), rpy=(roll, pitch, yaw))
     return RigidJoint(name=name, type="fixed", parent=parent, child=child, origin=origin)
 
@@ -185,23 +186,5 @@ def _slice_inertial(part: Bendable, count: int) -> Inertial | None:
     )
 
 
-def _frame(origin: Origin) -> Array:
-    frame = np.eye(4)
-    frame[:3, :3] = rotation_from_euler(origin.rpy)
-    frame[:3, 3] = origin.xyz
-    return frame
-
-
 def _tidy(part: float) -> float:
     return 0.0 if abs(part) < NOISE else part
-
-
-def _rpy(frame: Array) -> tuple[float, float, float]:
-    """Roll, pitch and yaw of a frame [rad], exact also where the pitch is ±90°."""
-    r = frame[:3, :3]
-    yaw = np.arctan2(r[1, 0], r[0, 0])
-    pitch = np.arctan2(-r[2, 0], np.hypot(r[0, 0], r[1, 0]))
-    # after the yaw is taken off, the roll is well defined whatever yaw was chosen
-    sine, cosine = np.sin(yaw), np.cos(yaw)
-    roll = np.arctan2(sine * r[0, 2] - cosine * r[1, 2], cosine * r[1, 1] - sine * r[0, 1])
-    return float(roll), float(pitch), float(yaw)
