@@ -134,6 +134,8 @@ def _body(
     vertices, faces = read_triangles(file)
     factor = LENGTH_UNITS[shape.units] * np.asarray(shape.scale)
     try:
+        if shape.collision == "link" and parts_file is None:
+            return _link_body(vertices * factor, faces, file, shape)
         solid = make_solid(vertices * factor, faces)
         parts, notes = collision_parts(shape, solid, parts_file, factor)
     except DescriptionError as error:
@@ -150,6 +152,27 @@ def _body(
         warnings=tuple(
             f"{file.name}: {note}" for note in (size_note, *_notes(solid), *notes) if note
         ),
+    )
+
+
+def _link_body(
+    vertices: NDArray[np.float64], faces: NDArray[np.int64], file: Path, shape: Mesh
+) -> MeshBody:
+    """The hull as the body, the surface as it is drawn: nothing has to be mended."""
+    from softgrasp.formats.mesh_solid import as_solid, hull_of
+
+    hull = hull_of(vertices)
+    solid = as_solid(hull)
+    note = _size_note(float(np.ptp(vertices, axis=0).max()), shape)
+    return MeshBody(
+        vertices=_locked(vertices - solid.center_of_mass),
+        faces=_locked(faces),
+        volume=solid.volume,
+        inertia_per_density=_locked(solid.inertia),
+        center_of_mass=_locked(solid.center_of_mass),
+        parts=((_locked(hull.vertices - solid.center_of_mass), _locked(hull.faces)),),
+        sha256=_sha256(file),
+        warnings=(f"{file.name}: {note}",) if note else (),
     )
 
 
