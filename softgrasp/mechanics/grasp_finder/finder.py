@@ -30,7 +30,7 @@ SLOWEST = 0.3
 """Of the fastest group of drives: a slower one would hardly close [–]."""
 CLEAR_OF_FINGERS, CLEAR_OF_PALM = 2e-3, 1e-3
 """Gaps between ball and open hand [m]."""
-NEAR_PALM = 6e-3
+NEAR_PALM = 10e-3
 """A ball that is nearer to the palm than this can lean on it in a power grasp [m]."""
 OPPOSED = -0.2
 """Cosine below which two contacts oppose one another."""
@@ -42,6 +42,10 @@ STEPS = (6e-3, 3e-3, 1.5e-3, 7.5e-4, 4e-4)
 """Then the best place is moved in these steps [m]."""
 BETTER = 0.02
 """By how much a posture farther from zero has to be better [–]."""
+OTHERS = (4.0 / 3.0, 2.0 / 3.0)
+"""Sizes of other balls that should fit the same place, over that of the first one."""
+TIGHT = 0.3
+"""What a place loses where the larger ball would have to be moved first [–]."""
 MOST_MOVES = 6
 """Of one step."""
 AROUND = np.array([way for way in product((-1, 0, 1), repeat=3) if any(way)], dtype=float)
@@ -195,8 +199,22 @@ def _clear(sweep: Sweep, balls: Array, radius: float) -> Array:
     return np.asarray(away & (sweep.clear(balls) >= radius + CLEAR_OF_FINGERS))
 
 
-def _scores(sweep: Sweep, balls: Array, kind: str, radius: float) -> tuple[Array, Array]:
-    """How good places are for a ball, and how well it is enclosed there, (m,) both."""
+def _scores(
+    sweep: Sweep, balls: Array, kind: str, radius: float, others: Sequence[float] = OTHERS
+) -> tuple[Array, Array]:
+    """How good places are for a ball and others like it, and how well it is enclosed, (m,) both."""
+    score, least = _scores_of(sweep, balls, kind, radius)
+    for share in others:
+        size = share * radius
+        own, _ = _scores_of(sweep, balls, kind, size)
+        if share > 1.0:
+            own = own - TIGHT * ~_clear(sweep, balls, size)
+        score = score + own
+    return score / (1 + len(others)), least
+
+
+def _scores_of(sweep: Sweep, balls: Array, kind: str, radius: float) -> tuple[Array, Array]:
+    """The same of one size alone."""
     if not sweep.trees:
         return np.zeros(len(balls)), np.full(len(balls), -1.0)
     meeting = sweep.meet(balls, radius)
@@ -210,15 +228,20 @@ def _scores(sweep: Sweep, balls: Array, kind: str, radius: float) -> tuple[Array
         leans = np.concatenate([touched, (gap <= NEAR_PALM)[:, None]], axis=1)
         on_palm, mean = enclosures(normals, leans)
         # fingers that oppose one another come before fingers that oppose the palm
-        score, least = 0.7 * least + 0.3 * on_palm, np.maximum(least, on_palm)
+        score = np.where(least > ENCLOSED, least + 0.2 * on_palm, 0.5 * on_palm - 0.5)
+        least = np.maximum(least, on_palm)
     else:
         score = least
     count = touched.sum(axis=1)
     share = touched / np.maximum(count, 1)[:, None]
     score = score + 0.2 * mean + 0.03 * count - 2.0 * _alone(sweep, meeting, touched)
+    # fingers that go equally far meet smaller and larger things at one time too
+    late = np.where(touched, meeting.share, -np.inf).max(axis=1)
+    early = np.where(touched, meeting.share, np.inf).min(axis=1)
+    score -= 0.5 * np.where(count > 0, late - early, 0.0)
     score -= 1.0 * (meeting.from_middle * share).sum(axis=1)
     if kind == "power":
-        return score - 3.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), least
+        return score - 5.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), least
     score -= 5.0 * (meeting.from_tip * share).sum(axis=1)
     return score - 0.3 * (meeting.touched & ~meeting.outermost).sum(axis=1), least
 
