@@ -14,7 +14,7 @@ from softgrasp.description.closure import Rates
 from softgrasp.description.hand import GraspPreset, Grasps, Hand
 from softgrasp.mechanics.grasp_finder.closing import Closing, Free, carrier_of, closing_of
 from softgrasp.mechanics.grasp_finder.enclosure import enclosures
-from softgrasp.mechanics.grasp_finder.sweep import Meeting, Sweep, sweep_of
+from softgrasp.mechanics.grasp_finder.sweep import Approach, Meeting, Sweep, sweep_of
 from softgrasp.mechanics.hand_kinematics import link_frames
 from softgrasp.mechanics.transforms import Array
 
@@ -34,6 +34,8 @@ NEAR_PALM = 10e-3
 """A ball that is nearer to the palm than this can lean on it in a power grasp [m]."""
 OPPOSED = -0.2
 """Cosine below which two contacts oppose one another."""
+ALONG_Z = 0.5
+"""Mean part of the fingers' forces along z above which upright things are laid across [–]."""
 COARSE, FINE = (9, 60), (17, 300)
 """Steps, and points of a body, of the first and of the last look."""
 CELLS = 13
@@ -44,6 +46,8 @@ BETTER = 0.02
 """By how much a posture farther from zero has to be better [–]."""
 OTHERS = (4.0 / 3.0, 2.0 / 3.0)
 """Sizes of other balls that should fit the same place, over that of the first one."""
+FAR = 2.5
+"""Distance from a place up to which fingers are looked for, in radii of the ball."""
 TIGHT = 0.3
 """What a place loses where the larger ball would have to be moved first [–]."""
 MOST_MOVES = 6
@@ -199,26 +203,26 @@ def _clear(sweep: Sweep, balls: Array, radius: float) -> Array:
     return np.asarray(away & (sweep.clear(balls) >= radius + CLEAR_OF_FINGERS))
 
 
-def _scores(
-    sweep: Sweep, balls: Array, kind: str, radius: float, others: Sequence[float] = OTHERS
-) -> tuple[Array, Array]:
+def _scores(sweep: Sweep, balls: Array, kind: str, radius: float) -> tuple[Array, Array]:
     """How good places are for a ball and others like it, and how well it is enclosed, (m,) both."""
-    score, least = _scores_of(sweep, balls, kind, radius)
-    for share in others:
-        size = share * radius
-        own, _ = _scores_of(sweep, balls, kind, size)
-        if share > 1.0:
-            own = own - TIGHT * ~_clear(sweep, balls, size)
-        score = score + own
-    return score / (1 + len(others)), least
-
-
-def _scores_of(sweep: Sweep, balls: Array, kind: str, radius: float) -> tuple[Array, Array]:
-    """The same of one size alone."""
     if not sweep.trees:
         return np.zeros(len(balls)), np.full(len(balls), -1.0)
-    meeting = sweep.meet(balls, radius)
-    apart, away = sweep.away(balls)
+    approach = sweep.approach(balls, FAR * radius)
+    still = sweep.away(balls)
+    score, least = _scores_of(sweep, approach, still, kind, radius)
+    for share in OTHERS:
+        score = score + _scores_of(sweep, approach, still, kind, share * radius)[0]
+    larger = max(OTHERS) * radius
+    tight = still[0] < larger + CLEAR_OF_PALM
+    tight |= approach.apart[:, 0].min(axis=0) < larger + CLEAR_OF_FINGERS
+    return (score - TIGHT * tight) / (1 + len(OTHERS)), least
+
+
+def _scores_of(
+    sweep: Sweep, approach: Approach, still: tuple[Array, Array], kind: str, radius: float
+) -> tuple[Array, Array]:
+    """The same of one size alone."""
+    meeting, (apart, away) = sweep.meet(approach, radius), still
     gap, touched = apart - radius, meeting.touched
     if kind == "precision":
         touched = touched & meeting.outermost
@@ -289,7 +293,9 @@ def _preset(hand: Hand, best: _Best, kind: str, fastest: Mapping[str, float]) ->
     """A found place as a preset: rates such that all fingers arrive together."""
     closing, sweep = best.closing, best.sweep
     weights = _weights(closing, kind)
-    meeting = sweep.meet(best.place[None], best.radius) if sweep.trees else None
+    meeting = None
+    if sweep.trees:
+        meeting = sweep.meet(sweep.approach(best.place[None], FAR * best.radius), best.radius)
     arrivals = _arrivals(sweep, meeting, len(closing.groups))
     speeds = np.zeros(len(closing.start))
     for group, arrival in zip(closing.groups, arrivals.tolist(), strict=True):
@@ -304,12 +310,21 @@ def _preset(hand: Hand, best: _Best, kind: str, fastest: Mapping[str, float]) ->
     x, y, z = np.round(best.place, 5).tolist()
     share = float(arrivals.mean()) if len(arrivals) else 0.0
     posture = closing.start + share * weights * (closing.end - closing.start)
+    across = _across(hand, posture, closing)
     return GraspPreset(
         center=(x, y, z),
         rates=Rates(np.round(rates, 4).tolist()),
-        object_euler=_across(hand, posture, closing),
+        object_euler=across,
+        upright_euler=across if _from_above_and_below(meeting) else None,
         start=tuple(_inside(hand, closing.start)),
     )
+
+
+def _from_above_and_below(meeting: Meeting | None) -> bool:
+    """Whether fingers press along z, where an upright thing would rather have them around it."""
+    if meeting is None or not meeting.touched.any():
+        return False
+    return bool(np.abs(meeting.normals[meeting.touched][:, 2]).mean() > ALONG_Z)
 
 
 def _inside(hand: Hand, targets: Array) -> list[float]:

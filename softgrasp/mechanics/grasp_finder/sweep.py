@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +17,6 @@ from softgrasp.mechanics.transforms import Array
 
 LATEST = 0.9
 """Part of the closing motion after which a contact has no way left to press [–]."""
-FAR = 3.0
-"""Distance, in radii, up to which points are looked for."""
 STILL = 1e-9
 """A frame that moves less than this stands still [m and –]."""
 
@@ -39,6 +38,18 @@ class Meeting(NamedTuple):
     """Distance of the touching point from the middle of the finger's last link [m]."""
 
 
+class Approach(NamedTuple):
+    """How near m places come to k fingers at s steps: what balls of any size there meet."""
+
+    places: Array
+    """(m, 3) [m]"""
+    apart: Array
+    """Distance from the nearest point of a finger, (k, s, m) [m]; ``far`` where it is more."""
+    nearest: Array
+    """Number of that point, (k, s, m)."""
+    far: float
+
+
 @dataclass(frozen=True)
 class Sweep:
     """A closing hand at some steps."""
@@ -47,6 +58,8 @@ class Sweep:
     """Parts of the motion, from 0 to 1, (s,)."""
     trees: tuple[tuple[cKDTree, ...], ...]
     """Points of each finger at each step, (k, s)."""
+    points: tuple[Array, ...]
+    """The same points, (s, n, 3) of each finger [m]."""
     is_last: tuple[Array, ...]
     """Which points of a finger are its last link's, (n,)."""
     tips: Array
@@ -56,53 +69,59 @@ class Sweep:
     still: cKDTree | None
     """What does not move."""
 
-    def meet(self, balls: Array, radius: float) -> Meeting:
+    @cached_property
+    def middles(self) -> Array:
+        """Middle of each finger's last link, (k, s, 3) [m]."""
+        pairs = zip(self.points, self.is_last, strict=True)
+        return np.array([points[:, last].mean(axis=1) for points, last in pairs])
+
+    def approach(self, places: Array, far: float) -> Approach:
+        """Look how near fingers come to places.
+
+        Args:
+            places: In the hand's frame [m], (m, 3).
+            far: Distance beyond which it does not matter [m].
+        """
+        found = [[tree.query(places, distance_upper_bound=far) for tree in t] for t in self.trees]
+        apart = np.array([[one[0] for one in steps] for steps in found])
+        nearest = np.array([[one[1] for one in steps] for steps in found])
+        return Approach(places, np.minimum(apart, far), nearest, far)
+
+    def meet(self, approach: Approach, radius: float) -> Meeting:
         """When and where fingers first touch balls.
 
         Args:
-            balls: Centres in the hand's frame [m], (m, 3).
+            approach: Of their centres.
             radius: Of all of them [m].
         """
-        found = [self._meet_one(finger, balls, radius) for finger in range(len(self.trees))]
+        found = [self._meet_one(finger, approach, radius) for finger in range(len(self.trees))]
         return Meeting(*(np.stack(column, axis=1) for column in zip(*found, strict=True)))
 
-    def _meet_one(self, finger: int, balls: Array, radius: float) -> tuple[Array, ...]:
-        far, last = FAR * radius, self.is_last[finger]
-        count = len(balls)
-        at, which = np.full(count, -1), np.zeros(count, dtype=int)
-        before, after = np.full(count, far), np.full(count, far)
-        waiting = np.arange(count)
-        for step, tree in enumerate(self.trees[finger]):
-            apart, point = tree.query(balls[waiting], distance_upper_bound=far)
-            apart = np.minimum(apart, far)
-            hits = apart <= radius
-            at[waiting[hits]], which[waiting[hits]] = step, point[hits]
-            after[waiting[hits]] = apart[hits]
-            waiting = waiting[~hits]
-            before[waiting] = apart[~hits]
-            if len(waiting) == 0:
-                break
-        met = at >= 0
-        points = np.array([tree.data for tree in self.trees[finger]])
-        touching = points[at, which]
-        way = balls - touching
-        normals = way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]
-        share = np.where(met, self._between(at, before, after, radius), 1.0)
-        middle = points[:, last].mean(axis=1)[at]
+    def _meet_one(self, finger: int, approach: Approach, radius: float) -> tuple[Array, ...]:
+        apart, rows = approach.apart[finger], np.arange(len(approach.places))
+        hits = apart <= radius
+        met, at = hits.any(axis=0), hits.argmax(axis=0)
+        last = self.is_last[finger]
+        which = np.where(met, approach.nearest[finger, at, rows], 0)
+        touching = self.points[finger][at, which]
+        way = approach.places - touching
+        before = apart[np.maximum(at - 1, 0), rows]
+        share = np.where(met, self._between(at, before, apart[at, rows], radius), 1.0)
         return (
             met & (share <= LATEST),
             share,
-            normals,
+            way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None],
             met & last[which],
             np.linalg.norm(touching - self.tips[finger, at], axis=1),
-            np.linalg.norm(touching - middle, axis=1),
+            np.linalg.norm(touching - self.middles[finger, at], axis=1),
         )
 
     def _between(self, step: Array, before: Array, after: Array, radius: float) -> Array:
         """Shares at which the distance went through the radius, between two steps."""
         part = (before - radius) / np.maximum(before - after, 1e-12)
         earlier = self.shares[np.maximum(step - 1, 0)]
-        return np.asarray(earlier + part * (self.shares[step] - earlier))
+        share = earlier + part * (self.shares[step] - earlier)
+        return np.where(step > 0, share, 0.0)
 
     def clear(self, balls: Array) -> Array:
         """Distance of centres from the open fingers [m], (m,)."""
@@ -144,7 +163,7 @@ def sweep_of(
     still = [surfaces["palm"]] if "palm" in surfaces else []
     still += [_placed(surfaces[body], frames[body][:1])[0] for body in surfaces
               if body in frames and body not in moving]
-    trees, is_last, tips, groups = [], [], [], []
+    trees, clouds_of, is_last, tips, groups = [], [], [], [], []
     for finger in ends_of(hand):
         own = [f.body_of(row) for f in way_of(hand, finger) for row in f.phalanges]
         own = [body for body in own if body in moving and body in surfaces]
@@ -153,12 +172,14 @@ def sweep_of(
         clouds = [_placed(_thinned(surfaces[body], most_points), frames[body]) for body in own]
         points = np.concatenate(clouds, axis=1)
         trees.append(tuple(cKDTree(step) for step in points))
+        clouds_of.append(points)
         is_last.append(np.repeat([body == own[-1] for body in own], [c.shape[1] for c in clouds]))
         tips.append(all_tips[finger.name])
         groups.append(_group_of(hand, own[-1], closing))
     return Sweep(
         shares=shares,
         trees=tuple(trees),
+        points=tuple(clouds_of),
         is_last=tuple(is_last),
         tips=np.array(tips).reshape(len(trees), steps, 3),
         groups=np.array(groups, dtype=int),
