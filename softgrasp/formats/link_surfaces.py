@@ -30,7 +30,7 @@ SPACING = 3e-3
 """Distance of points on a surface [m]."""
 INNER_SPACING = 8e-3
 """Distance of points inside the palm [m]."""
-MOST_POINTS = 4000
+MOST_POINTS = 1500
 """Of one shape; a large one gets them farther apart."""
 
 Placed = tuple[Shape, Pose]

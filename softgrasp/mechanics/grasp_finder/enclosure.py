@@ -6,7 +6,7 @@ import numpy as np
 
 from softgrasp.mechanics.transforms import Array
 
-FRICTION = 0.4
+FRICTION = 0.25
 """Coefficient with which contacts are judged [–]; wood and fruit have 0.5."""
 
 

@@ -38,7 +38,7 @@ ALONG_Z = 0.5
 """Mean part of the fingers' forces along z above which upright things are laid across [–]."""
 COARSE, FINE = (9, 60), (17, 300)
 """Steps, and points of a body, of the first and of the last look."""
-CELLS = 13
+CELLS = 10
 """Places along the longest side of the space that is searched first."""
 STEPS = (6e-3, 3e-3, 1.5e-3, 7.5e-4, 4e-4)
 """Then the best place is moved in these steps [m]."""
@@ -151,6 +151,7 @@ def _best_posture(
         scores, least = _scores(sweep, balls, kind, radius)
         top = int(np.argmax(scores))
         found = _Best(float(scores[top]), float(least[top]), balls[top], choice, radius, sweep)
+        found = _refined(sweep, found, kind, STEPS[:2])
         if best is None or found.score > best.score + BETTER:
             best = found
     assert best is not None
@@ -271,11 +272,13 @@ def _alone(sweep: Sweep, meeting: Meeting, touched: Array) -> Array:
     return alone
 
 
-def _refined(sweep: Sweep, best: _Best, kind: str) -> _Best:
+def _refined(
+    sweep: Sweep, best: _Best, kind: str, steps: Sequence[float] = STEPS
+) -> _Best:
     """The best place near by, looked at closely."""
     scores, least = _scores(sweep, best.place[None], kind, best.radius)
     place, score, enclosure = best.place, float(scores[0]), float(least[0])
-    for step in STEPS:
+    for step in steps:
         for _ in range(MOST_MOVES):
             balls = place + step * AROUND
             balls = balls[_clear(sweep, balls, best.radius)]
