@@ -17,6 +17,7 @@ from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
 if TYPE_CHECKING:
     from softgrasp.cli.source import Kind
     from softgrasp.description.hand import Hand
+    from softgrasp.description.robot import Robot
     from softgrasp.description.scene import GraspScene
     from softgrasp.description.shapes import LengthUnit
 
@@ -92,7 +93,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> tuple[dict[str, Any], 
             return facts.mesh_facts(Mesh(file=library.portable_name(Path(what)), units=units)), []
         case "robot":
             robot = load_robot(what)
-            return robot_facts(robot), robot_problems(robot)
+            return robot_facts(robot) | _as_hand(what, robot), robot_problems(robot)
         case "release":
             release = load_release(what)
             return release_facts(release), release_problems(release)
@@ -102,6 +103,30 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> tuple[dict[str, Any], 
             scene = load_scene(what)
             found, problems = _build(scene)
             return facts.scene_facts(scene) | found, problems
+
+
+def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
+    """What is found of a robot of rigid links that is taken as a hand; its warnings are problems.
+
+    One chain alone is rather an arm.
+    """
+    from softgrasp.cli.facts import hand_facts
+    from softgrasp.formats.load import load_hand
+
+    moving = [joint for joint in robot.joints if joint.type != "fixed"]
+    if robot.bendables or not moving:
+        return {}
+    try:
+        hand = load_hand(what)
+    except DescriptionError as error:
+        return {"as_a_hand": f"none: {error}"}
+    if len(hand.fingers) < 2:
+        return {}
+    found = hand_facts(hand)
+    kept = ("couplings", "fingers", "grasps", "notes")
+    return {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.drives)} drives"} | {
+        key: found[key] for key in kept if found.get(key)
+    }
 
 
 def _doubts(what: str, size: float, mass: float) -> list[str]:
@@ -142,6 +167,8 @@ def _tell(document: dict[str, Any]) -> None:
 
     lines = {
         "fingers": _finger_line,
+        "couplings": _coupling_line,
+        "notes": _note_line,
         "soft_fingers": _soft_line,
         "bendables": bendable_line,
         "rigid_joints": joint_line,
@@ -168,6 +195,15 @@ def _soft_line(finger: dict[str, Any]) -> str:
         f"{1e3 * finger['length_m']:.3g} mm, {1e3 * finger['mass_kg']:.3g} g; {low:g}…{high:g} "
         f"kPa, {math.degrees(finger['bending_rad']):.0f}° at the highest"
     )
+
+
+def _note_line(note: str) -> str:
+    return note
+
+
+def _coupling_line(coupling: dict[str, Any]) -> str:
+    plus = f" {coupling['offset']:+g}" if coupling["offset"] else ""
+    return f"{coupling['joint']} = {coupling['ratio']:g} · {coupling['leader']}{plus}"
 
 
 def _finger_line(finger: dict[str, Any]) -> str:

@@ -79,7 +79,10 @@ def _inner_points(placed: Placed) -> Array:
     found = [np.empty((0, 3))]
     for hull in _hulls(shape):
         low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
-        axes = [np.arange(a + INNER_SPACING / 2, b, INNER_SPACING) for a, b in zip(low, high, strict=True)]
+        axes = [
+            np.arange(a + INNER_SPACING / 2, b, INNER_SPACING)
+            for a, b in zip(low, high, strict=True)
+        ]
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
         a, b, c = hull.vertices[hull.faces].transpose(1, 0, 2)
         normals = np.cross(b - a, c - a)
@@ -107,17 +110,19 @@ def _corners(shape: Shape) -> Array:
     angles = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
     match shape:
         case Cuboid(size=size):
-            return signs * np.array(size) / 2.0
+            return np.asarray(signs * np.array(size) / 2.0)
         case Cylinder(radius=radius, height=height):
             ring = np.stack([radius * np.cos(angles), radius * np.sin(angles), 0 * angles], -1)
-            return np.vstack([ring + [0, 0, height / 2], ring - [0, 0, height / 2]])
+            up = np.array([0.0, 0.0, height / 2])
+            return np.vstack([ring + up, ring - up])
         case Capsule(radius=radius, length=length):
             ball = ball_points(radius, 16, 7)
-            return np.vstack([ball + [0, 0, length / 2], ball - [0, 0, length / 2]])
+            up = np.array([0.0, 0.0, length / 2])
+            return np.vstack([ball + up, ball - up])
         case Sphere(radius=radius):
             return ball_points(radius, 16, 7)
         case Ellipsoid(radii=radii):
-            return ball_points(1.0, 16, 7) * np.array(radii)
+            return np.asarray(ball_points(1.0, 16, 7) * np.array(radii))
         case Superellipsoid(radii=radii, exponents=exponents):
             return np.asarray(superellipsoid.triangles(radii, exponents)[0])
     raise AssertionError(shape)
@@ -127,7 +132,9 @@ def _on_faces(hull: Hull) -> Array:
     """Corners of a hull and points spread over its faces, (n, 3)."""
     triangles = hull.vertices[hull.faces]
     edges = np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2).max(axis=1)
-    areas = np.linalg.norm(np.cross(*(triangles[:, 1:] - triangles[:, :1]).transpose(1, 0, 2)), axis=1)
+    areas = np.linalg.norm(
+        np.cross(*(triangles[:, 1:] - triangles[:, :1]).transpose(1, 0, 2)), axis=1
+    )
     spacing = max(SPACING, float(np.sqrt(areas.sum() / 2.0 / MOST_POINTS)))
     found = [hull.vertices]
     steps = np.ceil(edges / spacing).astype(int)

@@ -117,12 +117,16 @@ def turned(inertial: Inertial, frame: Array) -> Inertial:
 def principal_moments(inertial: Inertial) -> Array:
     """Principal moments of inertia in rising order [kg·m²], (3,)."""
     turn = rotation_from_euler(inertial.origin.rpy)
-    return np.linalg.eigvalsh(turn @ inertia_matrix(inertial.inertia) @ turn.T)
+    return np.asarray(
+        np.linalg.eigvalsh(turn @ inertia_matrix(inertial.inertia) @ turn.T), dtype=float
+    )
 
 
 def _joined(robot: Robot, link: Link, places: dict[str, Place]) -> Link:
     """A link with all that is fixed to it."""
-    parts = [(places[one.name].frame, one) for one in robot.links if places[one.name].link == link.name]
+    parts = [
+        (places[one.name].frame, one) for one in robot.links if places[one.name].link == link.name
+    ]
     if len(parts) == 1:
         return link
     parts.sort(key=lambda part: part[1] is not link)

@@ -89,7 +89,9 @@ def drop_missing_visuals(robot: Element, folder: Path) -> str:
         for visual in link.findall("visual") if link.find("collision") is not None else ():
             mesh = visual.find("geometry/mesh")
             if mesh is not None and "filename" in mesh.attrib and not found_mesh(mesh, folder):
-                told.append(f"<visual> '{mesh.get('filename')}' (line {line_of(mesh)}), no such file")
+                told.append(
+                    f"<visual> '{mesh.get('filename')}' (line {line_of(mesh)}), no such file"
+                )
                 link.remove(visual)
     return ", ".join(told)
 

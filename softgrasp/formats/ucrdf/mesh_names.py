@@ -44,7 +44,9 @@ def mesh_name(element: Element, folder: Path) -> str:
     found = found_mesh(element, folder)
     if found is None:
         raise mistake(
-            element, f"expected a mesh file, found no '{given}' in {_looked(given, folder)}", "filename"
+            element,
+            f"expected a mesh file, found no '{given}' in {_looked(given, folder)}",
+            "filename",
         )
     return found
 

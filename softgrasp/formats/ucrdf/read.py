@@ -20,7 +20,8 @@ from softgrasp.formats.ucrdf.macros import expanded
 from softgrasp.formats.ucrdf.places import placed
 
 T = TypeVar("T")
-Settings = Mapping[str, Mapping[str, Any]]
+Settings = Mapping[str, Callable[[str], Mapping[str, Any]]]
+"""Fields of joints that hold instead of what a file says, by the joint's name, for its type."""
 
 MACRO_SUFFIX = ".xacro"
 ROBOT_SUFFIXES = (".ucrdf", ".urdf", MACRO_SUFFIX)
@@ -50,7 +51,7 @@ def made_of_robot(
     Args:
         path: File whose name ends in .ucrdf, .urdf or .xacro.
         make: Its errors may tell a place in the robot, such as ``("joints", 2, "lower")``.
-        settings: Fields of joints that hold instead of what the file says, by the joint's name.
+        settings: Fields of joints that hold instead of what the file says.
 
     Raises:
         DescriptionError: The file, or what it says, is wrong, or a joint that is set is not there.
@@ -91,7 +92,7 @@ def _made(root: Element, folder: Path, make: Callable[[Robot], T], settings: Set
         raise mistake(root, "expected <link> inside, found none")
     source = only(root, "source")
     materials = colors(root)
-    tree = {
+    tree: dict[str, Any] = {
         **given(root, "name"),
         "links": [link_tree(part, folder, materials) for part in root.findall("link")],
         "joints": [joint_tree(part) for part in root.findall("joint")],
@@ -114,4 +115,4 @@ def _set_joints(joints: list[dict[str, Any]], settings: Settings) -> None:
             raise DescriptionError(
                 f"no joint '{name}'; {did_you_mean(name, by_name)}", field=f"joints.{name}"
             )
-        by_name[name].update(fields)
+        by_name[name].update(fields(str(by_name[name].get("type"))))

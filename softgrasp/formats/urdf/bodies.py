@@ -19,8 +19,8 @@ from softgrasp.mechanics.transforms import Array
 HEAVIEST_HAND = 50.0
 """Mass of a hand above which none of its masses is believed [kg]."""
 HULL_DENSITY = 1300.0
-"""Density of the convex hulls of links where masses cannot be believed [kg/m³]: those of the Barrett
-hand hold 0.90 l, and the hand weighs 1.2 kg."""
+"""Density of the convex hulls of links where masses cannot be believed [kg/m³]: those of the
+Barrett hand hold 0.90 l, and the hand weighs 1.2 kg."""
 BALL_DENSITY = 1000.0
 """Of the ball whose inertia a mass without inertia and shape gets [kg/m³]."""
 EMPTY = Inertial(mass=1e-6, inertia=(1e-10, 1e-10, 1e-10, 0.0, 0.0, 0.0))
@@ -49,8 +49,8 @@ def believable_density(robot: Robot, density: float | None) -> float | None:
         return density
     warnings.warn(
         f"robot '{robot.name}': expected a hand of less than {HEAVIEST_HAND:g} kg, found "
-        f"{total:,.6g} kg; its masses are not believed: its links weigh what their collision shapes "
-        f"weigh at {HULL_DENSITY:g} kg/m³ (density in a side file says otherwise)",
+        f"{total:,.6g} kg; its masses are not believed: its links weigh what their collision "
+        f"shapes weigh at {HULL_DENSITY:g} kg/m³ (density in a side file says otherwise)",
         SoftgraspWarning,
         stacklevel=2,
     )
@@ -88,8 +88,9 @@ def body_fields(
         return {"inertial": EMPTY}
     if not shaped:
         notes.append(f"link '{link.name}' has a mass but no shape: it touches nothing")
+    back = np.asarray(np.linalg.inv(turn), dtype=float)
     if is_possible(link.inertial):
-        return {"inertial": turned(link.inertial, np.linalg.inv(turn))}
+        return {"inertial": turned(link.inertial, back)}
     return _without_inertia(link, turn, shaped, notes)
 
 
@@ -98,7 +99,7 @@ def is_possible(inertial: Inertial) -> bool:
     if inertial.inertia is None:
         return False
     small, middle, large = principal_moments(inertial).tolist()
-    return small > 0.0 and small + middle >= large * (1.0 - RATIO)
+    return bool(small > 0.0 and small + middle >= large * (1.0 - RATIO))
 
 
 def _without_inertia(link: Link, turn: Array, shaped: bool, notes: list[str]) -> dict[str, Any]:
@@ -115,4 +116,4 @@ def _without_inertia(link: Link, turn: Array, shaped: bool, notes: list[str]) ->
     moment = 0.4 * mass * radius**2
     notes.append(f"link '{link.name}' {said}; its inertia is that of a ball of water")
     ball = link.inertial.replace(inertia=(moment, moment, moment, 0.0, 0.0, 0.0))
-    return {"inertial": turned(ball, np.linalg.inv(turn))}
+    return {"inertial": turned(ball, np.asarray(np.linalg.inv(turn), dtype=float))}

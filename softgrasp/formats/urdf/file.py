@@ -7,7 +7,8 @@ A side file is YAML: ``model: hand.urdf`` and any of ``name``, ``source``, ``den
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,22 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.problems import path_text
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.formats.urdf.hand import HandSettings, urdf_hand
-from softgrasp.formats.ucrdf.read import ROBOT_SUFFIXES, made_of_robot
+from softgrasp.formats.hand_file import rates_to_si
+from softgrasp.formats.ucrdf.read import ROBOT_SUFFIXES, Settings, made_of_robot
 from softgrasp.formats.ucrdf.soft_hand import soft_hand
+from softgrasp.formats.urdf.hand import HandSettings, urdf_hand
 from softgrasp.formats.yaml_file import Tree, YamlFile, scaled, take_units, to_si
 
 IN_FILE = ("effort", "velocity", "damping", "friction")
 """Fields of a joint that URDF has too, besides ``limits``."""
-IN_ROW = ("servo_stiffness", "servo_damping_ratio", "force_limit", "armature", "stiffness", "rest_angle")
+IN_ROW = (
+    "servo_stiffness",
+    "servo_damping_ratio",
+    "force_limit",
+    "armature",
+    "stiffness",
+    "rest_angle",
+)
 """Fields of a joint that only a hand's row has."""
 MODEL = "model"
 
@@ -69,11 +78,8 @@ def _changed_hand(data: dict[str, Tree], folder: Path) -> Hand:
     rest, length, angle = take_units(data)
     model = folder / str(rest.pop(MODEL))
     if model.suffix.lower() not in ROBOT_SUFFIXES:
-        raise DescriptionError(
-            f"expected a robot as {', '.join(ROBOT_SUFFIXES)}, found '{model.suffix or model.name}'",
-            field=MODEL,
-            location=(MODEL,),
-        )
+        known = ", ".join(ROBOT_SUFFIXES)
+        raise _wrong(f"expected a robot as {known}, found '{model.suffix or model.name}'", MODEL)
     in_file, in_rows = _joint_settings(rest.pop("joints", {}), length, angle)
     settings = HandSettings(
         density=_positive(rest.pop("density", None)),
@@ -81,10 +87,11 @@ def _changed_hand(data: dict[str, Tree], folder: Path) -> Hand:
         rows=in_rows,
     )
     hand = made_of_robot(model, lambda robot: _hand(robot, settings), in_file)
-    return hand.replace(**_fields(hand, to_si(rest, length, angle), angle))
+    units = [length if drive.unit == "m" else angle for drive in hand.drives]
+    return hand.replace(**_fields(hand, to_si(rest, length, angle), units))
 
 
-def _fields(hand: Hand, given: dict[str, Tree], angle: float) -> dict[str, Any]:
+def _fields(hand: Hand, given: dict[str, Tree], units: list[float]) -> dict[str, Any]:
     """The fields of a hand that a side file replaces; a grasp keeps what is not named."""
     changed = {key: value for key, value in given.items() if key not in ("rates", "grasps")}
     grasps = hand.grasps
@@ -93,9 +100,9 @@ def _fields(hand: Hand, given: dict[str, Tree], angle: float) -> dict[str, Any]:
         own = dict(_mapping(by_grasp.get(kind, {}), "grasps", kind))
         if "rates" in given:
             own = {"rates": given["rates"]} | own
-        for key in ("rates", "start") if all(d.unit == "rad" for d in hand.drives) else ():
+        for key in ("rates", "start"):
             if key in own:
-                own[key] = scaled(own[key], angle)
+                own[key] = rates_to_si(own[key], units)
         if own:
             grasps = _with_preset(grasps, kind, preset, own)
     unknown = [kind for kind in by_grasp if kind not in ("power", "precision")]
@@ -116,33 +123,36 @@ def _with_preset(grasps: Any, kind: str, preset: Any, own: dict[str, Tree]) -> A
 
 def _joint_settings(
     joints: Tree, length: float, angle: float
-) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+) -> tuple[Settings, dict[str, dict[str, Any]]]:
     """What holds instead of the robot's file, and what of rows, by joint."""
-    in_file: dict[str, dict[str, Any]] = {}
+    in_file: dict[str, Callable[[str], Mapping[str, Any]]] = {}
     in_rows: dict[str, dict[str, Any]] = {}
     for name, fields in _mapping(joints, "joints").items():
-        in_file[name], in_rows[name] = {}, {}
+        known = ("limits", *IN_FILE, *IN_ROW)
         for key, value in _mapping(fields, "joints", name).items():
-            if key == "limits":
-                in_file[name] |= _limits(value, name, length, angle)
-            elif key in IN_FILE:
-                in_file[name][key] = value
-            elif key in IN_ROW:
-                in_rows[name][key] = value
-            else:
-                known = did_you_mean(key, ("limits", *IN_FILE, *IN_ROW))
-                raise _wrong(f"no such field; {known}", "joints", name, key)
+            if key not in known:
+                raise _wrong(f"no such field; {did_you_mean(key, known)}", "joints", name, key)
+            if key == "limits" and not _is_range(value):
+                told = f"expected two numbers, lowest and highest, found {value!r}"
+                raise _wrong(told, "joints", name, key)
+        in_file[name] = partial(_for_type, fields, length, angle)
+        in_rows[name] = {key: value for key, value in fields.items() if key in IN_ROW}
     return in_file, {name: fields for name, fields in in_rows.items() if fields}
 
 
-def _limits(value: Tree, name: str, length: float, angle: float) -> dict[str, Any]:
-    """Limits as URDF has them: of a joint whose kind is known only later, radians or metres."""
-    numbers = [type(part) in (int, float) for part in value] if isinstance(value, list) else []
-    if numbers != [True, True]:
-        raise _wrong(f"expected two numbers, lowest and highest, found {value!r}",
-                     "joints", name, "limits")
-    low, high = (float(part) for part in scaled(value, angle))
-    return {"lower": low, "upper": high}
+def _is_range(value: Tree) -> bool:
+    return isinstance(value, list) and [type(v) in (int, float) for v in value] == [True, True]
+
+
+def _for_type(
+    fields: Mapping[str, Any], length: float, angle: float, kind: str
+) -> Mapping[str, Any]:
+    """The fields of a joint of a type as URDF has them."""
+    found = {key: value for key, value in fields.items() if key in IN_FILE}
+    if "limits" in fields:
+        low, high = scaled(fields["limits"], length if kind == "prismatic" else angle)
+        found |= {"lower": float(low), "upper": float(high)}
+    return found
 
 
 def _positive(value: Tree) -> float | None:

@@ -50,8 +50,9 @@ def followed(robot: Robot) -> dict[str, Followed]:
             ratio *= at.mimic.multiplier
             at = by_name[at.mimic.joint][1]
             if at.name in seen:
-                raise _wrong(index, f"a leader that does not follow it, found a circle through "
-                             f"'{at.name}'")
+                raise _wrong(
+                    index, f"a leader that does not follow it, found a circle through '{at.name}'"
+                )
             seen.append(at.name)
         if at.type == "fixed":
             raise _wrong(index, f"a joint that moves, found the fixed joint '{at.name}'")
@@ -59,8 +60,15 @@ def followed(robot: Robot) -> dict[str, Followed]:
     return found
 
 
-def ranges(robot: Robot, follows: Mapping[str, Followed]) -> dict[str, Range]:
+def ranges(
+    robot: Robot, follows: Mapping[str, Followed], endless: Range | None = None
+) -> dict[str, Range]:
     """Range of each moving joint [rad or m], such that followers can follow.
+
+    Args:
+        robot: The robot.
+        follows: What follows what.
+        endless: Range of a continuous joint that states none; refused where it is not given.
 
     Raises:
         DescriptionError: A joint with a drive has no limits.
@@ -72,9 +80,11 @@ def ranges(robot: Robot, follows: Mapping[str, Followed]) -> dict[str, Range]:
     found: dict[str, Range] = {}
     for index, joint in enumerate(robot.joints):
         if joint.name in moving and joint.name not in follows:
-            found[joint.name] = _own_range(index, joint)
+            found[joint.name] = _own_range(index, joint, endless)
     printed = {name: moving[name] for name in follows if moving[name].lower is not None}
-    wrong = {name for name, joint in printed.items() if _share(joint, follows[name], found) < SHARED}
+    wrong = {
+        name for name, joint in printed.items() if _share(joint, follows[name], found) < SHARED
+    }
     for name, joint in printed.items():
         if name not in wrong:
             _narrow(joint, follows[name], found)
@@ -87,8 +97,10 @@ def ranges(robot: Robot, follows: Mapping[str, Followed]) -> dict[str, Range]:
     return found
 
 
-def _own_range(index: int, joint: RigidJoint) -> Range:
+def _own_range(index: int, joint: RigidJoint, endless: Range | None) -> Range:
     if joint.lower is None or joint.upper is None:
+        if endless is not None:
+            return endless
         raise DescriptionError(
             f"expected limits of joint '{joint.name}', which has a drive, found a {joint.type} "
             f"joint without; a side file can give them: joints: {{{joint.name}: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from softgrasp.description.robot import RigidJoint
@@ -20,10 +21,12 @@ class ServoRules(NamedTuple):
     """Natural frequency that the reflected inertia of a drive allows it [rad/s]."""
     least_armature: tuple[float, float] = (3e-3, 0.1)
     """Reflected inertia of a weak drive [kg·m², kg]."""
+    endless: tuple[float, float] | None = None
+    """Range of a continuous joint that states none [rad]; refused where there is none."""
 
 
 HAND = ServoRules(press=15.0, strongest=(100.0, 2000.0))
-ARM = ServoRules(press=100.0, strongest=(5000.0, 50000.0))
+ARM = ServoRules(press=100.0, strongest=(5000.0, 50000.0), endless=(-math.tau, math.tau))
 
 FOLLOWER_ARMATURE = (1e-4, 1e-2)
 """Inertia of a joint that follows another one [kg·m², kg]; its drive's is at the leader."""

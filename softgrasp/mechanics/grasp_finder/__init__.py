@@ -1,4 +1,4 @@
-"""Finds how a hand takes a ball from its shapes alone: which way it closes, and where the ball goes.
+"""Finds how a hand takes a ball, from its shapes alone: which way it closes, where the ball goes.
 
 Pure geometry without chance: the same hand gives the same grasps.
 """

@@ -75,15 +75,17 @@ def closing_of(hand: Hand, palm: Array) -> Closing:
     """Find how a hand closes.
 
     A drive closes if it slides, or turns about an axis like that of the last joint of a finger that
-    it moves; it goes to the end of its range that brings the fingertips nearer to the palm, or, where
-    that changes nothing, to one another. Wrists and joints that spread fingers stand still.
+    it moves; it goes to the end of its range that brings the fingertips nearer to the palm, or,
+    where that changes nothing, to one another. Wrists and joints that spread fingers stand still.
 
     Args:
         hand: The hand.
         palm: Middle of the palm in the hand's frame [m], (3,).
     """
     ends = ends_of(hand)
-    shared = {f.joint_of(row) for f in hand.fingers if f.name in _shared(hand) for row in f.phalanges}
+    shared = {
+        f.joint_of(row) for f in hand.fingers if f.name in _shared(hand) for row in f.phalanges
+    }
     start = np.array([_rest(drive) for drive in hand.drives])
     frames = link_frames(hand, hand.posture(start.tolist()))
     bends = [_bent(hand, drive, ends, frames) for drive in hand.drives]

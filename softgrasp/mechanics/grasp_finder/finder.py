@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import product
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from softgrasp.description.closure import Rates
@@ -55,6 +57,7 @@ MOST_MOVES = 6
 AROUND = np.array([way for way in product((-1, 0, 1), repeat=3) if any(way)], dtype=float)
 
 Kind = Literal["power", "precision"]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -90,9 +93,7 @@ def found_grasps(
     """
     closing = closing_of(hand, _middle(hand, surfaces))
     found = {kind: _search(hand, surfaces, closing, kind) for kind in ("power", "precision")}
-    presets = {
-        kind: _preset(hand, best, kind, fastest or {}) for kind, best in found.items()
-    }
+    presets = {kind: _preset(hand, best, kind, fastest or {}) for kind, best in found.items()}
     return FoundGrasps(
         grasps=Grasps(power=presets["power"], precision=presets["precision"]),
         radius={kind: best.radius for kind, best in found.items()},
@@ -109,7 +110,7 @@ def _middle(hand: Hand, surfaces: Mapping[str, Array]) -> Array:
         return np.asarray(frame[:3, :3] @ surfaces[body].mean(axis=0) + frame[:3, 3])
     if body is None and "palm" in surfaces:
         return np.asarray(surfaces["palm"].mean(axis=0))
-    return np.mean([finger.base.position for finger in hand.fingers], axis=0)
+    return np.asarray(np.mean([finger.base.position for finger in hand.fingers], axis=0))
 
 
 def _search(hand: Hand, surfaces: Mapping[str, Array], closing: Closing, kind: str) -> _Best:
@@ -144,46 +145,50 @@ def _best_posture(
     radius: float,
 ) -> _Best:
     """The best place, with the joints that stand still where they serve it best."""
-    best: _Best | None = None
-    for choice in _choices(closing, lambda: best):
+
+    def look(choice: Closing) -> _Best:
         sweep = sweep_of(hand, surfaces, choice, weights, *COARSE)
         balls = _places(sweep, radius)
         scores, least = _scores(sweep, balls, kind, radius)
         top = int(np.argmax(scores))
         found = _Best(float(scores[top]), float(least[top]), balls[top], choice, radius, sweep)
-        found = _refined(sweep, found, kind, STEPS[:2])
-        if best is None or found.score > best.score + BETTER:
-            best = found
-    assert best is not None
+        return _refined(sweep, found, kind, STEPS[:2])
+
+    free = closing.free
+    if len(free) <= 2:  # all of them, each with each
+        found = [
+            look(_with_places(closing, closing.start, tuple(zip(free, places, strict=True))))
+            for places in product(*(one.places for one in free))
+        ]
+        return reduce(_better, found)
+    best = look(_with_places(closing, closing.start, ()))
+    for _ in range(2):  # one after the other
+        for one in free:
+            for place in one.places:
+                choice = _with_places(closing, best.closing.start, ((one, place),))
+                best = _better(best, look(choice))
     return best
 
 
-def _choices(closing: Closing, best_of: Callable[[], _Best | None]) -> Iterator[Closing]:
-    """Postures of the joints that stand still: all of two, one after the other of more."""
-    free = closing.free
+def _better(best: _Best, other: _Best) -> _Best:
+    return other if other.score > best.score + BETTER else best
 
-    def at(start: Array, places: Sequence[tuple[Free, Array]]) -> Closing:
-        start, end = start.copy(), closing.end.copy()
-        for one, place in places:
-            start[list(one.drives)] = place
-        for one in free:
-            end[list(one.drives)] = start[list(one.drives)]
-        return replace(closing, start=start, end=end)
 
-    if len(free) <= 2:
-        for places in product(*(one.places for one in free)):
-            yield at(closing.start, list(zip(free, places, strict=True)))
-        return
-    for _ in range(2):
-        for one in free:
-            for place in one.places:
-                found = best_of()
-                yield at(closing.start if found is None else found.closing.start, [(one, place)])
+def _with_places(closing: Closing, start: Array, places: Sequence[tuple[Free, Array]]) -> Closing:
+    """The closing from a start in which some drives that stand still stand elsewhere."""
+    start, end = start.copy(), closing.end.copy()
+    for one, place in places:
+        start[list(one.drives)] = place
+    for one in closing.free:
+        end[list(one.drives)] = start[list(one.drives)]
+    return replace(closing, start=start, end=end)
 
 
 def _places(sweep: Sweep, radius: float) -> Array:
     """Centres on a grid around all that moves, clear of the open hand, (m, 3) [m]."""
-    ends = [tree.data for trees in sweep.trees for tree in (trees[0], trees[len(trees) // 2], trees[-1])]
+    ends = [
+        tree.data for trees in sweep.trees for tree in (trees[0], trees[len(trees) // 2], trees[-1])
+    ]
     if not ends:
         return np.zeros((1, 3))
     low = np.min([points.min(axis=0) for points in ends], axis=0)
@@ -197,7 +202,7 @@ def _places(sweep: Sweep, radius: float) -> Array:
     return balls[clear] if clear.any() else balls
 
 
-def _clear(sweep: Sweep, balls: Array, radius: float) -> Array:
+def _clear(sweep: Sweep, balls: Array, radius: float) -> Flags:
     away = sweep.away(balls)[0] >= radius + CLEAR_OF_PALM
     if not sweep.trees:
         return away
@@ -272,9 +277,7 @@ def _alone(sweep: Sweep, meeting: Meeting, touched: Array) -> Array:
     return alone
 
 
-def _refined(
-    sweep: Sweep, best: _Best, kind: str, steps: Sequence[float] = STEPS
-) -> _Best:
+def _refined(sweep: Sweep, best: _Best, kind: str, steps: Sequence[float] = STEPS) -> _Best:
     """The best place near by, looked at closely."""
     scores, least = _scores(sweep, best.place[None], kind, best.radius)
     place, score, enclosure = best.place, float(scores[0]), float(least[0])
@@ -305,8 +308,10 @@ def _preset(hand: Hand, best: _Best, kind: str, fastest: Mapping[str, float]) ->
         indices = list(group)
         speeds[indices] = arrival * (weights * (closing.end - closing.start))[indices]
     longest = max(
-        (abs(speed) / min(FASTEST.get(drive.unit, np.inf), fastest.get(drive.name, np.inf))
-         for speed, drive in zip(speeds.tolist(), hand.drives, strict=True)),
+        (
+            abs(speed) / min(FASTEST.get(drive.unit, np.inf), fastest.get(drive.name, np.inf))
+            for speed, drive in zip(speeds.tolist(), hand.drives, strict=True)
+        ),
         default=0.0,
     )
     rates = speeds / longest if longest > 0.0 else speeds
@@ -352,13 +357,17 @@ def _arrivals(sweep: Sweep, meeting: Meeting | None, groups: int) -> Array:
 def _across(hand: Hand, targets: Array, closing: Closing) -> tuple[float, float, float]:
     """Turns that lay an object's z axis across the plane in which the fingers close."""
     frames = link_frames(hand, hand.posture(targets.tolist()))
-    axes = []
-    for index, drive in enumerate(hand.drives):
-        moves = closing.start[index] != closing.end[index]
-        for finger in hand.fingers:
-            for row in finger.phalanges:
-                if moves and row.joint == "revolute" and finger.joint_of(row) == drive.joint:
-                    axes.append(frames[finger.body_of(row)][:3, 2])
+    closing_joints = {
+        drive.joint
+        for drive, start, end in zip(hand.drives, closing.start, closing.end, strict=True)
+        if start != end
+    }
+    axes = [
+        frames[finger.body_of(row)][:3, 2]
+        for finger in hand.fingers
+        for row in finger.phalanges
+        if row.joint == "revolute" and finger.joint_of(row) in closing_joints
+    ]
     if not axes:
         return (0.0, 0.0, 0.0)
     spread = np.einsum("ni,nj->ij", np.array(axes), np.array(axes))

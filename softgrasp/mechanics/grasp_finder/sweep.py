@@ -125,13 +125,15 @@ class Sweep:
 
     def clear(self, balls: Array) -> Array:
         """Distance of centres from the open fingers [m], (m,)."""
-        return np.asarray(np.min([trees[0].query(balls)[0] for trees in self.trees], axis=0))
+        found = np.array([np.asarray(trees[0].query(balls)[0]) for trees in self.trees])
+        return np.asarray(found.min(axis=0))
 
     def away(self, balls: Array) -> tuple[Array, Array]:
         """Distance from what stands still [m], (m,), and unit vectors away from it, (m, 3)."""
         if self.still is None:
             return np.full(len(balls), np.inf), np.zeros((len(balls), 3))
-        apart, point = self.still.query(balls)
+        found, point = self.still.query(balls)
+        apart = np.asarray(found, dtype=float)
         way = balls - self.still.data[point]
         return apart, way / np.maximum(apart, 1e-12)[:, None]
 
@@ -161,8 +163,11 @@ def sweep_of(
     frames, all_tips = link_frames(hand, joints), fingertips(hand, joints)
     moving = {body for body, frame in frames.items() if np.ptp(frame, axis=0).max() > STILL}
     still = [surfaces["palm"]] if "palm" in surfaces else []
-    still += [_placed(surfaces[body], frames[body][:1])[0] for body in surfaces
-              if body in frames and body not in moving]
+    still += [
+        _placed(surfaces[body], frames[body][:1])[0]
+        for body in surfaces
+        if body in frames and body not in moving
+    ]
     trees, clouds_of, is_last, tips, groups = [], [], [], [], []
     for finger in ends_of(hand):
         own = [f.body_of(row) for f in way_of(hand, finger) for row in f.phalanges]
@@ -196,7 +201,7 @@ def _thinned(points: Array, most: int) -> Array:
     """At most so many of the points, evenly picked."""
     if len(points) <= most:
         return points
-    return points[np.linspace(0, len(points) - 1, most).astype(int)]
+    return np.asarray(points[np.linspace(0, len(points) - 1, most).astype(int)])
 
 
 def _group_of(hand: Hand, body: str, closing: Closing) -> int:
