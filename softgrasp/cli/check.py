@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -165,7 +166,7 @@ def _build(scene: GraspScene) -> tuple[dict[str, Any], list[str]]:
 def _tell(document: dict[str, Any]) -> None:
     from softgrasp.cli.robot_facts import bendable_line, control_line, joint_line
 
-    lines = {
+    lines: dict[str, Callable[[Any], str]] = {
         "fingers": _finger_line,
         "couplings": _coupling_line,
         "notes": _note_line,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.mechanics.transforms import Array
 
@@ -22,7 +23,9 @@ def directions(count: int = 96) -> Array:
 DIRECTIONS = directions()
 
 
-def enclosures(normals: Array, touching: Array, friction: float = FRICTION) -> tuple[Array, Array]:
+def enclosures(
+    normals: Array, touching: NDArray[np.bool_], friction: float = FRICTION
+) -> tuple[Array, Array]:
     """Least and mean force that contacts of unit normal force give in any direction [–].
 
     The forces of each contact lie in its friction cone, so a contact gives n·u + µ·|u − (n·u)n| in

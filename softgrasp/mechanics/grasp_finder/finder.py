@@ -9,14 +9,13 @@ from itertools import product
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from softgrasp.description.closure import Rates
 from softgrasp.description.hand import GraspPreset, Grasps, Hand
 from softgrasp.mechanics.grasp_finder.closing import Closing, Free, carrier_of, closing_of
 from softgrasp.mechanics.grasp_finder.enclosure import enclosures
-from softgrasp.mechanics.grasp_finder.sweep import Approach, Meeting, Sweep, sweep_of
+from softgrasp.mechanics.grasp_finder.sweep import Approach, Flags, Meeting, Sweep, sweep_of
 from softgrasp.mechanics.hand_kinematics import link_frames
 from softgrasp.mechanics.transforms import Array
 
@@ -57,7 +56,6 @@ MOST_MOVES = 6
 AROUND = np.array([way for way in product((-1, 0, 1), repeat=3) if any(way)], dtype=float)
 
 Kind = Literal["power", "precision"]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -256,7 +254,7 @@ def _scores_of(
     return score - 0.3 * (meeting.touched & ~meeting.outermost).sum(axis=1), least
 
 
-def _alone(sweep: Sweep, meeting: Meeting, touched: Array) -> Array:
+def _alone(sweep: Sweep, meeting: Meeting, touched: Flags) -> Array:
     """Part of the motion for which the first finger of a group pushes with none against it, (m,).
 
     Fingers with drives of their own wait for one another; those of one drive cannot.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from softgrasp.description.hand import Hand
@@ -20,17 +21,19 @@ LATEST = 0.9
 STILL = 1e-9
 """A frame that moves less than this stands still [m and –]."""
 
+Flags = NDArray[np.bool_]
+
 
 class Meeting(NamedTuple):
     """Where m balls meet k fingers; arrays (m, k) unless said otherwise."""
 
-    touched: Array
+    touched: Flags
     """Whether the finger gets there in time."""
     share: Array
     """Part of the closing motion after which it does [–]."""
     normals: Array
     """Into the ball, (m, k, 3)."""
-    outermost: Array
+    outermost: Flags
     """Whether its last link is what touches."""
     from_tip: Array
     """Distance of the touching point from the fingertip [m]."""
@@ -97,7 +100,7 @@ class Sweep:
         found = [self._meet_one(finger, approach, radius) for finger in range(len(self.trees))]
         return Meeting(*(np.stack(column, axis=1) for column in zip(*found, strict=True)))
 
-    def _meet_one(self, finger: int, approach: Approach, radius: float) -> tuple[Array, ...]:
+    def _meet_one(self, finger: int, approach: Approach, radius: float) -> tuple[Any, ...]:
         apart, rows = approach.apart[finger], np.arange(len(approach.places))
         hits = apart <= radius
         met, at = hits.any(axis=0), hits.argmax(axis=0)
