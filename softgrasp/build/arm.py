@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.hand import Actuation, add_joint, add_link_body, add_servo
+from softgrasp.build.hand import Actuation, add_bodyless, add_joint, add_link_body, add_servo
 from softgrasp.build.shapes import VISUAL_GROUP
 from softgrasp.description.arm import Arm
 from softgrasp.description.pose import Pose
@@ -17,6 +17,7 @@ from softgrasp.mechanics.transforms import (
     quaternion_of,
     rotate_about,
     transform,
+    translate,
 )
 
 RGBA = (0.72, 0.75, 0.78, 1.0)
@@ -49,13 +50,16 @@ def add_arm(
         name=names.ARM, pos=position_of(carry), quat=quaternion_of(carry)
     )
     links = chain_links(arm.chain)
-    for row, link in zip(arm.chain.phalanges, links, strict=True):
+    for row, link, has_body in zip(arm.chain.phalanges, links, arm.chain.has_body, strict=True):
         name = names.arm_body(row.name)
         body = body.add_body(
             name=name, pos=position_of(link.origin), quat=quaternion_of(link.origin), gravcomp=1
         )
         add_joint(body, names.arm_joint(row.joint_name), row, actuation)
-        add_link_body(spec, body, name, row, link, RGBA)
+        if has_body:
+            add_link_body(spec, body, name, row, link, RGBA)
+        else:
+            add_bodyless(body, row)
         for geom in body.geoms:
             geom.group = VISUAL_GROUP
     return body, _hand_in_last_link(arm)
@@ -74,7 +78,8 @@ def _hand_in_last_link(arm: Arm) -> Pose:
     frames = forward_kinematics(chain, start)
     link = np.eye(4)
     for row, part in zip(chain.phalanges, chain_links(chain), strict=True):
-        link = link @ part.origin @ rotate_about("z", row.start)
+        moved = rotate_about("z", row.start) if row.joint == "revolute" else translate(z=row.start)
+        link = link @ part.origin @ moved
     tool = transform(arm.tool.position, arm.tool.quaternion)
     within = np.linalg.inv(link) @ frames[-1] @ tool
     return Pose(position=position_of(within), quaternion=quaternion_of(within))

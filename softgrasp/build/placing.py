@@ -58,6 +58,8 @@ def object_pose(scene: GraspScene) -> Pose:
         world[:3, :3] = rotation_from_euler(scene.object_euler)
     elif scene.table is not None:
         world[:3, :3] = rotation_from_euler(scene.object.standing)
+    elif scene.object.upright and scene.preset.upright_euler is not None:
+        world[:3, :3] = hand[:3, :3] @ rotation_from_euler(scene.preset.upright_euler)
     elif scene.object.upright:
         world[:3, :3] = np.eye(3)
     position = scene.object_position or position_of(world)

@@ -16,6 +16,7 @@ from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
 if TYPE_CHECKING:
     from softgrasp.cli.source import Kind
     from softgrasp.description.hand import Hand
+    from softgrasp.description.robot import Robot
     from softgrasp.description.scene import GraspScene
     from softgrasp.description.shapes import LengthUnit
     from softgrasp.inspection.finding import Inspection
@@ -144,7 +145,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             return Checked(facts.mesh_facts(shape), [], inspect(shape), load_mesh(shape).warnings)
         case "robot":
             robot = load_robot(what)
-            return Checked(robot_facts(robot), [], inspect(robot))
+            return Checked(robot_facts(robot) | _as_hand(what, robot), [], inspect(robot))
         case "release":
             release = load_release(what)
             return Checked(release_facts(release), release_problems(release))
@@ -156,6 +157,30 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             scene = load_scene(what)
             found, problems = _build(scene)
             return Checked(facts.scene_facts(scene) | found, problems)
+
+
+def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
+    """What is found of a robot of rigid links that is taken as a hand; its warnings are problems.
+
+    One chain alone is rather an arm.
+    """
+    from softgrasp.cli.facts import hand_facts
+    from softgrasp.formats.load import load_hand
+
+    moving = [joint for joint in robot.joints if joint.type != "fixed"]
+    if robot.bendables or not moving:
+        return {}
+    try:
+        hand = load_hand(what)
+    except DescriptionError as error:
+        return {"as_a_hand": f"none: {error}"}
+    if len(hand.fingers) < 2:
+        return {}
+    found = hand_facts(hand)
+    kept = ("couplings", "fingers", "grasps", "notes")
+    return {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.drives)} drives"} | {
+        key: found[key] for key in kept if found.get(key)
+    }
 
 
 def _facts_of(hand: Hand) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from softgrasp.cli import terminal
@@ -14,8 +15,10 @@ SENTENCES = ("checks", "findings", "problems", "remarks", "repairs", "verdict")
 
 def tell_document(document: dict[str, Any]) -> None:
     """Facts, a table of the checks, remarks, problems and the verdict on standard output."""
-    lines = {
+    lines: dict[str, Callable[[Any], str]] = {
         "fingers": _finger_line,
+        "couplings": _coupling_line,
+        "notes": str,
         "soft_fingers": _soft_line,
         "bendables": bendable_line,
         "rigid_joints": joint_line,
@@ -49,6 +52,11 @@ def _soft_line(finger: dict[str, Any]) -> str:
         f"{1e3 * finger['length_m']:.3g} mm, {1e3 * finger['mass_kg']:.3g} g; {low:g}…{high:g} "
         f"kPa, {math.degrees(finger['bending_rad']):.0f}° at the highest"
     )
+
+
+def _coupling_line(coupling: dict[str, Any]) -> str:
+    plus = f" {coupling['offset']:+g}" if coupling["offset"] else ""
+    return f"{coupling['joint']} = {coupling['ratio']:g} · {coupling['leader']}{plus}"
 
 
 def _finger_line(finger: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from softgrasp.build.objects import object_mass
 from softgrasp.build.scene import BuiltScene
 from softgrasp.build.shapes import extent, mass_properties
 from softgrasp.description.finger import Finger
-from softgrasp.description.hand import Hand
+from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh
@@ -37,14 +37,17 @@ def hand_facts(hand: Hand) -> Facts:
         "joints": len(hand.joints),
         **({"soft_fingers": soft} if soft else {}),
         "mass_kg": sum(finger["mass_kg"] for finger in fingers + soft),
+        **({"couplings": [dict(one) for one in hand.couplings]} if hand.couplings else {}),
         "palm": hand.palm.kind,
-        "grasps": {
-            name: {"center_m": list(preset.center), "rates": list(preset.rates)}
-            for name, preset in hand.grasps
-        },
+        "grasps": {name: _grasp_facts(preset) for name, preset in hand.grasps},
         "source": hand.source,
         "notes": list(hand.notes),
     }
+
+
+def _grasp_facts(preset: GraspPreset) -> Facts:
+    start = {} if preset.start is None else {"start": list(preset.start)}
+    return {"center_m": list(preset.center), "rates": list(preset.rates), **start}
 
 
 def _finger_facts(model: mujoco.MjModel, finger: Finger) -> Facts:

@@ -24,7 +24,7 @@ WORLD_SUFFIX = ".wbt"
 
 FIELDS: dict[Kind, set[str]] = {
     "scene": set(GraspScene.model_fields),
-    "hand": {*Hand.model_fields, "convention", "defaults"},
+    "hand": {*Hand.model_fields, "convention", "defaults", "model", "joints", "rates"},
     "object": set(GraspObject.model_fields),
     "release": set(FingerRelease.model_fields),
     "criterion": set(SuccessCriterion.model_fields),

@@ -150,7 +150,7 @@ class Finger(Description):
                 f"the fingertip; found {self.tip}",
                 "tip",
             )
-        if not any(self.has_body):
+        if not any(self.has_body) and all(row.inertial is None for row in self.phalanges):
             raise ValueError(
                 "expected at least one phalanx, found only rows of zero length without a body"
             )

@@ -77,6 +77,9 @@ class GraspPreset(Description):
     """Closing rates of the drives [rad/s, m/s or Pa/s]."""
     object_euler: Vec3 = (0.0, 0.0, 0.0)
     """Orientation of the object, turns about x, y, z of intrinsic z-y-x [rad]."""
+    upright_euler: Vec3 | None = None
+    """The same of objects that are to stand upright, for a hand that cannot take them so; where it
+    is not given they stand upright in the world [rad]."""
     start: tuple[Number, ...] | None = None
     """Where to close from, one number a drive, instead of the drives' own ``start``."""
     pressure: Number | None = None

@@ -79,7 +79,8 @@ class Mesh(Description):
     ``collision`` says what touches: ``hull`` the convex hull, ``decompose`` convex parts made
     by CoACD, ``parts`` the convex parts in the file named by ``parts``, ``auto`` those parts
     where a file is named, else the hull of a mesh that fills at least 95 % of it, else
-    ``decompose``.
+    ``decompose``. ``link`` takes the convex hull for the solid itself, mass properties and all, as
+    robot simulators do with the collision meshes of links; the mesh is only seen.
     """
 
     type: Literal["mesh"] = "mesh"
@@ -89,7 +90,7 @@ class Mesh(Description):
     """Unit of the numbers in the file."""
     scale: Positive | tuple[Positive, Positive, Positive] = 1.0
     """Factor on all axes, or one an axis [–]."""
-    collision: Literal["auto", "hull", "decompose", "parts"] = "auto"
+    collision: Literal["auto", "hull", "decompose", "parts", "link"] = "auto"
     parts: str | None = None
     """OBJ or GLB file whose groups are convex parts in the frame and unit of ``file``."""
     decomposition_threshold: Annotated[float, Field(ge=0.01, le=1, strict=True)] = 0.03

@@ -1,37 +1,98 @@
-"""Arms in YAML: one Denavit–Hartenberg table and where the hand sits on its flange."""
+"""Arms in YAML, one Denavit–Hartenberg table and where the hand sits on its flange, or in URDF."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from softgrasp import library
 from softgrasp.description.arm import Arm
+from softgrasp.description.pose import Pose
+from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.hand_file import finger_from
 from softgrasp.formats.pose_tree import pose_tree
-from softgrasp.formats.yaml_file import Tree, YamlFile, take_units
+from softgrasp.formats.ucrdf import ROBOT_SUFFIXES
+from softgrasp.formats.urdf.arm import read_urdf_arm
+from softgrasp.formats.yaml_file import Tree, YamlFile, scaled, take_units
 
 
-def load_arm(name: str | Path) -> Arm:
-    """A shipped arm by name, or one from a YAML file.
+def load_arm(
+    name: str | Path,
+    *,
+    start: Sequence[float] | None = None,
+    tool: Pose | None = None,
+    tool_link: str | None = None,
+) -> Arm:
+    """A shipped arm by name, or one from a YAML, URDF or xacro file.
+
+    A YAML file may name a robot's file as its ``model``, with ``start``, ``tool`` and
+    ``tool_link``.
+
+    Args:
+        name: Name or file.
+        start: Of a robot's file: joint angles from which it lifts, one a joint [rad].
+        tool: Of a robot's file: frame of the hand in that of the tool link.
+        tool_link: Of a robot's file: the link that carries the hand; the one at its end where it
+            is not given.
 
     Raises:
         DescriptionError: There is no such arm, or its file is wrong; names file, line and field.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
     """
     path = Path(name)
+    if path.suffix.lower() in ROBOT_SUFFIXES:
+        return read_urdf_arm(path, start=start, tool=tool, tool_link=tool_link)
+    if any(given is not None for given in (start, tool, tool_link)):
+        raise DescriptionError(
+            f"expected start, tool and tool_link only with a robot's file, found '{name}'"
+        )
     if path.suffix.lower() not in (".yaml", ".yml"):
         path = library.find("arms", str(name))
-    return YamlFile(path).read(arm_from)
+    return YamlFile(path).read(lambda data: arm_from(data, folder=path.parent))
 
 
-def arm_from(data: dict[str, Tree]) -> Arm:
+def arm_from(data: dict[str, Tree], *, folder: Path | None = None) -> Arm:
     """Make an arm of a YAML tree: ``name``, ``phalanges`` and ``tool``, with ``defaults``.
+
+    Args:
+        data: The tree.
+        folder: Where a robot's file that it names as its ``model`` lies.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
     """
     rest, length, angle = take_units(data)
+    if "model" in rest:
+        return _arm_of_model(rest, length, angle, folder or Path())
     own: dict[str, Tree] = {key: rest[key] for key in ("name", "source") if key in rest}
     if "tool" in rest:
         own["tool"] = pose_tree(rest["tool"], length, angle, ("tool",), "the hand")
     chain = {key: value for key, value in rest.items() if key not in ("source", "tool")}
     return Arm(chain=finger_from(chain, length, angle), **own)
+
+
+def _arm_of_model(data: dict[str, Tree], length: float, angle: float, folder: Path) -> Arm:
+    known = ("model", "name", "source", "start", "tool", "tool_link")
+    for key in data:
+        if key not in known:
+            raise DescriptionError(
+                f"no such field; {did_you_mean(key, known)}", field=key, location=(key,)
+            )
+    start, tool = data.get("start"), None
+    if start is not None and not (
+        isinstance(start, list) and all(type(part) in (int, float) for part in start)
+    ):
+        raise DescriptionError(
+            f"expected a list of numbers, one a joint, found {start!r}",
+            field="start",
+            location=("start",),
+        )
+    if "tool" in data:
+        tool = Pose(**pose_tree(data["tool"], length, angle, ("tool",), "the hand"))
+    arm = read_urdf_arm(
+        folder / str(data["model"]),
+        start=None if start is None else scaled(start, angle),
+        tool=tool,
+        tool_link=data.get("tool_link"),
+    )
+    return arm.replace(**{key: data[key] for key in ("name", "source") if key in data})

@@ -14,9 +14,9 @@ from softgrasp.formats.joined_hand_file import joined_from
 from softgrasp.formats.mesh_files import CAD_SUFFIXES, read_triangles
 from softgrasp.formats.meshes import MESH_SUFFIXES, stamped
 from softgrasp.formats.object_file import read_object
-from softgrasp.formats.robot_file import load_robot
+from softgrasp.formats.robot_file import robot_path
 from softgrasp.formats.ucrdf import ROBOT_SUFFIXES
-from softgrasp.formats.ucrdf.soft_hand import soft_hand
+from softgrasp.formats.urdf.file import has_model, read_side_file, read_urdf_hand
 from softgrasp.formats.yaml_file import Tree, YamlFile
 from softgrasp.formats.ycb import YCB_PREFIX, load_ycb
 
@@ -26,24 +26,28 @@ YAML_SUFFIXES = (".yaml", ".yml")
 def load_hand(name: str | Path) -> Hand:
     """A shipped hand by name, or one from a file.
 
-    A YAML file has Denavit–Hartenberg tables or soft fingers; in a U(C)RDF file every bendable on
-    the palm is a soft finger.
+    A YAML file has Denavit–Hartenberg tables or soft fingers, or names a robot's file as its
+    ``model`` and what is to be otherwise. In a U(C)RDF file every bendable on the palm is a soft
+    finger; in one without bendables, the chains of joints on the palm are rigid fingers, whose
+    grasps are found from their shapes.
 
     Raises:
         DescriptionError: There is no such hand, or its file is wrong.
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
 
     Warns:
-        SoftgraspWarning: Something in a U(C)RDF file is not kept.
+        SoftgraspWarning: Something in a U(C)RDF file is not kept, or cannot be true.
     """
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
+        if has_model(path):
+            return read_side_file(path)
         return YamlFile(path).read(lambda data: hand_of(data, path.parent))
     if path.suffix.lower() in ROBOT_SUFFIXES:
-        return soft_hand(load_robot(path))
+        return read_urdf_hand(robot_path(path))
     _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES))
     if str(name) in library.names("robots") and str(name) not in library.names("hands"):
-        return soft_hand(load_robot(name))
+        return read_urdf_hand(robot_path(name))
     return load_hand(library.find("hands", str(name)))
 
 

@@ -117,7 +117,7 @@ def _kind(shape: Mesh, solid: Solid, parts_file: Path | None) -> str:
         )
     if parts_file is not None:
         return "parts"
-    if not solid.closed:
+    if not solid.closed or shape.collision == "link":
         return "hull"
     if shape.collision != "auto":
         return shape.collision

@@ -157,6 +157,20 @@ def hull_of(vertices: Array) -> Hull:
     return Hull(points, faces, float(found.volume))
 
 
+def as_solid(hull: Hull) -> Solid:
+    """A convex hull as a solid."""
+    properties = trimesh.triangles.mass_properties(hull.vertices[hull.faces])
+    return Solid(
+        vertices=hull.vertices,
+        faces=hull.faces,
+        volume=float(properties.volume),
+        center_of_mass=np.asarray(properties.center_mass),
+        inertia=np.asarray(properties.inertia),
+        hull_volume=hull.volume,
+        closed=True,
+    )
+
+
 def _fallback_note(volume: float, hull_volume: float, cap_fraction: float) -> str:
     if cap_fraction > LARGEST_CAP:
         reason = f"holes above {percent(LARGEST_CAP)} of the surface are too large to guess"

@@ -163,6 +163,8 @@ def _body(
     from softgrasp.formats.mesh_collision import collision_parts
 
     factor = LENGTH_UNITS[shape.units] * np.asarray(shape.scale)
+    if shape.collision == "link" and parts_file is None:
+        return _link_body(shape, file, factor)
     solid = _solid(shape.units, shape.scale, file, _file_state)
     telling(f"making the parts of {file.name} that touch")
     try:
@@ -179,6 +181,30 @@ def _body(
         parts=tuple((_locked(v - solid.center_of_mass), _locked(f)) for v, f in parts),
         sha256=_sha256(file, parts_file),
         warnings=tuple(f"{file.name}: {note}" for note in (doubt, *_notes(solid), *notes) if note),
+    )
+
+
+def _link_body(shape: Mesh, file: Path, factor: NDArray[np.float64]) -> MeshBody:
+    """The hull as the body, the surface as it is drawn: nothing has to be mended."""
+    from softgrasp.formats.mesh_solid import as_solid, hull_of
+
+    try:
+        triangles, faces = read_triangles(file)
+        vertices = triangles * factor
+        hull = hull_of(vertices)
+    except DescriptionError as error:
+        raise error.located(file=file) from error
+    solid = as_solid(hull)
+    note = size_doubt(float(np.ptp(vertices, axis=0).max()), shape)
+    return MeshBody(
+        vertices=_locked(vertices - solid.center_of_mass),
+        faces=_locked(faces),
+        volume=solid.volume,
+        inertia_per_density=_locked(solid.inertia),
+        center_of_mass=_locked(solid.center_of_mass),
+        parts=((_locked(hull.vertices - solid.center_of_mass), _locked(hull.faces)),),
+        sha256=_sha256(file),
+        warnings=(f"{file.name}: {note}",) if note else (),
     )
 
 

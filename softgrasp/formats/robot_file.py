@@ -26,16 +26,25 @@ def load_robot(name: str | Path) -> Robot:
     Warns:
         SoftgraspWarning: Something in the file is not kept.
     """
+    return read_robot(robot_path(name))
+
+
+def robot_path(name: str | Path) -> Path:
+    """The file that a robot's library name, or a file's name, means.
+
+    Raises:
+        DescriptionError: There is no such robot.
+    """
     path = Path(name)
     if path.suffix.lower() in ROBOT_SUFFIXES:
-        return read_robot(_shipped(path) or path)
+        return _shipped(path) or path
     if path.suffix or len(path.parts) > 1:
         raise DescriptionError(
             f"expected a robot as {', '.join(ROBOT_SUFFIXES)} or a library name, found "
             f"'{path.suffix or path.name}'",
             file=path,
         )
-    return read_robot(library.find(KIND, str(name)))
+    return library.find(KIND, str(name))
 
 
 def _shipped(path: Path) -> Path | None:

@@ -37,7 +37,9 @@ LENGTHS = frozenset(
 )
 UNSEEN_BREAKS = "\x85\u2028\u2029"
 """Line breaks in YAML that look like nothing."""
-ANGLES = frozenset(["alpha", "theta", "euler", "object_euler", "max_rotation", "turn", "angle"])
+ANGLES = frozenset(
+    ["alpha", "theta", "euler", "object_euler", "upright_euler", "max_rotation", "turn", "angle"]
+)
 """Fields with a length or an angle; a joint's own numbers depend on its kind (formats.hand)."""
 
 

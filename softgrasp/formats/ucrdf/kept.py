@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 from softgrasp.formats.ucrdf.controls import RANGE
 from softgrasp.formats.ucrdf.elements import Element, line_of
-from softgrasp.formats.ucrdf.links import undrawable
+from softgrasp.formats.ucrdf.links import drawable
 
 ATTRIBUTES = "@"
 """Key of the attributes in a grammar; all other keys are the tags of children."""
@@ -76,15 +75,14 @@ _ROBOT: Grammar = {
 }
 
 
-def left_out(robot: Element, folder: Path) -> str:
+def left_out(robot: Element) -> str:
     """What of a robot's file is not kept, in words, each with its first lines; "" for nothing.
 
     Args:
         robot: The ``<robot>``; its bendables are the schema's to judge.
-        folder: Where relative mesh files lie.
     """
     lines: dict[str, list[int | None]] = {}
-    for what, element in _unknown(robot, _ROBOT, folder):
+    for what, element in _unknown(robot, _ROBOT):
         lines.setdefault(what, []).append(line_of(element))
     return ", ".join(f"{what}{_in_lines(found)}" for what, found in lines.items())
 
@@ -97,7 +95,7 @@ def _in_lines(lines: list[int | None]) -> str:
     return f" ({word} {', '.join(known[:MOST_LINES])}{', …' if known[MOST_LINES:] else ''})"
 
 
-def _unknown(element: Element, grammar: Grammar, folder: Path) -> Iterator[tuple[str, Element]]:
+def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]]:
     kept = grammar.get(ATTRIBUTES, ())
     for name in map(str, element.attrib):
         if name not in kept:
@@ -109,12 +107,12 @@ def _unknown(element: Element, grammar: Grammar, folder: Path) -> Iterator[tuple
             continue
         if tag not in children:
             yield f"<{tag}>{_near(tag, children)}", child
-        elif tag == "visual" and (why := undrawable(child, folder)):
-            yield f"<visual> with {why}", child
+        elif tag == "visual" and not drawable(child):
+            yield "<visual> with a mesh of another kind", child
         elif _is_other_param(child):
             yield f"<param name='{child.get('name')}'> of <{element.tag}>", child
         else:
-            yield from _unknown(child, grammar[tag], folder)
+            yield from _unknown(child, grammar[tag])
 
 
 def _is_other_param(element: Element) -> bool:

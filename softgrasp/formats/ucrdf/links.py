@@ -8,8 +8,16 @@ from typing import Any
 
 from softgrasp.errors import did_you_mean
 from softgrasp.formats.ucrdf.bendables import inertial_tree, origin_tree
-from softgrasp.formats.ucrdf.elements import Element, given, given_numbers, mistake, numbers, only
-from softgrasp.formats.ucrdf.mesh_names import is_readable, mesh_name, mesh_place
+from softgrasp.formats.ucrdf.elements import (
+    Element,
+    given,
+    given_numbers,
+    line_of,
+    mistake,
+    numbers,
+    only,
+)
+from softgrasp.formats.ucrdf.mesh_names import found_mesh, is_readable, mesh_name
 
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
 
@@ -56,28 +64,36 @@ def link_tree(element: Element, folder: Path, materials: Colors) -> dict[str, An
     }
 
 
-def undrawable(visual: Element, folder: Path) -> str:
-    """Why a shape cannot be shown, "" where it can: Collada is not read, and files get lost.
-
-    Args:
-        visual: The ``<visual>``.
-        folder: Where relative mesh files lie.
-    """
+def drawable(visual: Element) -> bool:
+    """Whether a shape can be read; Collada meshes cannot."""
     mesh = visual.find("geometry/mesh")
-    name = None if mesh is None else mesh.get("filename")
-    if name is None:
-        return ""
-    if not is_readable(name):
-        return "a mesh of another kind"
-    return "" if mesh_place(name, folder) else f"the missing mesh '{name}'"
+    return mesh is None or is_readable(mesh.get("filename", ""))
 
 
-def drop_undrawable(robot: Element, folder: Path) -> None:
+def drop_undrawable(robot: Element) -> None:
     """Take shapes that cannot be read off the links that they would show."""
     for link in robot.findall("link"):
         for visual in link.findall("visual"):
-            if undrawable(visual, folder):
+            if not drawable(visual):
                 link.remove(visual)
+
+
+def drop_missing_visuals(robot: Element, folder: Path) -> str:
+    """Take visual meshes whose files are not there off links that have collision shapes.
+
+    Returns:
+        What was taken off, in words with lines; "" for nothing.
+    """
+    told = []
+    for link in robot.findall("link"):
+        for visual in link.findall("visual") if link.find("collision") is not None else ():
+            mesh = visual.find("geometry/mesh")
+            if mesh is not None and "filename" in mesh.attrib and not found_mesh(mesh, folder):
+                told.append(
+                    f"<visual> '{mesh.get('filename')}' (line {line_of(mesh)}), no such file"
+                )
+                link.remove(visual)
+    return ", ".join(told)
 
 
 def _shape_tree(element: Element, folder: Path, materials: Colors) -> dict[str, Any]:

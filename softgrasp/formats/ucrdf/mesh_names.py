@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
 from softgrasp import library
+from softgrasp.errors import DescriptionError
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.object_file import absolute_name
+from softgrasp.formats.ucrdf.document import read_document
 from softgrasp.formats.ucrdf.elements import Element, mistake
 
 IN_PACKAGE = ("package://", "model://")
 IN_FILE = "file://"
+MANIFESTS = ("package.xml", "manifest.xml")
+"""Files that make a folder the root of a ROS package."""
+ROS_PATH = "ROS_PACKAGE_PATH"
+"""Environment variable with folders of packages."""
 
 
 def is_readable(name: str) -> bool:
@@ -23,7 +31,7 @@ def mesh_name(element: Element, folder: Path) -> str:
     """The library's name or the absolute path of the file that a ``<mesh>`` names.
 
     Args:
-        element: The ``<mesh>``; ``package://`` is looked for in the folder and above it.
+        element: The ``<mesh>``; ``package://`` is looked for in the package's folder.
         folder: Where relative files lie.
 
     Raises:
@@ -33,20 +41,24 @@ def mesh_name(element: Element, folder: Path) -> str:
     if not is_readable(given):
         known = ", ".join(MESH_SUFFIXES)
         raise mistake(element, f"expected a mesh as {known}, found '{given}'", "filename")
-    place = mesh_place(given, folder)
-    if place is not None:
-        return place
-    around = f"{folder.absolute()}{' or above it' if given.startswith(IN_PACKAGE) else ''}"
-    raise mistake(element, f"expected a mesh file, found no '{given}' in {around}", "filename")
+    found = found_mesh(element, folder)
+    if found is None:
+        raise mistake(
+            element,
+            f"expected a mesh file, found no '{given}' in {_looked(given, folder)}",
+            "filename",
+        )
+    return found
 
 
-def mesh_place(given: str, folder: Path) -> str | None:
-    """The library's name or the absolute path of a mesh file; None where there is none.
+def found_mesh(element: Element, folder: Path) -> str | None:
+    """The library's name or the absolute path of a ``<mesh>``, None where there is no such file.
 
     Args:
-        given: The name in the file.
+        element: The ``<mesh>``.
         folder: Where relative files lie.
     """
+    given = str(element.get("filename"))
     if library.shipped_file(given) is not None:
         return given
     for place in _places(given, folder.absolute()):
@@ -55,12 +67,44 @@ def mesh_place(given: str, folder: Path) -> str | None:
     return None
 
 
-def _places(given: str, folder: Path) -> list[Path]:
+def _looked(given: str, folder: Path) -> str:
+    """Where a file was looked for, in words."""
+    around = f"{folder.absolute()}"
+    if not given.startswith(IN_PACKAGE):
+        return around
+    roots = os.environ.get(ROS_PATH, "")
+    return f"{around} or above it" + (f", nor in {ROS_PATH} ({roots})" if roots else "")
+
+
+def _places(given: str, folder: Path) -> Iterator[Path]:
+    """Where a file may be, the likeliest place first."""
     if given.startswith(IN_FILE):
-        return [Path(unquote(given.removeprefix(IN_FILE)))]
-    for scheme in IN_PACKAGE:
-        if given.startswith(scheme):
-            package, _, inner = given.removeprefix(scheme).partition("/")
-            tops = (folder, *folder.parents)
-            return [*(top / package / inner for top in tops), *(top / inner for top in tops)]
-    return [folder / given]
+        yield Path(unquote(given.removeprefix(IN_FILE)))
+        return
+    scheme = next((scheme for scheme in IN_PACKAGE if given.startswith(scheme)), None)
+    if scheme is None:
+        yield folder / given
+        return
+    package, _, inner = given.removeprefix(scheme).partition("/")
+    above = (folder, *folder.parents)
+    yield from (top / inner for top in above if _is_package(top, package))
+    yield from (top / package / inner for top in above)
+    for root in filter(None, os.environ.get(ROS_PATH, "").split(os.pathsep)):
+        yield from (Path(root) / package / inner, Path(root) / inner)
+        yield Path(root) / "share" / package / inner
+    yield from (top / inner for top in above)
+
+
+def _is_package(folder: Path, name: str) -> bool:
+    """Whether a folder is the root of a ROS package of that name."""
+    for about in MANIFESTS:
+        if (folder / about).is_file():
+            return folder.name == name or name in _names_in(folder / about)
+    return False
+
+
+def _names_in(manifest: Path) -> list[str]:
+    try:
+        return [(part.text or "").strip() for part in read_document(manifest).findall("name")]
+    except DescriptionError:
+        return []  # its folder's name is what counts then

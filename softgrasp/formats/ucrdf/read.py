@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 from softgrasp.description.robot import Robot
-from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.formats.ucrdf.bendables import bendable_tree
 from softgrasp.formats.ucrdf.controls import control_tree
 from softgrasp.formats.ucrdf.document import read_document, refuse_xacro
 from softgrasp.formats.ucrdf.elements import Element, given, line_of, mistake, only
 from softgrasp.formats.ucrdf.joints import joint_tree
 from softgrasp.formats.ucrdf.kept import left_out
-from softgrasp.formats.ucrdf.links import colors, drop_undrawable, link_tree
+from softgrasp.formats.ucrdf.links import colors, drop_missing_visuals, drop_undrawable, link_tree
 from softgrasp.formats.ucrdf.macros import expanded
 from softgrasp.formats.ucrdf.places import placed
+
+T = TypeVar("T")
+Settings = Mapping[str, Callable[[str], Mapping[str, Any]]]
+"""Fields of joints that hold instead of what a file says, by the joint's name, for its type."""
 
 MACRO_SUFFIX = ".xacro"
 ROBOT_SUFFIXES = (".ucrdf", ".urdf", MACRO_SUFFIX)
@@ -34,17 +40,38 @@ def read_robot(path: str | Path) -> Robot:
     Warns:
         SoftgraspWarning: Something in it is not kept.
     """
+    return made_of_robot(path, lambda robot: robot)
+
+
+def made_of_robot(
+    path: str | Path, make: Callable[[Robot], T], settings: Settings | None = None
+) -> T:
+    """Read a robot and make something of it; mistakes in it get file and line too.
+
+    Args:
+        path: File whose name ends in .ucrdf, .urdf or .xacro.
+        make: Its errors may tell a place in the robot, such as ``("joints", 2, "lower")``.
+        settings: Fields of joints that hold instead of what the file says.
+
+    Raises:
+        DescriptionError: The file, or what it says, is wrong, or a joint that is set is not there.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+
+    Warns:
+        SoftgraspWarning: Something in it is not kept.
+    """
     path = Path(path)
     try:
         root = _root(path)
-        unkept = left_out(root, path.parent)
-        drop_undrawable(root, path.parent)
-        robot = _robot_from(root, path.parent)
+        unkept = left_out(root)
+        drop_undrawable(root)
+        missing = drop_missing_visuals(root, path.parent)
+        made = _made(root, path.parent, make, settings or {})
     except DescriptionError as error:
         raise error.located(file=path) from None
-    if unkept:
-        warnings.warn(f"{path}: left out: {unkept}", SoftgraspWarning, stacklevel=2)
-    return robot
+    for told in filter(None, (unkept, missing)):
+        warnings.warn(f"{path}: left out: {told}", SoftgraspWarning, stacklevel=3)
+    return made
 
 
 def _root(path: Path) -> Element:
@@ -60,12 +87,12 @@ def _root(path: Path) -> Element:
     return root
 
 
-def _robot_from(root: Element, folder: Path) -> Robot:
+def _made(root: Element, folder: Path, make: Callable[[Robot], T], settings: Settings) -> T:
     if root.find("link") is None:
         raise mistake(root, "expected <link> inside, found none")
     source = only(root, "source")
     materials = colors(root)
-    tree = {
+    tree: dict[str, Any] = {
         **given(root, "name"),
         "links": [link_tree(part, folder, materials) for part in root.findall("link")],
         "joints": [joint_tree(part) for part in root.findall("joint")],
@@ -73,7 +100,19 @@ def _robot_from(root: Element, folder: Path) -> Robot:
         "control": [control_tree(part) for part in root.findall("ros2_control")],
         "source": "" if source is None else source.text or "",
     }
+    _set_joints(tree["joints"], settings)
     try:
-        return Robot(**tree)
+        return make(Robot(**tree))
     except DescriptionError as error:
         raise placed(error, root) from None
+
+
+def _set_joints(joints: list[dict[str, Any]], settings: Settings) -> None:
+    """Let settings hold instead of what a file says."""
+    by_name = {str(joint.get("name", "")).strip(): joint for joint in joints}
+    for name, fields in settings.items():
+        if name not in by_name:
+            raise DescriptionError(
+                f"no joint '{name}'; {did_you_mean(name, by_name)}", field=f"joints.{name}"
+            )
+        by_name[name].update(fields(str(by_name[name].get("type"))))

@@ -1,0 +1,147 @@
+"""Links that fixed joints hold together, as one link: shapes, masses and inertias joined."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.description.bendable import Inertial
+from softgrasp.description.robot import Link, LinkShape, Robot
+from softgrasp.mechanics.robot_frames import joint_frame, origin_frame, origin_of
+from softgrasp.mechanics.transforms import Array, rotation_from_euler
+
+Moments = tuple[float, float, float, float, float, float]
+"""ixx, iyy, izz, ixy, ixz, iyz [kg·m²]."""
+
+
+class Place(NamedTuple):
+    """Where a link of a robot went."""
+
+    link: str
+    """The link that it is part of."""
+    frame: Array
+    """Its frame in that link's, (4, 4)."""
+
+
+class Fused(NamedTuple):
+    """A robot without fixed joints."""
+
+    robot: Robot
+    places: dict[str, Place]
+    """Of every link of the robot before, by its name."""
+
+
+def fused(robot: Robot) -> Fused:
+    """The robot with each link that hangs on a fixed joint joined to the link that carries it.
+
+    Moving joints keep their names and hang on what the links became; nothing moves differently.
+    """
+    fixed = {joint.child: joint for joint in robot.joints if joint.type == "fixed"}
+    places: dict[str, Place] = {}
+
+    def place(name: str) -> Place:
+        if name not in places:
+            places[name] = Place(name, np.eye(4))
+            if name in fixed:
+                carrier = place(fixed[name].parent)
+                places[name] = Place(carrier.link, carrier.frame @ joint_frame(fixed[name]))
+        return places[name]
+
+    for link in robot.links:
+        place(link.name)
+    links = tuple(_joined(robot, link, places) for link in robot.links if link.name not in fixed)
+    joints = tuple(
+        joint.replace(
+            parent=places[joint.parent].link,
+            origin=origin_of(places[joint.parent].frame @ origin_frame(joint.origin)),
+        )
+        if joint.parent in fixed
+        else joint
+        for joint in robot.joints
+        if joint.type != "fixed"
+    )
+    return Fused(robot.replace(links=links, joints=joints, control=()), places)
+
+
+def joined_inertials(parts: list[tuple[Array, Inertial]]) -> Inertial | None:
+    """Mass, centre and inertia of several bodies as one (parallel axes), None of none.
+
+    A mass without an inertia counts as a point; one alone stays as it is.
+
+    Args:
+        parts: Frame (4, 4) and inertial of each body.
+    """
+    if len(parts) == 0:
+        return None
+    if len(parts) == 1 and np.array_equal(parts[0][0], np.eye(4)):
+        return parts[0][1]
+    frames = [frame @ origin_frame(inertial.origin) for frame, inertial in parts]
+    masses = np.array([inertial.mass for _, inertial in parts])
+    centre = masses @ np.array([frame[:3, 3] for frame in frames]) / masses.sum()
+    about = np.zeros((3, 3))
+    for frame, (_, inertial) in zip(frames, parts, strict=True):
+        turn, away = frame[:3, :3], frame[:3, 3] - centre
+        about += turn @ inertia_matrix(inertial.inertia) @ turn.T
+        about += inertial.mass * (away @ away * np.eye(3) - np.outer(away, away))
+    frame = np.eye(4)
+    frame[:3, 3] = centre
+    known = any(inertial.inertia is not None for _, inertial in parts)
+    moments = inertia_moments(about) if known else None
+    return Inertial(mass=float(masses.sum()), origin=origin_of(frame), inertia=moments)
+
+
+def inertia_matrix(moments: Moments | None) -> Array:
+    """Moments and products of inertia as a matrix, (3, 3); zeros where there are none."""
+    ixx, iyy, izz, ixy, ixz, iyz = moments or (0.0,) * 6
+    return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+
+
+def inertia_moments(matrix: Array) -> Moments:
+    """A symmetric (3, 3) matrix as moments and products of inertia."""
+    ixx, iyy, izz, ixy, ixz, iyz = matrix[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+    return (ixx, iyy, izz, ixy, ixz, iyz)
+
+
+def turned(inertial: Inertial, frame: Array) -> Inertial:
+    """The same body seen from a frame in which its own frame stands as given.
+
+    Args:
+        inertial: Of the body in its own frame.
+        frame: The body's frame in the new one, (4, 4).
+    """
+    whole = frame @ origin_frame(inertial.origin)
+    return inertial.replace(origin=origin_of(whole))
+
+
+def principal_moments(inertial: Inertial) -> Array:
+    """Principal moments of inertia in rising order [kg·m²], (3,)."""
+    turn = rotation_from_euler(inertial.origin.rpy)
+    return np.asarray(
+        np.linalg.eigvalsh(turn @ inertia_matrix(inertial.inertia) @ turn.T), dtype=float
+    )
+
+
+def _joined(robot: Robot, link: Link, places: dict[str, Place]) -> Link:
+    """A link with all that is fixed to it."""
+    parts = [
+        (places[one.name].frame, one) for one in robot.links if places[one.name].link == link.name
+    ]
+    if len(parts) == 1:
+        return link
+    parts.sort(key=lambda part: part[1] is not link)
+    return link.replace(
+        inertial=joined_inertials(
+            [(frame, one.inertial) for frame, one in parts if one.inertial is not None]
+        ),
+        visuals=_moved([(frame, one.visuals) for frame, one in parts]),
+        collisions=_moved([(frame, one.collisions) for frame, one in parts]),
+    )
+
+
+def _moved(parts: list[tuple[Array, tuple[LinkShape, ...]]]) -> tuple[LinkShape, ...]:
+    return tuple(
+        shape.replace(origin=origin_of(frame @ origin_frame(shape.origin)))
+        for frame, shapes in parts
+        for shape in shapes
+    )
