@@ -8,6 +8,7 @@ import mujoco
 
 from softgrasp.build.arm import add_arm, add_arm_servos
 from softgrasp.build.hand import Actuation, add_hand
+from softgrasp.build.names import hand_body
 from softgrasp.build.wrist import add_wrist
 from softgrasp.description.arm import Arm
 from softgrasp.description.hand import Hand
@@ -28,7 +29,9 @@ def carried_hand(
     if arm is None:
         bodies = add_hand(spec, hand, pose, actuation)
         if lift is not None:
-            add_wrist(spec, pose, lift.height, prescribed=actuation == "prescribed")
+            add_wrist(
+                spec, hand_body(hand), pose, lift.height, prescribed=actuation == "prescribed"
+            )
         return spec, tuple(bodies)
     flange, pose = add_arm(spec, arm, pose, actuation)
     bodies = add_hand(spec, hand, pose, actuation, flange)

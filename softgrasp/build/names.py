@@ -6,6 +6,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.soft_finger import Freedom, SoftFinger
+from softgrasp.formats.mjcf.read import BASE
 
 OBJECT = "object"
 PALM = "palm"
@@ -13,6 +14,8 @@ TABLE = "table"
 ARM = "arm"
 WRIST = "wrist"
 """Joint, and its actuator, that lifts the hand."""
+MODEL_BASE = BASE
+"""Body that carries a hand's own model; its palm is one of its own bodies."""
 START = "start"
 """Keyframe 0: the state from which the hand closes."""
 
@@ -45,6 +48,11 @@ def coupling(joint: str) -> str:
 def contact_sensor(body: str) -> str:
     """Sensor of the contact forces between a body of the hand and the object."""
     return f"{body}_contact"
+
+
+def hand_body(hand: Hand) -> str:
+    """The body whose frame is the hand's: the palm, or what carries an attached model."""
+    return PALM if hand.model is None else MODEL_BASE
 
 
 def joint_names(hand: Hand) -> list[str]:
@@ -89,10 +97,10 @@ def scene_drives(scene: GraspScene) -> list[str]:
 def parts(hand: Hand) -> dict[str, tuple[str, str]]:
     """(finger, phalanx or soft link) of every body that can touch, the palm left out."""
     found = {
-        finger.body_of(row): (finger.name, row.name)
+        body: (finger.name, body if row.bodies else row.name)
         for finger in hand.fingers
-        for row, has_body in zip(finger.phalanges, finger.has_body, strict=True)
-        if has_body
+        for row in finger.phalanges
+        for body in finger.bodies_of(row)
     }
     for digit in hand.soft_fingers:
         for index in range(len(digit.finger.links)):

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.attached_hand import settle, silence
 from softgrasp.build.carried_hand import carried_hand
 from softgrasp.build.clearance import START_TOLERANCE, way_to_clear
 from softgrasp.build.compiling import compiled
@@ -19,6 +20,7 @@ from softgrasp.build.objects import add_object
 from softgrasp.build.pairs import (
     Pair,
     add_pairs,
+    model_pairs,
     object_pairs,
     penetration,
     self_pairs,
@@ -119,6 +121,8 @@ def build(scene: GraspScene) -> BuiltScene:
     if scene.table is not None:
         top = scene.table.contact or contact
         add_pairs(spec, bare, table_pairs(bare), ways, top, scene.solver, held=held and fixed)
+    if scene.hand.model is not None:
+        silence(spec, bodies)
     add_visuals(spec, _floor_height(scene, bare))
     return BuiltScene(scene, spec, compiled(spec, what), bodies, contact)
 
@@ -182,7 +186,7 @@ def _start_position(bare: mujoco.MjModel, scene: GraspScene) -> Array:
     carried = dict(zip(names.carrier_joints(scene), targets[len(scene.drives) :], strict=True))
     for name, value in (scene.hand.posture(scene.start) | carried).items():
         position[bare.joint(name).qposadr[0]] = value
-    return position
+    return settle(bare, scene.hand, position)
 
 
 def _state_at(model: mujoco.MjModel, position: Array) -> mujoco.MjData:
@@ -193,9 +197,13 @@ def _state_at(model: mujoco.MjModel, position: Array) -> mujoco.MjData:
 
 
 def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> list[Pair]:
-    soft = {digit.name for digit in scene.hand.soft_fingers}
-    chains = {b: finger for b, (finger, _) in names.parts(scene.hand).items() if finger in soft}
-    depths = {pair: penetration(model, data, pair) for pair in self_pairs(model, chains)}
+    if scene.hand.model is not None:
+        pairs = model_pairs(model)
+    else:
+        soft = {digit.name for digit in scene.hand.soft_fingers}
+        chains = {b: finger for b, (finger, _) in names.parts(scene.hand).items() if finger in soft}
+        pairs = self_pairs(model, chains)
+    depths = {pair: penetration(model, data, pair) for pair in pairs}
     overlapping = [pair for pair, depth in depths.items() if depth > START_TOLERANCE]
     if overlapping:
         deepest = max(overlapping, key=lambda pair: depths[pair])

@@ -7,7 +7,7 @@ import math
 import mujoco
 import numpy as np
 
-from softgrasp.build.names import PALM, WRIST
+from softgrasp.build.names import WRIST
 from softgrasp.build.shapes import set_inertia
 from softgrasp.description.pose import Pose
 from softgrasp.mechanics.transforms import transform
@@ -20,16 +20,19 @@ HELD_ARMATURE = 1e4
 """Inertia [kg] that keeps a prescribed wrist on its path whatever hangs from it."""
 
 
-def add_wrist(spec: mujoco.MjSpec, pose: Pose, height: float, *, prescribed: bool) -> None:
+def add_wrist(
+    spec: mujoco.MjSpec, palm_name: str, pose: Pose, height: float, *, prescribed: bool
+) -> None:
     """Let the palm of a hand slide up.
 
     Args:
         spec: The model; it holds a hand already.
+        palm_name: The body in the hand's frame.
         pose: Pose of the hand in the world.
         height: How far it is lifted [m].
         prescribed: Whether the joint obeys its targets whatever the load.
     """
-    palm = spec.body(PALM)
+    palm = spec.body(palm_name)
     upright = transform(quaternion=pose.quaternion)[:3, :3]
     palm.add_joint(
         name=WRIST,

@@ -19,27 +19,33 @@ from softgrasp.formats.ucrdf.soft_hand import soft_hand
 from softgrasp.formats.ycb import YCB_PREFIX, load_ycb
 
 YAML_SUFFIXES = (".yaml", ".yml")
+MODEL_SUFFIX = ".xml"
 
 
 def load_hand(name: str | Path) -> Hand:
     """A shipped hand by name, or one from a file.
 
     A YAML file has Denavit–Hartenberg tables or soft fingers; in a U(C)RDF file every bendable on
-    the palm is a soft finger.
+    the palm is a soft finger; a MuJoCo model (``.xml``) is attached to scenes as it is.
 
     Raises:
         DescriptionError: There is no such hand, or its file is wrong.
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
 
     Warns:
-        SoftgraspWarning: Something in a U(C)RDF file is not kept.
+        SoftgraspWarning: Something in a U(C)RDF file is not kept, or a scene does otherwise than
+            a MuJoCo model asks.
     """
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
         return read_hand(path)
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return soft_hand(load_robot(path))
-    _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES))
+    if path.suffix.lower() == MODEL_SUFFIX:
+        from softgrasp.formats.mjcf.hand import mjcf_hand
+
+        return mjcf_hand(path)
+    _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES, MODEL_SUFFIX))
     if str(name) in library.names("robots") and str(name) not in library.names("hands"):
         return soft_hand(load_robot(name))
     return read_hand(library.find("hands", str(name)))
