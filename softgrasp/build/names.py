@@ -97,7 +97,7 @@ def scene_drives(scene: GraspScene) -> list[str]:
 def parts(hand: Hand) -> dict[str, tuple[str, str]]:
     """(finger, phalanx or soft link) of every body that can touch, the palm left out."""
     found = {
-        body: (finger.name, body if row.bodies else row.name)
+        body: (finger.name, body.removeprefix(f"{finger.name}_") if row.bodies else row.name)
         for finger in hand.fingers
         for row in finger.phalanges
         for body in finger.bodies_of(row)

@@ -304,9 +304,11 @@ def _look(
     palm, palm_at = _distances(trees[0][0], places)
     far, at = _finger_distances(trees, surfaces, places)
     near_tip = np.linalg.norm(places[None, None] - tips[:, :, None], axis=3)
+    middles = np.array([[part.mean(axis=0) for part in step[1:]] for step in surfaces])
+    off = np.linalg.norm(places[None, None] - middles[:, :, None], axis=3)
     judged = [
         _judged(
-            places, far, at, palm, _points(surfaces[0][0], palm_at), near_tip, size, precise=precise
+            places, far, at, palm, _points(surfaces[0][0], palm_at), near_tip, off, size, precise=precise
         )
         for size in (radius, SMALLER * radius)
     ]
@@ -314,9 +316,27 @@ def _look(
     best = int(np.argmax(scores))
     if not np.isfinite(scores[best]):
         return None
-    touches = judged[0][2][:, best]
-    times = np.where(touches < steps, touches / (steps - 1), np.inf)
+    times = _touch_times(far[:, :, best], radius)
     return _Place(float(scores[best]), float(judged[0][1][best]), places[best], times)
+
+
+def _touch_times(far: Array, radius: float) -> Array:
+    """Share of the closing time at which each finger touches, inf where it does not, (nf,).
+
+    Args:
+        far: Distance of each finger from the ball's centre at each step, (steps, nf) [m].
+        radius: Of the ball [m].
+    """
+    times = np.full(far.shape[1], np.inf)
+    for finger, way in enumerate(far.T):
+        (inside,) = np.nonzero(way <= radius)
+        if len(inside):
+            step = int(inside[0])
+            before = way[step - 1] - radius if step else 0.0
+            after = radius - way[step]
+            share = before / (before + after) if step and before + after > 0.0 else 0.0
+            times[finger] = max(step - 1 + share, 0.0) / (len(far) - 1)
+    return times
 
 
 def _places(surfaces: Sequence[Sequence[Array]], radius: float) -> Array:
@@ -367,11 +387,12 @@ def _judged(
     palm: Array,
     palm_at: Array,
     near_tip: Array,
+    middles_off: Array,
     radius: float,
     *,
     precise: bool,
-) -> tuple[Array, Array, Array]:
-    """Score, closure and first touching step of each finger, (n,), (n,), (nf, n)."""
+) -> tuple[Array, Array]:
+    """Score and closure of each place, (n,) each."""
     steps = len(far)
     touching = far <= radius
     first = np.where(touching.any(axis=0), touching.argmax(axis=0), steps)
@@ -384,12 +405,20 @@ def _judged(
     all_touched = np.concatenate([touched, palm_touched[None]])
     closure = _closure(all_ways, all_touched)
     late = np.where(touched, np.maximum(first / (steps - 1) - 0.85, 0.0), 0.0).max(axis=0)
-    score = closure + 0.08 * (touched.sum(axis=0) - 2) - 2.0 * late
+    early = np.where(touched, first, steps).min(axis=0)
+    last = np.where(touched, first, 0).max(axis=0)
+    apart = np.maximum(last - early, 0) / (steps - 1)
+    score = closure + 0.12 * (touched.sum(axis=0) - 2) - 2.0 * late - 0.3 * apart
+    number = np.maximum(touched.sum(axis=0), 1)
+    middle = np.where(touched[..., None], ways, 0.0).sum(axis=0) / number[:, None]
+    score -= 0.15 * np.linalg.norm(middle, axis=1) / radius
+    off = np.where(touched, middles_off[step, fingers, numbers], 0.0).sum(axis=0) / number
+    score -= 0.1 * off / 0.03
     tip_way = np.where(touched, near_tip[step, fingers, numbers] - radius, 0.0).sum(axis=0)
-    tip_way /= np.maximum(touched.sum(axis=0), 1)
+    tip_way /= number
     away = np.clip((palm - radius) / radius, 0.0, 3.0) if np.isfinite(palm).all() else 0.0
     score += -0.15 * np.clip(tip_way / 0.01, 0.0, 3.0) if precise else -0.12 * away
-    return np.where(touched.sum(axis=0) >= 2, score, -np.inf), closure, first
+    return np.where(touched.sum(axis=0) >= 2, score, -np.inf), closure
 
 
 def _closure(ways: Array, touched: Array) -> Array:

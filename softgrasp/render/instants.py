@@ -75,7 +75,9 @@ def _bodies(result: GraspResult, event: ContactEvent) -> str:
 
 def body_label(finger: str, phalanx: str) -> str:
     """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``palm``."""
-    return f"{finger} {phalanx}" if finger else "palm"
+    if not finger:
+        return "palm"
+    return finger if phalanx == finger else f"{finger} {phalanx}"
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -15,12 +15,10 @@ from softgrasp.mechanics.transforms import Array
 
 TIP_FORCE = 20.0
 """What an added servo presses with at the far end of what it moves [N]."""
-FULL_FORCE_AT = 0.2
-"""Distance from its target at which an added servo has its whole force [rad or m/m of reach]."""
+FULL_FORCE_AT = 7e-3
+"""Distance of the far end from its target at which an added servo has its whole force [m]."""
 LEAST_REACH = 0.02
 """[m]"""
-SLIDE_STROKE = 5e-3
-"""Distance from its target at which an added servo of a slide has its whole force [m]."""
 HELD = 1e-9
 """A narrower range of targets is none."""
 
@@ -236,13 +234,14 @@ def _servo(
     anchor = tree.data.xanchor[joint]
     reaches = [float(np.linalg.norm(tips[g] - anchor)) for g in tree.below(group) if g in tips]
     reach = max([LEAST_REACH, *reaches]) if turning else 1.0
+    stroke = FULL_FORCE_AT / reach
     limit = _own_limit(model, joint, weak) or TIP_FORCE * reach
     taken = {model.actuator(i).name for i in range(model.nu)}
     return AddedServo(
         joint=name,
         actuator=name if name not in taken else f"{name}_servo",
         limits=joint_range(model, joint),
-        stiffness=limit / (FULL_FORCE_AT if turning else SLIDE_STROKE),
+        stiffness=limit / stroke,
         force_limit=limit,
     )
 

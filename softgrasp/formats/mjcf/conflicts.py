@@ -10,17 +10,16 @@ import numpy as np
 from softgrasp.formats.mjcf.attach import BOTH_GROUP, TOUCHED_GROUP
 
 EARTH = (0.0, 0.0, -9.81)
-DEFAULT_SOLREF = (0.02, 1.0)
 
 
 def conflicts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
-    """What the scene does not take over from a file, and what looks wrong in it.
+    """What a user should know: it makes a grasp differ from what the file's author sees.
 
     Args:
         whole: The file's own model.
         attached: The model as it hangs in a scene, alone.
     """
-    told = [*_contacts(whole, attached), *_options(whole), *_limits(attached)]
+    told = [*_contacts(whole, attached), *_cone(whole), *_limits(attached)]
     weight = attached.body_mass[1:] > 0.0
     if weight.any() and not (attached.body_gravcomp[1:][weight] > 0.0).any():
         told.append(
@@ -46,8 +45,6 @@ def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
             f"of {references[short, 0].min():g} s, less than twice its timestep of {step:g} s; "
             "the scene converts stiffness and damping instead"
         )
-    elif (references != DEFAULT_SOLREF).any():
-        told.append("solref of its geoms is not used: the scene sets stiffness and damping")
     frictions = Counter(attached.geom_friction[touching, 0].round(6).tolist())
     if len(frictions) > 1:
         parts = ", ".join(f"{value:g} on {number}" for value, number in sorted(frictions.items()))
@@ -58,12 +55,15 @@ def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
     return told
 
 
-def _options(whole: mujoco.MjModel) -> list[str]:
-    """Options that the scene sets itself, where the file has its own."""
+def _cone(whole: mujoco.MjModel) -> list[str]:
+    if int(whole.opt.cone) != mujoco.mjtCone.mjCONE_PYRAMIDAL:
+        return []
+    return ["its friction cone is pyramidal; the scene's is elliptic, which creeps less"]
+
+
+def unused_options(whole: mujoco.MjModel) -> list[str]:
+    """Options of a file that the scene sets itself, in one sentence; empty where it has none."""
     option, own = whole.opt, mujoco.MjModel.from_xml_string("<mujoco/>").opt
-    told = []
-    if int(option.cone) == mujoco.mjtCone.mjCONE_PYRAMIDAL:
-        told.append("its friction cone is pyramidal; the scene's is elliptic, which creeps less")
     changed = [
         f"{name} {value:g}"
         for name, value in (
@@ -78,9 +78,9 @@ def _options(whole: mujoco.MjModel) -> list[str]:
         changed.append(f"integrator {kind}")
     if tuple(option.gravity.tolist()) != EARTH:
         changed.append(f"gravity ({', '.join(f'{part:g}' for part in option.gravity)})")
-    if changed:
-        told.append(f"options of the file are not used, the scene has its own: {', '.join(changed)}")
-    return told
+    if not changed:
+        return []
+    return [f"options of the file are not used, the scene has its own: {', '.join(changed)}"]
 
 
 def _limits(attached: mujoco.MjModel) -> list[str]:

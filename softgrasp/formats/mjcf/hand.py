@@ -21,7 +21,8 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.mjcf.actuators import UNKNOWN, kind_of, model_drives, wanted_servos
 from softgrasp.formats.mjcf.attach import attach
 from softgrasp.formats.mjcf.closing import ClosingModel
-from softgrasp.formats.mjcf.conflicts import conflicts
+from softgrasp.formats.mjcf.conflicts import conflicts, unused_options
+from softgrasp.formats.mjcf.pace import pace
 from softgrasp.formats.mjcf.read import BASE, MOVING, OwnModel, check_hash, read_model
 from softgrasp.formats.mjcf.surfaces import skins
 from softgrasp.formats.mjcf.tree import (
@@ -80,7 +81,10 @@ def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = N
                 file=path,
             )
         pose = pose or _standing(wanted)
-        grasps = _presets(wanted, pose)
+        grasps = Grasps(
+            power=_preset(found, wanted.power, pose),
+            precision=_preset(found, wanted.precision, pose),
+        )
     pose = pose or Pose()
     tree, own = found.tree, found.own
     driven = {move.joint for drive in found.drives for move in drive.moves}
@@ -104,7 +108,7 @@ def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = N
         palm=Palm(kind="none"),
         grasps=grasps,
         source=f"{path.name} (MJCF)",
-        notes=found.notes,
+        notes=(*found.notes, *unused_options(own.compiled)),
     )
 
 
@@ -247,14 +251,12 @@ def _standing(found: FoundGrasps) -> Pose:
     return Pose(quaternion=quaternion_of(frame))
 
 
-def _presets(found: FoundGrasps, pose: Pose) -> Grasps:
-    return Grasps(power=_preset(found.power, pose), precision=_preset(found.precision, pose))
-
-
-def _preset(grasp: FoundGrasp, pose: Pose) -> GraspPreset:
+def _preset(read: ReadHand, grasp: FoundGrasp, pose: Pose) -> GraspPreset:
     frame = transform(pose.position, pose.quaternion)
     x, y, z = (frame @ [*grasp.center, 1.0])[:3].round(6).tolist()
-    return GraspPreset(center=(x, y, z), rates=Rates(grasp.rates), start=grasp.start)
+    factor = pace(read.tree, read.drives, read.starts, read.tips, grasp.rates)
+    rates = Rates([round(factor * rate, 6) for rate in grasp.rates])
+    return GraspPreset(center=(x, y, z), rates=rates, start=grasp.start)
 
 
 def _in_hand(fingers: tuple[Finger, ...], pose: Pose) -> tuple[Finger, ...]:
