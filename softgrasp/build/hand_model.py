@@ -42,7 +42,8 @@ def _settled(spec: mujoco.MjSpec, hand: Hand, joints: dict[str, float]) -> list[
     position = np.array(model.qpos0)
     for name, value in joints.items():
         position[model.joint(name).qposadr[0]] = value
-    return settle(model, hand, position).tolist()
+    found: list[float] = settle(model, hand, position).tolist()
+    return found
 
 
 def hand_to_mjcf(hand: Hand) -> str:

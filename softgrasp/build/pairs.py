@@ -82,8 +82,7 @@ def model_pairs(model: mujoco.MjModel) -> list[Pair]:
     geoms = _hand_geoms(model)
     excluded = set(model.exclude_signature.tolist())
     named = {
-        frozenset((int(a), int(b)))
-        for a, b in zip(model.pair_geom1, model.pair_geom2, strict=True)
+        frozenset((int(a), int(b))) for a, b in zip(model.pair_geom1, model.pair_geom2, strict=True)
     }
     return [
         Pair(first, second)

@@ -153,7 +153,7 @@ class Finger(Description):
                 f"the fingertip; found {self.tip}",
                 "tip",
             )
-        if not any(self.has_body):
+        if not any(self.has_body) and not self.own_names:
             raise ValueError(
                 "expected at least one phalanx, found only rows of zero length without a body"
             )

@@ -227,8 +227,7 @@ class Hand(Description):
 
     @cached_property
     def drives(self) -> tuple[Drive, ...]:
-        """What moves the hand: the joints that are driven, then the pressures of soft fingers;
-        the actuators of a model."""
+        """What moves the hand: joints that are driven, then pressures; or a model's actuators."""
         if self.model is not None:
             return tuple(part.drive for part in self.model.drives)
         stops = moved_bodies(self.fingers, self.couplings)

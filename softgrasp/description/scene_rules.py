@@ -36,6 +36,18 @@ def _fits_hand(scene: GraspScene) -> None:
         )
 
 
+def _model_can_be_prescribed(scene: GraspScene) -> None:
+    model = scene.hand.model
+    if scene.actuation == "servo" or model is None or model.plain:
+        return
+    other = next(drive.actuator for drive in model.drives if drive.joint is None)
+    raise FieldError(
+        f"expected 'servo': the target of actuator '{other}' of '{scene.hand.name}' is no joint's "
+        "variable that could be prescribed; found 'prescribed'",
+        "actuation",
+    )
+
+
 def _pressure_fits(scene: GraspScene) -> None:
     closure = scene.closure
     if closure.pressure is not None and not (closure.clamp_pressure and scene.hand.soft_fingers):
@@ -109,5 +121,12 @@ def _can_be_run(scene: GraspScene) -> None:
         )
 
 
-SCENE_RULES = (_fits_hand, _pressure_fits, _can_be_lifted, _can_be_judged, _can_be_run)
+SCENE_RULES = (
+    _fits_hand,
+    _model_can_be_prescribed,
+    _pressure_fits,
+    _can_be_lifted,
+    _can_be_judged,
+    _can_be_run,
+)
 """All rules, in the order in which their sentences come."""

@@ -31,7 +31,8 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
     """Make a hand of a YAML tree.
 
     ``units``, ``convention`` and ``defaults`` (fields of every phalanx) stand at the top; a pose
-    is a (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``.
+    is a (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``. Where ``model``
+    names an MJCF file the rest only replaces what is found in it.
 
     Args:
         data: The tree.
@@ -40,6 +41,10 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
     """
+    if isinstance(data.get("model"), str):
+        from softgrasp.formats.mjcf.side_file import hand_beside
+
+        return hand_beside(data, folder or Path())
     data, length, angle = take_units(data)
     tree = _with_defaults(data)
     for index, finger in enumerate(_dicts(tree.get("fingers"))):
@@ -57,7 +62,7 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
         for owner in _dicts([palm, *_rows(tree)]):
             for part in (owner, *_dicts(owner.get("parts"))):
                 _anchor_mesh(part.get("shape"), folder)
-    done = (*DONE, "rates", "pose", "finger", "contact")
+    done = (*DONE, "rates", "pose", "finger", "contact", "model")
     try:
         return Hand(**_converted(tree, length, angle, done))
     except DescriptionError as error:

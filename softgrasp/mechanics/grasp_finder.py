@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from softgrasp.mechanics.transforms import Array
@@ -21,9 +22,11 @@ RADII = (0.03, 0.025, 0.035, 0.02, 0.015, 0.04, 0.01)
 """Of the ball, the first that fits is taken [m]."""
 SMALLER = 0.65
 """A ball this much smaller should be held at the same place."""
-STEPS, FINE_STEPS = 11, 31
+STEPS, FINE_STEPS = 11, 21
 """Postures from open to closed."""
 MOST_PLACES = 420
+NEARER = (0.012, 0.004)
+"""Reach of the grids around the best place that are looked at after each other [m]."""
 SPEED = 1.2
 """Closing rate of the fastest joint [rad/s]."""
 CLOSING_TIME = 1.2
@@ -231,7 +234,11 @@ def _best(
             found, around = (place.score, path), place.center
     if found is None:
         return None
-    place = _look(hand, found[1], radius, FINE_STEPS, around, precise=precise)
+    place = None
+    for reach in NEARER:
+        grid = around + _cube(reach)
+        place = _look(hand, found[1], radius, FINE_STEPS, grid, precise=precise) or place
+        around = around if place is None else place.center
     if place is None:
         return None
     x, y, z = place.center.round(4).tolist()
@@ -286,17 +293,17 @@ def _look(
     path: _Path,
     radius: float,
     steps: int,
-    around: Array | None,
+    places: Array | None,
     *,
     precise: bool,
 ) -> _Place | None:
-    """The best place of a ball on a way of closing."""
+    """The best of some places of a ball on a way of closing; of a grid where none are named."""
     shares = np.linspace(0.0, 1.0, steps)
     targets = [_targets(hand, path, share) for share in shares]
     surfaces = [hand.surfaces(values) for values in targets]
     tips = np.array([hand.tips(values) for values in targets])
     trees = [[cKDTree(part) if len(part) else None for part in step] for step in surfaces]
-    places = _places(surfaces, radius) if around is None else _near(around)
+    places = _places(surfaces, radius) if places is None else places
     open_gap = np.min([_distances(tree, places)[0] for tree in trees[0]], axis=0)
     places = places[open_gap > radius + GAP]
     if not len(places):
@@ -308,7 +315,15 @@ def _look(
     off = np.linalg.norm(places[None, None] - middles[:, :, None], axis=3)
     judged = [
         _judged(
-            places, far, at, palm, _points(surfaces[0][0], palm_at), near_tip, off, size, precise=precise
+            places,
+            far,
+            at,
+            palm,
+            _points(surfaces[0][0], palm_at),
+            near_tip,
+            off,
+            size,
+            precise=precise,
         )
         for size in (radius, SMALLER * radius)
     ]
@@ -316,27 +331,24 @@ def _look(
     best = int(np.argmax(scores))
     if not np.isfinite(scores[best]):
         return None
-    times = _touch_times(far[:, :, best], radius)
+    times = _touch_times(far, radius)[:, best] / (steps - 1)
     return _Place(float(scores[best]), float(judged[0][1][best]), places[best], times)
 
 
 def _touch_times(far: Array, radius: float) -> Array:
-    """Share of the closing time at which each finger touches, inf where it does not, (nf,).
+    """The step, and part of one, at which each finger touches, inf where it does not, (nf, n).
 
     Args:
-        far: Distance of each finger from the ball's centre at each step, (steps, nf) [m].
+        far: Distance of each finger from each ball's centre at each step, (steps, nf, n) [m].
         radius: Of the ball [m].
     """
-    times = np.full(far.shape[1], np.inf)
-    for finger, way in enumerate(far.T):
-        (inside,) = np.nonzero(way <= radius)
-        if len(inside):
-            step = int(inside[0])
-            before = way[step - 1] - radius if step else 0.0
-            after = radius - way[step]
-            share = before / (before + after) if step and before + after > 0.0 else 0.0
-            times[finger] = max(step - 1 + share, 0.0) / (len(far) - 1)
-    return times
+    touching = far <= radius
+    first = touching.argmax(axis=0)
+    after = np.take_along_axis(far, first[None], axis=0)[0]
+    before = np.take_along_axis(far, np.maximum(first - 1, 0)[None], axis=0)[0]
+    share = np.clip((before - radius) / np.maximum(before - after, 1e-12), 0.0, 1.0)
+    times = np.where(first > 0, first - 1 + share, 0.0)
+    return np.where(touching.any(axis=0), times, np.inf)
 
 
 def _places(surfaces: Sequence[Sequence[Array]], radius: float) -> Array:
@@ -348,21 +360,21 @@ def _places(surfaces: Sequence[Sequence[Array]], radius: float) -> Array:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
-def _near(center: Array) -> Array:
-    """A finer grid around a place."""
-    ways = np.linspace(-0.012, 0.012, 7)
-    return center + np.stack(np.meshgrid(ways, ways, ways, indexing="ij"), axis=-1).reshape(-1, 3)
+def _cube(reach: float) -> Array:
+    """A small grid about the origin, (n, 3) [m]."""
+    ways = np.linspace(-reach, reach, 7)
+    return np.stack(np.meshgrid(ways, ways, ways, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
-def _distances(tree: cKDTree | None, places: Array) -> tuple[Array, Array]:
+def _distances(tree: cKDTree | None, places: Array) -> tuple[Array, NDArray[np.int64]]:
     """Distance of each place from a surface [m], and the index of its nearest point."""
     if tree is None:
         return np.full(len(places), np.inf), np.zeros(len(places), dtype=int)
     distances, indices = tree.query(places)
-    return distances, indices
+    return np.asarray(distances), np.asarray(indices)
 
 
-def _points(surface: Array, indices: Array) -> Array:
+def _points(surface: Array, indices: NDArray[np.int64]) -> Array:
     return surface[indices] if len(surface) else np.zeros((len(indices), 3))
 
 
@@ -394,19 +406,18 @@ def _judged(
 ) -> tuple[Array, Array]:
     """Score and closure of each place, (n,) each."""
     steps = len(far)
-    touching = far <= radius
-    first = np.where(touching.any(axis=0), touching.argmax(axis=0), steps)
-    step = np.minimum(first, steps - 1)
+    times = _touch_times(far, radius)
+    touched = np.isfinite(times)
+    step = np.where(touched, np.ceil(times), steps - 1).astype(int)
     fingers, numbers = np.ogrid[: far.shape[1], : far.shape[2]]
     ways = at[step, fingers, numbers] - places[None]
-    touched = first < steps
     palm_touched = palm < radius + GAP
     all_ways = np.concatenate([ways, (palm_at - places)[None]])
     all_touched = np.concatenate([touched, palm_touched[None]])
     closure = _closure(all_ways, all_touched)
-    late = np.where(touched, np.maximum(first / (steps - 1) - 0.85, 0.0), 0.0).max(axis=0)
-    early = np.where(touched, first, steps).min(axis=0)
-    last = np.where(touched, first, 0).max(axis=0)
+    late = np.where(touched, np.maximum(times / (steps - 1) - 0.85, 0.0), 0.0).max(axis=0)
+    early = np.where(touched, times, steps).min(axis=0)
+    last = np.where(touched, times, 0.0).max(axis=0)
     apart = np.maximum(last - early, 0) / (steps - 1)
     score = closure + 0.12 * (touched.sum(axis=0) - 2) - 2.0 * late - 0.3 * apart
     number = np.maximum(touched.sum(axis=0), 1)

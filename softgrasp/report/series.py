@@ -109,9 +109,7 @@ def _joint_panel(
         target = factor * result.joint_target[:, column(result.actuator_names, drive)]
     values = factor * result.joint_position[:, column(result.joint_names, name)]
     title = row.joint_name if finger.own_names else f"{finger.name} {row.joint_name}"
-    return DrivePanel(
-        title, unit, (low, high), values, target, own, later
-    )
+    return DrivePanel(title, unit, (low, high), values, target, own, later)
 
 
 def drive_of_joint(result: GraspResult, joint: str) -> str | None:

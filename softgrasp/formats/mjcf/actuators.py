@@ -81,14 +81,13 @@ def moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
 
 
 def model_drives(
-    model: mujoco.MjModel, starts: Mapping[str, float], servos: tuple[AddedServo, ...]
+    model: mujoco.MjModel, starts: Mapping[str, float]
 ) -> tuple[list[ModelDrive], list[str]]:
     """One drive an actuator, without the bodies that stop it; and what was assumed.
 
     Args:
-        model: The model, servos included.
+        model: The model, added servos included.
         starts: Joint variables at the start, by name [rad or m].
-        servos: Those that were added; the last actuators of the model.
     """
     data = mujoco.MjData(model)
     for name, value in starts.items():

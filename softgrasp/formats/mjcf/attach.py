@@ -76,7 +76,7 @@ def _sort_geoms(child: mujoco.MjSpec) -> None:
 def _quiet() -> Iterator[None]:
     """Keep back what MuJoCo says of options that differ; ``conflicts`` tells it."""
     before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda message: None)
+    mujoco.set_mju_user_warning(lambda _message: None)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""A compiled model as the grasp finder sees it: surfaces, tips and axes for targets of its drives."""
+"""A compiled model as the grasp finder sees it: surfaces, tips and axes for given targets."""
 
 from __future__ import annotations
 
@@ -73,9 +73,7 @@ class ClosingModel:
 
     def _skin(self, groups: set[int], skins: Mapping[int, Array]) -> _Skin:
         """Points on some groups, as many as are needed."""
-        own = [
-            body for body in sorted(skins) if int(self.model.body_weldid[body]) in groups
-        ]
+        own = [body for body in sorted(skins) if int(self.model.body_weldid[body]) in groups]
         points = np.vstack([np.zeros((0, 3)), *(skins[body] for body in own)])
         bodies = np.repeat(np.array(own, dtype=int), [len(skins[body]) for body in own])
         step = max(1, -(-len(points) // MOST_POINTS))

@@ -19,7 +19,7 @@ def conflicts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
         whole: The file's own model.
         attached: The model as it hangs in a scene, alone.
     """
-    told = [*_contacts(whole, attached), *_cone(whole), *_limits(attached)]
+    told = [*_contacts(whole, attached), *_limits(attached)]
     weight = attached.body_mass[1:] > 0.0
     if weight.any() and not (attached.body_gravcomp[1:][weight] > 0.0).any():
         told.append(
@@ -55,16 +55,12 @@ def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
     return told
 
 
-def _cone(whole: mujoco.MjModel) -> list[str]:
-    if int(whole.opt.cone) != mujoco.mjtCone.mjCONE_PYRAMIDAL:
-        return []
-    return ["its friction cone is pyramidal; the scene's is elliptic, which creeps less"]
-
-
 def unused_options(whole: mujoco.MjModel) -> list[str]:
     """Options of a file that the scene sets itself, in one sentence; empty where it has none."""
     option, own = whole.opt, mujoco.MjModel.from_xml_string("<mujoco/>").opt
-    changed = [
+    pyramidal = int(option.cone) == mujoco.mjtCone.mjCONE_PYRAMIDAL
+    changed = ["cone pyramidal"] if pyramidal else []
+    changed += [
         f"{name} {value:g}"
         for name, value in (
             ("timestep", option.timestep),
@@ -87,7 +83,8 @@ def _limits(attached: mujoco.MjModel) -> list[str]:
     free = [
         str(attached.joint(index).name)
         for index in range(attached.njnt)
-        if int(attached.jnt_type[index]) in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+        if int(attached.jnt_type[index])
+        in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
         and not attached.jnt_limited[index]
     ]
     if not free:

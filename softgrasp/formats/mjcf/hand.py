@@ -22,6 +22,7 @@ from softgrasp.formats.mjcf.actuators import UNKNOWN, kind_of, model_drives, wan
 from softgrasp.formats.mjcf.attach import attach
 from softgrasp.formats.mjcf.closing import ClosingModel
 from softgrasp.formats.mjcf.conflicts import conflicts, unused_options
+from softgrasp.formats.mjcf.model_files import resolved
 from softgrasp.formats.mjcf.pace import pace
 from softgrasp.formats.mjcf.read import BASE, MOVING, OwnModel, check_hash, read_model
 from softgrasp.formats.mjcf.surfaces import skins
@@ -34,7 +35,6 @@ from softgrasp.formats.mjcf.tree import (
     tree_of,
     turn_from_z,
 )
-from softgrasp.formats.mjcf.model_files import resolved
 from softgrasp.mechanics.grasp_finder import FoundGrasp, FoundGrasps, found_grasps
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
@@ -139,7 +139,7 @@ def _read(path: Path) -> ReadHand:
     if servos:
         tree = tree_of(_alone(own, servos, path))
     _refuse_actuators(tree.model, path)
-    drives, assumed = model_drives(tree.model, starts, servos)
+    drives, assumed = model_drives(tree.model, starts)
     if not any(drive.moves for drive in drives):
         raise DescriptionError("expected an actuator that moves a joint, found none", file=path)
     closing = ClosingModel(tree, drives, starts, points_on)
@@ -221,7 +221,11 @@ def _couplings(tree: Tree, driven: set[str]) -> tuple[Coupling, ...]:
     found: dict[str, Coupling] = {}
     for index in np.flatnonzero(model.eq_type == mujoco.mjtEq.mjEQ_JOINT):
         one, other = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
-        if other < 0 or int(model.jnt_type[one]) not in MOVING or int(model.jnt_type[other]) not in MOVING:
+        if (
+            other < 0
+            or int(model.jnt_type[one]) not in MOVING
+            or int(model.jnt_type[other]) not in MOVING
+        ):
             continue
         zero = model.qpos0[model.jnt_qposadr[[one, other]]]
         constant, ratio = model.eq_data[index, :2].tolist()
@@ -230,9 +234,7 @@ def _couplings(tree: Tree, driven: set[str]) -> tuple[Coupling, ...]:
         if names[0] in driven and names[1] not in driven and ratio != 0.0:
             names, ratio, offset = names[::-1], 1.0 / ratio, -offset / ratio
         if names[0] not in driven and names[0] not in found:
-            found[names[0]] = Coupling(
-                joint=names[0], leader=names[1], ratio=ratio, offset=offset
-            )
+            found[names[0]] = Coupling(joint=names[0], leader=names[1], ratio=ratio, offset=offset)
     return tuple(found.values())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.mechanics.transforms import Array
 
@@ -12,7 +13,7 @@ LONGEST_STEP = 0.3
 """Of a joint in one round [rad or m]."""
 
 
-def closed(model: mujoco.MjModel, data: mujoco.MjData, held: Array) -> bool:
+def closed(model: mujoco.MjModel, data: mujoco.MjData, held: NDArray[np.bool_]) -> bool:
     """Move the joints that are not held until all equalities hold, by Gauss and Newton.
 
     Args:

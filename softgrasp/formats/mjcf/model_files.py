@@ -47,8 +47,7 @@ def model_files(path: Path) -> list[Path]:
                     folders[key] = str(compiler.get(key))
     found = list(documents)
     for document, root in documents.items():
-        for asset in _assets(document, root):
-            found.append(_asset_file(asset, path.parent, folders))
+        found += [_asset_file(part, path.parent, folders) for part in _assets(document, root)]
     return list(dict.fromkeys(found))
 
 

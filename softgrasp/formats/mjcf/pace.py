@@ -63,7 +63,9 @@ def _factors(
         way = abs(float(arm[dof]))
         damping = float(np.ravel(model.dof_damping[dof])[0])
         lag = (damping - float(model.actuator_biasprm[index, 2]) * way * way) * speed
-        allowed = min(SQUEEZE * _reach(tree, joint, tips), SHARE_OF_LIMIT * _limit(model, index, joint, way))
+        allowed = min(
+            SQUEEZE * _reach(tree, joint, tips), SHARE_OF_LIMIT * _limit(model, index, joint, way)
+        )
         if lag > 0.0:
             found.append(allowed / lag)
     return found

@@ -68,9 +68,11 @@ def read_model(path: Path) -> OwnModel:
 def _read(path: Path, states: tuple[tuple[str, int, int], ...]) -> OwnModel:
     files = [Path(name) for name, _, _ in states]
     try:
-        spec = mujoco.MjSpec.from_file(str(path))
+        # a copy would leave out what refers to nothing, instead of refusing it
+        first, spec = (mujoco.MjSpec.from_file(str(path)) for _ in range(2))
+        _name_all(first)
         _name_all(spec)
-        whole = spec.copy().compile()
+        whole = first.compile()
     except ValueError as error:
         raise _refused(error, path) from error
     _refuse_parts(spec, path)

@@ -34,7 +34,7 @@ def surface_points(model: mujoco.MjModel, geom: int) -> Array:
 
     found = _solid(model, geom)
     spacing = min(SPACING, float(np.ptp(found.vertices, axis=0).max()) / 4)
-    vertices, _ = trimesh.remesh.subdivide_to_size(
+    vertices, _ = trimesh.remesh.subdivide_to_size(  # type: ignore[no-untyped-call]
         found.vertices, found.faces, spacing, max_iter=MOST_ROUNDS
     )
     points = np.unique(np.round(vertices, 7), axis=0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-import os.path
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -154,13 +154,20 @@ def _finger_names(tree: Tree, chains: list[list[int]], has_wrist: bool) -> list[
     common = []
     for chain, name in zip(chains, first, strict=True):
         bodies = [tree.model.body(b).name for g in chain for b in tree.members[g]]
-        shared = re.sub(r"[\W_]+$", "", os.path.commonprefix(bodies))
+        shared = re.sub(r"[\W_]+$", "", _beginning(bodies))
         common.append(shared if len(bodies) > 1 and len(shared) > 1 else name)
     if has_wrist:
         common[0] = WRIST
     return [
         name if common.count(name) == 1 else own for name, own in zip(common, first, strict=True)
     ]
+
+
+def _beginning(names: Sequence[str]) -> str:
+    """The letters with which all names begin."""
+    first, last = min(names), max(names)
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return "".join(letter for letter, _ in same)
 
 
 def _finger(
