@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -22,9 +23,13 @@ RADII = (0.03, 0.025, 0.035, 0.02, 0.015, 0.04, 0.01)
 """Of the ball, the first that fits is taken [m]."""
 SMALLER = 0.65
 """A ball this much smaller should be held at the same place."""
-STEPS, FINE_STEPS = 11, 21
+SMALLER_COUNTS = {False: 0.3, True: 0.6}
+"""What that counts in a power and in a precision grasp, over the ball itself."""
+STEPS, FINE_STEPS = 10, 25
 """Postures from open to closed."""
-MOST_PLACES = 420
+MOST_PLACES = 260
+MOST_LOOKED_AT = 3
+"""Ways of closing whose best places are looked at more closely."""
 NEARER = (0.012, 0.004)
 """Reach of the grids around the best place that are looked at after each other [m]."""
 SPEED = 1.2
@@ -226,30 +231,43 @@ def _best(
     hand: ClosingHand, roles: Sequence[_Role], radius: float, *, precise: bool
 ) -> tuple[float, FoundGrasp, _Path] | None:
     """The best place over all postures of the drives that stay."""
-    found: tuple[float, _Path] | None = None
+    rough: list[tuple[float, _Path, Array]] = []
     for still in _postures(roles):
         path = _path(hand, roles, still, precise=precise)
         place = _look(hand, path, radius, STEPS, None, precise=precise)
-        if place is not None and (found is None or place.score > found[0] + 1e-9):
-            found, around = (place.score, path), place.center
-    if found is None:
+        if place is not None:
+            rough.append((place.score, path, place.center))
+    rough.sort(key=lambda found: -found[0])
+    best: tuple[_Place, _Path] | None = None
+    for _, path, center in rough[:MOST_LOOKED_AT]:
+        place = _refined(hand, path, radius, center, precise=precise)
+        if place is not None and (best is None or place.score > best[0].score):
+            best = place, path
+    if best is None:
         return None
-    place = None
-    for reach in NEARER:
-        grid = around + _cube(reach)
-        place = _look(hand, found[1], radius, FINE_STEPS, grid, precise=precise) or place
-        around = around if place is None else place.center
-    if place is None:
-        return None
+    place, path = best
     x, y, z = place.center.round(4).tolist()
     grasp = FoundGrasp(
         center=(x, y, z),
-        start=tuple(found[1].start.round(6).tolist()),
-        rates=tuple(_arriving_together(hand, found[1], place).tolist()),
+        start=tuple(path.start.round(6).tolist()),
+        rates=tuple(_arriving_together(hand, path, place).tolist()),
         fingers=int(np.isfinite(place.touches).sum()),
         closure=place.closure,
     )
-    return place.score, grasp, found[1]
+    return place.score, grasp, path
+
+
+def _refined(
+    hand: ClosingHand, path: _Path, radius: float, center: Array, *, precise: bool
+) -> _Place | None:
+    """The best place near one."""
+    found: _Place | None = None
+    for reach in NEARER:
+        grid = center + _cube(reach)
+        place = _look(hand, path, radius, FINE_STEPS, grid, precise=precise)
+        if place is not None:
+            found, center = place, place.center
+    return found
 
 
 def _postures(roles: Sequence[_Role]) -> list[tuple[float, ...]]:
@@ -327,7 +345,7 @@ def _look(
         )
         for size in (radius, SMALLER * radius)
     ]
-    scores = judged[0][0] + 0.3 * np.minimum(judged[1][0], 1.0)
+    scores = judged[0][0] + SMALLER_COUNTS[precise] * np.minimum(judged[1][0], 1.0)
     best = int(np.argmax(scores))
     if not np.isfinite(scores[best]):
         return None
@@ -408,7 +426,8 @@ def _judged(
     steps = len(far)
     times = _touch_times(far, radius)
     touched = np.isfinite(times)
-    step = np.where(touched, np.ceil(times), steps - 1).astype(int)
+    # the side from which a finger comes: a step later it may be through the ball
+    step = np.where(touched, times, 0.0).astype(int)
     fingers, numbers = np.ogrid[: far.shape[1], : far.shape[2]]
     ways = at[step, fingers, numbers] - places[None]
     palm_touched = palm < radius + GAP
@@ -449,7 +468,8 @@ def _closure(ways: Array, touched: Array) -> Array:
     return np.asarray(share.max(axis=0).min(axis=-1))
 
 
-def _directions(count: int = 48) -> Array:
+@cache
+def _directions(count: int = 40) -> Array:
     """Unit vectors spread over the sphere on a spiral, (count, 3)."""
     index = np.arange(count) + 0.5
     z = 1.0 - 2.0 * index / count

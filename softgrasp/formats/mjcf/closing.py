@@ -16,7 +16,7 @@ from softgrasp.mechanics.transforms import Array
 
 MOVED = 1e-6
 """A body that moves less [m] or turns less [rad] than this is not moved."""
-MOST_POINTS = 150
+MOST_POINTS = 100
 """On a finger."""
 PROBE = 0.3
 """Share of a drive's range in which is looked what it moves."""
@@ -55,9 +55,13 @@ class ClosingModel:
             self._data.qpos[self.model.joint(name).qposadr[0]] = value
         self._begin = np.array(self._data.qpos)
         self._held = np.zeros(self.model.nv, dtype=bool)
-        for drive in drives:
+        self._moves: list[tuple[int, int, float, float, tuple[float, float]]] = []
+        for index, drive in enumerate(drives):
             for move in drive.moves:
-                self._held[self.model.joint(move.joint).dofadr[0]] = True
+                joint = self.model.joint(move.joint)
+                self._held[joint.dofadr[0]] = True
+                limits = joint_range(self.model, joint.id)
+                self._moves.append((int(joint.qposadr[0]), index, move.ratio, move.at, limits))
         self.closes = True
         """Whether all postures so far obeyed the model's equalities."""
         self.limits = [drive.limits for drive in drives]
@@ -83,12 +87,8 @@ class ClosingModel:
         """Put the model where the drives rest, its equalities obeyed."""
         data = self._data
         data.qpos[:] = self._begin
-        for drive, target in zip(self.drives, targets, strict=True):
-            for move in drive.moves:
-                joint = self.model.joint(move.joint).id
-                low, high = joint_range(self.model, joint)
-                value = min(max(move.ratio * target + move.at, low), high)
-                data.qpos[self.model.jnt_qposadr[joint]] = value
+        for place, drive, ratio, at, (low, high) in self._moves:
+            data.qpos[place] = min(max(ratio * targets[drive] + at, low), high)
         self.closes &= closed(self.model, data, self._held)
 
     def surfaces(self, targets: Sequence[float]) -> list[Array]:
