@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.hand import Actuation, add_joint, add_link_body, add_servo
+from softgrasp.build.hand import Actuation, add_joint, add_link_body, add_servo, set_bare_inertia
 from softgrasp.build.shapes import VISUAL_GROUP
 from softgrasp.description.arm import Arm
 from softgrasp.description.pose import Pose
@@ -49,13 +49,16 @@ def add_arm(
         name=names.ARM, pos=position_of(carry), quat=quaternion_of(carry)
     )
     links = chain_links(arm.chain)
-    for row, link in zip(arm.chain.phalanges, links, strict=True):
+    for row, link, has_body in zip(arm.chain.phalanges, links, arm.chain.has_body, strict=True):
         name = names.arm_body(row.name)
         body = body.add_body(
             name=name, pos=position_of(link.origin), quat=quaternion_of(link.origin), gravcomp=1
         )
         add_joint(body, names.arm_joint(row.joint_name), row, actuation)
-        add_link_body(spec, body, name, row, link, RGBA)
+        if has_body:
+            add_link_body(spec, body, name, row, link, RGBA)
+        else:
+            set_bare_inertia(body, row)
         for geom in body.geoms:
             geom.group = VISUAL_GROUP
     return body, _hand_in_last_link(arm)

@@ -93,10 +93,8 @@ def _add_finger(
         if has_body:
             add_link_body(spec, body, name, row, link, phalanx_rgba(index))
             touching.append(name)
-        elif row.inertial is not None:
-            _set_inertial(body, row.inertial)
         else:
-            set_inertia(body, MASSLESS, np.eye(3) * MASSLESS * row.radius**2, (0.0, 0.0, 0.0))
+            set_bare_inertia(body, row)
         parent = body
     parent.add_site(
         name=names.tip_site(finger.name), pos=link.end.tolist(), size=[0.001] * 3, group=4
@@ -120,6 +118,14 @@ def add_link_body(
         _set_inertial(body, row.inertial)
         return
     set_inertia(body, *joined_inertia(shapes, mass=row.mass, density=row.density or 0.0))
+
+
+def set_bare_inertia(body: mujoco.MjsBody, row: Phalanx) -> None:
+    """State the inertia of a link without shapes: its own one, or next to none."""
+    if row.inertial is not None:
+        _set_inertial(body, row.inertial)
+        return
+    set_inertia(body, MASSLESS, np.eye(3) * MASSLESS * row.radius**2, (0.0, 0.0, 0.0))
 
 
 def link_shapes(row: Phalanx, link: Link) -> list[tuple[Shape, Pose]]:

@@ -1,4 +1,4 @@
-"""Arms in YAML: one Denavit–Hartenberg table and where the hand sits on its flange."""
+"""Arms in YAML, one Denavit–Hartenberg table and where the hand sits on its flange; or in MJCF."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from softgrasp.formats.yaml_file import Tree, YamlFile, take_units
 
 
 def load_arm(name: str | Path) -> Arm:
-    """A shipped arm by name, or one from a YAML file.
+    """A shipped arm by name, or one from a YAML file or a MuJoCo model (``.xml``).
 
     Raises:
         DescriptionError: There is no such arm, or its file is wrong; names file, line and field.
     """
     path = Path(name)
+    if path.suffix.lower() == ".xml":
+        from softgrasp.formats.mjcf.arm import mjcf_arm
+
+        return mjcf_arm(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
         path = library.find("arms", str(name))
     return YamlFile(path).read(arm_from)

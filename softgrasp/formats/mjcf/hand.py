@@ -126,18 +126,18 @@ def own_model(model: HandModel) -> OwnModel:
 
 def _read(path: Path) -> ReadHand:
     own = read_model(path)
-    tree = tree_of(_alone(own, (), path))
+    tree = tree_of(alone(own, (), path))
     if not touching_bodies(tree):
         raise DescriptionError(
             "expected geoms that can touch, found none with a contype or conaffinity", file=path
         )
-    starts = _starts(own, tree)
+    starts = starts_of(own, tree)
     points_on = skins(tree.model)
     tips = _tips(tree, points_on)
     followers = {coupling.joint for coupling in _couplings(tree, set())}
     servos, told = wanted_servos(tree, followers, tips)
     if servos:
-        tree = tree_of(_alone(own, servos, path))
+        tree = tree_of(alone(own, servos, path))
     _refuse_actuators(tree.model, path)
     drives, assumed = model_drives(tree.model, starts)
     if not any(drive.moves for drive in drives):
@@ -149,7 +149,7 @@ def _read(path: Path) -> ReadHand:
     return ReadHand(own, tree, starts, tips, servos, tuple(drives), closing, tuple(notes))
 
 
-def _alone(own: OwnModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.MjModel:
+def alone(own: OwnModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.MjModel:
     """The model as it hangs in a scene, with nothing else."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
@@ -163,7 +163,7 @@ def _alone(own: OwnModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.
         ) from error
 
 
-def _starts(own: OwnModel, tree: Tree) -> dict[str, float]:
+def starts_of(own: OwnModel, tree: Tree) -> dict[str, float]:
     """Joint variables at the start by name: of a keyframe, or of the file as it stands."""
     whole = own.compiled
     keys = [str(whole.key(index).name) for index in range(whole.nkey)]
