@@ -81,6 +81,8 @@ def _quantity(rows: list[list[DrivePanel]]) -> str:
         return "joint angle [°]"
     if units == ["/m", "kPa"]:
         return "pressure [kPa], curvature [1/m]"
+    if "" in units:  # of a drive that commands no joint alone
+        units = [*units[1:], "a drive's own number"]
     told = " or ".join(unit.replace("/m", "1/m") for unit in units)
     return (
         f"joint variable, pressure, curvature [{told}]"

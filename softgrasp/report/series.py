@@ -121,7 +121,7 @@ def _number_panels(result: GraspResult) -> list[DrivePanel]:
     """The drives whose targets are no joint's variable, such as those on tendons."""
     return [
         DrivePanel(
-            title=drive.name,
+            title=f"target of {drive.name}",
             unit="",
             limits=drive.limits,
             values=result.joint_target[:, column(result.actuator_names, drive.name)],

@@ -28,7 +28,7 @@ class Jaws:
         flat = np.column_stack([np.zeros(y.size), y.ravel(), z.ravel()])
         x, y = np.meshgrid(np.linspace(-0.05, 0.05, 11), np.linspace(-0.02, 0.02, 5))
         palm = np.column_stack([x.ravel(), y.ravel(), np.full(x.size, -0.01)])
-        jaws = [flat + [side * v, 0, 0] for side, v in zip((1, -1), targets, strict=True)]
+        jaws = [flat + np.array([side * v, 0, 0]) for side, v in zip((1, -1), targets, strict=True)]
         return [part @ self.turn.T for part in (palm, *jaws)]
 
     def tips(self, targets: Sequence[float]) -> Array:

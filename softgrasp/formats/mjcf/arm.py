@@ -56,7 +56,8 @@ def mjcf_arm(path: Path) -> Arm:
     moving = [group for group in tree.members if tree.joints(group)]
     if any(len(tree.children[group]) > 1 for group in [0, *moving]):
         raise DescriptionError(
-            "expected an arm whose joints are one chain, found branches; a hand is loaded by itself",
+            "expected an arm whose joints are one chain, found branches; a hand is loaded by "
+            "itself",
             file=path,
         )
     for note in own.dropped:

@@ -111,4 +111,4 @@ def test_an_arm_of_mjcf_lifts_a_hand_of_mjcf(tmp_path: Path) -> None:
     result = sg.simulate(scene)
     assert result.status is sg.GraspStatus.CLOSED
     assert result.hold is not None
-    assert result.hold.lifted_m == pytest.approx(0.05, abs=2e-3)
+    assert result.hold.lifted_m == pytest.approx(0.05, abs=5e-3)

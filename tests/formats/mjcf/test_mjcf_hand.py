@@ -73,7 +73,7 @@ def test_a_wrist_comes_before_the_palm_and_stays(tmp_path: Path) -> None:
     for _, preset in hand.grasps:
         assert preset.rates[:2] == (0.0, 0.0)
     # two joints on one body: the first row has no body of its own
-    assert [row.bodies for row in thumb.phalanges][0] == ()
+    assert thumb.phalanges[0].bodies == ()
     assert all("wristed_th_two" in drive.stops for drive in hand.drives[4:])
     assert "wristed_palm" not in hand.drives[2].stops
 
@@ -211,8 +211,9 @@ def test_a_scene_is_saved_and_refuses_a_changed_file(tmp_path: Path) -> None:
     file.write_text(TENDON.replace('damping=".02"', 'damping=".03"'))
     with pytest.raises(sg.DescriptionError) as refused:
         sg.compile_model(again.replace(hand=again.hand.replace(name="other")))
+    wanted = again.hand.model.sha256
     assert re.fullmatch(
-        rf"{re.escape(str(file))}: expected the model with SHA-256 {again.hand.model.sha256}, found "
+        rf"{re.escape(str(file))}: expected the model with SHA-256 {wanted}, found "
         r"\w{64}: the file, or one that it includes or a mesh of it, has changed",
         str(refused.value),
     )
