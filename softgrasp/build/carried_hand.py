@@ -9,6 +9,7 @@ import mujoco
 from softgrasp.build.arm import add_arm, add_arm_servos
 from softgrasp.build.hand import Actuation, add_hand
 from softgrasp.build.mechanism import add_mechanism
+from softgrasp.build.names import hand_body
 from softgrasp.build.wrist import add_free_wrist, add_wrist
 from softgrasp.description.arm import Arm
 from softgrasp.description.mechanism import Mechanism
@@ -34,10 +35,11 @@ def carried_hand(
     if arm is None:
         bodies = add_hand(spec, mechanism.hand, pose, actuation)
         add_mechanism(spec, mechanism)
+        palm, prescribed = hand_body(mechanism.hand), actuation == "prescribed"
         if on_wrist:
-            add_free_wrist(spec, pose, prescribed=actuation == "prescribed")
+            add_free_wrist(spec, palm, pose, prescribed=prescribed)
         elif lift is not None:
-            add_wrist(spec, pose, lift.height, prescribed=actuation == "prescribed")
+            add_wrist(spec, palm, pose, lift.height, prescribed=prescribed)
         return spec, tuple(bodies)
     flange, pose = add_arm(spec, arm, pose, actuation)
     bodies = add_hand(spec, mechanism.hand, pose, actuation, flange)

@@ -108,12 +108,11 @@ def _implicit_shares(model: mujoco.MjModel, geoms: list[tuple[int, int]], postur
             best = touches[place]
             if best is None or best.distance > 0.0:
                 touches[place] = _nearer(best, _touch(model, data, pair, index))
-    extra = _implicit_inertia(model)
     shares = np.ones(len(geoms))
     for index in sorted({touch.posture for touch in touches if touch is not None}):
         data.qpos[:] = postures[index]
         mujoco.mj_forward(model, data)
-        inertia = _inertia_diagonal(model, data)
+        inertia, extra = _inertia_diagonal(model, data), _implicit_inertia(model, data)
         for place, touch in enumerate(touches):
             if touch is not None and touch.posture == index:
                 squares = _row(model, data, geoms[place], touch) ** 2
@@ -162,26 +161,46 @@ def _inertia_diagonal(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     return np.asarray(np.diag(full))
 
 
-def _implicit_inertia(model: mujoco.MjModel) -> Array:
-    """What the implicit step adds to each degree of freedom [kg·m² or kg], (nv,)."""
+def _implicit_inertia(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """What the implicit step adds to each degree of freedom [kg·m² or kg], (nv,).
+
+    A spring of stiffness k along a length l(q) adds k·(∂l/∂qᵢ)²; so do tendons and the actuators
+    on them.
+    """
     gain, rate = np.zeros(model.nv), np.array(model.dof_damping)
     gain[model.jnt_dofadr] += model.jnt_stiffness
-    for index in np.flatnonzero(model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT):
-        dof = model.jnt_dofadr[model.actuator_trnid[index, 0]]
-        gain[dof] -= model.actuator_biasprm[index, 1]
-        rate[dof] -= model.actuator_biasprm[index, 2]
-    on_tendons = model.actuator_trntype == mujoco.mjtTrn.mjTRN_TENDON
-    # the engine leaves out servos at their force limits, where tendons that only pull end
-    for index in np.flatnonzero(on_tendons & (model.actuator_forcerange[:, 0] < 0.0)):
-        squares = _arms(model, int(model.actuator_trnid[index, 0])) ** 2
-        gain -= squares * model.actuator_biasprm[index, 1]
-        rate -= squares * model.actuator_biasprm[index, 2]
+    for index, arm in enumerate(_moment_arms(model, data)):
+        gain -= model.actuator_biasprm[index, 1] * arm**2
+        rate -= model.actuator_biasprm[index, 2] * arm**2
+    for index, arm in enumerate(_tendon_arms(model, data)):
+        gain += model.tendon_stiffness[index] * arm**2
+        rate += model.tendon_damping[index] * arm**2
     return implicit_inertia(model.opt.timestep, gain, rate)
 
 
-def _arms(model: mujoco.MjModel, tendon: int) -> Array:
-    """How much of each degree of freedom is in the length of a fixed tendon, (nv,)."""
-    arms, first = np.zeros(model.nv), int(model.tendon_adr[tendon])
-    for wrap in range(first, first + int(model.tendon_num[tendon])):
-        arms[model.jnt_dofadr[model.wrap_objid[wrap]]] = model.wrap_prm[wrap]
+def _moment_arms(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Change of each actuator's length with each degree of freedom, (nu, nv) [m or rad]."""
+    arms = np.zeros((model.nu, model.nv))
+    if model.nu:
+        mujoco.mju_sparse2dense(
+            arms,
+            data.actuator_moment.ravel(),
+            data.moment_rownnz,
+            data.moment_rowadr,
+            data.moment_colind.ravel(),
+        )
+    return arms
+
+
+def _tendon_arms(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Change of each tendon's length with each degree of freedom, (nt, nv) [m or rad]."""
+    arms = np.zeros((model.ntendon, model.nv))
+    if model.ntendon:
+        mujoco.mju_sparse2dense(
+            arms,
+            data.ten_J.ravel(),
+            model.ten_J_rownnz,
+            model.ten_J_rowadr,
+            model.ten_J_colind.ravel(),
+        )
     return arms

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.attached_hand import PRESCRIBED_ARMATURE, add_model
 from softgrasp.build.palm import add_palms
 from softgrasp.build.shapes import (
     add_shape,
@@ -31,8 +32,6 @@ from softgrasp.mechanics.transforms import (
     rotation_from_euler,
 )
 
-PRESCRIBED_ARMATURE = 1e4
-"""Inertia [kg·m² or kg] that keeps a prescribed joint on its path whatever touches it."""
 MASSLESS = 1e-6
 """Mass [kg] of a link without a body: MuJoCo needs moving bodies to have some."""
 
@@ -63,8 +62,10 @@ def add_hand(
         carrier: The body that carries it, where there is one.
     """
     base = (carrier or spec.worldbody).add_body(
-        name=names.PALM, pos=list(pose.position), quat=list(pose.quaternion)
+        name=names.hand_body(hand), pos=list(pose.position), quat=list(pose.quaternion)
     )
+    if hand.model is not None:
+        return add_model(spec, base, hand.model, actuation)
     touching = add_palms(spec, base, hand)
     stands = {name: palm.name for palm in hand.more_palms for name in palm.fingers}
     for finger in hand.fingers:

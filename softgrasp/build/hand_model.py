@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
+from softgrasp.build.attached_hand import settle
 from softgrasp.build.compiling import compiled
 from softgrasp.build.hand import add_hand
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
@@ -23,12 +24,26 @@ def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
     start = [drive.start for drive in hand.drives]
     rigid = hand.posture(start)
     bent = [0.0] * (len(names.joint_names(hand)) - len(rigid))
-    spec.add_key(name=names.START, qpos=[*rigid.values(), *bent], ctrl=start)
+    if hand.model is None:
+        spec.add_key(name=names.START, qpos=[*rigid.values(), *bent], ctrl=start)
+    else:
+        spec = spec.copy()  # see ``attach``
+        spec.add_key(name=names.START, qpos=_settled(spec, hand, rigid), ctrl=start)
     straight = dict.fromkeys(rigid, 0.0)
     lowest = [lowest_point(hand, straight, np.eye(4))] if hand.fingers else []
     lowest += [digit.base.position[2] - digit.length for digit in hand.soft_fingers]
     add_visuals(spec, min(lowest) - FLOOR_GAP)
     return spec
+
+
+def _settled(spec: mujoco.MjSpec, hand: Hand, joints: dict[str, float]) -> list[float]:
+    """``qpos`` of an attached model with its joints where they start."""
+    model = compiled(spec, hand.name)
+    position = np.array(model.qpos0)
+    for name, value in joints.items():
+        position[model.joint(name).qposadr[0]] = value
+    found: list[float] = settle(model, hand, position).tolist()
+    return found
 
 
 def hand_to_mjcf(hand: Hand) -> str:

@@ -8,6 +8,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.soft_finger import Freedom, SoftFinger
+from softgrasp.formats.mjcf.read import BASE
 
 OBJECT = "object"
 """Body of the one to be grasped; further ones are ``object2``, ``object3`` and so on."""
@@ -18,6 +19,8 @@ WRIST = "wrist"
 """Joint, and its actuator, that lifts the hand."""
 WRIST_JOINTS = ("wrist_x", "wrist_y", "wrist_z", "wrist_turn_z", "wrist_turn_y", "wrist_turn_x")
 """Joints, and their actuators, of a wrist that goes through a sequence, from the world on."""
+MODEL_BASE = BASE
+"""Body that carries a hand's own model; its palm is one of its own bodies."""
 START = "start"
 """Keyframe 0: the state from which the hand closes."""
 _OBJECT = re.compile(rf"{OBJECT}\d*")
@@ -105,6 +108,11 @@ def sensor_part(sensor: str, part: str) -> str:
     return f"sensor_{sensor}_{part}"
 
 
+def hand_body(hand: Hand) -> str:
+    """The body whose frame is the hand's: the palm, or what carries an attached model."""
+    return PALM if hand.model is None else MODEL_BASE
+
+
 def joint_names(hand: Hand) -> list[str]:
     """All joints, finger by finger, those of the soft fingers last."""
     rigid = [finger.joint_of(row) for finger in hand.fingers for row in finger.phalanges]
@@ -148,13 +156,12 @@ def scene_drives(scene: GraspScene) -> list[str]:
 
 
 def parts(hand: Hand) -> dict[str, tuple[str, str]]:
-    """(finger, phalanx or soft link) of every body that can touch, the first palm left out."""
-    found = {palm.name: (palm.name.removesuffix("_palm"), "palm") for palm in hand.more_palms}
-    found |= {
-        finger.body_of(row): (finger.name, row.name)
+    """(finger, phalanx or soft link) of every body that can touch, the palm left out."""
+    found = {
+        body: (finger.name, body.removeprefix(f"{finger.name}_") if row.bodies else row.name)
         for finger in hand.fingers
-        for row, has_body in zip(finger.phalanges, finger.has_body, strict=True)
-        if has_body
+        for row in finger.phalanges
+        for body in finger.bodies_of(row)
     }
     for digit in hand.soft_fingers:
         for index in range(len(digit.finger.links)):

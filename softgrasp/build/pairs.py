@@ -81,6 +81,37 @@ def self_pairs(model: mujoco.MjModel, chains: Mapping[str, str]) -> list[Pair]:
     ]
 
 
+def model_pairs(model: mujoco.MjModel) -> list[Pair]:
+    """Geoms of a hand's own model that touch one another after MuJoCo's rules and the file.
+
+    That is: ``contype`` and ``conaffinity`` fit, the bodies are neither one behind the other nor
+    excluded, or the file names the pair itself.
+    """
+    geoms = _hand_geoms(model)
+    excluded = set(model.exclude_signature.tolist())
+    named = {
+        frozenset((int(a), int(b))) for a, b in zip(model.pair_geom1, model.pair_geom2, strict=True)
+    }
+    return [
+        Pair(first, second)
+        for index, (_, first) in enumerate(geoms)
+        for _, second in geoms[index + 1 :]
+        for one, other in [(model.geom(first).id, model.geom(second).id)]
+        if frozenset((one, other)) in named or _can_collide(model, one, other, excluded)
+    ]
+
+
+def _can_collide(model: mujoco.MjModel, one: int, other: int, excluded: set[int]) -> bool:
+    kinds, partners = model.geom_contype, model.geom_conaffinity
+    if not (kinds[one] & partners[other] or kinds[other] & partners[one]):
+        return False
+    bodies = sorted(int(model.geom_bodyid[geom]) for geom in (one, other))
+    weld = [int(model.body_weldid[body]) for body in bodies]
+    before = [int(model.body_weldid[model.body_parentid[group]]) for group in weld]
+    neighbours = weld[0] == weld[1] or weld[0] == before[1] or weld[1] == before[0]
+    return not neighbours and (bodies[0] << 16) + bodies[1] not in excluded
+
+
 def penetration(model: mujoco.MjModel, data: mujoco.MjData, pair: Pair) -> float:
     """How deep two geoms stand in each other [m]; negative or zero where they do not."""
     first, second = (model.geom(name).id for name in pair)

@@ -12,6 +12,7 @@ import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.around import add_surroundings, lowest_surrounding, shows_floor_as_table
+from softgrasp.build.attached_hand import settle, silence
 from softgrasp.build.carried_hand import carried_hand
 from softgrasp.build.carrier import carrier_start
 from softgrasp.build.clearance import START_TOLERANCE, refuse_overlaps, way_to_clear
@@ -20,7 +21,7 @@ from softgrasp.build.deformable import add_deformable, full_size
 from softgrasp.build.effective_mass import closing_postures
 from softgrasp.build.force_sensors import add_force_sensors
 from softgrasp.build.objects import add_object
-from softgrasp.build.pairs import Pair, add_pairs, penetration, self_pairs
+from softgrasp.build.pairs import Pair, add_pairs, model_pairs, penetration, self_pairs
 from softgrasp.build.placing import Thing, on_its_table, things_of
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
@@ -114,6 +115,8 @@ def build(scene: GraspScene) -> BuiltScene:
         return build(asked.replace(object_position=tuple(place.tolist())))
     refuse_overlaps(bare, data, scene)
     stiffness, switching = _add_contacts(spec, bare, data, scene, home)
+    if scene.hand.model is not None:
+        silence(spec, bodies)
     add_visuals(spec, _floor_height(scene, bare))
     contact = resolved_contact(scene.asked_contact, timestep)
     return BuiltScene(scene, spec, compiled(spec, what), bodies, contact, stiffness, switching)
@@ -209,7 +212,7 @@ def _position(bare: mujoco.MjModel, scene: GraspScene, targets: list[float]) -> 
     own = scene.way.start if scene.mechanism.actuators else targets[: len(scene.drives)]
     for name, value in (scene.hand.posture(own) | sliders | carried).items():
         position[bare.joint(name).qposadr[0]] = value
-    return position
+    return settle(bare, scene.hand, position)
 
 
 def _sliders(scene: GraspScene) -> set[str]:
@@ -224,9 +227,13 @@ def _state_at(model: mujoco.MjModel, position: Array) -> mujoco.MjData:
 
 
 def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> list[Pair]:
-    soft = {digit.name for digit in scene.hand.soft_fingers}
-    chains = {b: finger for b, (finger, _) in names.parts(scene.hand).items() if finger in soft}
-    depths = {pair: penetration(model, data, pair) for pair in self_pairs(model, chains)}
+    if scene.hand.model is not None:
+        pairs = model_pairs(model)
+    else:
+        soft = {digit.name for digit in scene.hand.soft_fingers}
+        chains = {b: finger for b, (finger, _) in names.parts(scene.hand).items() if finger in soft}
+        pairs = self_pairs(model, chains)
+    depths = {pair: penetration(model, data, pair) for pair in pairs}
     overlapping = [pair for pair, depth in depths.items() if depth > START_TOLERANCE]
     if overlapping:
         deepest = max(overlapping, key=lambda pair: depths[pair])

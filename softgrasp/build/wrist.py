@@ -11,7 +11,7 @@ import math
 import mujoco
 import numpy as np
 
-from softgrasp.build.names import PALM, WRIST, WRIST_JOINTS
+from softgrasp.build.names import WRIST, WRIST_JOINTS
 from softgrasp.build.shapes import set_inertia
 from softgrasp.description.pose import Pose
 from softgrasp.mechanics.transforms import transform
@@ -27,16 +27,19 @@ CARRIED_INERTIA = 5e-3
 it is as stiff as 180 N·m/rad: it gives way by 0.3° under 1 N·m."""
 
 
-def add_wrist(spec: mujoco.MjSpec, pose: Pose, height: float, *, prescribed: bool) -> None:
+def add_wrist(
+    spec: mujoco.MjSpec, palm_name: str, pose: Pose, height: float, *, prescribed: bool
+) -> None:
     """Let the palm of a hand slide up.
 
     Args:
         spec: The model; it holds a hand already.
+        palm_name: The body in the hand's frame.
         pose: Pose of the hand in the world.
         height: How far it is lifted [m].
         prescribed: Whether the joint obeys its targets whatever the load.
     """
-    palm = spec.body(PALM)
+    palm = spec.body(palm_name)
     upright = transform(quaternion=pose.quaternion)[:3, :3]
     palm.add_joint(
         name=WRIST,
@@ -50,9 +53,9 @@ def add_wrist(spec: mujoco.MjSpec, pose: Pose, height: float, *, prescribed: boo
     actuator.ctrllimited = True
 
 
-def add_free_wrist(spec: mujoco.MjSpec, pose: Pose, *, prescribed: bool) -> None:
+def add_free_wrist(spec: mujoco.MjSpec, palm_name: str, pose: Pose, *, prescribed: bool) -> None:
     """Let the palm of a hand move and turn; arguments as for ``add_wrist``."""
-    palm = spec.body(PALM)
+    palm = spec.body(palm_name)
     axes = transform(quaternion=pose.quaternion)[:3, :3]  # row k: axis k of the world in the palm
     slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
     for place, (name, axis) in enumerate(zip(WRIST_JOINTS, (0, 1, 2, 2, 1, 0), strict=True)):

@@ -12,8 +12,9 @@ from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.build.objects import object_mass
 from softgrasp.build.scene import BuiltScene
 from softgrasp.build.shapes import extent, mass_properties
-from softgrasp.description.finger import Finger
+from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand import GraspPreset, Hand
+from softgrasp.description.hand_model import HandModel
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh
@@ -36,9 +37,12 @@ def hand_facts(hand: Hand) -> Facts:
         "fingers": fingers,
         "joints": len(hand.joints),
         **({"soft_fingers": soft} if soft else {}),
-        "mass_kg": sum(finger["mass_kg"] for finger in fingers + soft),
+        "mass_kg": float(model.body_mass.sum())
+        if hand.model
+        else sum(finger["mass_kg"] for finger in fingers + soft),
         **({"couplings": [dict(one) for one in hand.couplings]} if hand.couplings else {}),
-        "palm": hand.palm.kind,
+        "palm": hand.palm.kind if hand.model is None else hand.model.palm,
+        **({"model": _model_facts(hand.model)} if hand.model else {}),
         "grasps": {name: _grasp_facts(preset) for name, preset in hand.grasps},
         "source": hand.source,
         "notes": list(hand.notes),
@@ -50,17 +54,39 @@ def _grasp_facts(preset: GraspPreset) -> Facts:
     return {"center_m": list(preset.center), "rates": list(preset.rates), **start}
 
 
+def _model_facts(model: HandModel) -> Facts:
+    """The file, and what its actuators command."""
+    return {
+        "file": model.file,
+        "sha256": model.sha256,
+        "drives": {
+            drive.actuator: {
+                "unit": drive.unit or "none",
+                "limits": list(drive.limits),
+                "moves": [move.joint for move in drive.moves],
+            }
+            for drive in model.drives
+        },
+    }
+
+
 def _finger_facts(model: mujoco.MjModel, finger: Finger) -> Facts:
-    bodies = [finger.body_of(row) for row in finger.phalanges]
     return {
         "name": finger.name,
         "convention": finger.convention,
-        "phalanges": [body for body, real in zip(bodies, finger.has_body, strict=True) if real],
+        "phalanges": [body for row in finger.phalanges for body in finger.bodies_of(row)],
         "joints": [row.joint_name for row in finger.phalanges],
         "limits": [list(row.limits) for row in finger.phalanges],
         "length_m": float(sum(np.linalg.norm(end) for end in finger.link_ends)),
-        "mass_kg": float(sum(model.body(body).mass[0] for body in bodies)),
+        "mass_kg": float(sum(_row_mass(model, finger, row) for row in finger.phalanges)),
     }
+
+
+def _row_mass(model: mujoco.MjModel, finger: Finger, row: Phalanx) -> float:
+    """Of a link; of a hand's own model, with all that is fixed to it [kg]."""
+    if row.inertial is not None:
+        return row.inertial.mass
+    return float(model.body(finger.body_of(row)).mass[0])
 
 
 def _soft_facts(digit: SoftDigit) -> Facts:

@@ -12,7 +12,7 @@ from softgrasp.description.release import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.formats.load import YAML_SUFFIXES
+from softgrasp.formats.load import MODEL_SUFFIX, YAML_SUFFIXES
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.release_file import is_release
 from softgrasp.formats.ucrdf import ROBOT_SUFFIXES
@@ -47,6 +47,8 @@ def kind_of(word: str) -> Kind:
         return "world"
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return "robot"
+    if path.suffix.lower() == MODEL_SUFFIX:
+        return "hand"
     if path.suffix.lower() in YAML_SUFFIXES:
         return _kind_of_yaml(path)
     if word.startswith(YCB_PREFIX):

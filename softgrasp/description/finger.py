@@ -64,6 +64,9 @@ class Phalanx(Description):
     mesh, the pose of its file's frame."""
     parts: tuple[Part, ...] = ()
     """More shapes of the link, which has no capsule then either."""
+    bodies: tuple[str, ...] = ()
+    """Of a hand with a model of its own: the bodies of the model that can touch and that no later
+    joint moves. Its shapes are those of the model."""
     inertial: Inertial | None = None
     """Mass, centre of mass and inertia in the link's frame, instead of those of its shape."""
     mass: Positive | None = None
@@ -150,7 +153,8 @@ class Finger(Description):
                 f"the fingertip; found {self.tip}",
                 "tip",
             )
-        if not any(self.has_body) and all(row.inertial is None for row in self.phalanges):
+        bare = not self.own_names and all(row.inertial is None for row in self.phalanges)
+        if not any(self.has_body) and bare:
             raise ValueError(
                 "expected at least one phalanx, found only rows of zero length without a body"
             )
@@ -189,6 +193,12 @@ class Finger(Description):
         """What the joint of a row, and its actuator, are called in a model: ``F1_J2``."""
         return row.joint_name if self.own_names else f"{self.name}_{row.joint_name}"
 
+    def bodies_of(self, row: Phalanx) -> tuple[str, ...]:
+        """Bodies of a row that can touch: one, or none; of an attached model it may be several."""
+        if row.bodies:
+            return row.bodies
+        return (self.body_of(row),) if self.has_body[self.phalanges.index(row)] else ()
+
     @cached_property
     def link_ends(self) -> tuple[Vec3, ...]:
         """End of each link in its own frame [m]: the origin of the next joint, or the tip.
@@ -214,6 +224,7 @@ class Finger(Description):
         return tuple(
             row.shape is not None
             or bool(row.parts)
+            or bool(row.bodies)
             or (row.inertial is None and math.hypot(*end) > ZERO_LENGTH)
             for row, end in zip(self.phalanges, self.link_ends, strict=True)
         )

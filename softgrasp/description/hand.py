@@ -14,10 +14,12 @@ from softgrasp.description.contact import Contact
 from softgrasp.description.coupling import Coupling
 from softgrasp.description.drive import Drive
 from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.hand_model import HandModel
 from softgrasp.description.hand_tree import (
     check_couplings,
     check_stands,
     check_tendons,
+    led_joints,
     moved_bodies,
     posture_of,
 )
@@ -112,6 +114,9 @@ class Hand(Description):
     synergies: Synergies | None = None
     """Directions in which its joints move together."""
     soft_fingers: tuple[SoftDigit, ...] = ()
+    model: HandModel | None = None
+    """A model of its own in MJCF, which is attached to the scene as it is; ``fingers`` tell what
+    moves in it."""
     grasps: Grasps
     preshapes: Preshapes = ()
     """Named postures to close from, instead of the drives' own ``start``."""
@@ -143,7 +148,7 @@ class Hand(Description):
         for kind in ("name", "joint_name"):
             made = list(self._full_names(kind))
             refuse_twins(made, f"finger and {kind.replace('_', ' ')} together")
-            for name, path in made:
+            for name, path in made if self.model is None else ():
                 if re.search(r"[\s/|]", name) or name in RESERVED or name.split("_")[0] in TAKEN:
                     raise FieldError(
                         "expected names of fingers and phalanges without spaces, '/' and '|', and "
@@ -293,9 +298,28 @@ class Hand(Description):
                     index,
                 )
 
+    @model_validator(mode="after")
+    def _drives_of_model(self) -> Self:
+        if self.model is None:
+            return self
+        if self.soft_fingers:
+            raise FieldError("expected none beside a model, found some", "soft_fingers")
+        known = {finger.joint_of(row) for finger in self.fingers for row in finger.phalanges}
+        for index, drive in enumerate(self.model.drives):
+            for place, move in enumerate(drive.moves):
+                if move.joint not in known:
+                    raise FieldError(
+                        f"expected a joint of the hand, found '{move.joint}'; "
+                        f"{did_you_mean(move.joint, known)}",
+                        *("model", "drives", index, "moves", place, "joint"),
+                    )
+        return self
+
     @cached_property
     def rows(self) -> tuple[int, ...]:
-        """Number of drives of each finger."""
+        """Number of drives of each finger; of a model, whose drives may move several, of all."""
+        if self.model is not None:
+            return (len(self.model.drives),)
         rigid = (sum(row.driven for row in finger.phalanges) for finger in self.fingers)
         return (*rigid, *(1,) * len(self.soft_fingers))
 
@@ -317,7 +341,9 @@ class Hand(Description):
 
     @cached_property
     def drives(self) -> tuple[Drive, ...]:
-        """What moves the hand: the joints that are driven, then the pressures of soft fingers."""
+        """What moves the hand: joints that are driven, then pressures; or a model's actuators."""
+        if self.model is not None:
+            return tuple(part.drive for part in self.model.drives)
         stops = moved_bodies(self.fingers, self.couplings)
         rigid = (
             Drive(
@@ -343,11 +369,15 @@ class Hand(Description):
         """
         pairs = zip(self.drives, targets, strict=True)
         led = {drive.joint: target for drive, target in pairs if drive.joint is not None}
+        if self.model is not None:
+            led = led_joints(self.model, self.fingers, targets)
         return posture_of(self.fingers, self.couplings, led)
 
     @property
     def drive_word(self) -> str:
         """What a sentence calls one drive of this hand."""
+        if self.model is not None:
+            return "drive"
         if not self.soft_fingers:
             return "joint"
         return "drive" if self.fingers else "soft finger"

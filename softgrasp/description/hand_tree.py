@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from softgrasp.description.coupling import Coupling
 from softgrasp.description.finger import Finger
+from softgrasp.description.hand_model import HandModel
 from softgrasp.description.problems import FieldError, refuse_twins
 from softgrasp.description.tendon import Tendon
 from softgrasp.errors import did_you_mean
@@ -142,13 +143,32 @@ def moved_bodies(
 
 def _behind(fingers: Sequence[Finger], finger: Finger, index: int) -> list[str]:
     """Bodies that can touch from a row of a finger outwards, with what stands on them."""
-    rows = list(zip(finger.phalanges, finger.has_body, strict=True))[index:]
-    stands = {finger.body_of(row) for row, _ in rows}
-    found = [finger.body_of(row) for row, has_body in rows if has_body]
+    rows = finger.phalanges[index:]
+    stands = {finger.body_of(row) for row in rows}
+    found = [body for row in rows for body in finger.bodies_of(row)]
     for other in fingers:
         if other.on in stands:
             found += _behind(fingers, other, 0)
     return found
+
+
+def led_joints(
+    model: HandModel, fingers: Sequence[Finger], targets: Sequence[float]
+) -> dict[str, float]:
+    """Joints that the drives of a model lead, by name, as far as their limits let them [rad or m].
+
+    Args:
+        model: The model.
+        fingers: What moves in it.
+        targets: One a drive, in its unit.
+    """
+    limits = {finger.joint_of(row): row.limits for finger in fingers for row in finger.phalanges}
+    led = {}
+    for drive, target in zip(model.drives, targets, strict=True):
+        for move in drive.moves:
+            low, high = limits[move.joint]
+            led[move.joint] = min(max(move.ratio * target + move.at, low), high)
+    return led
 
 
 def posture_of(

@@ -55,7 +55,7 @@ def _numbers(rows: Sequence[int], word: str) -> str:
     if len(set(rows)) > 1:
         counts = ", ".join(map(str, rows))
         return f"{whole}, as its fingers have different numbers of {word}s ({counts})"
-    if rows[0] == 1:
+    if rows[0] == 1 or len(rows) == 1:
         return whole
     return f"1 rate, {rows[0]} (one a {word} of a finger) or {sum(rows)} (one a {word})"
 

@@ -41,6 +41,28 @@ def _fits_hand(scene: GraspScene) -> None:
         )
 
 
+def _model_keeps_its_drives(scene: GraspScene) -> None:
+    if scene.hand.model is not None and scene.mechanism.actuators:
+        raise FieldError(
+            f"expected 'position-increment' or another one that moves the actuators of "
+            f"'{scene.hand.name}' as they are, found '{scene.closure.name}'",
+            "closure",
+            "type",
+        )
+
+
+def _model_can_be_prescribed(scene: GraspScene) -> None:
+    model = scene.hand.model
+    if scene.actuation == "servo" or model is None or model.plain:
+        return
+    other = next(drive.actuator for drive in model.drives if drive.joint is None)
+    raise FieldError(
+        f"expected 'servo': the target of actuator '{other}' of '{scene.hand.name}' is no joint's "
+        "variable that could be prescribed; found 'prescribed'",
+        "actuation",
+    )
+
+
 def _pressure_fits(scene: GraspScene) -> None:
     closure = scene.closure
     if closure.pressure is not None and not (closure.clamp_pressure and scene.hand.soft_fingers):
@@ -295,6 +317,8 @@ def _sensors_fit(scene: GraspScene) -> None:
 
 SCENE_RULES = (
     _fits_hand,
+    _model_can_be_prescribed,
+    _model_keeps_its_drives,
     _pressure_fits,
     _preshapes_exist,
     _sequence_fits,

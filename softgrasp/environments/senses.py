@@ -49,7 +49,7 @@ class Senses:
         joints = names.joint_names(task.scene.hand)
         found = [model.joint(prefix + name) for name in joints]
         self._joints = np.array([joint.qposadr[0] for joint in found])
-        self._palm = model.body(prefix + names.PALM).id
+        self._palm = model.body(prefix + names.hand_body(task.scene.hand)).id
         self._thing = model.body(thing).id
         limits = dict(zip(task.drives, task.scene.limits, strict=True))
         ends = [

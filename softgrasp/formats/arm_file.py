@@ -1,4 +1,4 @@
-"""Arms in YAML, one Denavit–Hartenberg table and where the hand sits on its flange, or in URDF."""
+"""Arms in YAML, one table and where the hand sits on its flange, or in URDF or MJCF."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ def load_arm(
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
     """
     path = Path(name)
+    if path.suffix.lower() == ".xml":
+        from softgrasp.formats.mjcf.arm import mjcf_arm
+
+        return mjcf_arm(path)
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return read_urdf_arm(path, start=start, tool=tool, tool_link=tool_link)
     if any(given is not None for given in (start, tool, tool_link)):

@@ -32,7 +32,8 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
     """Make a hand of a YAML tree.
 
     ``units``, ``convention`` and ``defaults`` (fields of every phalanx) stand at the top; a pose
-    is a (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``.
+    is a (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``. Where ``model``
+    names an MJCF file the rest only replaces what is found in it.
 
     Args:
         data: The tree.
@@ -41,6 +42,10 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
     """
+    if isinstance(data.get("model"), str):
+        from softgrasp.formats.mjcf.side_file import hand_beside
+
+        return hand_beside(data, folder or Path())
     data, length, angle = take_units(data)
     tree = _with_defaults(data)
     for index, finger in enumerate(_dicts(tree.get("fingers"))):

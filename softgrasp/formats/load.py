@@ -21,6 +21,7 @@ from softgrasp.formats.yaml_file import Tree, YamlFile
 from softgrasp.formats.ycb import YCB_PREFIX, load_ycb
 
 YAML_SUFFIXES = (".yaml", ".yml")
+MODEL_SUFFIX = ".xml"
 
 
 def load_hand(name: str | Path) -> Hand:
@@ -29,14 +30,15 @@ def load_hand(name: str | Path) -> Hand:
     A YAML file has Denavit–Hartenberg tables or soft fingers, or names a robot's file as its
     ``model`` and what is to be otherwise. In a U(C)RDF file every bendable on the palm is a soft
     finger; in one without bendables, the chains of joints on the palm are rigid fingers, whose
-    grasps are found from their shapes.
+    grasps are found from their shapes. A MuJoCo model (``.xml``) is attached to scenes as it is.
 
     Raises:
         DescriptionError: There is no such hand, or its file is wrong.
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
 
     Warns:
-        SoftgraspWarning: Something in a U(C)RDF file is not kept, or cannot be true.
+        SoftgraspWarning: Something in a U(C)RDF file is not kept, or cannot be true; or a scene
+            does otherwise than a MuJoCo model asks.
     """
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
@@ -45,7 +47,11 @@ def load_hand(name: str | Path) -> Hand:
         return YamlFile(path).read(lambda data: hand_of(data, path.parent))
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return read_urdf_hand(robot_path(path))
-    _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES))
+    if path.suffix.lower() == MODEL_SUFFIX:
+        from softgrasp.formats.mjcf.hand import mjcf_hand
+
+        return mjcf_hand(path)
+    _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES, MODEL_SUFFIX))
     if str(name) in library.names("robots") and str(name) not in library.names("hands"):
         return read_urdf_hand(robot_path(name))
     return load_hand(library.find("hands", str(name)))

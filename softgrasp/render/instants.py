@@ -78,7 +78,10 @@ def _bodies(result: GraspResult, event: ContactEvent) -> str:
 
 def body_label(finger: str, phalanx: str) -> str:
     """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``palm``."""
-    return f"{finger} {phalanx}".replace("_", " ") if finger else "palm"
+    if not finger:
+        return "palm"
+    whole = phalanx if phalanx.startswith(finger) else f"{finger} {phalanx}"
+    return whole.replace("_", " ")
 
 
 def _listed(labels: Sequence[str]) -> str:

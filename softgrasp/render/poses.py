@@ -122,7 +122,7 @@ class Playback:
         """
         start, end = self.result.time[[0, -1]]
         first = geom_corner_points(self.model, self.pose(start), self._movers)
-        palm = self.data.body(names.PALM).xpos.copy()
+        palm = self.data.body(names.hand_body(self.result.scene.hand)).xpos.copy()
         middle = first.mean(axis=0)
         reach = np.linalg.norm(first - middle, axis=1).max()
         begin = start if begin is None else begin
@@ -136,7 +136,9 @@ class Playback:
             points = geom_corner_points(self.model, self.pose(time), self._movers)
             away = np.linalg.norm(points - middle, axis=1)
             if self.result.scene.on_wrist:  # what goes with the hand is followed all the way
-                carried = middle + self.data.body(names.PALM).xpos - palm
+                carried = (
+                    middle + self.data.body(names.hand_body(self.result.scene.hand)).xpos - palm
+                )
                 away = np.minimum(away, np.linalg.norm(points - carried, axis=1))
             near.append(points[away <= farthest])
         return np.concatenate(near)

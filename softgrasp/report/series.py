@@ -87,18 +87,20 @@ def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
     """
     known = set(result.contact_bodies.tolist())
     for finger in result.scene.hand.fingers:
-        bodies = [finger.body_of(row) for row in finger.phalanges]
+        bodies = [finger.bodies_of(row) for row in finger.phalanges]
         yield [
             _joint_panel(
                 result,
                 finger,
                 row,
-                [body for body in bodies[index : index + 1] if body in known],
-                [body for body in bodies[index + 1 :] if body in known],
+                [body for body in bodies[index] if body in known],
+                [body for later in bodies[index + 1 :] for body in later if body in known],
             )
             for index, row in enumerate(finger.phalanges)
         ]
         yield from _torque_row(result, finger)
+    if numbers := _number_panels(result):
+        yield numbers
     for index, digit in enumerate(result.scene.hand.soft_fingers):
         yield _soft_panels(result, index, digit)
     yield from _wrist_rows(result)
@@ -111,13 +113,34 @@ def _joint_panel(
     unit, factor = ("°", 180.0 / np.pi) if row.joint == "revolute" else (" mm", 1e3)
     low, high = (factor * limit for limit in row.limits)
     name = finger.joint_of(row)
-    target = None
-    if name in result.actuator_names:
-        target = factor * result.joint_target[:, column(result.actuator_names, name)]
+    target, drive = None, drive_of_joint(result, name)
+    if drive is not None:
+        target = factor * result.joint_target[:, column(result.actuator_names, drive)]
     values = factor * result.joint_position[:, column(result.joint_names, name)]
-    return DrivePanel(
-        f"{finger.name} {row.joint_name}", unit, (low, high), values, target, own, later
-    )
+    title = row.joint_name if finger.own_names else f"{finger.name} {row.joint_name}"
+    return DrivePanel(title, unit, (low, high), values, target, own, later)
+
+
+def drive_of_joint(result: GraspResult, joint: str) -> str | None:
+    """The actuator whose target is the variable of a joint; None where there is none."""
+    return next((d.name for d in result.scene.drives if d.joint == joint), None)
+
+
+def _number_panels(result: GraspResult) -> list[DrivePanel]:
+    """The drives whose targets are no joint's variable, such as those on tendons."""
+    return [
+        DrivePanel(
+            title=f"target of {drive.name}",
+            unit="",
+            limits=drive.limits,
+            values=result.joint_target[:, column(result.actuator_names, drive.name)],
+            target=None,
+            own=list(drive.stops),
+            later=[],
+        )
+        for drive in result.scene.drives
+        if drive.joint is None and drive.unit != "Pa" and drive.limits[1] > drive.limits[0]
+    ]
 
 
 def _wrist_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:

@@ -112,7 +112,7 @@ def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tupl
 
 def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
     """Pose of the palm in the world, a row each, or one row where it stands still."""
-    palm = run.model.body(names.PALM).id
+    palm = run.model.body(names.hand_body(run.scene.hand)).id
     if run.model.body_weldid[palm] == 0:
         return run.data.xpos[[palm]], run.data.xquat[[palm]]
     data = mujoco.MjData(run.model)

@@ -70,7 +70,8 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
     prescribed = scene.actuation == "prescribed"
     first, slots, force_sum = contact_layout(model, built.bodies, 1 + len(scene.objects))
     limits = np.array([*scene.limits, *[(0.0, np.inf)] * still])
-    joints = [model.joint(name) for name in drives if prescribed]
+    obeying = [d.joint or d.name for d in scene.drives] + drives[len(scene.drives) :]
+    joints = [model.joint(name) for name in obeying if prescribed]
     return ClosureLayout(
         threshold=scene.closure.threshold,
         samples=scene.closure.samples,

@@ -90,7 +90,9 @@ def direction_label(acceleration: Sequence[float]) -> str:
 
 def _in_palm(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
     """The object's centre and orientation in the frame of the palm, of the last physics step."""
-    palm, thing = data.body(names.PALM), data.body(names.OBJECT)
+    attached = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, names.MODEL_BASE) >= 0
+    palm = data.body(names.MODEL_BASE if attached else names.PALM)
+    thing = data.body(names.OBJECT)
     place, thing_turn = thing.xpos, thing.xquat
     if model.nflex:
         places, turns = rigid_track(model, data.xpos[node_bodies(model)][None])

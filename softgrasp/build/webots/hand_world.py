@@ -17,9 +17,23 @@ from softgrasp.build.webots.world import WebotsWorld, driven_robot, heading
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import Solver
+from softgrasp.errors import BuildError
 
 MATERIAL, ANYTHING = "hand", "default"
 """Of the hand, and of solids that say nothing else."""
+
+
+def refuse_model(hand: Hand) -> None:
+    """Refuse a hand whose actuators, tendons and equalities only MuJoCo knows.
+
+    Raises:
+        BuildError: It has a model of its own.
+    """
+    if hand.model is not None:
+        raise BuildError(
+            f"hand '{hand.name}': expected one that is described by its joints, found the MuJoCo "
+            f"model {hand.model.file}, whose actuators only MuJoCo runs"
+        )
 
 
 def hand_world(
@@ -36,6 +50,7 @@ def hand_world(
     Raises:
         BuildError: The hand holds what Webots cannot express; names it.
     """
+    refuse_model(hand)
     model = compiled(build_hand_spec(hand), hand.name)
     start = start_state(model)
     moving = model.geom_bodyid > 0

@@ -11,6 +11,7 @@ from softgrasp.build.scene import BuiltScene
 from softgrasp.build.shapes import TOUCHING_GROUPS
 from softgrasp.build.webots.contacts import contact_properties
 from softgrasp.build.webots.frames import WORLD as ORIGIN
+from softgrasp.build.webots.hand_world import refuse_model
 from softgrasp.build.webots.joint_laws import joint_laws
 from softgrasp.build.webots.joints import law_remarks
 from softgrasp.build.webots.solids import SolidWriter, body_define
@@ -53,6 +54,7 @@ def scene_world(
     Raises:
         BuildError: The scene holds what Webots cannot express; names it.
     """
+    refuse_model(built.scene.hand)
     model, scene = built.model, built.scene
     _refuse_what_only_mujoco_has(scene)
     if scene.objects:

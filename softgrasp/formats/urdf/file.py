@@ -51,8 +51,9 @@ def read_urdf_hand(path: Path) -> Hand:
 
 
 def has_model(path: Path) -> bool:
-    """Whether a YAML file is the side file of a hand in another format."""
-    return MODEL in YamlFile(path).data
+    """Whether a YAML file is the side file of a hand in another format, MJCF left out."""
+    model = YamlFile(path).data.get(MODEL)
+    return isinstance(model, str) and Path(model).suffix.lower() != ".xml"
 
 
 def read_side_file(path: Path) -> Hand:

@@ -1,0 +1,273 @@
+"""A model in MJCF as a hand: what moves in it, and how it grasps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from softgrasp import library
+from softgrasp.description.coupling import Coupling
+from softgrasp.description.finger import Finger
+from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
+from softgrasp.description.hand_model import AddedServo, HandModel, ModelDrive
+from softgrasp.description.pose import Pose
+from softgrasp.description.rates import Rates
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.formats.mjcf.actuators import UNKNOWN, kind_of, model_drives, wanted_servos
+from softgrasp.formats.mjcf.attach import attach
+from softgrasp.formats.mjcf.closing import ClosingModel
+from softgrasp.formats.mjcf.conflicts import conflicts, unused_options
+from softgrasp.formats.mjcf.model_files import resolved
+from softgrasp.formats.mjcf.pace import pace
+from softgrasp.formats.mjcf.read import BASE, MOVING, OwnModel, check_hash, read_model
+from softgrasp.formats.mjcf.surfaces import skins
+from softgrasp.formats.mjcf.tree import (
+    Tree,
+    fingers_of,
+    joint_range,
+    palm_name,
+    touching_bodies,
+    tree_of,
+    turn_from_z,
+)
+from softgrasp.mechanics.model_grasps import FoundGrasp, FoundGrasps, found_grasps
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+
+HOME = ("home", "open", "start")
+"""Keyframes in which a hand starts, the first one that a file has; else its first one."""
+
+
+class ReadHand(NamedTuple):
+    """What a file says of a hand, before anything is known of grasps."""
+
+    own: OwnModel
+    tree: Tree
+    starts: dict[str, float]
+    tips: dict[int, Array]
+    servos: tuple[AddedServo, ...]
+    drives: tuple[ModelDrive, ...]
+    closing: ClosingModel
+    notes: tuple[str, ...]
+    """What was assumed."""
+
+
+def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = None) -> Hand:
+    """The hand in a MuJoCo model.
+
+    Args:
+        path: MJCF file.
+        grasps: In the hand's frame; found from the model where they are not given.
+        pose: The world of the file in the hand's frame. Where it is not given the hand is turned
+            so that what stands upright fits between its fingers.
+
+    Raises:
+        DescriptionError: The file is wrong, or its hand cannot be driven, or no grasp was found.
+
+    Warns:
+        SoftgraspWarning: What the scene does otherwise than the file asks.
+    """
+    found = _read(path)
+    if grasps is None:
+        wanted = found_grasps(found.closing)
+        if wanted is None:
+            raise DescriptionError(
+                "found no way in which its drives close on a ball of 10 to 40 mm radius; name "
+                "the grasps in a YAML file with `model:` and `grasps:`",
+                file=path,
+            )
+        pose = pose or _standing(wanted)
+        grasps = Grasps(
+            power=_preset(found, wanted.power, pose),
+            precision=_preset(found, wanted.precision, pose),
+        )
+    pose = pose or Pose()
+    tree, own = found.tree, found.own
+    driven = {move.joint for drive in found.drives for move in drive.moves}
+    fingers = fingers_of(tree, found.starts, found.tips, driven)
+    for note in found.notes:
+        warnings.warn(f"{path.name}: {note}", SoftgraspWarning, stacklevel=3)
+    return Hand(
+        name=own.spec.modelname or path.stem,
+        fingers=_in_hand(fingers, pose),
+        couplings=_couplings(tree, driven),
+        model=HandModel(
+            file=library.portable_name(path),
+            sha256=own.sha256,
+            pose=pose,
+            prefix=own.prefix,
+            palm=palm_name(tree),
+            touching=touching_bodies(tree),
+            drives=found.drives,
+            servos=found.servos,
+        ),
+        palm=Palm(kind="none"),
+        grasps=grasps,
+        source=f"{path.name} (MJCF)",
+        notes=(*found.notes, *unused_options(own.compiled)),
+    )
+
+
+def own_model(model: HandModel) -> OwnModel:
+    """The file of a hand's model, unchanged since its hash was taken.
+
+    Raises:
+        DescriptionError: It is missing, wrong, or has changed.
+    """
+    path = resolved(model.file)
+    own = read_model(path)
+    check_hash(own.sha256, model.sha256, path)
+    return own
+
+
+def _read(path: Path) -> ReadHand:
+    own = read_model(path)
+    tree = tree_of(alone(own, (), path))
+    if not touching_bodies(tree):
+        raise DescriptionError(
+            "expected geoms that can touch, found none with a contype or conaffinity", file=path
+        )
+    starts = starts_of(own, tree)
+    points_on = skins(tree.model)
+    tips = _tips(tree, points_on)
+    followers = {coupling.joint for coupling in _couplings(tree, set())}
+    servos, told = wanted_servos(tree, followers, tips)
+    if servos:
+        tree = tree_of(alone(own, servos, path))
+    _refuse_actuators(tree.model, path)
+    drives, assumed = model_drives(tree.model, starts)
+    if not any(drive.moves for drive in drives):
+        raise DescriptionError("expected an actuator that moves a joint, found none", file=path)
+    closing = ClosingModel(tree, drives, starts, points_on)
+    touching = touching_bodies(tree)
+    drives = [d.replace(stops=closing.stops(i, touching)) for i, d in enumerate(drives)]
+    notes = [*own.dropped, *told, *assumed, *conflicts(own.compiled, tree.model)]
+    return ReadHand(own, tree, starts, tips, servos, tuple(drives), closing, tuple(notes))
+
+
+def alone(own: OwnModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.MjModel:
+    """The model as it hangs in a scene, with nothing else."""
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    attach(spec, own, spec.worldbody.add_body(name=BASE), Pose(), servos)
+    try:
+        return spec.copy().compile()
+    except ValueError as error:
+        raise DescriptionError(
+            f"MuJoCo refuses the model below another body: {' '.join(str(error).split())}",
+            file=path,
+        ) from error
+
+
+def starts_of(own: OwnModel, tree: Tree) -> dict[str, float]:
+    """Joint variables at the start by name: of a keyframe, or of the file as it stands."""
+    whole = own.compiled
+    keys = [str(whole.key(index).name) for index in range(whole.nkey)]
+    place = whole.qpos0
+    if keys:
+        wanted = next((name for name in HOME if name in keys), keys[0])
+        place = whole.key_qpos[keys.index(wanted)]
+    found = {}
+    for index in range(tree.model.njnt):
+        if int(tree.model.jnt_type[index]) not in MOVING:
+            continue
+        name = str(tree.model.joint(index).name)
+        value = float(place[whole.joint(name.removeprefix(own.prefix)).qposadr[0]])
+        low, high = joint_range(tree.model, index)
+        found[name] = min(max(value, low), high)
+    return found
+
+
+def _refuse_actuators(model: mujoco.MjModel, path: Path) -> None:
+    """Refuse actuators that push by themselves, or follow no target."""
+    for index in range(model.nu):
+        if kind_of(model, index) == UNKNOWN:
+            raise DescriptionError(
+                "expected <position> or another actuator whose signal is a position (general with "
+                "biasprm '0 -k -d'), or one that rests at zero (motor, velocity), found "
+                f"{_kind_words(model, index)}; a copy of the file with <position> closes",
+                file=path,
+                field=f"actuator '{model.actuator(index).name}'",
+            )
+
+
+def _kind_words(model: mujoco.MjModel, index: int) -> str:
+    dynamics = mujoco.mjtDyn(int(model.actuator_dyntype[index])).name.removeprefix("mjDYN_")
+    gain = mujoco.mjtGain(int(model.actuator_gaintype[index])).name.removeprefix("mjGAIN_")
+    bias = mujoco.mjtBias(int(model.actuator_biastype[index])).name.removeprefix("mjBIAS_")
+    return f"dynamics {dynamics.lower()}, gain {gain.lower()}, bias {bias.lower()}"
+
+
+def _tips(tree: Tree, points_on: Mapping[int, Array]) -> dict[int, Array]:
+    """Farthest point from its joint of each group that can touch, all joints at zero [m]."""
+    found: dict[int, tuple[float, Array]] = {}
+    data = tree.data
+    for body, own in points_on.items():
+        group = int(tree.model.body_weldid[body])
+        points = own @ data.xmat[body].reshape(3, 3).T + data.xpos[body]
+        ways = np.linalg.norm(points - data.xpos[group], axis=1)
+        if group not in found or ways.max() > found[group][0]:
+            found[group] = (float(ways.max()), points[int(ways.argmax())])
+    return {group: point for group, (_, point) in found.items()}
+
+
+def _couplings(tree: Tree, driven: set[str]) -> tuple[Coupling, ...]:
+    """Joints that follow another one after the model's equalities, to first order."""
+    model = tree.model
+    found: dict[str, Coupling] = {}
+    for index in np.flatnonzero(model.eq_type == mujoco.mjtEq.mjEQ_JOINT):
+        one, other = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+        if (
+            other < 0
+            or int(model.jnt_type[one]) not in MOVING
+            or int(model.jnt_type[other]) not in MOVING
+        ):
+            continue
+        zero = model.qpos0[model.jnt_qposadr[[one, other]]]
+        constant, ratio = model.eq_data[index, :2].tolist()
+        names = [str(model.joint(joint).name) for joint in (one, other)]
+        offset = float(zero[0] + constant - ratio * zero[1])
+        if names[0] in driven and names[1] not in driven and ratio != 0.0:
+            names, ratio, offset = names[::-1], 1.0 / ratio, -offset / ratio
+        if names[0] not in driven and names[0] not in found:
+            found[names[0]] = Coupling(joint=names[0], leader=names[1], ratio=ratio, offset=offset)
+    return tuple(found.values())
+
+
+def _standing(found: FoundGrasps) -> Pose:
+    """The file's world in a hand whose z lies along a long object in it.
+
+    Of the two ways, the one that turns the file less; fingers that stand around the object reach
+    down.
+    """
+    axis = np.array(found.axis)
+    if found.around or axis[2] < 0.0:
+        axis = -axis
+    turn = turn_from_z(axis).T
+    frame = np.eye(4)
+    frame[:3, :3] = turn
+    return Pose(quaternion=quaternion_of(frame))
+
+
+def _preset(read: ReadHand, grasp: FoundGrasp, pose: Pose) -> GraspPreset:
+    frame = transform(pose.position, pose.quaternion)
+    x, y, z = (frame @ [*grasp.center, 1.0])[:3].round(6).tolist()
+    factor = pace(read.tree, read.drives, read.starts, read.tips, grasp.rates)
+    rates = Rates([round(factor * rate, 6) for rate in grasp.rates])
+    return GraspPreset(center=(x, y, z), rates=rates, start=grasp.start)
+
+
+def _in_hand(fingers: tuple[Finger, ...], pose: Pose) -> tuple[Finger, ...]:
+    """Fingers in the hand's frame instead of the file's world."""
+    frame = transform(pose.position, pose.quaternion)
+    return tuple(finger if finger.on else finger.replace(base=_moved(finger.base, frame))
+                 for finger in fingers)  # fmt: skip
+
+
+def _moved(pose: Pose, frame: Array) -> Pose:
+    placed = frame @ transform(pose.position, pose.quaternion)
+    return Pose(position=position_of(placed), quaternion=quaternion_of(placed))
