@@ -392,14 +392,14 @@ def test_ucrdf(old: str, new: str, sentence: str, tmp_path: Path) -> None:
             "2: material 'grey': color.rgba: expected 4 numbers, found '0.5 0.5 0.5'",
         ),
         (
-            '<cylinder radius="0.02" length="0.3"/>',
+            '<box size="0.04 0.04 0.3"/>',
             '<mesh filename="no.stl"/>',
-            "10: link 'arm': mesh.filename: expected a mesh file, found no 'no.stl' in FOLDER",
+            "13: link 'arm': mesh.filename: expected a mesh file, found no 'no.stl' in FOLDER",
         ),
         (
-            '<cylinder radius="0.02" length="0.3"/>',
+            '<box size="0.04 0.04 0.3"/>',
             '<mesh filename="package://a/no.stl"/>',
-            "10: link 'arm': mesh.filename: expected a mesh file, found no 'package://a/no.stl' in "
+            "13: link 'arm': mesh.filename: expected a mesh file, found no 'package://a/no.stl' in "
             "FOLDER or above it",
         ),
         (
