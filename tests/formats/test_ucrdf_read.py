@@ -131,6 +131,34 @@ def test_meshes_are_found(given: str, place: str, tmp_path: Path) -> None:
     assert shape == Mesh(file=str(mesh.resolve()), scale=(1.0, 2.0, 3.0))
 
 
+def test_a_package_is_the_folder_with_its_manifest(tmp_path: Path) -> None:
+    """By the name in package.xml, by the folder's name, or where ROS looks for packages."""
+    text = HINGE.replace(BOX, '<mesh filename="package://pack/corner.obj"/>')
+    named = written(tmp_path, TETRAHEDRON, "clone/corner.obj")
+    written(tmp_path, "<package><name>pack</name></package>", "clone/package.xml")
+    found = read(tmp_path, text, "clone/robots/r.urdf").link("arm").collisions[0].shape
+    assert found == Mesh(file=str(named.resolve()))
+    by_folder = written(tmp_path, TETRAHEDRON, "ws/pack/corner.obj")
+    written(tmp_path, "<package/>", "ws/pack/manifest.xml")
+    found = read(tmp_path, text, "ws/pack/urdf/r.urdf").link("arm").collisions[0].shape
+    assert found == Mesh(file=str(by_folder.resolve()))
+
+
+def test_packages_on_the_path_of_ros(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = HINGE.replace(BOX, '<mesh filename="package://pack/corner.obj"/>')
+    mesh = written(tmp_path, TETRAHEDRON, "share/pack/corner.obj")
+    robot = written(tmp_path, text, "elsewhere/r.urdf")
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(DescriptionError) as caught:
+        read_robot(robot)
+    assert str(caught.value).endswith(
+        f"found no 'package://pack/corner.obj' in {robot.parent} or above it, nor in "
+        f"ROS_PACKAGE_PATH ({tmp_path / 'nowhere'})"
+    )
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"{tmp_path / 'nowhere'}:{tmp_path / 'share'}")
+    assert read_robot(robot).link("arm").collisions[0].shape == Mesh(file=str(mesh.resolve()))
+
+
 def test_a_mesh_of_the_library(tmp_path: Path) -> None:
     text = HINGE.replace(BOX, '<mesh filename="objects/meshes/pear.obj"/>')
     shape = read(tmp_path, text).link("arm").collisions[0].shape

@@ -82,7 +82,7 @@ def body_fields(
                 "expected an <inertial>, as the link moves, found none; a side file can give a "
                 "density [kg/m³] for all links",
                 field=f"link '{link.name}'",
-                location=("links", place, "inertial"),
+                location=("links", place),
             )
         notes.append(f"link '{link.name}' has no body; it weighs {1e3 * EMPTY.mass:g} g")
         return {"inertial": EMPTY}

@@ -81,15 +81,26 @@ def _changed_hand(data: dict[str, Tree], folder: Path) -> Hand:
     if model.suffix.lower() not in ROBOT_SUFFIXES:
         known = ", ".join(ROBOT_SUFFIXES)
         raise _wrong(f"expected a robot as {known}, found '{model.suffix or model.name}'", MODEL)
+    names = _mapping(rest.pop("fingers", {}), "fingers")
     in_file, in_rows = _joint_settings(rest.pop("joints", {}), length, angle)
     settings = HandSettings(
         density=_positive(rest.pop("density", None)),
-        fingers=_mapping(rest.pop("fingers", {}), "fingers"),
         rows=in_rows,
     )
     hand = made_of_robot(model, lambda robot: _hand(robot, settings), in_file)
+    hand = _renamed(hand, names)
     units = [length if drive.unit == "m" else angle for drive in hand.drives]
     return hand.replace(**_fields(hand, to_si(rest, length, angle), units))
+
+
+def _renamed(hand: Hand, names: Mapping[str, Any]) -> Hand:
+    """The hand with other names of fingers, by those that were found."""
+    known = [finger.name for finger in hand.fingers]
+    for name in names:
+        if name not in known:
+            raise _wrong(f"no finger '{name}'; {did_you_mean(name, known)}", "fingers", name)
+    fingers = (finger.replace(name=names.get(finger.name, finger.name)) for finger in hand.fingers)
+    return hand.replace(fingers=tuple(fingers))
 
 
 def _fields(hand: Hand, given: dict[str, Tree], units: list[float]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from softgrasp.description.finger import Finger
 from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
 from softgrasp.description.rates import Rates
 from softgrasp.description.robot import Link, Robot
-from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
+from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.link_surfaces import link_surfaces
 from softgrasp.formats.urdf.bodies import believable_density
 from softgrasp.formats.urdf.chains import Machine, finger_of
@@ -38,8 +38,6 @@ class HandSettings:
 
     density: float | None = None
     """Instead of all stated masses [kg/m³]."""
-    fingers: Mapping[str, str] = field(default_factory=dict)
-    """New names of fingers by the names that were found."""
     rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Fields of rows by the names of their joints in the file."""
 
@@ -53,7 +51,7 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
 
     Raises:
         DescriptionError: Nothing moves, a joint has no limits, a moving link has no inertia, a
-            mimic goes in a circle, or settings name what is not there.
+            or a mimic goes in a circle.
 
     Warns:
         SoftgraspWarning: Masses or limits cannot be true; says what holds instead.
@@ -143,18 +141,9 @@ def _standing(finger: Finger, posture: Mapping[str, float]) -> Finger:
 
 
 def _fingers(machine: Machine, tree: HandTree, settings: HandSettings) -> tuple[Finger, ...]:
-    known = [chain.name for chain in tree.chains]
-    for name in settings.fingers:
-        if name not in known:
-            raise DescriptionError(
-                f"no finger '{name}'; {did_you_mean(name, known)}",
-                field=f"fingers.{name}",
-                location=("fingers", name),
-            )
     rows = {machine.joint_names[name]: fields for name, fields in settings.rows.items()}
     fingers = []
     for chain in tree.chains:
-        chain = chain._replace(name=settings.fingers.get(chain.name, chain.name))
         on = "" if chain.on == tree.root else machine.bodies[chain.on]
         finger = finger_of(machine, chain, on)
         phalanges = (row.replace(**rows.get(row.joint_name, {})) for row in finger.phalanges)

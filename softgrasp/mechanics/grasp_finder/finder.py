@@ -147,7 +147,7 @@ def _best_posture(
     def look(choice: Closing) -> _Best:
         sweep = sweep_of(hand, surfaces, choice, weights, *COARSE)
         balls = _places(sweep, radius)
-        scores, least = _scores(sweep, balls, kind, radius)
+        scores, least = _scores(sweep, balls, kind, radius, precise=False)
         top = int(np.argmax(scores))
         found = _Best(float(scores[top]), float(least[top]), balls[top], choice, radius, sweep)
         return _refined(sweep, found, kind, STEPS[:2])
@@ -207,11 +207,13 @@ def _clear(sweep: Sweep, balls: Array, radius: float) -> Flags:
     return np.asarray(away & (sweep.clear(balls) >= radius + CLEAR_OF_FINGERS))
 
 
-def _scores(sweep: Sweep, balls: Array, kind: str, radius: float) -> tuple[Array, Array]:
+def _scores(
+    sweep: Sweep, balls: Array, kind: str, radius: float, *, precise: bool
+) -> tuple[Array, Array]:
     """How good places are for a ball and others like it, and how well it is enclosed, (m,) both."""
     if not sweep.trees:
         return np.zeros(len(balls)), np.full(len(balls), -1.0)
-    approach = sweep.approach(balls, FAR * radius)
+    approach = sweep.approach(balls, FAR * radius, precise=precise)
     still = sweep.away(balls)
     score, least = _scores_of(sweep, approach, still, kind, radius)
     for share in OTHERS:
@@ -236,7 +238,7 @@ def _scores_of(
         leans = np.concatenate([touched, (gap <= NEAR_PALM)[:, None]], axis=1)
         on_palm, mean = enclosures(normals, leans)
         # fingers that oppose one another come before fingers that oppose the palm
-        score = np.where(least > ENCLOSED, least + 0.2 * on_palm, 0.5 * on_palm - 0.5)
+        score = np.maximum(least, 0.9 * on_palm - 0.1) + 0.2 * on_palm
         least = np.maximum(least, on_palm)
     else:
         score = least
@@ -277,7 +279,7 @@ def _alone(sweep: Sweep, meeting: Meeting, touched: Flags) -> Array:
 
 def _refined(sweep: Sweep, best: _Best, kind: str, steps: Sequence[float] = STEPS) -> _Best:
     """The best place near by, looked at closely."""
-    scores, least = _scores(sweep, best.place[None], kind, best.radius)
+    scores, least = _scores(sweep, best.place[None], kind, best.radius, precise=True)
     place, score, enclosure = best.place, float(scores[0]), float(least[0])
     for step in steps:
         for _ in range(MOST_MOVES):
@@ -285,7 +287,7 @@ def _refined(sweep: Sweep, best: _Best, kind: str, steps: Sequence[float] = STEP
             balls = balls[_clear(sweep, balls, best.radius)]
             if len(balls) == 0:
                 break
-            scores, least = _scores(sweep, balls, kind, best.radius)
+            scores, least = _scores(sweep, balls, kind, best.radius, precise=True)
             top = int(np.argmax(scores))
             if scores[top] <= score + 1e-6:
                 break
@@ -299,7 +301,8 @@ def _preset(hand: Hand, best: _Best, kind: str, fastest: Mapping[str, float]) ->
     weights = _weights(closing, kind)
     meeting = None
     if sweep.trees:
-        meeting = sweep.meet(sweep.approach(best.place[None], FAR * best.radius), best.radius)
+        approach = sweep.approach(best.place[None], FAR * best.radius, precise=True)
+        meeting = sweep.meet(approach, best.radius)
     arrivals = _arrivals(sweep, meeting, len(closing.groups))
     speeds = np.zeros(len(closing.start))
     for group, arrival in zip(closing.groups, arrivals.tolist(), strict=True):

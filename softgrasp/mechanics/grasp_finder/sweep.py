@@ -18,6 +18,8 @@ from softgrasp.mechanics.transforms import Array
 
 LATEST = 0.9
 """Part of the closing motion after which a contact has no way left to press [–]."""
+SOFT = 3e-4
+"""Difference of distances over which points share in a touching point [m]."""
 STILL = 1e-9
 """A frame that moves less than this stands still [m and –]."""
 
@@ -51,6 +53,8 @@ class Approach(NamedTuple):
     nearest: Array
     """Number of that point, (k, s, m)."""
     far: float
+    precise: bool
+    """Whether touching points are weighed between the points of a surface."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +82,18 @@ class Sweep:
         pairs = zip(self.points, self.is_last, strict=True)
         return np.array([points[:, last].mean(axis=1) for points, last in pairs])
 
-    def approach(self, places: Array, far: float) -> Approach:
+    def approach(self, places: Array, far: float, *, precise: bool) -> Approach:
         """Look how near fingers come to places.
 
         Args:
             places: In the hand's frame [m], (m, 3).
             far: Distance beyond which it does not matter [m].
+            precise: Weigh the points near each touching point; slow for many places.
         """
         found = [[tree.query(places, distance_upper_bound=far) for tree in t] for t in self.trees]
         apart = np.array([[one[0] for one in steps] for steps in found])
         nearest = np.array([[one[1] for one in steps] for steps in found])
-        return Approach(places, np.minimum(apart, far), nearest, far)
+        return Approach(places, np.minimum(apart, far), nearest, far, precise)
 
     def meet(self, approach: Approach, radius: float) -> Meeting:
         """When and where fingers first touch balls.
@@ -107,6 +112,8 @@ class Sweep:
         last = self.is_last[finger]
         which = np.where(met, approach.nearest[finger, at, rows], 0)
         touching = self.points[finger][at, which]
+        if approach.precise:
+            touching = _weighed(self.points[finger][at], approach.places, touching)
         way = approach.places - touching
         before = apart[np.maximum(at - 1, 0), rows]
         share = np.where(met, self._between(at, before, apart[at, rows], radius), 1.0)
@@ -139,6 +146,22 @@ class Sweep:
         apart = np.asarray(found, dtype=float)
         way = balls - self.still.data[point]
         return apart, way / np.maximum(apart, 1e-12)[:, None]
+
+
+def _weighed(points: Array, places: Array, nearest: Array) -> Array:
+    """Middles of the points that are about as near to places as the nearest ones, (m, 3).
+
+    The nearest of points that are spread over a face lies aside of where a ball touches the face.
+
+    Args:
+        points: Of a finger as each place meets it, (m, n, 3).
+        places: (m, 3).
+        nearest: The nearest points, (m, 3).
+    """
+    apart = np.linalg.norm(points - places[:, None], axis=2)
+    least = np.linalg.norm(nearest - places, axis=1)[:, None]
+    weights = np.exp((least - apart) / SOFT)
+    return np.asarray(np.einsum("mn,mni->mi", weights, points) / weights.sum(axis=1)[:, None])
 
 
 def sweep_of(
