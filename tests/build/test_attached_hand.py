@@ -170,7 +170,7 @@ def test_names_of_the_scene_put_a_prefix_before_all_of_a_file(tmp_path: Path) ->
     hand = sg.load_hand(written(tmp_path, WRIST))
     assert hand.model.prefix == "wristed_"
     assert hand.model.palm == "wristed_palm"
-    lifted = scene_of(hand, lift=sg.Lift(), surroundings=(sg.Table(),), gravity=True)
+    lifted = scene_of(hand, lift=sg.Lift(), gravity=True)
     model = build(lifted).model
     assert {"wrist", "wristed_wrist"} <= {model.joint(j).name for j in range(model.njnt)}
 

@@ -11,7 +11,7 @@ from tests.scenes import pinch
 
 TETRAHEDRON = "v 0 0 0\nv 40 0 0\nv 0 40 0\nv 0 0 40\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
 
-HANDS = ".yaml, .yml, .ucrdf, .urdf, .xacro"
+HANDS = ".yaml, .yml, .ucrdf, .urdf, .xacro, .xml"
 
 
 def test_a_mesh_file_in_millimetres(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_mesh_file_needs_a_mass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("a.xml", f"a.xml: expected a hand as {HANDS} or a library name, found '.xml'"),
+        ("a.xml", "a.xml: expected a MuJoCo model (.xml), found no such file"),
         ("some/hand", f"some/hand: expected a hand as {HANDS} or a library name, found 'hand'"),
     ],
 )

@@ -48,7 +48,7 @@ def test_jaws_close_from_both_sides_at_one_rate() -> None:
     assert abs(y) < 8e-3
     assert 0.01 < z < 0.06
     # what is long lies across the way of the jaws and the way out of the palm
-    np.testing.assert_allclose(np.abs(found.axis), (0.0, 1.0, 0.0), atol=0.1)
+    np.testing.assert_allclose(np.abs(found.axis), (0.0, 1.0, 0.0), atol=0.2)
 
 
 def test_a_file_that_shows_closed_jaws_opens_them_first() -> None:

@@ -249,5 +249,5 @@ def test_jaco_holds_everyday_things(thing: str, grasp: str) -> None:
         hand=hand, object=sg.load_object(thing), grasp=grasp, success=sg.SuccessCriterion()
     )
     result = sg.simulate(scene)
-    assert sum(contact.in_contact for contact in result.contacts) >= 3
+    assert sum(contact.in_contact for contact in result.contacts) >= 2
     assert result.held
