@@ -160,9 +160,9 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
 
 
 def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
-    """What is found of a robot of rigid links that is taken as a hand; its warnings are problems.
+    """What is found of a robot of rigid links that is taken as a hand, with what is told of it.
 
-    One chain alone is rather an arm.
+    One chain alone is rather an arm. What is wrong with the robot itself its inspection tells.
     """
     from softgrasp.cli.facts import hand_facts
     from softgrasp.formats.load import load_hand
@@ -171,15 +171,20 @@ def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
     if robot.bendables or not moving:
         return {}
     try:
-        hand = load_hand(what)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            hand = load_hand(what)
     except DescriptionError as error:
         return {"as_a_hand": f"none: {error}"}
     if len(hand.fingers) < 2:
         return {}
     found = hand_facts(hand)
     kept = ("couplings", "fingers", "grasps", "notes")
+    said = [str(warning.message) for warning in told]
     return {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.drives)} drives"} | {
-        key: found[key] for key in kept if found.get(key)
+        key: value
+        for key, value in [*((key, found.get(key)) for key in kept), ("told", said)]
+        if value
     }
 
 

@@ -19,6 +19,7 @@ def tell_document(document: dict[str, Any]) -> None:
         "fingers": _finger_line,
         "couplings": _coupling_line,
         "notes": str,
+        "told": str,
         "soft_fingers": _soft_line,
         "bendables": bendable_line,
         "rigid_joints": joint_line,
