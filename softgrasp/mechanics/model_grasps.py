@@ -23,9 +23,11 @@ RADII = (0.03, 0.025, 0.035, 0.02, 0.015, 0.04, 0.01)
 """Of the ball, the first that fits is taken [m]."""
 SMALLER = 0.65
 """A ball this much smaller should be held at the same place."""
+LARGER, LARGER_COUNTS = 1.3, 0.3
+"""So should one that is this much larger; what that counts."""
 SMALLER_COUNTS = {False: 0.3, True: 0.6}
 """What that counts in a power and in a precision grasp, over the ball itself."""
-STEPS, FINE_STEPS = 10, 25
+STEPS, FINE_STEPS = 10, 21
 """Postures from open to closed."""
 MOST_PLACES = 260
 MOST_LOOKED_AT = 3
@@ -320,7 +322,8 @@ def _look(
     targets = [_targets(hand, path, share) for share in shares]
     surfaces = [hand.surfaces(values) for values in targets]
     tips = np.array([hand.tips(values) for values in targets])
-    trees = [[cKDTree(part) if len(part) else None for part in step] for step in surfaces]
+    palm_tree = _tree(surfaces[0][0])
+    trees = [[palm_tree, *map(_tree, step[1:])] for step in surfaces]
     places = _places(surfaces, radius) if places is None else places
     open_gap = np.min([_distances(tree, places)[0] for tree in trees[0]], axis=0)
     places = places[open_gap > radius + GAP]
@@ -343,9 +346,10 @@ def _look(
             size,
             precise=precise,
         )
-        for size in (radius, SMALLER * radius)
+        for size in (radius, SMALLER * radius, LARGER * radius)
     ]
     scores = judged[0][0] + SMALLER_COUNTS[precise] * np.minimum(judged[1][0], 1.0)
+    scores += LARGER_COUNTS * np.clip(judged[2][0], -1.0, 1.0)
     best = int(np.argmax(scores))
     if not np.isfinite(scores[best]):
         return None
@@ -380,8 +384,13 @@ def _places(surfaces: Sequence[Sequence[Array]], radius: float) -> Array:
 
 def _cube(reach: float) -> Array:
     """A small grid about the origin, (n, 3) [m]."""
-    ways = np.linspace(-reach, reach, 7)
+    ways = np.linspace(-reach, reach, 5)
     return np.stack(np.meshgrid(ways, ways, ways, indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+def _tree(points: Array) -> cKDTree | None:
+    # quick to make, as each one is asked only once
+    return cKDTree(points, balanced_tree=False, compact_nodes=False) if len(points) else None
 
 
 def _distances(tree: cKDTree | None, places: Array) -> tuple[Array, NDArray[np.int64]]:
@@ -438,7 +447,7 @@ def _judged(
     early = np.where(touched, times, steps).min(axis=0)
     last = np.where(touched, times, 0.0).max(axis=0)
     apart = np.maximum(last - early, 0) / (steps - 1)
-    score = closure + 0.12 * (touched.sum(axis=0) - 2) - 2.0 * late - 0.3 * apart
+    score = closure + 0.16 * (touched.sum(axis=0) - 2) - 2.0 * late - 0.3 * apart
     number = np.maximum(touched.sum(axis=0), 1)
     middle = np.where(touched[..., None], ways, 0.0).sum(axis=0) / number[:, None]
     score -= 0.15 * np.linalg.norm(middle, axis=1) / radius

@@ -9,7 +9,7 @@ from softgrasp.formats.mjcf.attach import BOTH_GROUP, TOUCHED_GROUP
 from softgrasp.mechanics.transforms import Array
 
 GEOM = mujoco.mjtGeom
-SPACING = 6e-3
+SPACING = 8e-3
 """Between neighbouring points [m]; at most, and less on small geoms."""
 MOST_ROUNDS = 6
 
@@ -37,10 +37,9 @@ def surface_points(model: mujoco.MjModel, geom: int) -> Array:
     vertices, _ = trimesh.remesh.subdivide_to_size(  # type: ignore[no-untyped-call]
         found.vertices, found.faces, spacing, max_iter=MOST_ROUNDS
     )
-    points = np.unique(np.round(vertices, 7), axis=0)
     turned = np.zeros(9)
     mujoco.mju_quat2Mat(turned, model.geom_quat[geom])
-    return np.asarray(points @ turned.reshape(3, 3).T + model.geom_pos[geom])
+    return np.asarray(vertices @ turned.reshape(3, 3).T + model.geom_pos[geom])
 
 
 def _solid(model: mujoco.MjModel, geom: int):  # type: ignore[no-untyped-def]  # a trimesh
