@@ -74,8 +74,13 @@ def _bodies(result: GraspResult, event: ContactEvent) -> str:
 
 
 def body_label(finger: str, phalanx: str) -> str:
-    """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``palm``."""
-    return f"{finger} {phalanx}" if finger else "palm"
+    """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``palm``.
+
+    A body whose own name begins with the finger's goes without it: ``index_L2``.
+    """
+    if not finger:
+        return "palm"
+    return phalanx if phalanx.startswith(finger) else f"{finger} {phalanx}"
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from softgrasp.build import names
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
+from softgrasp.render.instants import body_label
 from softgrasp.simulation.result import GraspResult, column
 
 MOST_POINTS = 2000
@@ -107,7 +108,7 @@ def _joint_panel(
         target = factor * result.joint_target[:, column(result.actuator_names, name)]
     values = factor * result.joint_position[:, column(result.joint_names, name)]
     return DrivePanel(
-        f"{finger.name} {row.joint_name}", unit, (low, high), values, target, own, later
+        body_label(finger.name, row.joint_name), unit, (low, high), values, target, own, later
     )
 
 
