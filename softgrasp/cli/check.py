@@ -117,12 +117,16 @@ def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
     moving = [joint for joint in robot.joints if joint.type != "fixed"]
     if robot.bendables or not moving:
         return {}
-    try:
-        hand = load_hand(what)
-    except DescriptionError as error:
-        return {"as_a_hand": f"none: {error}"}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", SoftgraspWarning)
+        try:
+            hand = load_hand(what)
+        except DescriptionError as error:
+            return {"as_a_hand": f"none: {error}"}
     if len(hand.fingers) < 2:
         return {}
+    for one in told:
+        warnings.warn(one.message, stacklevel=1)
     found = hand_facts(hand)
     kept = ("couplings", "fingers", "grasps", "notes")
     return {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.drives)} drives"} | {
