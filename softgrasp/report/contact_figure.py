@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROW_HEIGHT, PALM_GAP = 1.15, 0.25
+LONG_TITLE = 10
+"""Letters of a title beside which there is room for a few words only."""
 MOST_EDGES = 20
 """Contacts that are lost more often than this chatter; single lines would hide them."""
 FINEST = 1.5e-3
@@ -96,8 +98,9 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> No
     style.time_limits(axes, result.time)
     bodies = [body] if not contact.finger else [b.body for b in result.contacts if b.finger]
     axes.set_ylim(0.0, _top(result, bodies))
-    axes.set_title(body_label(contact.finger, contact.phalanx))
-    style.note(axes, _story(contact, brief))
+    title = body_label(contact.finger, contact.phalanx)
+    axes.set_title(title)
+    style.note(axes, _story(contact, brief or len(title) > LONG_TITLE))
     if force.max() > axes.get_ylim()[1]:
         axes.text(
             result.time[force.argmax()], 0.97 * axes.get_ylim()[1], f" peak {newtons(force.max())}",

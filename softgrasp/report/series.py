@@ -99,7 +99,7 @@ def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
             for index, row in enumerate(finger.phalanges)
         ]
         yield from _torque_row(result, finger)
-    if numbers := _number_panels(result):
+    if result.scene.hand.model is not None and (numbers := _number_panels(result)):
         yield numbers
     for index, digit in enumerate(result.scene.hand.soft_fingers):
         yield _soft_panels(result, index, digit)

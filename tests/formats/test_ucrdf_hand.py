@@ -241,8 +241,8 @@ def test_a_mesh_at_a_tip_is_left_out() -> None:
 
 def test_other_files_are_no_hand() -> None:
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_hand("hand.xml")
+        sg.load_hand("hand.sdf")
     assert str(refused.value) == (
-        "hand.xml: expected a hand as .yaml, .yml, .ucrdf, .urdf, .xacro or a library name, found "
-        "'.xml'"
+        "hand.sdf: expected a hand as .yaml, .yml, .ucrdf, .urdf, .xacro, .xml or a library name, "
+        "found '.sdf'"
     )

@@ -258,7 +258,7 @@ def test_the_ability_hand_loads_without_a_picture_of_its_wrist() -> None:
     (warning,) = told
     assert issubclass(warning.category, SoftgraspWarning)
     assert str(warning.message).endswith(
-        "left out: <visual> with the missing mesh 'models/wristmesh.STL' (line 21)"
+        "left out: <visual> 'models/wristmesh.STL' (line 24), no such file"
     )
     assert sg.inspect(ability).findings == ()
     assert [round(one.share, 12) for one in couplings(ability)] == [1.0] * 4

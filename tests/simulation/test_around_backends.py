@@ -50,6 +50,4 @@ def test_dm_control_takes_neither() -> None:
 
     with pytest.raises(BuildError) as refused:
         composer.composer_scene(sg.load_scene("corner"))
-    assert str(refused.value) == (
-        "expected a hand and one object for dm_control, found beside them: table, left, right"
-    )
+    assert str(refused.value) == "surroundings: expected none for dm_control, found one"

@@ -47,6 +47,8 @@ def placed(error: DescriptionError, robot: Element) -> DescriptionError:
         error: An error of ``Robot``.
         robot: The ``<robot>`` that it was read from.
     """
+    if not error.location and error.field:  # about what was asked for, not about the file
+        return error
     element = owner = robot
     listed = name = ""
     for part in error.location:

@@ -60,7 +60,7 @@ def urdf_arm(robot: Robot, start: Sequence[float] | None, tool: Pose, tool_link:
     if start is not None:
         if len(start) != len(rows):
             raise DescriptionError(
-                f"start: expected {len(rows)} numbers, one a joint, found {len(start)}"
+                f"expected {len(rows)} numbers, one a joint, found {len(start)}", field="start"
             )
         rows = tuple(row.replace(start=float(v)) for row, v in zip(rows, start, strict=True))
     link = _tool_link(robot, machine, tool_link, chain.body_of(rows[-1]))

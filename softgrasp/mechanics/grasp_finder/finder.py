@@ -47,13 +47,21 @@ BETTER = 0.02
 """By how much a posture farther from zero has to be better [–]."""
 OTHERS = (4.0 / 3.0, 2.0 / 3.0)
 """Sizes of other balls that should fit the same place, over that of the first one."""
-FAR = 2.5
-"""Distance from a place up to which fingers are looked for, in radii of the ball."""
+FAR, NEAR = 1.7, 1.3
+"""Distances from a place up to which fingers are looked for, in radii of the ball: for balls of
+several sizes, and for it alone."""
+MOST_PLACES = 120
+"""Places of the grid that are looked at with balls of several sizes."""
 TIGHT = 0.3
 """What a place loses where the larger ball would have to be moved first [–]."""
-MOST_MOVES = 6
+MOST_MOVES = 4
 """Of one step."""
-AROUND = np.array([way for way in product((-1, 0, 1), repeat=3) if any(way)], dtype=float)
+PROMISING = 3
+"""Postures around whose best places is looked more closely."""
+AROUND = np.array(
+    [way for way in product((-1, 0, 1), repeat=3) if np.abs(way).sum() in (1, 3)], dtype=float
+)
+"""Towards the faces and the corners of a cube."""
 
 Kind = Literal["power", "precision"]
 
@@ -147,10 +155,11 @@ def _best_posture(
     def look(choice: Closing) -> _Best:
         sweep = sweep_of(hand, surfaces, choice, weights, *COARSE)
         balls = _places(sweep, radius)
+        alone, _ = _scores(sweep, balls, kind, radius, (), precise=False)
+        balls = balls[np.sort(np.argsort(-alone, kind="stable")[:MOST_PLACES])]
         scores, least = _scores(sweep, balls, kind, radius, precise=False)
         top = int(np.argmax(scores))
-        found = _Best(float(scores[top]), float(least[top]), balls[top], choice, radius, sweep)
-        return _refined(sweep, found, kind, STEPS[:2])
+        return _Best(float(scores[top]), float(least[top]), balls[top], choice, radius, sweep)
 
     free = closing.free
     if len(free) <= 2:  # all of them, each with each
@@ -158,7 +167,11 @@ def _best_posture(
             look(_with_places(closing, closing.start, tuple(zip(free, places, strict=True))))
             for places in product(*(one.places for one in free))
         ]
-        return reduce(_better, found)
+        by_score = sorted(found, key=lambda one: -one.score)
+        promising = {id(one) for one in by_score[:PROMISING]}
+        # in the order of the postures, as the one nearest to zero is to be beaten
+        near = [_refined(one.sweep, one, kind, STEPS[:2]) for one in found if id(one) in promising]
+        return reduce(_better, near)
     best = look(_with_places(closing, closing.start, ()))
     for _ in range(2):  # one after the other
         for one in free:
@@ -208,20 +221,28 @@ def _clear(sweep: Sweep, balls: Array, radius: float) -> Flags:
 
 
 def _scores(
-    sweep: Sweep, balls: Array, kind: str, radius: float, *, precise: bool
+    sweep: Sweep,
+    balls: Array,
+    kind: str,
+    radius: float,
+    others: Sequence[float] = OTHERS,
+    *,
+    precise: bool,
 ) -> tuple[Array, Array]:
     """How good places are for a ball and others like it, and how well it is enclosed, (m,) both."""
     if not sweep.trees:
         return np.zeros(len(balls)), np.full(len(balls), -1.0)
-    approach = sweep.approach(balls, FAR * radius, precise=precise)
+    approach = sweep.approach(balls, (FAR if others else NEAR) * radius, precise=precise)
     still = sweep.away(balls)
     score, least = _scores_of(sweep, approach, still, kind, radius)
-    for share in OTHERS:
+    if not others:
+        return score, least
+    for share in others:
         score = score + _scores_of(sweep, approach, still, kind, share * radius)[0]
-    larger = max(OTHERS) * radius
+    larger = max(others) * radius
     tight = still[0] < larger + CLEAR_OF_PALM
     tight |= approach.apart[:, 0].min(axis=0) < larger + CLEAR_OF_FINGERS
-    return (score - TIGHT * tight) / (1 + len(OTHERS)), least
+    return (score - TIGHT * tight) / (1 + len(others)), least
 
 
 def _scores_of(

@@ -90,7 +90,7 @@ def test_a_hand_stands_on_it_where_it_should(tmp_path: Path) -> None:
 def test_a_scene_with_it_round_trips(tmp_path: Path) -> None:
     arm = load_arm(arm_file(tmp_path))
     scene = sg.GraspScene(
-        hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"), arm=arm
+        name="scene", hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"), arm=arm
     )
     sg.save_scene(scene, tmp_path / "scene.yaml")
     assert sg.load_scene(tmp_path / "scene.yaml") == scene
@@ -110,13 +110,13 @@ def test_a_side_file(tmp_path: Path) -> None:
     [
         (
             link("twig") + joint("branch", "upper", "twig", "0 0 0", inside=LIMIT),
-            "17: joint 'branch': parent: expected an arm whose joints stand one on the other, "
+            "14: joint 'branch': parent: expected an arm whose joints stand one on the other, "
             "found 'second', 'branch' on 'upper'",
         ),
         (
             link("more") + joint("slave", "wrist", "more", "0 0 0", inside=LIMIT + "<mimic "
                                  'joint="first"/>'),
-            "17: joint 'slave': mimic: expected joints with drives of their own, found 'slave', "
+            "14: joint 'slave': mimic: expected joints with drives of their own, found 'slave', "
             "which follows",
         ),
     ],

@@ -33,7 +33,6 @@ from tests.urdf_hands import (
     robot,
 )
 
-
 LEFT_1 = joint("left_1", "base", "left_near", "-0.05 0 0").partition(">")[2].rstrip()
 """All of that joint but its type."""
 

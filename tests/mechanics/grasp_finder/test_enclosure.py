@@ -24,7 +24,7 @@ def test_two_opposite_contacts_give_the_friction_across() -> None:
 def test_six_contacts_along_the_axes() -> None:
     """Without friction the worst direction is a diagonal: 1/√3."""
     axes = [[s * (i == j) for j in range(3)] for i in range(3) for s in (1, -1)]
-    assert least(axes, 0.0) == pytest.approx(1.0 / np.sqrt(3.0), abs=0.03)
+    assert least(axes, 0.0) == pytest.approx(1.0 / np.sqrt(3.0), abs=0.06)
 
 
 def test_contacts_from_one_side_do_not_enclose() -> None:

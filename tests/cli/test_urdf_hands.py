@@ -1,0 +1,68 @@
+"""Hands of other people from the command line: no side file, and every grasp holds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.robots import written
+from tests.urdf_hands import BODY, BOX, GRIPPER, REAL, real_hand
+
+
+def softgrasp(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "softgrasp", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def closed(hand: Path, thing: str, folder: Path, *words: str) -> dict[str, Any]:
+    run = softgrasp(
+        *("grasp", hand, thing, "--hold", "--no-video", "--no-report", "--json"),
+        *("--out", folder, *words),
+    )
+    assert run.returncode == 0, run.stderr
+    found: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_a_urdf_is_all_it_takes(tmp_path: Path) -> None:
+    found = closed(written(tmp_path, GRIPPER, "hand.urdf"), "sphere", tmp_path / "out")
+    assert (found["status"], found["held"]) == ("CLOSED", True)
+    assert {contact["finger"] for contact in found["contacts"]} >= {"left", "right"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("thing", ["sphere", "strawberry", "mug"])
+@pytest.mark.parametrize("name", REAL)
+def test_real_hands_hold_what_they_close_on(name: str, thing: str, tmp_path: Path) -> None:
+    found = closed(real_hand(name), thing, tmp_path / "out")
+    assert (found["status"], found["held"]) == ("CLOSED", True)
+    normals = [contact["normal"] for contact in found["contacts"] if contact["normal"]]
+    against = min(
+        sum(a * b for a, b in zip(one, other, strict=True)) for one in normals for other in normals
+    )
+    assert against < -0.2
+
+
+def test_check_tells_what_was_found(tmp_path: Path) -> None:
+    run = softgrasp("check", written(tmp_path, GRIPPER, "hand.urdf"), "--json")
+    assert run.returncode == 0, run.stdout
+    found = json.loads(run.stdout)
+    assert found["kind"] == "robot"
+    assert [finger["name"] for finger in found["fingers"]] == ["left", "right"]
+    assert len(found["grasps"]["power"]["center_m"]) == 3
+    assert len(found["grasps"]["power"]["rates"]) == 4
+
+
+def test_a_bad_file_is_one_sentence(tmp_path: Path) -> None:
+    path = written(tmp_path, GRIPPER.replace(BODY + BOX, BOX, 1), "hand.urdf")
+    run = softgrasp("grasp", path, "sphere", "--out", tmp_path / "out")
+    assert run.returncode == 2
+    assert run.stderr.strip() == (
+        f"softgrasp: error: {path}:3: link 'left_near': expected an <inertial>, as the link moves, "
+        "found none; a side file can give a density [kg/m³] for all links"
+    )
