@@ -43,12 +43,15 @@ def overlap_check(hand: HandModel) -> Check:
 
 
 def blocked_check(hand: HandModel) -> Check:
-    """Joints that turn their phalanges into another part of the hand over most of their range."""
+    """Joints that turn their phalanges into another part of the hand over most of their range.
+
+    One that has nearly nothing left is a problem where no other drive could move that part away.
+    """
     shares = {name: _blocked_share(hand, name) for name in _rigid_joints(hand)}
     findings = tuple(
         Finding(
             subject=f"joint '{name}'",
-            severity="problem" if share > UNREACHABLE else "remark",
+            severity="problem" if share > UNREACHABLE and _stays(hand, name, blocker) else "remark",
             check="reachable",
             expected=f"phalanges free over at least {100 * (1 - BLOCKED):g} % of its range",
             found=f"{100 * share:.0f} % blocked by {blocker}, the other joints at their start",
@@ -61,6 +64,13 @@ def blocked_check(hand: HandModel) -> Check:
     most = max((share for share, _ in shares.values()), default=0.0)
     told = f"at most {100 * most:.0f} % of a range blocked, {counted(len(shares), 'joint')}"
     return Check("reachable", told, findings)
+
+
+def _stays(hand: HandModel, joint: str, blocker: str) -> bool:
+    """Whether no other drive than that of a joint moves what blocks it."""
+    others = (drive for drive in hand.hand.drives if drive.joint != joint)
+    moving = (drive for drive in others if drive.limits[0] < drive.limits[1])
+    return not any(blocker in drive.stops for drive in moving)
 
 
 def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], severity: Severity) -> Finding:
