@@ -41,7 +41,7 @@ COARSE, FINE = (9, 60), (17, 300)
 """Steps, and points of a body, of the first and of the last look."""
 CELLS = 10
 """Places along the longest side of the space that is searched first."""
-STEPS = (6e-3, 3e-3, 1.5e-3, 7.5e-4, 4e-4)
+STEPS = (6e-3, 3e-3, 1.5e-3, 7e-4)
 """Then the best place is moved in these steps [m]."""
 BETTER = 0.02
 """By how much a posture farther from zero has to be better [–]."""
@@ -54,9 +54,9 @@ MOST_PLACES = 120
 """Places of the grid that are looked at with balls of several sizes."""
 TIGHT = 0.3
 """What a place loses where the larger ball would have to be moved first [–]."""
-MOST_MOVES = 4
+MOST_MOVES = 3
 """Of one step."""
-PROMISING = 3
+PROMISING = 2
 """Postures around whose best places is looked more closely."""
 AROUND = np.array(
     [way for way in product((-1, 0, 1), repeat=3) if np.abs(way).sum() in (1, 3)], dtype=float
