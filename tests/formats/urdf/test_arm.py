@@ -12,8 +12,9 @@ import softgrasp as sg
 from softgrasp.build import names
 from softgrasp.build.arm import arm_base
 from softgrasp.formats.arm_file import load_arm
-from softgrasp.mechanics.dh import forward_kinematics
-from softgrasp.mechanics.transforms import transform
+from softgrasp.mechanics.dh import forward_kinematics, row_transform
+from softgrasp.mechanics.robot_frames import origin_of
+from softgrasp.mechanics.transforms import rotate_about, transform
 from tests.robots import written
 from tests.urdf_hands import BODY, BOX, bare_text, joint, link, robot
 
@@ -144,3 +145,37 @@ def test_words_that_do_not_fit(tmp_path: Path) -> None:
     assert str(caught.value) == (
         "expected start, tool and tool_link only with a robot's file, found 'ur3e'"
     )
+
+
+@pytest.mark.slow
+def test_the_same_arm_written_as_urdf_lifts_alike(tmp_path: Path) -> None:
+    """The shipped UR3e, its table turned into joints with origins: same flange, and it holds."""
+    scene = sg.load_scene("paper000_arm")
+    assert scene.arm is not None
+    rows, frame, parts = scene.arm.chain.phalanges, np.eye(4), [link("l0", "")]
+    for index, row in enumerate(rows):
+        origin = origin_of(frame @ rotate_about("z", row.theta))
+        xyz, rpy = (" ".join(map(repr, part)) for part in (origin.xyz, origin.rpy))
+        low, high = row.limits
+        limit = f'<limit lower="{low}" upper="{high}" effort="{row.force_limit}" velocity="3"/>'
+        body = BODY.replace('value="0.05"', 'value="1"')
+        parts += [
+            link(f"l{index + 1}", body),
+            joint(f"j{index}", f"l{index}", f"l{index + 1}", xyz, "0 0 1", limit, rpy=rpy),
+        ]
+        frame = row_transform(row.a, row.alpha, row.d, 0.0, "standard")
+    end = origin_of(frame)
+    xyz, rpy = (" ".join(map(repr, part)) for part in (end.xyz, end.rpy))
+    parts += ['<link name="tool0"/>', joint("end", f"l{len(rows)}", "tool0", xyz, kind="fixed",
+                                            inside="", rpy=rpy)]  # fmt: skip
+    arm = load_arm(
+        written(tmp_path, robot(*parts), "arm.urdf"),
+        start=[row.start for row in rows],
+        tool=scene.arm.tool,
+    )
+    ours, theirs = arm_base(arm, scene.hand_pose), arm_base(scene.arm, scene.hand_pose)
+    assert ours == pytest.approx(theirs, abs=1e-9)
+    result = sg.simulate(scene.replace(arm=arm))
+    assert result.held
+    assert result.hold is not None
+    assert result.hold.lifted_m == pytest.approx(0.1, abs=2e-3)

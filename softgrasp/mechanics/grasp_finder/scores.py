@@ -1,0 +1,127 @@
+"""How good places are for a ball: opposed, alike for other sizes, near the palm or the tips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.mechanics.grasp_finder.closing import Closing
+from softgrasp.mechanics.grasp_finder.enclosure import enclosures
+from softgrasp.mechanics.grasp_finder.sweep import Approach, Flags, Meeting, Sweep
+from softgrasp.mechanics.transforms import Array
+
+CLEAR_OF_FINGERS, CLEAR_OF_PALM = 2e-3, 1e-3
+"""Gaps between ball and open hand [m]."""
+NEAR_PALM = 10e-3
+"""A ball that is nearer to the palm than this can lean on it in a power grasp [m]."""
+OPPOSED = -0.2
+"""Cosine below which two contacts oppose one another."""
+OTHERS = (4.0 / 3.0, 2.0 / 3.0)
+"""Sizes of other balls that should fit the same place, over that of the first one."""
+FAR, NEAR = 1.7, 1.3
+"""Distances from a place up to which fingers are looked for, in radii of the ball: for balls of
+several sizes, and for it alone."""
+TIGHT = 0.3
+"""What a place loses where the larger ball would have to be moved first [–]."""
+
+
+class Place(NamedTuple):
+    """A place for a ball, and the closing hand around it."""
+
+    score: float
+    enclosure: float
+    """Least force in any direction [–]."""
+    place: Array
+    """Centre in the hand's frame [m], (3,)."""
+    closing: Closing
+    radius: float
+    """Of the ball [m]."""
+    sweep: Sweep
+
+
+def clear(sweep: Sweep, balls: Array, radius: float) -> Flags:
+    """Which balls are clear of the open hand, (m,)."""
+    away = sweep.away(balls)[0] >= radius + CLEAR_OF_PALM
+    if not sweep.trees:
+        return away
+    return np.asarray(away & (sweep.clear(balls) >= radius + CLEAR_OF_FINGERS))
+
+
+def scores_of_places(
+    sweep: Sweep,
+    balls: Array,
+    kind: str,
+    radius: float,
+    others: Sequence[float] = OTHERS,
+    *,
+    precise: bool,
+) -> tuple[Array, Array]:
+    """How good places are for a ball and others like it, and how well it is enclosed, (m,) both."""
+    if not sweep.trees:
+        return np.zeros(len(balls)), np.full(len(balls), -1.0)
+    approach = sweep.approach(balls, (FAR if others else NEAR) * radius, precise=precise)
+    still = sweep.away(balls)
+    score, least = _scores_of(sweep, approach, still, kind, radius)
+    if not others:
+        return score, least
+    for share in others:
+        score = score + _scores_of(sweep, approach, still, kind, share * radius)[0]
+    larger = max(others) * radius
+    tight = still[0] < larger + CLEAR_OF_PALM
+    tight |= approach.apart[:, 0].min(axis=0) < larger + CLEAR_OF_FINGERS
+    return (score - TIGHT * tight) / (1 + len(others)), least
+
+
+def _scores_of(
+    sweep: Sweep, approach: Approach, still: tuple[Array, Array], kind: str, radius: float
+) -> tuple[Array, Array]:
+    """The same of one size alone."""
+    meeting, (apart, away) = sweep.meet(approach, radius), still
+    gap, touched = apart - radius, meeting.touched
+    if kind == "precision":
+        touched = touched & meeting.outermost
+    least, mean = enclosures(meeting.normals, touched)
+    if kind == "power":
+        normals = np.concatenate([meeting.normals, away[:, None]], axis=1)
+        leans = np.concatenate([touched, (gap <= NEAR_PALM)[:, None]], axis=1)
+        on_palm, mean = enclosures(normals, leans)
+        # fingers that oppose one another come before fingers that oppose the palm
+        score = np.maximum(least, 0.9 * on_palm - 0.1) + 0.2 * on_palm
+        least = np.maximum(least, on_palm)
+    else:
+        score = least
+    count = touched.sum(axis=1)
+    share = touched / np.maximum(count, 1)[:, None]
+    score = score + 0.2 * mean + 0.03 * count - 2.0 * _alone(sweep, meeting, touched)
+    # fingers that go equally far meet smaller and larger things at one time too
+    late = np.where(touched, meeting.share, -np.inf).max(axis=1)
+    early = np.where(touched, meeting.share, np.inf).min(axis=1)
+    score -= 0.5 * np.where(count > 0, late - early, 0.0)
+    score -= 1.0 * (meeting.from_middle * share).sum(axis=1)
+    if kind == "power":
+        return score - 5.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), least
+    score -= 5.0 * (meeting.from_tip * share).sum(axis=1)
+    return score - 0.3 * (meeting.touched & ~meeting.outermost).sum(axis=1), least
+
+
+def _alone(sweep: Sweep, meeting: Meeting, touched: Flags) -> Array:
+    """Part of the motion for which the first finger of a group pushes with none against it, (m,).
+
+    Fingers with drives of their own wait for one another; those of one drive cannot.
+    """
+    alone = np.zeros(len(touched))
+    for group in sorted(set(sweep.groups.tolist()) - {-1}):
+        own = np.flatnonzero(sweep.groups == group)
+        if len(own) < 2:
+            continue
+        share = np.where(touched[:, own], meeting.share[:, own], np.inf)
+        first = np.argmin(share, axis=1)
+        rows = np.arange(len(touched))
+        normals = meeting.normals[:, own]
+        against = np.einsum("mkj,mj->mk", normals, normals[rows, first]) < OPPOSED
+        then = np.where(against, share, np.inf).min(axis=1)
+        met = np.isfinite(then)
+        alone[met] = np.maximum(alone[met], then[met] - share[rows, first][met])
+    return alone
