@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.build import names
 from softgrasp.description.scene import GraspScene
@@ -169,38 +170,34 @@ def _implicit_inertia(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     """
     gain, rate = np.zeros(model.nv), np.array(model.dof_damping)
     gain[model.jnt_dofadr] += model.jnt_stiffness
-    for index, arm in enumerate(_moment_arms(model, data)):
-        gain -= model.actuator_biasprm[index, 1] * arm**2
-        rate -= model.actuator_biasprm[index, 2] * arm**2
-    for index, arm in enumerate(_tendon_arms(model, data)):
+    moments = _rows(
+        model, data.actuator_moment, data.moment_rownnz, data.moment_rowadr, data.moment_colind
+    )
+    for index in np.flatnonzero(~_ends_at_rest(model)):
+        gain -= model.actuator_biasprm[index, 1] * moments[index] ** 2
+        rate -= model.actuator_biasprm[index, 2] * moments[index] ** 2
+    arms = _rows(model, data.ten_J, model.ten_J_rownnz, model.ten_J_rowadr, model.ten_J_colind)
+    for index, arm in enumerate(arms):
         gain += model.tendon_stiffness[index] * arm**2
         rate += model.tendon_damping[index] * arm**2
     return implicit_inertia(model.opt.timestep, gain, rate)
 
 
-def _moment_arms(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Change of each actuator's length with each degree of freedom, (nu, nv) [m or rad]."""
-    arms = np.zeros((model.nu, model.nv))
-    if model.nu:
-        mujoco.mju_sparse2dense(
-            arms,
-            data.actuator_moment.ravel(),
-            data.moment_rownnz,
-            data.moment_rowadr,
-            data.moment_colind.ravel(),
-        )
-    return arms
+def _ends_at_rest(model: mujoco.MjModel) -> NDArray[np.bool_]:
+    """Servos that only pull on a tendon, (nu,).
+
+    The engine leaves a servo out where its force is at a limit, as theirs is in a hand that rests.
+    """
+    pulls = (model.actuator_forcerange[:, 0] == 0.0) & (model.actuator_forcelimited != 0)
+    on_tendon = model.actuator_trntype == mujoco.mjtTrn.mjTRN_TENDON
+    return np.asarray(pulls & on_tendon, dtype=bool)
 
 
-def _tendon_arms(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Change of each tendon's length with each degree of freedom, (nt, nv) [m or rad]."""
-    arms = np.zeros((model.ntendon, model.nv))
-    if model.ntendon:
-        mujoco.mju_sparse2dense(
-            arms,
-            data.ten_J.ravel(),
-            model.ten_J_rownnz,
-            model.ten_J_rowadr,
-            model.ten_J_colind.ravel(),
-        )
-    return arms
+def _rows(
+    model: mujoco.MjModel, values: Array, counts: Array, addresses: Array, columns: Array
+) -> Array:
+    """Sparse rows over the degrees of freedom as dense ones, (n, nv)."""
+    rows = np.zeros((len(counts), model.nv))
+    if rows.size:
+        mujoco.mju_sparse2dense(rows, values.ravel(), counts, addresses, columns.ravel())
+    return rows

@@ -61,8 +61,10 @@ def test_every_closure_holds_a_ball_and_runs_again_bit_for_bit(name: str, tmp_pa
     result = sg.simulate(scene)
     assert result.status is sg.GraspStatus.CLOSED
     assert result.held
+    # tendons that only pull are left out of the implicit step by the engine, and by the conversion
+    near = 1e-3 if name in ("tendons", "differential") else 0.02
     for pair, stiffness in result.contact_model.measured_stiffness_N_m.items():
-        assert stiffness == pytest.approx(1e5, rel=0.02), pair
+        assert stiffness == pytest.approx(1e5, rel=near), pair
     result.save(tmp_path)
     again = load_result(tmp_path)
     assert again.scene == result.scene
