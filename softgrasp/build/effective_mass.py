@@ -173,7 +173,7 @@ def _implicit_inertia(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     moments = _rows(
         model, data.actuator_moment, data.moment_rownnz, data.moment_rowadr, data.moment_colind
     )
-    for index in np.flatnonzero(~_ends_at_rest(model)):
+    for index in np.flatnonzero(~_ends_at_rest(model)).tolist():
         gain -= model.actuator_biasprm[index, 1] * moments[index] ** 2
         rate -= model.actuator_biasprm[index, 2] * moments[index] ** 2
     arms = _rows(model, data.ten_J, model.ten_J_rownnz, model.ten_J_rowadr, model.ten_J_colind)

@@ -129,16 +129,18 @@ def _can_be_judged(scene: GraspScene) -> None:
             "expected an object that can move for a hold test, found a fixed one", "success"
         )
     follows = scene.sequence and scene.sequence[-1].type != "close"
-    if not (success.gravity or success.motion or success.directions or follows):
+    tests = (success.gravity, success.motion, success.directions, success.pulls)
+    if not (any(tests) or follows):
         raise FieldError(
-            "expected something that tests the grasp: gravity, motion or directions here, or a "
-            "sequence that goes on after its close; found none",
+            "expected something that tests the grasp: gravity, motion, directions or pulls here, "
+            "or a sequence that goes on after its close; found none",
             "success",
         )
     loads: dict[Place, Vec3] = {}
     if success.gravity is not None:
         loads["gravity",] = success.gravity
     loads |= {("directions", i): load for i, load in enumerate(success.directions)}
+    loads |= {("pulls", i, "direction"): pull.direction for i, pull in enumerate(success.pulls)}
     for place, load in loads.items() if scene.object_mount == "planar" else ():
         if not any(load[::2]):
             raise FieldError(

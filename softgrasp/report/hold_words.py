@@ -30,7 +30,9 @@ def _judged_clause(result: GraspResult) -> str:
         return "No hold test was asked for"
     if hold is None:
         return "The hold test was not reached"
-    if hold.directions:
+    if hold.pulls and result.held:
+        told = _pulls_clause(result, hold)
+    elif hold.directions:
         told = _directions_clause(result, hold)
     elif hold.lifted_m is not None or result.scene.on_wrist:
         told = _carried_clause(result, hold)
@@ -46,6 +48,24 @@ def _weight_clause(result: GraspResult, hold: HoldTest) -> str:
     if result.held:
         return f"Held {weight} with {millimetres(hold.drop_m)} drop"
     return f"Did not hold {weight}: {' and '.join(_failures(result, hold, 'dropped'))}"
+
+
+def _pulls_clause(result: GraspResult, hold: HoldTest) -> str:
+    """How hard the weakest pull was, after what was held before it."""
+    slipped = [test for test in hold.pulls if test.slip_force_N is not None]
+    if not slipped:
+        least = min(test.largest_force_N for test in hold.pulls)
+        pulled = f"not pulled out by up to {least:.3g} N"
+    else:
+        weakest = min(slipped, key=lambda test: test.slip_force_N or 0.0)
+        pulled = f"pulled out by {weakest.slip_force_N:.3g} N along {weakest.name}"
+    if hold.directions:
+        return f"{_directions_clause(result, hold)}; {pulled}"
+    return f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else f"{_first(pulled)}"
+
+
+def _first(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _carried_clause(result: GraspResult, hold: HoldTest) -> str:
@@ -108,6 +128,8 @@ def _failures(result: GraspResult, hold: HoldTest, moved: str) -> list[str]:
     if hold.rotation_rad > criterion.max_rotation:
         found, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
         failures.append(f"it turned {found:.1f}° ({allowed:.1f}° allowed)")
+    if isinstance(criterion, SuccessCriterion):
+        failures += _further_failures(criterion, hold)
     touching = sum(contact.in_contact for contact in result.contacts)
     least = criterion.min_contacts if isinstance(criterion, SuccessCriterion) else 1
     if touching == 0:
@@ -118,6 +140,23 @@ def _failures(result: GraspResult, hold: HoldTest, moved: str) -> list[str]:
     if wanted is not None and (hold.lifted_m or 0.0) < wanted:
         lifted = millimetres(hold.lifted_m or 0.0)
         failures.append(f"it came up by {lifted} ({millimetres(wanted)} wanted)")
+    return failures
+
+
+def _further_failures(criterion: SuccessCriterion, hold: HoldTest) -> list[str]:
+    """Creep and pulls that were not borne."""
+    failures = []
+    if criterion.max_creep is not None and hold.creep_m_s > criterion.max_creep:
+        failures.append(
+            f"it crept at {1e3 * hold.creep_m_s:.3g} mm/s ({1e3 * criterion.max_creep:.3g} mm/s "
+            "allowed)"
+        )
+    for pull, test in zip(criterion.pulls, hold.pulls, strict=False):
+        if test.held is False:
+            failures.append(
+                f"{test.slip_force_N or 0.0:.3g} N along {test.name} pulled it out "
+                f"({pull.min_force:.3g} N wanted)"
+            )
     return failures
 
 
@@ -137,6 +176,8 @@ def asked_text(criterion: SuccessCriterion | Lift) -> str:
             f"{count(len(criterion.directions), 'direction')}, {most:.3g} m/s² for "
             f"{criterion.direction_time:g} s each"
         )
+    if criterion.pulls:
+        parts.append(f"{count(len(criterion.pulls), 'pull')} until it slips")
     return "; ".join(parts) or "what the sequence does after its close"
 
 
@@ -147,6 +188,8 @@ def limits_text(criterion: SuccessCriterion | Lift) -> str:
     if isinstance(criterion, SuccessCriterion):
         if criterion.min_contacts > 1:
             told += f", at least {criterion.min_contacts} bodies in contact"
+        if criterion.max_creep is not None:
+            told += f", creep of at most {1e3 * criterion.max_creep:.3g} mm/s"
         if criterion.min_lift is not None:
             told += f", lifted by at least {millimetres(criterion.min_lift)}"
     return told

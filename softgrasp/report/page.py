@@ -19,6 +19,7 @@ from softgrasp.report.contact_figure import draw_contacts
 from softgrasp.report.hold_words import hold_clause
 from softgrasp.report.joint_figure import draw_joints
 from softgrasp.report.object_figure import draw_object
+from softgrasp.report.pull_figure import draw_pulls
 from softgrasp.report.sensor_figure import draw_sensors
 from softgrasp.report.sensor_words import sensor_clause, sensor_rows
 from softgrasp.report.strip_figure import draw_strip, strip_pictures
@@ -29,13 +30,14 @@ from softgrasp.simulation.result import GraspResult
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-FILM, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, STRIP, PAGE = (
+FILM, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, STRIP, PAGE = (
     "grasp.mp4",
     "contacts.png",
     "joints.png",
     "object.png",
     "sensors.png",
     "tactile.png",
+    "pulls.png",
     "strip.png",
     "report.html",
 )
@@ -142,6 +144,7 @@ def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
         "motion_clause": words.motion_clause(result),
         "hold_clause": hold_clause(result),
         "directions": tables.direction_rows(result),
+        "pulls": tables.pull_rows(result),
         "joint_clause": words.joint_clause(result),
         "several": len(result.objects) > 1,
         "others_clause": words.others_clause(result),
@@ -168,6 +171,8 @@ def _write_figures(result: GraspResult, folder: Path, tell: Progress) -> list[Pa
         figures = (*figures, (SENSORS, draw_sensors))
     if tactile_readings(result):
         figures = (*figures, (TACTILE, draw_tactile))
+    if result.hold is not None and result.hold.pulls:
+        figures = (*figures, (PULLS, draw_pulls))
     for name, draw in figures:
         written.append(draw(result, folder / name))
         tell(name, 1.0)

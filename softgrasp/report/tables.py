@@ -218,3 +218,33 @@ def direction_rows(result: GraspResult) -> list[DirectionRow]:
         )
         for test in tests
     ]
+
+
+class PullRow(NamedTuple):
+    """A pull of a hold test."""
+
+    label: str
+    slip: str
+    largest: str
+    friction: str
+    share: str
+    drop: str
+    held: bool | None
+
+
+def pull_rows(result: GraspResult) -> list[PullRow]:
+    """One row a pull of the hold test; none where it has none."""
+    return [
+        PullRow(
+            test.name,
+            "–" if test.slip_force_N is None else f"{test.slip_force_N:.3g}",
+            f"{test.largest_force_N:.3g}",
+            f"{test.friction_N:.3g}",
+            "–"
+            if not (test.slip_force_N and test.friction_N)
+            else f"{test.slip_force_N / test.friction_N:.2f}",
+            f"{1e3 * test.drop_m:.3f}",
+            test.held,
+        )
+        for test in (() if result.hold is None else result.hold.pulls)
+    ]

@@ -16,7 +16,7 @@ from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.base import Vec3
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sequence import ClosePhase, Phase
-from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.success import Pull, SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import (
@@ -34,6 +34,14 @@ from softgrasp.simulation.interrupt import held_back
 from softgrasp.simulation.lifting import lift_path
 from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_pays
+from softgrasp.simulation.pulling import (
+    SLIP_TIME,
+    Pulled,
+    SlipWatch,
+    friction_limit,
+    pull_forces,
+    pull_rate,
+)
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sequencing import PhaseRows, Way, finger_path
@@ -97,6 +105,8 @@ class ClosureRun:
         """What it has gone through."""
         self.trials: list[Trial] = []
         """Directions of the hold test that were tried."""
+        self.pulls: list[Pulled] = []
+        """Pulls of the hold test."""
         self._silent = False
         self._progress = progress
         self._let_interrupt: Callable[[], None] = lambda: None
@@ -157,7 +167,7 @@ class ClosureRun:
             yield from self._noted("hold test", self._loading(success))
         for phase in success.motion if success is not None else ():
             yield from self._noted(phase.label, self._going_through(phase))
-        if success is not None and success.directions and not self.diverged:
+        if success is not None and (success.directions or success.pulls) and not self.diverged:
             yield from self._trying(success)
         if lift is not None:
             yield from self._noted("lift", self._lifting(lift))
@@ -232,9 +242,10 @@ class ClosureRun:
         yield from self._advancing(sum(samples))
 
     def _trying(self, criterion: SuccessCriterion) -> Plans:
-        """Push the object along every direction, each time from the state that there is now."""
+        """Push and pull the object, each time from the state that there is now."""
         assert isinstance(self._stepper, OwnStepper)  # can_be_batched
         closed, gone = self._stepper.saved(), Gone(criterion, self.model, self.data)
+        friction = friction_limit(self.model, self.data, list(self.built.bodies))
         begin = self.recording.rows - 1
         # contacts of a trial are not those of the grasp, to whose state every one goes back
         self._silent = True
@@ -245,20 +256,48 @@ class ClosureRun:
                 return
             phase, contacts = self.phases[-1], sum(self.state.in_contact)
             self.trials.append(Trial(load, begin, phase.begin + 1, phase.end, contacts))
+        for pull in criterion.pulls:
+            rate, watch = pull_rate(self.model, pull, friction), self._slip_watch()
+            trying = self._pulling(pull, rate, closed, watch)
+            yield from self._noted(f"pull {direction_label(pull.direction)}", trying)
+            if self.diverged:
+                return
+            first, end = self.phases[-1].begin + 1, self.phases[-1].end
+            self.pulls.append(Pulled(pull, begin, first, end, friction, rate, watch.since))
         self._stepper.put_back(closed)
         yield from self._noted("closed", self._advancing(1))
         self._silent = False
 
+    def _slip_watch(self) -> SlipWatch:
+        return SlipWatch(max(round(SLIP_TIME / self.scene.control_period), 1))
+
     def _pushing(self, criterion: SuccessCriterion, load: Vec3, closed: Saved, gone: Gone) -> Plans:
         assert isinstance(self._stepper, OwnStepper)
         self._stepper.put_back(closed)
-        pushed = node_bodies(self.model) or [self.model.body(names.OBJECT).id]
-        push = np.outer(self.model.body_mass[pushed], load)
+        pushed, masses = self._pushed
         for samples, share in push_steps(criterion, self.scene.control_period):
-            self.data.xfrc_applied[pushed, :3] = share * push
+            self.data.xfrc_applied[pushed, :3] = share * np.outer(masses, load)
             yield from self._advancing(samples)
             if self.diverged or gone(self.data):
                 return
+
+    def _pulling(self, pull: Pull, rate: float, closed: Saved, watch: SlipWatch) -> Plans:
+        assert isinstance(self._stepper, OwnStepper)
+        self._stepper.put_back(closed)
+        pushed, masses = self._pushed
+        for force in pull_forces(pull, rate, self.scene.control_period):
+            self.data.xfrc_applied[pushed, :3] = np.outer(masses / masses.sum(), force)
+            yield from self._advancing(1)
+            points = self._contacts.read(self.data, self.built.bodies)
+            own = [point for point in points if point.thing == names.OBJECT]
+            if self.diverged or watch.look(own, self.recording.rows - 1):
+                return
+
+    @property
+    def _pushed(self) -> tuple[list[int], Array]:
+        """Bodies of the object to be grasped, and their masses [kg]."""
+        bodies = node_bodies(self.model) or [self.model.body(names.OBJECT).id]
+        return bodies, np.array(self.model.body_mass[bodies])
 
     def _lifting(self, lift: Lift) -> Plans:
         period = self.scene.control_period
@@ -320,7 +359,9 @@ def planned_samples(scene: GraspScene) -> int:
 
 def most_rows(scene: GraspScene) -> int:
     """Most control samples of a whole run, all phases and the hold test or the lift included."""
-    parts = len(scene.phases) + (0 if scene.success is None else len(scene.success.directions))
+    success = scene.success
+    parts = len(scene.phases)
+    parts += 0 if success is None else len(success.directions) + len(success.pulls)
     # two, and one for each part, for what rounding may add
     besides = round(scene.time_besides_closing / scene.control_period)
     return planned_samples(scene) + besides + parts + 1

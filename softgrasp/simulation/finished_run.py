@@ -10,6 +10,7 @@ import mujoco
 from softgrasp.build.scene import BuiltScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.simulation.contacts import ContactPoint, OtherPoint
+from softgrasp.simulation.pulling import Pulled
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sequencing import PhaseRows
@@ -49,6 +50,8 @@ class FinishedRun(Protocol):
     """What it has gone through."""
     trials: list[Trial]
     """Directions of the hold test that were tried."""
+    pulls: list[Pulled]
+    """Pulls of the hold test."""
 
     @property
     def data(self) -> mujoco.MjData:

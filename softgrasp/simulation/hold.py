@@ -11,7 +11,8 @@ from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.finished_run import FinishedRun
-from softgrasp.simulation.result import DirectionTest, HoldTest, OtherHeld
+from softgrasp.simulation.pulling import Pulled
+from softgrasp.simulation.result import DirectionTest, HoldTest, OtherHeld, PullTest
 from softgrasp.simulation.track import Track
 from softgrasp.simulation.trials import Trial, direction_label
 
@@ -32,14 +33,15 @@ def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
         return None
     position = tracks[0].position
     in_hand, turned = seen_from_palm(run, *tracks[0])
-    end = run.trials[0].begin - begin if run.trials else len(in_hand) - 1
+    end = min(_before_trials(run), len(position) - 1) - begin
     gone = _gone(in_hand[: end + 1], turned[: end + 1])
     late = max(round(CREEP_SHARE * _last_time(run, criterion) / scene.control_period), 1)
     late = min(late, end) or 1
     crept = float(np.linalg.norm(in_hand[end] - in_hand[end - late]))
     tests = [_direction(run, trial, in_hand, turned) for trial in run.trials]
     creeps = [_direction_creep(run, trial, in_hand) for trial in run.trials]
-    failed_in, failed_s = _first_failure(run, criterion, gone, tests)
+    pulls = [_pull(run, pulled, in_hand) for pulled in run.pulls]
+    failed_in, failed_s = _first_failure(run, criterion, gone, tests, pulls)
     lifts = scene.lift is not None or any(phase.type == "lift" for phase in scene.phases)
     lifts |= isinstance(criterion, SuccessCriterion) and criterion.min_lift is not None
     return HoldTest(
@@ -52,6 +54,7 @@ def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
         failed_in=failed_in,
         failed_s=failed_s,
         directions=tuple(tests),
+        pulls=tuple(pulls),
         others=_others(run, tracks[1:]) or None,
     )
 
@@ -84,7 +87,10 @@ def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | N
         return within and steady and bodies_on_object(run, pressed) > 0
     touching = bodies_on_object(run, pressed) >= criterion.min_contacts
     high = criterion.min_lift is None or (hold.lifted_m or 0.0) >= criterion.min_lift
-    return within and steady and touching and high and all(test.held for test in hold.directions)
+    still = criterion.max_creep is None or hold.creep_m_s <= criterion.max_creep
+    borne = all(test.held for test in hold.directions)
+    borne &= all(test.held is not False for test in hold.pulls)
+    return within and steady and touching and high and still and borne
 
 
 def bodies_on_object(run: FinishedRun, pressed: Array) -> int:
@@ -129,7 +135,7 @@ def _gone(place: Array, turn: Array) -> tuple[Array, Array]:
     return np.linalg.norm(place - place[0], axis=1), rotation_angles(turn, turn[0])
 
 
-def _trial_rows(run: FinishedRun, trial: Trial) -> list[int]:
+def _trial_rows(run: FinishedRun, trial: Trial | Pulled) -> list[int]:
     """The closed state and the rows of a trial, counted from the beginning of the test."""
     begin = run.hold_from or 0
     return [row - begin for row in (trial.begin, *range(trial.first, trial.end + 1))]
@@ -153,6 +159,27 @@ def _direction(run: FinishedRun, trial: Trial, place: Array, turn: Array) -> Dir
     )
 
 
+def _pull(run: FinishedRun, pulled: Pulled, place: Array) -> PullTest:
+    times, begin = run.recording.time, run.hold_from or 0
+    start, end = float(times[pulled.first - 1]), float(times[pulled.end])
+    last = pulled.end if pulled.slipped is None else pulled.slipped
+    slip = None
+    if pulled.slipped is not None:  # the row before is the last one that was held
+        slip = max(pulled.rate * (float(times[pulled.slipped]) - start), 0.0)
+    least = pulled.pull.min_force
+    return PullTest(
+        name=direction_label(pulled.pull.direction),
+        slip_force_N=slip,
+        largest_force_N=pulled.rate * (end - start),
+        friction_N=pulled.friction,
+        rate_N_s=pulled.rate,
+        start_s=start,
+        end_s=end,
+        drop_m=float(np.linalg.norm(place[last - begin] - place[pulled.begin - begin])),
+        held=None if least is None else slip is None or slip >= least,
+    )
+
+
 def _direction_creep(run: FinishedRun, trial: Trial, place: Array) -> float:
     """Mean speed over the last quarter of a trial [m/s]."""
     own = place[_trial_rows(run, trial)]
@@ -166,6 +193,7 @@ def _first_failure(
     criterion: SuccessCriterion | Lift,
     gone: tuple[Array, Array],
     tests: list[DirectionTest],
+    pulls: list[PullTest],
 ) -> tuple[str | None, float | None]:
     """In which part of the run a limit was exceeded first, and when [s]."""
     beyond = np.flatnonzero((gone[0] > criterion.max_drop) | (gone[1] > criterion.max_rotation))
@@ -174,15 +202,24 @@ def _first_failure(
         name = next(phase.name for phase in run.phases if phase.begin < row <= phase.end)
         return name, float(run.recording.time[row])
     failed = next((test for test in tests if not test.held), None)
-    return (None, None) if failed is None else (f"push {failed.name}", failed.end_s)
+    if failed is not None:
+        return f"push {failed.name}", failed.end_s
+    out = next((test for test in pulls if test.held is False), None)
+    return (None, None) if out is None else (f"pull {out.name}", out.end_s)
 
 
 def _last_time(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
     """Time under full load, at the top, or of the last part before the directions [s]."""
     if isinstance(criterion, Lift) or (criterion.gravity is not None and not criterion.motion):
         return criterion.hold_time
-    parts = [phase for phase in run.phases if not run.trials or phase.end <= run.trials[0].begin]
+    parts = [phase for phase in run.phases if phase.end <= _before_trials(run)]
     return (parts[-1].end - parts[-1].begin) * run.scene.control_period
+
+
+def _before_trials(run: FinishedRun) -> int:
+    """The last row before directions and pulls."""
+    begins = [trial.begin for trial in run.trials] + [pull.begin for pull in run.pulls]
+    return min(begins, default=run.recording.rows)
 
 
 def _load(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:

@@ -27,6 +27,8 @@ from softgrasp.simulation.result import (
 )
 
 SCHEMA_VERSION = 1
+SERIES = ("directions", "pulls")
+"""Parts of a hold test that are absent where they are empty."""
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -103,7 +105,7 @@ def document(result: GraspResult) -> dict[str, Any]:
 
 def _hold(hold: HoldTest) -> dict[str, Any]:
     values = hold.model_dump(mode="json", exclude_none=True)
-    return values if hold.directions else {k: v for k, v in values.items() if k != "directions"}
+    return {key: value for key, value in values.items() if value or key not in SERIES}
 
 
 def _plain(value: Any) -> Any:

@@ -148,6 +148,28 @@ class DirectionTest(Description):
     held: bool
 
 
+class PullTest(Description):
+    """What it took to pull the object out of the hand."""
+
+    name: str
+    """Of the direction: ``+x``, or the unit vector."""
+    slip_force_N: float | None = None
+    """Force from which on all contacts slipped; None where they did not up to the largest one."""
+    largest_force_N: float
+    """That was put on."""
+    friction_N: float
+    """Sum of µ·N over all contacts of the closed hand: Coulomb's bound where all of them resist
+    along the pull and none presses more while it grows."""
+    rate_N_s: float
+    """At which the force grew from zero [N/s]."""
+    start_s: float
+    end_s: float
+    drop_m: float
+    """Way of the object's centre in the frame of the palm until it slipped, or until the end."""
+    held: bool | None = None
+    """Whether it bore the least force that was asked for; None where none was."""
+
+
 class OtherHeld(Description):
     """What a further object did in the hand meanwhile; it is told, not judged."""
 
@@ -179,6 +201,7 @@ class HoldTest(Description):
     failed_s: float | None = None
     """When."""
     directions: tuple[DirectionTest, ...] = ()
+    pulls: tuple[PullTest, ...] = ()
     others: tuple[OtherHeld, ...] | None = None
     """Further objects; None where there are none."""
 

@@ -18,6 +18,7 @@ from softgrasp.simulation.contact_ends import (
     other_contacts,
     slot_warnings,
 )
+from softgrasp.simulation.creep import creep_warnings
 from softgrasp.simulation.engine_warnings import sentences
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.hold import bodies_on_object, hold_test, is_held
@@ -64,6 +65,8 @@ def result_of(
     notes += slot_warnings(run, force)
     notes += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
     hold = hold_test(run, tracks)
+    held = is_held(run, hold, forces_on_objects(run, force)[-1, :, 0])
+    notes += creep_warnings(scene, hold, held)
     pressure, curvature = soft_series(run)
     called = zip(scene.object_names, tracks, strict=True)
     motions = tuple(object_motion(name, *track) for name, track in called)
@@ -72,7 +75,7 @@ def result_of(
         scene=scene,
         backend={"name": run.engine.name, "version": run.engine.version},
         status=_status(run, motions[0], force),
-        held=is_held(run, hold, forces_on_objects(run, force)[-1, :, 0]),
+        held=held,
         simulated_time=float(recording.time[recording.rows - 1]),
         wall_time=taken + time.perf_counter() - begin,
         contacts=body_contacts(run, points),

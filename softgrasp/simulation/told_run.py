@@ -23,6 +23,7 @@ from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.simulation.contacts import ContactPoint, OtherPoint, contact_points
 from softgrasp.simulation.event_log import EventLog
 from softgrasp.simulation.finished_run import Engine
+from softgrasp.simulation.pulling import Pulled
 from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sequencing import PhaseRows
@@ -55,7 +56,8 @@ class ToldRun:
         self.sensing: Sensing | None = None  # other engines have none
         self.hold_from: int | None = told["hold_from"]
         self.recording = self._recorded(joints, told["rows"])
-        self.phases, self.trials = self._phases(), list[Trial]()
+        self.phases = self._phases()
+        self.trials, self.pulls = list[Trial](), list[Pulled]()
         self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))
         self.state.in_contact, self.state.idle = told["in_contact"], told["idle"]
         self._log = EventLog(built)

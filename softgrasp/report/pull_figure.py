@@ -1,0 +1,65 @@
+"""Pulls of a hold test: how far the object went in the hand under a growing force."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from softgrasp.mechanics.transforms import Array
+from softgrasp.report import style
+from softgrasp.report.series import thinned
+from softgrasp.simulation.result import GraspResult, PullTest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BEYOND = 2.0
+"""The axis of ways ends at this many times the largest way until slip."""
+
+
+def draw_pulls(result: GraspResult, path: str | Path) -> Path:
+    """Draw the object's way since the closed state over the force of each pull.
+
+    The point is where all contacts slip; the line across, friction µ·ΣN of the closed hand.
+
+    Args:
+        result: The run.
+        path: The ``.png`` to write.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    assert result.hold is not None  # there are pulls
+    pulls = result.hold.pulls
+    with style.figure(path, 3.4) as figure:
+        grid = style.panels(figure, 1, 1, margins=(0.75, 0.1, 0.55, 0.55), gaps=(0.0, 0.0))
+        axes = figure.add_subplot(grid[0])
+        for pull, color in zip(pulls, cycle(style.SERIES)):
+            _draw_pull(axes, result, pull, color)
+        axes.axvline(pulls[0].friction_N, color=style.MUTED, lw=0.8, ls="--", label="µ·ΣN")
+        widest = max(1e3 * pull.drop_m for pull in pulls)
+        axes.set_ylim(0.0, max(BEYOND * widest, 1e-3))
+        axes.set_xlim(left=0.0)
+        axes.set_title("Way of the object in the hand [mm]")
+        axes.set_xlabel("pulling force [N]")
+        axes.legend(loc="upper left", ncols=min(len(pulls) + 1, 4), frameon=False, fontsize=8)
+    return Path(path)
+
+
+def _draw_pull(axes: Axes, result: GraspResult, pull: PullTest, color: str) -> None:
+    rows = (result.time >= pull.start_s) & (result.time <= pull.end_s)
+    force = pull.rate_N_s * (result.time[rows] - pull.start_s)
+    way = _way(result, pull)[rows]
+    axes.plot(*thinned(force, way), color=color, label=pull.name)
+    if pull.slip_force_N is not None:
+        axes.plot(pull.slip_force_N, np.interp(pull.slip_force_N, force, way), "o", color=color)
+
+
+def _way(result: GraspResult, pull: PullTest) -> Array:
+    """Distance from where the pull began, (T,) [mm]; the palm stands still meanwhile."""
+    first = int(np.searchsorted(result.time, pull.start_s, side="right"))
+    begin = result.object_position[min(first, len(result.time) - 1)]
+    return 1e3 * np.asarray(np.linalg.norm(result.object_position - begin, axis=1))
