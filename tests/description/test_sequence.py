@@ -99,8 +99,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"success": {"gravity": None}},
-        "success: expected something that tests the grasp: gravity, motion or directions here, or "
-        "a sequence that goes on after its close; found none",
+        "success: expected something that tests the grasp: gravity, motion, directions or pulls "
+        "here, or a sequence that goes on after its close; found none",
     ),
     (
         {"success": {"directions": [[0, 1.0, 0]]}, "object_mount": "planar"},

@@ -11,7 +11,7 @@ import softgrasp as sg
 from softgrasp import library
 from tests.scenes import pinch
 
-SHIPPED = ["dexgraspbench", "hold", "isaac_shake", "lift_10cm", "sequence"]
+SHIPPED = ["dexgraspbench", "hold", "isaac_shake", "lift_10cm", "pull_out", "sequence"]
 
 
 def test_what_is_shipped_is_named_and_sourced() -> None:
