@@ -106,7 +106,7 @@ if TYPE_CHECKING:
     from softgrasp.inspection.finding import Finding, Inspection
     from softgrasp.inspection.inspect import inspect
     from softgrasp.inspection.repair import Repair, repaired, repairs
-    from softgrasp.mechanics import pcc, rld
+    from softgrasp.mechanics import pcc, quality, rld
     from softgrasp.mechanics.contact_patch import hertz_patch_radius
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
@@ -219,7 +219,7 @@ _ROOMS = {
     "inspection.finding": ("Finding", "Inspection"),
     "inspection.inspect": ("inspect",),
     "inspection.repair": ("Repair", "repaired", "repairs"),
-    "mechanics": ("pcc", "rld"),
+    "mechanics": ("pcc", "quality", "rld"),
     "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.joined_hands": ("PlacedHand", "joined_hands"),
@@ -361,6 +361,7 @@ __all__ = [
     "make_env",
     "move_finger",
     "pcc",
+    "quality",
     "render_video",
     "repaired",
     "repairs",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from softgrasp.mechanics.grasp_matrix import smallest_singular_value
+from softgrasp.mechanics.quality.grasp_matrix import smallest_singular_value
 from softgrasp.simulation.result import GraspResult
 
 FAILED = "FAILED"

@@ -1,0 +1,119 @@
+"""Certified bounds of ε for round friction cones, and force closure from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from numpy.typing import ArrayLike
+
+from softgrasp.mechanics.quality.checks import known, number
+from softgrasp.mechanics.quality.cones import friction_cones
+from softgrasp.mechanics.quality.hull import FLAT, shortest_reach
+from softgrasp.mechanics.quality.shortcomings import shortcoming
+from softgrasp.mechanics.quality.support import NORMS, of_cones
+
+CLOSURE_TOLERANCE = 1e-7
+"""ε of force closure is above this share of the largest unit wrench."""
+
+
+class EpsilonBounds(NamedTuple):
+    """Two numbers that ε lies between."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class ForceClosure:
+    """Whether a grasp has force closure."""
+
+    closed: bool
+    reason: str
+    """Why not; empty where it has."""
+
+
+def epsilon_bounds(
+    points: ArrayLike,
+    normals: ArrayLike,
+    mu: float,
+    *,
+    norm: str = "L1",
+    tolerance: float = 1e-3,
+    torque_scale: float = 1.0,
+    center: ArrayLike = (0.0, 0.0, 0.0),
+    torsion: float = 0.0,
+) -> EpsilonBounds:
+    """Lower and upper bound of ε for the round cones, not pyramids.
+
+    A hull of wrenches inside the cones has a ball that is certainly not too large; the reach of
+    the cones in a direction, h(u) = max (a·u + |b·u|) for L1 and the sum of the positive ones for
+    L∞, is certainly not too small. The hull is refined where it is nearest to zero until both
+    meet. Forces have unit normal component; other arguments as ``wrench_space``.
+
+    Args:
+        points: Contacts [m], (n, 3) or (n, 2).
+        normals: Unit normals into the object.
+        mu: Coefficient of friction.
+        norm: ``"L1"`` or ``"Linf"``.
+        tolerance: Difference of the bounds that will do, as a share of ε (at least 1e-9); ε below
+            it as a share of the largest wrench is not resolved further, and the lower bound is 0.
+        torque_scale: Length that moments are divided by [m].
+        center: Point that moments are taken about [m].
+        torsion: Of soft fingers [m].
+
+    Returns:
+        (lower, upper), both 0 without force closure.
+
+    Raises:
+        DescriptionError: As ``wrench_space``; a tolerance that is not positive.
+    """
+    known(norm, NORMS, "norm")
+    share = max(number(tolerance, "tolerance", 0.0, above=True), FLAT)
+    cones = friction_cones(
+        points, normals, mu, torsion=torsion, torque_scale=torque_scale, center=center
+    )
+    near = shortest_reach(of_cones(cones, norm), cones.dimension, cones.size, share)
+    return EpsilonBounds(max(near.lower, 0.0), max(near.upper, 0.0))
+
+
+def force_closure(
+    points: ArrayLike,
+    normals: ArrayLike,
+    mu: float,
+    *,
+    center: ArrayLike = (0.0, 0.0, 0.0),
+    torque_scale: float = 1.0,
+    torsion: float = 0.0,
+) -> ForceClosure:
+    """Whether forces within the round friction cones make any wrench, and why not.
+
+    True where zero is strictly inside the hull of the cones' unit wrenches. Does not depend on
+    ``center`` and ``torque_scale`` but for rounding: a length near the size of the object suits
+    best. With mu = 0 this is form closure of first order. Arguments and errors as
+    ``wrench_space``.
+    """
+    cones = friction_cones(
+        points, normals, mu, torsion=torsion, torque_scale=torque_scale, center=center
+    )
+    support = of_cones(cones, "L1")
+    least = CLOSURE_TOLERANCE * cones.size
+    near = shortest_reach(support, cones.dimension, cones.size, 1e-4, enough=least)
+    if near.lower > least:
+        return ForceClosure(True, "")
+    return ForceClosure(False, shortcoming(cones, near))
+
+
+def is_force_closure(
+    points: ArrayLike,
+    normals: ArrayLike,
+    mu: float,
+    *,
+    center: ArrayLike = (0.0, 0.0, 0.0),
+    torque_scale: float = 1.0,
+    torsion: float = 0.0,
+) -> bool:
+    """``force_closure`` as True or False."""
+    return force_closure(
+        points, normals, mu, center=center, torque_scale=torque_scale, torsion=torsion
+    ).closed

@@ -1,0 +1,127 @@
+"""What contacts and matrices have to be, told in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.mechanics.transforms import Array
+
+UNIT_TOLERANCE = 1e-6
+"""How far from 1 the length of a normal may be."""
+
+
+def checked_contacts(points: ArrayLike, normals: ArrayLike) -> tuple[Array, Array]:
+    """Points and unit normals as arrays of one shape, (n, 3), or (n, 2) in the plane.
+
+    Raises:
+        DescriptionError: No contacts, different or other shapes, a number that is not finite, or
+            a normal that is not of length 1 (within 1e-6).
+    """
+    places, directions = numbers(points, "points"), numbers(normals, "normals")
+    for name, rows in (("points", places), ("normals", directions)):
+        if rows.ndim != 2 or rows.shape[1] not in (2, 3) or len(rows) == 0:
+            raise DescriptionError(
+                "expected one row a contact, (n, 3), or (n, 2) in the plane, with n at least 1; "
+                f"found the shape {rows.shape}",
+                field=name,
+            )
+    if places.shape != directions.shape:
+        raise DescriptionError(
+            f"expected a normal for each point, {places.shape}; found {directions.shape}",
+            field="normals",
+        )
+    lengths = np.linalg.norm(directions, axis=1)
+    worst = int(np.argmax(np.abs(lengths - 1.0)))
+    if abs(lengths[worst] - 1.0) > UNIT_TOLERANCE:
+        raise DescriptionError(
+            f"expected unit normals that point into the object; found length {lengths[worst]:g} "
+            f"at contact {worst}",
+            field="normals",
+        )
+    return places, directions / lengths[:, None]
+
+
+def numbers(values: ArrayLike, field: str, shape: tuple[int | None, ...] | None = None) -> Array:
+    """Finite numbers as an array of floats.
+
+    Args:
+        values: Anything like an array.
+        field: Its name in messages.
+        shape: Its shape, None for any length; or None for any shape.
+
+    Raises:
+        DescriptionError: Not numbers, another shape, or a number that is not finite.
+    """
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise DescriptionError(
+            "expected rows of numbers, found something else", field=field
+        ) from None
+    if shape is not None and (
+        array.ndim != len(shape)
+        or any(want not in (None, have) for want, have in zip(shape, array.shape, strict=True))
+    ):
+        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        raise DescriptionError(f"expected the shape ({wanted}), found {array.shape}", field=field)
+    if not np.isfinite(array).all():
+        place = tuple(int(axis[0]) for axis in np.nonzero(~np.isfinite(array)))
+        at = f" at {place if len(place) > 1 else place[0]}" if place else ""
+        raise DescriptionError(f"expected finite numbers, found {array[place]:g}{at}", field=field)
+    return array
+
+
+def number(value: float, field: str, least: float = -np.inf, *, above: bool = False) -> float:
+    """A finite number, at least or above a bound.
+
+    Raises:
+        DescriptionError: It is not.
+    """
+    found = float(numbers(value, field, ()))
+    if found < least or (above and found == least):
+        bound = f"above {least:g}" if above else f"at least {least:g}"
+        raise DescriptionError(f"expected a number {bound}, found {found:g}", field=field)
+    return found
+
+
+def whole_number(value: object, field: str, least: int) -> int:
+    """A whole number, at least a bound.
+
+    Raises:
+        DescriptionError: It is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise DescriptionError(
+            f"expected a whole number, at least {least}; found {value!r}", field=field
+        )
+    return int(value)
+
+
+def known(word: str, words: Iterable[str], field: str) -> str:
+    """A word that exists.
+
+    Raises:
+        DescriptionError: It does not; which ones do, and which one is near.
+    """
+    words = tuple(words)
+    if word not in words:
+        raise DescriptionError(
+            f"no {field} {word!r}; {did_you_mean(str(word), words)}", field=field
+        )
+    return word
+
+
+def checked_center(center: ArrayLike, dimension: int) -> Array:
+    """The point that moments are taken about, (dimension,); (0, 0, 0) does for the plane, too.
+
+    Raises:
+        DescriptionError: Another shape, or a number that is not finite.
+    """
+    about = numbers(center, "center")
+    if dimension == 2 and about.shape == (3,) and not about.any():
+        return np.zeros(2)
+    return numbers(about, "center", (dimension,))

@@ -1,0 +1,166 @@
+"""Convex hulls around the origin: the nearest facet, found with few of all points, and all facets.
+
+Qhull (Barber, Dobkin and Huhdanpaa 1996) makes the hulls. In six dimensions symmetric grasps have
+many wrenches on common facets, on which exact Qhull fails now and then; its joggled input (QJ)
+never does, and is twice as fast. What joggling moves is measured and allowed for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from softgrasp.errors import SimulationError
+from softgrasp.mechanics.quality.support import Support
+from softgrasp.mechanics.transforms import Array
+
+FLAT = 1e-9
+"""A body thinner than this share of its size is flat; so near to the origin is at it."""
+AT_ONCE = 8
+"""Facets that are looked behind in one round."""
+MOST_FACETS = 40_000
+"""A hull that has grown so large is not refined further, and the bounds stay apart."""
+
+
+@dataclass(frozen=True)
+class Facets:
+    """Facets of a hull, n·x ≤ offset."""
+
+    normals: Array
+    offsets: Array
+    volume: float
+    moved: float
+    """How far the input was joggled, at most."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """What is known of the shortest reach min h(u) of a convex body, u of unit length."""
+
+    lower: float
+    upper: float
+    direction: Array
+    """u that has ``upper``."""
+    met: bool
+    """Whether the bounds have met, as near as was asked."""
+    flat: bool
+    """Whether the body is flat across ``direction``."""
+    facets: int
+    """Facets of the last hull."""
+
+
+def facets_of(points: Array) -> Facets:
+    """All facets and the volume of the hull of points that do not lie in a plane, (n, d).
+
+    Raises:
+        SimulationError: Qhull gives up.
+    """
+    hull = _hull(points)
+    normals, offsets = hull.equations[:, :-1], -hull.equations[:, -1]
+    apart = np.einsum("fd,fvd->fv", normals, points[hull.simplices]) - offsets[:, None]
+    # vertices are moved in all directions, and this sees one
+    moved = 2.0 * np.sqrt(points.shape[1]) * float(np.abs(apart).max())
+    return Facets(normals, offsets, float(hull.volume), moved)
+
+
+def shortest_reach(
+    support: Support, dimension: int, size: float, share: float = FLAT, *, enough: float = np.inf
+) -> Nearest:
+    """The shortest reach of a convex body that is known by its support function.
+
+    Cutting planes: the hull of some of the body's points lies in it, so its nearest facet is a
+    lower bound; the body's reach along the facet's normal is an upper bound, and the point that
+    has it joins the hull. Far from the origin the hull stays coarse. For a polytope this ends
+    with the exact value; stops early where the body does not hold the origin inside.
+
+    Args:
+        support: Of the body.
+        dimension: d.
+        size: Length of the longest vectors in it.
+        share: Bounds will do that differ by this share of the reach, or by a thousandth of this
+            share of ``size``.
+        enough: A lower bound above it will do.
+    """
+    points, flat = spanning_points(support, dimension, size)
+    if flat is not None:
+        level = float(support(flat[None])[0][0])
+        return Nearest(min(0.0, level), min(0.0, level), flat, True, True, 0)
+    upper, direction = np.inf, np.zeros(dimension)
+    while True:
+        facets = facets_of(points)
+        order = np.argsort(facets.offsets)[:AT_ONCE]
+        reach, found = support(facets.normals[order])
+        best = int(np.argmin(reach))
+        if reach[best] < upper:
+            upper, direction = float(reach[best]), facets.normals[order[best]]
+        lower = float(facets.offsets[order[0]]) - facets.moved
+        beyond = reach > facets.offsets[order] + facets.moved + FLAT * size
+        near = max(share * upper, 1e-3 * share * size) + 2.0 * facets.moved
+        done = upper - lower <= near or upper <= FLAT * size or lower > enough
+        if done or not beyond.any() or len(facets.offsets) > MOST_FACETS:
+            break
+        points = np.vstack([points, distinct(found[beyond], size)])
+    met = bool(done or not beyond.any())
+    return Nearest(min(lower, upper), upper, direction, met, False, len(facets.offsets))
+
+
+def all_vertices(support: Support, dimension: int, size: float, most: int) -> Array | None:
+    """Points whose hull is a polytope that is known by its support function; None if too many.
+
+    Args:
+        support: Of the polytope, which is not flat.
+        dimension: d.
+        size: Length of the longest vectors in it.
+        most: Give up where more points are needed.
+    """
+    points, _ = spanning_points(support, dimension, size)
+    while len(points) <= most:
+        facets = facets_of(points)
+        reach, found = support(facets.normals)
+        beyond = reach > facets.offsets + facets.moved + FLAT * size
+        fresh = distinct(np.vstack([points, found[beyond]]), size)
+        if len(fresh) == len(points):
+            return points
+        points = fresh
+    return None
+
+
+def spanning_points(support: Support, dimension: int, size: float) -> tuple[Array, Array | None]:
+    """Points of a body that do not lie in a plane; or some, and the normal of the plane they fill.
+
+    The normal points where the body, being flat, lies towards the origin or through it:
+    h(u) ≤ 0.
+    """
+    axes = np.eye(dimension)
+    points = distinct(support(np.vstack([axes, -axes]))[1], size)
+    while True:
+        _, values, right = np.linalg.svd(points - points.mean(axis=0))
+        rank = int((values > FLAT * size).sum())
+        if rank == dimension:
+            return points, None
+        across = right[rank:]
+        ahead, first = support(across)
+        behind, second = support(-across)
+        width = ahead + behind
+        thinnest = int(np.argmin(width))
+        if width[thinnest] <= FLAT * size * dimension:
+            normal = across[thinnest]
+            return points, normal if ahead[thinnest] <= 0.0 else -normal
+        points = distinct(np.vstack([points, first, second]), size)
+
+
+def distinct(points: Array, size: float) -> Array:
+    """Points without repeats, in an order that depends on nothing but them."""
+    _, kept = np.unique(np.round(points / size, 12) + 0.0, axis=0, return_index=True)
+    return points[np.sort(kept)]
+
+
+def _hull(points: Array) -> ConvexHull:
+    for options in ("Qt", "QJ") if points.shape[1] <= 3 else ("QJ", "QJ1e-8"):
+        try:
+            return ConvexHull(points, qhull_options=options)
+        except QhullError as error:
+            told = str(error).strip().splitlines()[0]
+    raise SimulationError(f"the hull of {len(points)} wrenches could not be made: {told}")

@@ -1,0 +1,137 @@
+"""Quasi-static response of a grasp to loads on the object and to moved references of the hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.quality.checks import numbers
+from softgrasp.mechanics.quality.graspability import RANK_TOLERANCE, paired
+from softgrasp.mechanics.quality.stiffness import contact_compliance, stiffness_matrix
+from softgrasp.mechanics.transforms import Array
+
+
+@dataclass(frozen=True)
+class QuasistaticMaps:
+    """What changes per unit of a moved reference, and per unit of external wrench.
+
+    References are those of the synergies where S is given, else those of the joints. Each field
+    is a pair of matrices (per reference, per wrench).
+    """
+
+    motion: tuple[Array, Array]
+    """Displacement and rotation of the object [m, rad], (6, z) and (6, 6)."""
+    forces: tuple[Array, Array]
+    """Contact forces on the object [N], (c, z) and (c, 6)."""
+    joints: tuple[Array, Array]
+    """Displacements of the joints [rad or m], (m, z) and (m, 6)."""
+    torques: tuple[Array, Array]
+    """Joint torques Jᵀλ that drive the object [N·m or N], (m, z) and (m, 6)."""
+    synergies: tuple[Array, Array]
+    """Displacements of the synergies, or of the joints' references, (z, z) and (z, 6)."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """Change of a grasp; shapes and units as ``QuasistaticMaps``, one vector each."""
+
+    motion: Array
+    forces: Array
+    joints: Array
+    torques: Array
+    synergies: Array
+
+
+def quasistatic_maps(
+    G: ArrayLike,
+    J: ArrayLike,
+    contact: ArrayLike,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    synergy: ArrayLike | None = None,
+) -> QuasistaticMaps:
+    """Linear maps from references and external wrenches to motion, forces, joints and torques.
+
+    Solves λ = Kc (J q − Gᵀ u), G λ + w = 0, Jᵀ λ = Kq (q_ref − q), q_ref = S z and
+    Sᵀ Jᵀ λ = Kz (z_ref − z) for small changes; what the grasp bears already changes nothing in
+    it (Prattichizzo, Malvezzi and Bicchi, On motion and force controllability of grasping hands
+    with postural synergies, RSS 2010; the maps V, P, Q, T, Y of SynGrasp).
+
+    Args:
+        G: Grasp matrix, (6 or 3, c).
+        J: Hand Jacobian, (c, m).
+        contact: Kc, Kq, S and Kz as ``contact_compliance``.
+        joint: Kq; None for rigid joints.
+        synergies: S, (m, z); None where joints are moved one by one.
+        synergy: Kz; None for rigid actuators.
+
+    Raises:
+        DescriptionError: Wrong shapes or stiffnesses, or an object that the contacts leave free.
+    """
+    grasp, hand = paired(G, J)
+    count, joints = hand.shape
+    drive = np.eye(joints) if synergies is None else numbers(synergies, "synergies", (joints, None))
+    compliance = contact_compliance(contact, count, hand, joint, drive, synergy)
+    moved = np.asarray(np.linalg.solve(compliance, hand @ drive))
+    lifted = np.asarray(np.linalg.solve(compliance, grasp.T))
+    motion = _motion(grasp, lifted, moved)
+    forces = (moved - lifted @ motion[0], -lifted @ motion[1])
+    torques = (hand.T @ forces[0], hand.T @ forces[1])
+    actual = (np.eye(drive.shape[1]), np.zeros((drive.shape[1], len(grasp))))
+    if synergy is not None:
+        soft = np.linalg.inv(stiffness_matrix(synergy, drive.shape[1], "synergy")) @ drive.T
+        actual = (actual[0] - soft @ torques[0], actual[1] - soft @ torques[1])
+    angles = (drive @ actual[0], drive @ actual[1])
+    if joint is not None:
+        give = np.linalg.inv(stiffness_matrix(joint, joints, "joint"))
+        angles = (angles[0] - give @ torques[0], angles[1] - give @ torques[1])
+    return QuasistaticMaps(motion, forces, angles, torques, actual)
+
+
+def quasistatic(
+    G: ArrayLike,
+    J: ArrayLike,
+    contact: ArrayLike,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    synergy: ArrayLike | None = None,
+    *,
+    wrench: ArrayLike | None = None,
+    reference: ArrayLike | None = None,
+) -> Response:
+    """Change of a grasp by an external wrench, a moved reference, or both.
+
+    The maps of ``quasistatic_maps`` applied.
+
+    Args:
+        G: Grasp matrix, (6 or 3, c).
+        J: Hand Jacobian, (c, m).
+        contact: As ``quasistatic_maps``.
+        joint: As there.
+        synergies: As there.
+        synergy: As there.
+        wrench: Force and moment on the object from outside [N, N·m], (6 or 3,).
+        reference: Move of the synergies' references, or of the joints', (z,).
+    """
+    maps = quasistatic_maps(G, J, contact, joint, synergies, synergy)
+    moves, loads = maps.synergies[0].shape[1], maps.synergies[1].shape[1]
+    z = np.zeros(moves) if reference is None else numbers(reference, "reference", (moves,))
+    w = np.zeros(loads) if wrench is None else numbers(wrench, "wrench", (loads,))
+    pairs = (maps.motion, maps.forces, maps.joints, maps.torques, maps.synergies)
+    return Response(*(by_move @ z + by_load @ w for by_move, by_load in pairs))
+
+
+def _motion(grasp: Array, lifted: Array, moved: Array) -> tuple[Array, Array]:
+    stiffness = grasp @ lifted
+    values = np.linalg.eigvalsh((stiffness + stiffness.T) / 2.0)
+    if values[0] <= RANK_TOLERANCE * values[-1]:
+        raise DescriptionError(
+            "expected contacts that resist each motion of the object; found a grasp matrix of "
+            f"rank {int((values > RANK_TOLERANCE * values[-1]).sum())} of {len(values)}",
+            field="G",
+        )
+    give = np.asarray(np.linalg.inv(stiffness))
+    return give @ (grasp @ moved), give

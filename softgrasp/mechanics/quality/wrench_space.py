@@ -1,0 +1,200 @@
+"""Grasp wrench spaces: the ε and volume of Ferrari and Canny, and why they are 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.quality.checks import known
+from softgrasp.mechanics.quality.cones import cone_edges, friction_cones
+from softgrasp.mechanics.quality.hull import (
+    FLAT,
+    MOST_FACETS,
+    Nearest,
+    all_vertices,
+    facets_of,
+    shortest_reach,
+    spanning_points,
+)
+from softgrasp.mechanics.quality.shortcomings import shortcoming
+from softgrasp.mechanics.quality.support import NORMS, of_pyramids
+from softgrasp.mechanics.transforms import Array
+
+MOST_VERTICES = 400
+"""Vertices of an L∞ wrench space in six dimensions above which its volume is not computed."""
+
+
+@dataclass(frozen=True)
+class WrenchSpace:
+    """A grasp wrench space in numbers."""
+
+    epsilon: float
+    """Radius of the largest ball about zero in it; 0 where zero is not inside."""
+    margin: float
+    """The same with a sign: lowest offset of its facets, negative where zero is outside."""
+    volume: float | None
+    """Its volume, N and N·m/torque_scale mixed; None where it would take too long (L∞)."""
+    rank: int
+    """Rank of the primitive wrenches, at most 6, in the plane 3."""
+    weakest: Array
+    """Unit wrench that the contacts make the least of, (6,) or (3,)."""
+    reason: str
+    """Why ε is 0; empty where it is not."""
+
+    @property
+    def closed(self) -> bool:
+        """Force closure of the pyramids."""
+        return self.epsilon > 0.0
+
+
+def wrench_space(
+    points: ArrayLike,
+    normals: ArrayLike,
+    mu: float,
+    *,
+    edges: int = 8,
+    norm: str = "L1",
+    torque_scale: float = 1.0,
+    center: ArrayLike = (0.0, 0.0, 0.0),
+    torsion: float = 0.0,
+    edge_norm: str = "normal",
+    tangents: ArrayLike | None = None,
+) -> WrenchSpace:
+    """ε, volume, rank and shortcomings of the wrench space of a grasp with friction pyramids.
+
+    Args:
+        points: Contacts [m], (n, 3), or (n, 2) for the plane with wrenches (fx, fy, m).
+        normals: Unit normals that point into the object, of the same shape.
+        mu: Coefficient of friction; 0 for frictionless contacts.
+        edges: Edges of the pyramid inscribed in each friction cone; two in the plane.
+        norm: ``"L1"`` for the hull of the union of primitive wrenches (normal forces that sum to
+            1 N), ``"Linf"`` for the Minkowski sum of hulls of 0 and each contact's (up to
+            1 N each).
+        torque_scale: Length that moments are divided by [m]; with 1.0 ε mixes N and N·m.
+        center: Point that moments are taken about, best the centre of mass [m].
+        torsion: Of soft fingers, largest spin moment per normal force [m]; 0 for hard fingers.
+        edge_norm: ``"normal"`` for edges with unit normal component, ``"unit"`` for unit forces.
+        tangents: As ``contact_frames``.
+
+    Raises:
+        DescriptionError: Wrong contacts or options, in a sentence.
+    """
+    known(norm, NORMS, "norm")
+    cones = friction_cones(
+        points, normals, mu,
+        torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
+    )  # fmt: skip
+    wrenches = cone_edges(cones, mu, edges, edge_norm)
+    support, size, d = of_pyramids(wrenches, norm), cones.size, cones.dimension
+    flat_list = wrenches.reshape(-1, d)
+    rank = int(np.linalg.matrix_rank(flat_list, tol=FLAT * size * len(flat_list)))
+    _, plane = spanning_points(support, d, size)
+    if plane is not None:
+        reach = min(0.0, float(support(plane[None])[0][0]))
+        lacking = Nearest(reach, reach, plane, True, True, 0)
+        return WrenchSpace(0.0, reach, 0.0, rank, plane, shortcoming(cones, lacking))
+    vertices = flat_list if norm == "L1" else all_vertices(support, d, size, MOST_VERTICES)
+    if vertices is None:
+        near = _resolved(shortest_reach(support, d, size))
+        margin, direction, content = near.upper, near.direction, None
+    else:
+        facets = facets_of(vertices)
+        lowest = np.argsort(facets.offsets)[:8]
+        reach_there, _ = support(facets.normals[lowest])
+        best = int(np.argmin(reach_there))
+        margin, direction = float(reach_there[best]), facets.normals[lowest[best]]
+        content = facets.volume
+    near = Nearest(margin, margin, direction, True, False, 0)
+    inside = margin > FLAT * size
+    return WrenchSpace(
+        margin if inside else 0.0,
+        margin,
+        content,
+        rank,
+        direction,
+        "" if inside else shortcoming(cones, near),
+    )
+
+
+def epsilon(
+    points: ArrayLike,
+    normals: ArrayLike,
+    mu: float,
+    *,
+    edges: int = 8,
+    norm: str = "L1",
+    torque_scale: float = 1.0,
+    center: ArrayLike = (0.0, 0.0, 0.0),
+    torsion: float = 0.0,
+    edge_norm: str = "normal",
+    tangents: ArrayLike | None = None,
+) -> float:
+    """ε: the smallest wrench that breaks the grasp, over the forces that it may use [N].
+
+    Radius of the largest ball about zero in the wrench space of friction pyramids (Ferrari and
+    Canny, Planning optimal grasps, ICRA 1992); 0 without force closure, and ``wrench_space`` says
+    why. Never above that of the round cones, see ``epsilon_bounds``. Arguments and errors as
+    ``wrench_space``, which makes the whole hull; this one only what it needs.
+
+    Raises:
+        DescriptionError: As there; an L∞ space of too many facets.
+    """
+    known(norm, NORMS, "norm")
+    cones = friction_cones(
+        points, normals, mu,
+        torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
+    )  # fmt: skip
+    support = of_pyramids(cone_edges(cones, mu, edges, edge_norm), norm)
+    near = _resolved(shortest_reach(support, cones.dimension, cones.size))
+    return near.upper if near.upper > FLAT * cones.size else 0.0
+
+
+def volume(
+    points: ArrayLike,
+    normals: ArrayLike,
+    mu: float,
+    *,
+    edges: int = 8,
+    norm: str = "L1",
+    torque_scale: float = 1.0,
+    center: ArrayLike = (0.0, 0.0, 0.0),
+    torsion: float = 0.0,
+    edge_norm: str = "normal",
+    tangents: ArrayLike | None = None,
+) -> float:
+    """Volume of the wrench space of friction pyramids (Miller and Allen, ICRA 1999).
+
+    Also of spaces that do not hold zero inside; 0 for flat ones. Its unit mixes N and
+    N·m/torque_scale: [N³·(N·m/scale)³] or in the plane [N²·N·m/scale]. Arguments and errors as
+    ``wrench_space``.
+
+    Raises:
+        DescriptionError: As there; an L∞ space of more than 400 vertices.
+    """
+    space = wrench_space(
+        points, normals, mu,
+        edges=edges, norm=norm, torque_scale=torque_scale, center=center,
+        torsion=torsion, edge_norm=edge_norm, tangents=tangents,
+    )  # fmt: skip
+    if space.volume is None:
+        raise DescriptionError(
+            f"the wrench space of {len(np.asarray(points))} contacts with {edges} edges has more "
+            f"than {MOST_VERTICES} vertices in the norm 'Linf'; expected fewer contacts or "
+            "edges, or norm='L1'",
+            field="norm",
+        )
+    return space.volume
+
+
+def _resolved(near: Nearest) -> Nearest:
+    if not near.met:
+        raise DescriptionError(
+            f"the wrench space has more than {MOST_FACETS} facets near zero, and ε is known to lie "
+            f"between {near.lower:.6g} and {near.upper:.6g} only; expected fewer contacts or "
+            "edges, or norm='L1'",
+            field="norm",
+        )
+    return near

@@ -1,0 +1,98 @@
+"""ε and volume of planar grasps whose wrench spaces are known in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from tests.mechanics.quality.grasps import disc, square
+
+quality = sg.quality
+
+
+@pytest.mark.parametrize(
+    ("mu", "norm", "epsilon", "volume"),
+    [
+        (0.5, "L1", 1 / 3, 2 / 3),
+        (0.5, "Linf", 0.577350, 2.0),
+        (0.25, "L1", 0.174078, 0.166667),
+        (0.25, "Linf", 1 / 3, 0.5),
+        (1.0, "L1", 0.577350, 2.666667),
+        (1.0, "Linf", 0.816497, 8.0),
+    ],
+)
+def test_antipodal_contacts_on_a_disc(mu: float, norm: str, epsilon: float, volume: float) -> None:
+    """L1: ε = µ/√(µ² + 2), V = 8µ²/3; L∞: ε = √2·µ/√(1 + 2µ²), V = 8µ²."""
+    found = quality.wrench_space(*disc(0, 180), mu, norm=norm)
+    assert found.epsilon == pytest.approx(epsilon, abs=5e-7)
+    assert found.volume == pytest.approx(volume, abs=5e-7)
+    exact = {
+        "L1": (mu / np.sqrt(mu**2 + 2), 8 * mu**2 / 3),
+        "Linf": (np.sqrt(2) * mu / np.sqrt(1 + 2 * mu**2), 8 * mu**2),
+    }[norm]
+    assert (found.epsilon, found.volume) == pytest.approx(exact, rel=1e-13)
+    assert quality.epsilon(*disc(0, 180), mu, norm=norm) == pytest.approx(exact[0], rel=1e-13)
+    assert quality.volume(*disc(0, 180), mu, norm=norm) == pytest.approx(exact[1], rel=1e-13)
+
+
+@pytest.mark.parametrize(("norm", "epsilon"), [("L1", 0.298142), ("Linf", 0.516398)])
+def test_edges_of_unit_length_make_it_smaller(norm: str, epsilon: float) -> None:
+    found = quality.epsilon(*disc(0, 180), 0.5, norm=norm, edge_norm="unit")
+    assert found == pytest.approx(epsilon, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("mu", "closed", "margin"),
+    [(0.57, False, -0.00391), (0.58, True, 0.001404), (0.7, True, 0.061647)],
+)
+def test_contacts_120_degrees_apart_close_above_tan_30(
+    mu: float, closed: bool, margin: float
+) -> None:
+    found = quality.wrench_space(*disc(0, 120), mu)
+    assert found.margin == pytest.approx(margin, abs=5e-7 if closed else 1e-6)
+    assert found.closed is closed
+    assert found.epsilon == (found.margin if closed else 0.0)
+    assert quality.is_force_closure(*disc(0, 120), mu) is closed
+
+
+@pytest.mark.parametrize(
+    ("a", "epsilon", "volume"), [(0.5, 0.353553, 2 / 3), (0.25, 0.223607, 1 / 3)]
+)
+def test_frictionless_square_has_form_closure(a: float, epsilon: float, volume: float) -> None:
+    """ε = a/√(1 + 4a²), V = 4a/3."""
+    found = quality.wrench_space(*square(a), 0.0)
+    assert found.epsilon == pytest.approx(epsilon, abs=5e-7)
+    assert found.epsilon == pytest.approx(a / np.sqrt(1 + 4 * a**2), rel=1e-13)
+    assert found.volume == pytest.approx(volume, rel=1e-12)
+    assert quality.is_force_closure(*square(a), 0.0)
+
+
+def test_opposed_pairs_without_friction_slide() -> None:
+    points = [(1, 0.5), (-1, 0.5), (0.5, 1), (0.5, -1)]
+    found = quality.wrench_space(points, square(0.5)[1], 0.0)
+    assert (found.epsilon, found.volume, found.rank) == (0.0, 0.0, 2)
+    assert found.reason == (
+        "rank 2 of 3, the contacts resist nothing along force (0.5 -0.5), moment (1)"
+    )
+
+
+def test_a_pinwheel_without_friction_turns() -> None:
+    points = [(1, 0.5), (-0.5, 1), (-1, -0.5), (0.5, -1)]
+    normals = [(-1, 0), (0, -1), (1, 0), (0, 1)]
+    found = quality.wrench_space(points, normals, 0.0)
+    assert (found.epsilon, found.volume, found.rank) == (0.0, 0.0, 3)
+    assert found.margin == pytest.approx(-0.5)
+    assert found.reason == (
+        "all forces that friction allows push to one side, force (0 0), moment (1)"
+    )
+    assert not quality.is_force_closure(points, normals, 0.0)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 8])
+def test_a_disc_without_friction_is_never_held(count: int) -> None:
+    contacts = disc(*np.linspace(0, 360, count, endpoint=False) + 7)
+    found = quality.wrench_space(*contacts, 0.0)
+    assert found.epsilon == 0.0
+    assert found.rank == (1 if count == 2 else 2)
+    assert "resist nothing along force (0 0), moment" in found.reason or count == 2
