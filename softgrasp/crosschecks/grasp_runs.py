@@ -189,4 +189,4 @@ def simulated(scene: GraspScene, backend: str) -> GraspResult:
     """Run a scene; its warnings stay in the result."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return simulate(scene, backend)
+        return simulate(scene, backend, quality_rate=None)

@@ -26,10 +26,16 @@ class GraspContacts(NamedTuple):
     """Coefficients of friction µ, (n,) [–]; 0 of a frictionless contact."""
     torsion: Array
     """Largest spinning moment over normal force, (n,) [m]; 0 of a hard finger."""
-    bodies: NDArray[np.str_]
-    """Bodies of the hand, (n,)."""
+    body: NDArray[np.int64]
+    """Number of the hand's body among those that can touch, (n,)."""
     numbers: NDArray[np.int64]
     """Numbers of the engine's contacts, (n,)."""
+
+
+_NO_ROWS, _NO_NUMBERS = np.zeros((0, 3)), np.zeros(0)
+_NO_INDICES = np.zeros(0, dtype=np.int64)
+NOTHING = GraspContacts(_NO_ROWS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS, _NO_INDICES, _NO_INDICES)
+"""No contact."""
 
 
 class GraspContactReader:
@@ -44,10 +50,11 @@ class GraspContactReader:
         """
         self._model = model
         of_body = {model.body(name).id: index for index, name in enumerate(bodies)}
-        self._names = np.array(bodies)
         own = [of_body.get(int(body), -1) for body in model.geom_bodyid]
         self._hand = np.array(own, dtype=np.int64)
-        self._thing = np.asarray(model.geom_bodyid == model.body(names.OBJECT).id)
+        self.thing = int(model.body(names.OBJECT).id)
+        """Number of the object's body."""
+        self._of_thing = np.asarray(model.geom_bodyid == self.thing)
 
     def read(self, data: mujoco.MjData) -> GraspContacts:
         """Contacts that overlap, in the order in which the engine has them.
@@ -55,10 +62,12 @@ class GraspContactReader:
         Args:
             data: The posture, with collisions.
         """
+        if data.ncon == 0:
+            return NOTHING
         contact = data.contact
         first, second = np.asarray(contact.geom).reshape(-1, 2).T
-        onto = (self._hand[first] >= 0) & self._thing[second]
-        back = self._thing[first] & (self._hand[second] >= 0)
+        onto = (self._hand[first] >= 0) & self._of_thing[second]
+        back = self._of_thing[first] & (self._hand[second] >= 0)
         kept = np.flatnonzero((onto | back) & (np.asarray(contact.dist) < 0.0))
         sign = np.where(onto[kept], 1.0, -1.0)[:, None]
         dim = np.asarray(contact.dim)[kept]
@@ -69,7 +78,7 @@ class GraspContactReader:
             normals=sign * np.array(contact.frame).reshape(-1, 9)[kept, :3],
             friction=np.where(dim >= HARD, friction[:, 0], 0.0),
             torsion=np.where(dim >= SOFT, friction[:, 2], 0.0),
-            bodies=self._names[self._hand[hand]],
+            body=self._hand[hand],
             numbers=kept,
         )
 
@@ -82,7 +91,6 @@ class GraspContactReader:
         """
         data.qpos[:] = qpos
         mujoco.mj_kinematics(self._model, data)
-        mujoco.mj_comPos(self._model, data)
         mujoco.mj_collision(self._model, data)
         return self.read(data)
 

@@ -14,12 +14,15 @@ from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.run_result import result_of
 
 
-def run_mujoco(scene: GraspScene, progress: Progress | None = None) -> GraspResult:
+def run_mujoco(
+    scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
+) -> GraspResult:
     """Simulate a scene in MuJoCo.
 
     Args:
         scene: What to simulate.
         progress: Called with the simulated time [s] now and then.
+        quality_rate: As ``result_of``.
 
     Raises:
         BuildError: The scene makes no model that can be simulated.
@@ -39,9 +42,9 @@ def run_mujoco(scene: GraspScene, progress: Progress | None = None) -> GraspResu
     notes = [str(warning.message) for warning in told]
     taken = time.perf_counter() - begin
     if not stopped:
-        return result_of(run, notes, taken)
+        return result_of(run, notes, taken, quality_rate=quality_rate)
     interrupted = f"interrupted by the user at {run.now:.3f} s"
-    raise Interrupted(result_of(run, notes, taken, interrupted))
+    raise Interrupted(result_of(run, notes, taken, interrupted, quality_rate))
 
 
 def _ran_until_stopped(run: ClosureRun) -> bool:

@@ -12,6 +12,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.formats.results import read_result, write_result
 from softgrasp.simulation.outcome import GraspStatus
+from softgrasp.simulation.quality_log import QualityLog
 from softgrasp.simulation.result import (
     ADDED_KEYS,
     TRAJECTORY_KEYS,
@@ -39,7 +40,8 @@ def save_result(result: GraspResult, folder: str | Path) -> list[Path]:
     Raises:
         ResultError: The folder cannot be written.
     """
-    return write_result(Path(folder), document(result), result.trajectory())
+    log = {} if result.quality_log is None else result.quality_log.arrays()
+    return write_result(Path(folder), document(result), {**result.trajectory(), **log})
 
 
 def load_result(folder: str | Path) -> GraspResult:
@@ -133,7 +135,7 @@ def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult
         hold=_made(HoldTest, found["hold"]) if "hold" in found else None,
         soft_fingers=tuple(_made(SoftFingerEnd, part) for part in found.get("soft_fingers", ())),
         phases=tuple(_made(PhaseSpan, part) for part in found.get("phases", ())),
-        quality=found.get("quality"),
+        quality_log=QualityLog.of_arrays(arrays),
         warnings=tuple(found["warnings"]),
         advice=found["message"].removeprefix(status.value).removeprefix(": "),
         **{key: arrays[key] for key in TRAJECTORY_KEYS},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.sensor_reading import SensorReading, readings
+
+if TYPE_CHECKING:
+    from softgrasp.simulation.quality_log import QualityLog
 
 Names = NDArray[np.str_]
 
@@ -266,8 +270,9 @@ class GraspResult:
     """What the run went through, in order."""
     other_contacts: tuple[OtherContact, ...] = ()
     """Contacts at the end of objects with one another, and of all with what stands around."""
-    quality: dict[str, float] | None = None
-    """Measures of the final grasp, where they were computed."""
+    quality_log: QualityLog | None = None
+    """Contacts along the run, from which the quality of the grasp is computed when it is asked
+    for; None for a deformable object and a run that diverged."""
     warnings: tuple[str, ...]
 
     time: Array
@@ -344,6 +349,30 @@ class GraspResult:
     def object(self) -> ObjectMotion:
         """The motion of the first object."""
         return self.objects[0]
+
+    @cached_property
+    def quality(self) -> dict[str, Any] | None:
+        """Measures of the final grasp with their conventions, and when force closure began."""
+        log = self.quality_log
+        if log is None:
+            return None
+        closed = {} if len(log.time) < 2 else {"force_closure_s": log.closed_at}
+        return log.at(-1) | closed
+
+    @property
+    def quality_time(self) -> Array | None:
+        """Samples at which the quality was looked at, (Q,) [s]; None where it was not."""
+        return None if self.quality_log is None else self.quality_log.time
+
+    @property
+    def quality_epsilon(self) -> Array | None:
+        """ε at these samples, (Q,) [–]; see ``quality.epsilon``."""
+        return None if self.quality_log is None else self.quality_log.epsilon
+
+    @property
+    def quality_margin(self) -> Array | None:
+        """Friction margin of the body that is nearest to slipping at these samples, (Q,) [–]."""
+        return None if self.quality_log is None else self.quality_log.margin
 
     @property
     def tracks(self) -> list[tuple[Array, Array]]:

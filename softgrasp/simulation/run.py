@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import BackendUnavailable, did_you_mean
+from softgrasp.errors import BackendUnavailable, DescriptionError, did_you_mean
 from softgrasp.simulation.closure_run import Progress
 from softgrasp.simulation.mujoco_backend import run_mujoco
+from softgrasp.simulation.quality_sampling import RATE
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.webots.backend import run_in_ode, run_in_webots
 
-BACKENDS: dict[str, Callable[[GraspScene, Progress | None], GraspResult]] = {
+Backend = Callable[[GraspScene, Progress | None, float | None], GraspResult]
+BACKENDS: dict[str, Backend] = {
     "mujoco": run_mujoco,
     "ode": run_in_ode,
     "webots": run_in_webots,
@@ -20,7 +23,11 @@ BACKENDS: dict[str, Callable[[GraspScene, Progress | None], GraspResult]] = {
 
 
 def simulate(
-    scene: GraspScene, backend: str = "mujoco", *, progress: Progress | None = None
+    scene: GraspScene,
+    backend: str = "mujoco",
+    *,
+    progress: Progress | None = None,
+    quality_rate: float | None = RATE,
 ) -> GraspResult:
     """Simulate a grasp.
 
@@ -28,6 +35,8 @@ def simulate(
         scene: What to simulate.
         backend: Name of the engine.
         progress: Called with the simulated time [s] now and then.
+        quality_rate: How often contacts are looked at for the quality of the grasp [1/s]; None for
+            the end of the run only.
 
     Returns:
         The result; also a grasp that failed is one.
@@ -35,7 +44,12 @@ def simulate(
     Raises:
         BackendUnavailable: There is no such backend, or it is not installed.
         BuildError: The scene makes no model that can be simulated.
+        DescriptionError: The rate is not above 0.
     """
+    if quality_rate is not None and not 0.0 < quality_rate < math.inf:
+        raise DescriptionError(
+            f"expected a rate above 0, found {quality_rate:g}", field="quality_rate"
+        )
     if backend not in BACKENDS:
         raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, BACKENDS)}")
-    return BACKENDS[backend](scene, progress)
+    return BACKENDS[backend](scene, progress, quality_rate)

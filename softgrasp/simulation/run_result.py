@@ -23,6 +23,7 @@ from softgrasp.simulation.engine_warnings import sentences
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.hold import bodies_on_object, hold_test, is_held
 from softgrasp.simulation.outcome import GraspStatus, judge
+from softgrasp.simulation.quality_sampling import quality_log
 from softgrasp.simulation.result import ContactModel, GraspResult, ObjectMotion, PhaseSpan
 from softgrasp.simulation.sensing import sensed
 from softgrasp.simulation.soft_series import soft_ends, soft_series, squeeze_warning
@@ -37,7 +38,11 @@ FLEX_WARNING = (
 
 
 def result_of(
-    run: FinishedRun, told: list[str], taken: float, interrupted: str = ""
+    run: FinishedRun,
+    told: list[str],
+    taken: float,
+    interrupted: str = "",
+    quality_rate: float | None = None,
 ) -> GraspResult:
     """What a run has come to.
 
@@ -46,6 +51,8 @@ def result_of(
         told: Warnings while it was built.
         taken: Time that building and running took [s].
         interrupted: A sentence where the user has stopped it.
+        quality_rate: How often contacts are looked at for the quality of the grasp [1/s]; None for
+            its end only.
     """
     begin = time.perf_counter()
     notes = (*dict.fromkeys(told), *sentences(run.engine_warnings))
@@ -90,6 +97,7 @@ def result_of(
             timestep_s=run.engine.timestep,
         ),
         hold=hold,
+        quality_log=quality_log(run, quality_rate),
         phases=_phases(run),
         soft_fingers=() if run.diverged else soft_ends(run),
         warnings=notes,

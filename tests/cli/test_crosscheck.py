@@ -51,7 +51,7 @@ def test_a_difference_beyond_tolerance_ends_with_1(
 ) -> None:
     slippery = sg.Contact(stiffness=2e4, static_friction=0.3)
     monkeypatch.setitem(
-        BACKENDS, "twin", lambda scene, tell: run_mujoco(scene.replace(contact=slippery), tell)
+        BACKENDS, "twin", lambda scene, tell, _: run_mujoco(scene.replace(contact=slippery), tell)
     )
     words = ("crosscheck", "four_finger_askew", *WORDS, "--out", "out")
     ran = run(*words)

@@ -23,7 +23,9 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> Twin:
     """Makes a second engine: MuJoCo with a change of the scene."""
 
     def make(change: Change) -> None:
-        monkeypatch.setitem(BACKENDS, "twin", lambda scene, tell: run_mujoco(change(scene), tell))
+        monkeypatch.setitem(
+            BACKENDS, "twin", lambda scene, tell, _: run_mujoco(change(scene), tell)
+        )
 
     return make
 

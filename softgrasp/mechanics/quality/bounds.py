@@ -36,13 +36,13 @@ class ForceClosure:
 def epsilon_bounds(
     points: ArrayLike,
     normals: ArrayLike,
-    mu: float,
+    mu: ArrayLike,
     *,
     norm: str = "L1",
     tolerance: float = 1e-3,
     torque_scale: float = 1.0,
     center: ArrayLike = (0.0, 0.0, 0.0),
-    torsion: float = 0.0,
+    torsion: ArrayLike = 0.0,
 ) -> EpsilonBounds:
     """Lower and upper bound of ε for the round cones, not pyramids.
 
@@ -80,11 +80,11 @@ def epsilon_bounds(
 def force_closure(
     points: ArrayLike,
     normals: ArrayLike,
-    mu: float,
+    mu: ArrayLike,
     *,
     center: ArrayLike = (0.0, 0.0, 0.0),
     torque_scale: float = 1.0,
-    torsion: float = 0.0,
+    torsion: ArrayLike = 0.0,
 ) -> ForceClosure:
     """Whether forces within the round friction cones make any wrench, and why not.
 
@@ -107,11 +107,11 @@ def force_closure(
 def is_force_closure(
     points: ArrayLike,
     normals: ArrayLike,
-    mu: float,
+    mu: ArrayLike,
     *,
     center: ArrayLike = (0.0, 0.0, 0.0),
     torque_scale: float = 1.0,
-    torsion: float = 0.0,
+    torsion: ArrayLike = 0.0,
 ) -> bool:
     """``force_closure`` as True or False."""
     return force_closure(

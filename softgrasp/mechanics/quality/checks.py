@@ -88,6 +88,24 @@ def number(value: float, field: str, least: float = -np.inf, *, above: bool = Fa
     return found
 
 
+def per_contact(values: ArrayLike, field: str, count: int) -> Array:
+    """A number of at least 0 for all contacts, or one for each, (count,).
+
+    Raises:
+        DescriptionError: It is not.
+    """
+    found = numbers(values, field)
+    if found.shape not in ((), (count,)):
+        raise DescriptionError(
+            f"expected one number, or one a contact, ({count},); found the shape {found.shape}",
+            field=field,
+        )
+    least = float(found.min(initial=0.0))
+    if least < 0.0:
+        raise DescriptionError(f"expected a number at least 0, found {least:g}", field=field)
+    return np.broadcast_to(found, (count,)).astype(float)
+
+
 def whole_number(value: object, field: str, least: int) -> int:
     """A whole number, at least a bound.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.quality.checks import known, number, whole_number
+from softgrasp.mechanics.quality.checks import known, per_contact, whole_number
 from softgrasp.mechanics.quality.grasp_matrix import grasp_matrix
 from softgrasp.mechanics.transforms import Array
 
@@ -41,9 +41,9 @@ class Cones:
 def friction_cones(
     points: ArrayLike,
     normals: ArrayLike,
-    mu: float,
+    mu: ArrayLike,
     *,
-    torsion: float = 0.0,
+    torsion: ArrayLike = 0.0,
     torque_scale: float = 1.0,
     center: ArrayLike = (0.0, 0.0, 0.0),
     tangents: ArrayLike | None = None,
@@ -56,8 +56,8 @@ def friction_cones(
     Args:
         points: Contacts [m], (n, 3), or (n, 2).
         normals: Unit normals into the object.
-        mu: Coefficient of friction µ, at least 0.
-        torsion: γ, largest spin moment per normal force [m]; 0 for hard fingers.
+        mu: Coefficient of friction µ, at least 0; one for all contacts or one each.
+        torsion: γ, largest spin moment per normal force [m], likewise; 0 for hard fingers.
         torque_scale: Length that moments are divided by [m].
         center: Point that moments are taken about [m].
         tangents: As ``contact_frames``.
@@ -66,19 +66,20 @@ def friction_cones(
         DescriptionError: Wrong contacts, negative friction, torsion in the plane or without
             friction.
     """
-    friction, spin = number(mu, "mu", 0.0), number(torsion, "torsion", 0.0)
+    count = len(np.atleast_1d(np.asarray(points, dtype=object)))
+    friction, spin = per_contact(mu, "mu", count), per_contact(torsion, "torsion", count)
     planar = np.shape(points)[-1:] == (2,)
-    if spin > 0.0 and (planar or friction == 0.0):
+    if (spin > 0.0).any() and (planar or (friction[spin > 0.0] == 0.0).any()):
         where = "in the plane" if planar else "without friction"
-        raise DescriptionError(f"expected 0 {where}, found {spin:g}", field="torsion")
-    model = "frictionless" if friction == 0.0 else "soft" if spin > 0.0 else "hard"
+        raise DescriptionError(f"expected 0 {where}, found {spin.max():g}", field="torsion")
+    model = "soft" if (spin > 0.0).any() else "hard" if (friction > 0.0).any() else "frictionless"
     G = grasp_matrix(points, normals, model, center, torque_scale=torque_scale, tangents=tangents)
-    columns = G.T.reshape(len(np.asarray(points)), -1, len(G))
-    limits = np.array([friction, friction, spin])[: columns.shape[1] - 1]
-    return Cones(columns[:, 0], columns[:, 1:] * limits[None, :, None])
+    columns = G.T.reshape(count, -1, len(G))
+    limits = np.column_stack([friction, friction, spin])[:, : columns.shape[1] - 1]
+    return Cones(columns[:, 0], columns[:, 1:] * limits[:, :, None])
 
 
-def cone_edges(cones: Cones, mu: float, edges: int = 8, edge_norm: str = "normal") -> Array:
+def cone_edges(cones: Cones, mu: ArrayLike, edges: int = 8, edge_norm: str = "normal") -> Array:
     """Primitive wrenches, (n, e, d): of forces on the edges of a pyramid inscribed in each cone.
 
     Edges start at t1 and go round the normal evenly; a soft finger has two more, of pure spin. In
@@ -86,7 +87,7 @@ def cone_edges(cones: Cones, mu: float, edges: int = 8, edge_norm: str = "normal
 
     Args:
         cones: Of ``friction_cones``.
-        mu: µ.
+        mu: µ, one for all contacts or one each.
         edges: Edges of a pyramid, at least 3.
         edge_norm: ``"normal"`` for forces with a unit normal component (GraspIt! and most of the
             literature after Ferrari and Canny), ``"unit"`` for unit forces.
@@ -108,5 +109,7 @@ def cone_edges(cones: Cones, mu: float, edges: int = 8, edge_norm: str = "normal
         rim = np.vstack([np.column_stack([rim, np.zeros(len(rim))]), [[0, 0, 1], [0, 0, -1]]])
     wrenches = cones.axes[:, None] + np.einsum("ea,nad->ned", rim, cones.across)
     if edge_norm == "unit":
-        wrenches = wrenches / np.sqrt(1.0 + mu**2 * (rim[:, :2] ** 2).sum(axis=1))[None, :, None]
+        friction = per_contact(mu, "mu", len(cones.axes))[:, None]
+        lengths = np.sqrt(1.0 + friction**2 * (rim[:, :2] ** 2).sum(axis=1))
+        wrenches = wrenches / lengths[:, :, None]
     return np.asarray(wrenches)

@@ -13,6 +13,7 @@ from softgrasp.mechanics.quality.cones import cone_edges, friction_cones
 from softgrasp.mechanics.quality.hull import (
     FLAT,
     MOST_FACETS,
+    Facets,
     Nearest,
     all_vertices,
     facets_of,
@@ -20,9 +21,13 @@ from softgrasp.mechanics.quality.hull import (
     spanning_points,
 )
 from softgrasp.mechanics.quality.shortcomings import shortcoming
-from softgrasp.mechanics.quality.support import NORMS, of_pyramids
+from softgrasp.mechanics.quality.support import NORMS, Support, of_pyramids
 from softgrasp.mechanics.transforms import Array
 
+FEW = 50
+"""Primitive wrenches up to which the whole hull takes less time than its near part alone."""
+LOWEST = 8
+"""Facets whose reach is looked at to find the nearest one."""
 MOST_VERTICES = 400
 """Vertices of an L∞ wrench space in six dimensions above which its volume is not computed."""
 
@@ -53,13 +58,13 @@ class WrenchSpace:
 def wrench_space(
     points: ArrayLike,
     normals: ArrayLike,
-    mu: float,
+    mu: ArrayLike,
     *,
     edges: int = 8,
     norm: str = "L1",
     torque_scale: float = 1.0,
     center: ArrayLike = (0.0, 0.0, 0.0),
-    torsion: float = 0.0,
+    torsion: ArrayLike = 0.0,
     edge_norm: str = "normal",
     tangents: ArrayLike | None = None,
 ) -> WrenchSpace:
@@ -102,10 +107,7 @@ def wrench_space(
         margin, direction, content = near.upper, near.direction, None
     else:
         facets = facets_of(vertices)
-        lowest = np.argsort(facets.offsets)[:8]
-        reach_there, _ = support(facets.normals[lowest])
-        best = int(np.argmin(reach_there))
-        margin, direction = float(reach_there[best]), facets.normals[lowest[best]]
+        margin, direction = _lowest_facet(support, facets)
         content = facets.volume
     near = Nearest(margin, margin, direction, True, False, 0)
     inside = margin > FLAT * size
@@ -122,13 +124,13 @@ def wrench_space(
 def epsilon(
     points: ArrayLike,
     normals: ArrayLike,
-    mu: float,
+    mu: ArrayLike,
     *,
     edges: int = 8,
     norm: str = "L1",
     torque_scale: float = 1.0,
     center: ArrayLike = (0.0, 0.0, 0.0),
-    torsion: float = 0.0,
+    torsion: ArrayLike = 0.0,
     edge_norm: str = "normal",
     tangents: ArrayLike | None = None,
 ) -> float:
@@ -147,21 +149,27 @@ def epsilon(
         points, normals, mu,
         torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
     )  # fmt: skip
-    support = of_pyramids(cone_edges(cones, mu, edges, edge_norm), norm)
-    near = _resolved(shortest_reach(support, cones.dimension, cones.size))
-    return near.upper if near.upper > FLAT * cones.size else 0.0
+    wrenches = cone_edges(cones, mu, edges, edge_norm)
+    support, size = of_pyramids(wrenches, norm), cones.size
+    points_of_all = wrenches.reshape(-1, cones.dimension)
+    few = norm == "L1" and len(points_of_all) <= FEW
+    if few and spanning_points(support, cones.dimension, size)[1] is None:
+        reach = _lowest_facet(support, facets_of(points_of_all))[0]
+    else:
+        reach = _resolved(shortest_reach(support, cones.dimension, size)).upper
+    return reach if reach > FLAT * size else 0.0
 
 
 def volume(
     points: ArrayLike,
     normals: ArrayLike,
-    mu: float,
+    mu: ArrayLike,
     *,
     edges: int = 8,
     norm: str = "L1",
     torque_scale: float = 1.0,
     center: ArrayLike = (0.0, 0.0, 0.0),
-    torsion: float = 0.0,
+    torsion: ArrayLike = 0.0,
     edge_norm: str = "normal",
     tangents: ArrayLike | None = None,
 ) -> float:
@@ -187,6 +195,17 @@ def volume(
             field="norm",
         )
     return space.volume
+
+
+def _lowest_facet(support: Support, facets: Facets) -> tuple[float, Array]:
+    """Least reach of a body along the normals of its nearest facets, and that normal.
+
+    Joggled facets are a little off; the reach is the body's own.
+    """
+    lowest = np.argsort(facets.offsets)[:LOWEST]
+    reach, _ = support(facets.normals[lowest])
+    best = int(np.argmin(reach))
+    return float(reach[best]), facets.normals[lowest[best]]
 
 
 def _resolved(near: Nearest) -> Nearest:

@@ -54,27 +54,37 @@ class Player(NamedTuple):
     """[s]"""
 
 
-def run_in_webots(scene: GraspScene, progress: Progress | None = None) -> GraspResult:
+def run_in_webots(
+    scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
+) -> GraspResult:
     """Simulate a scene in an installed Webots; raises as ``run_in`` does."""
-    return run_in(webots_player(), scene, progress)
+    return run_in(webots_player(), scene, progress, quality_rate)
 
 
 CLOSURES_OF_WEBOTS = ("position-increment", "pressure")
 """Closures that the controller in Webots can run."""
 
 
-def run_in_ode(scene: GraspScene, progress: Progress | None = None) -> GraspResult:
+def run_in_ode(
+    scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
+) -> GraspResult:
     """Simulate a scene in ODE with the rules of Webots; raises as ``run_in`` does."""
-    return run_in(ode_player(), scene, progress)
+    return run_in(ode_player(), scene, progress, quality_rate)
 
 
-def run_in(player: Player, scene: GraspScene, progress: Progress | None = None) -> GraspResult:
+def run_in(
+    player: Player,
+    scene: GraspScene,
+    progress: Progress | None = None,
+    quality_rate: float | None = None,
+) -> GraspResult:
     """Simulate a scene in an engine that runs Webots worlds.
 
     Args:
         player: The engine.
         scene: What to simulate.
         progress: Called with the simulated time [s] when it has ended.
+        quality_rate: As ``result_of``.
 
     Raises:
         BackendUnavailable: The engine is not there.
@@ -96,7 +106,7 @@ def run_in(player: Player, scene: GraspScene, progress: Progress | None = None) 
         progress(run.now)
     notes = [str(warning.message) for warning in told]
     notes += [f"{player.name}: {remark}" for remark in (*world.remarks, *said)]
-    return result_of(run, notes, time.perf_counter() - begin)
+    return result_of(run, notes, time.perf_counter() - begin, quality_rate=quality_rate)
 
 
 def world_and_job(

@@ -1,0 +1,142 @@
+"""Quality of the grasp while it happens: contacts at samples of a run, and ε from them.
+
+ε is computed when it is first asked for, as in writing the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.mechanics import quality
+from softgrasp.mechanics.transforms import Array
+
+EDGES = 8
+"""Of the friction pyramids of ε, in the L1 norm with unit normal components."""
+PREFIX = "quality_"
+"""Of its arrays in ``trajectory.npz``."""
+
+
+@dataclass(frozen=True, eq=False)
+class QualityLog:
+    """Contacts of the hand with the object at Q samples of a run, N in all; world frame."""
+
+    time: Array
+    """(Q,) [s]"""
+    margin: Array
+    """Friction margin 1 − |Ft|/(µ·Fn) of the body that is nearest to slipping, (Q,) [–]; NaN where
+    none presses."""
+    center: Array
+    """Centre of mass of the object, (Q, 3) [m]."""
+    first: NDArray[np.int64]
+    """Where the contacts of each sample begin in the arrays below, (Q + 1,)."""
+    points: Array
+    """(N, 3) [m]"""
+    normals: Array
+    """Unit normals into the object, (N, 3)."""
+    friction: Array
+    """µ, (N,) [–]."""
+    torsion: Array
+    """Largest spinning moment over normal force, (N,) [m]."""
+    body: NDArray[np.int64]
+    """Column of the body in ``contact_bodies``, (N,)."""
+    torque_scale: Array
+    """What moments are divided by, (): the largest distance of the object's surface from its
+    centre of mass [m]."""
+
+    @cached_property
+    def epsilon(self) -> Array:
+        """ε of the contacts of each sample, (Q,) [–]; 0 without force closure."""
+        found = np.zeros(len(self.time))
+        for sample in range(len(found)):
+            same = sample > 0 and self._is_as_before(sample)
+            found[sample] = found[sample - 1] if same else self._epsilon(sample)
+        return found
+
+    @cached_property
+    def closed_at(self) -> float | None:
+        """When force closure is first reached [s]; None where it never is."""
+        closed = np.flatnonzero(self.epsilon > 0.0)
+        return float(self.time[closed[0]]) if closed.size else None
+
+    def contacts(self, sample: int) -> dict[str, Any]:
+        """Arguments of ``quality.epsilon`` and its kin for the contacts of one sample.
+
+        Args:
+            sample: Its number; from the end where it is negative.
+        """
+        sample = range(len(self.time))[sample]
+        own = slice(int(self.first[sample]), int(self.first[sample + 1]))
+        return {
+            "points": self.points[own],
+            "normals": self.normals[own],
+            "mu": self.friction[own],
+            "torsion": self.torsion[own],
+            "torque_scale": float(self.torque_scale),
+            "center": self.center[sample],
+        }
+
+    def at(self, sample: int) -> dict[str, Any]:
+        """Measures of one sample's contacts, with their conventions.
+
+        Args:
+            sample: Its number.
+        """
+        given = self.contacts(sample)
+        told: dict[str, Any] = {
+            "contacts": len(given["points"]),
+            "norm": "L1",
+            "edge_norm": "normal",
+            "edges": EDGES,
+            "torque_scale_m": float(self.torque_scale),
+        }
+        if not len(given["points"]):
+            return told | {"epsilon": 0.0, "reason": "nothing touches"}
+        space = quality.wrench_space(**given, edges=EDGES)
+        contact = "soft" if (self.torsion > 0.0).any() else "hard"
+        scale = given["torque_scale"]
+        G = quality.grasp_matrix(
+            given["points"], given["normals"], "hard", given["center"], torque_scale=scale
+        )
+        measures: dict[str, Any] = {
+            "epsilon": space.epsilon,
+            "reason": space.reason,
+            "volume": space.volume,
+            "rank": space.rank,
+            "contact_model": contact,
+            "grasp_matrix": "hard",
+            "min_singular_value": quality.min_singular_value(G),
+            "isotropy": quality.isotropy(G),
+            "ellipsoid_volume": quality.ellipsoid_volume(G),
+        }
+        if np.isfinite(self.margin[sample]):
+            measures["friction_margin"] = float(self.margin[sample])
+        return told | measures
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What ``trajectory.npz`` has of it."""
+        own = {PREFIX + field.name: getattr(self, field.name) for field in fields(self)}
+        return {**own, PREFIX + "epsilon": self.epsilon}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> QualityLog | None:
+        """The log that was saved; None where none was."""
+        names = [field.name for field in fields(cls)]
+        if any(PREFIX + name not in arrays for name in (*names, "epsilon")):
+            return None
+        log = cls(**{name: arrays[PREFIX + name] for name in names})
+        log.__dict__["epsilon"] = arrays[PREFIX + "epsilon"]
+        return log
+
+    def _epsilon(self, sample: int) -> float:
+        given = self.contacts(sample)
+        return quality.epsilon(**given, edges=EDGES) if len(given["points"]) > 1 else 0.0
+
+    def _is_as_before(self, sample: int) -> bool:
+        one, other = self.contacts(sample - 1), self.contacts(sample)
+        return all(np.array_equal(one[name], other[name]) for name in one)

@@ -1,0 +1,80 @@
+"""Looking at the contacts along a finished run.
+
+They come from the recorded postures, so that the loop is as fast as without them.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.finished_run import FinishedRun
+from softgrasp.simulation.grasp_contacts import GraspContactReader, GraspContacts, object_reach
+from softgrasp.simulation.quality_log import QualityLog
+
+RATE = 100.0
+"""Samples a second."""
+
+
+def quality_log(run: FinishedRun, rate: float | None = RATE) -> QualityLog | None:
+    """Look at the contacts along a run; None where the object is deformable or the run diverged.
+
+    Args:
+        run: The run.
+        rate: Samples a second; None for its end only.
+    """
+    recording, model = run.recording, run.model
+    if run.diverged or model.nflex:
+        return None
+    rows = _rows(run, rate)
+    reader, data = GraspContactReader(model, list(run.built.bodies)), mujoco.MjData(model)
+    found: list[GraspContacts] = []
+    centers = np.zeros((len(rows), 3))
+    for index, row in enumerate(rows.tolist()):
+        found.append(reader.posed(data, recording.qpos[row]))
+        centers[index] = data.xipos[reader.thing]
+    counts = [len(contacts.points) for contacts in found]
+    joined = {
+        name: np.concatenate([getattr(contacts, name) for contacts in found])
+        for name in ("points", "normals", "friction", "torsion", "body")
+    }
+    force = recording.force[rows].reshape(len(rows), len(run.built.bodies), -1, 3)
+    return QualityLog(
+        time=recording.time[rows].copy(),
+        margin=_margins(found, force),
+        center=centers,
+        first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        torque_scale=np.array(object_reach(model)),
+        **joined,
+    )
+
+
+def _rows(run: FinishedRun, rate: float | None) -> NDArray[np.int64]:
+    """Rows at a rate from the first one on, and the last one."""
+    last = run.recording.rows - 1
+    if rate is None:
+        return np.array([last])
+    stride = max(round(1.0 / (rate * run.scene.control_period)), 1)
+    return np.unique(np.append(np.arange(0, last + 1, stride), last))
+
+
+def _margins(found: list[GraspContacts], force: Array) -> Array:
+    """The least friction margin of a body at each sample, (Q,).
+
+    Args:
+        found: Contacts of each sample.
+        force: Normal force and friction of each slot of each body, (Q, nb, slots, 3) [N].
+    """
+    margins = np.full(len(found), np.nan)
+    for index, contacts in enumerate(found):
+        normal = force[index, :, :, 0].sum(axis=1)
+        sliding = np.hypot(force[index, :, :, 1], force[index, :, :, 2]).sum(axis=1)
+        friction = np.zeros(len(normal))
+        friction[contacts.body] = contacts.friction
+        holds = friction * normal
+        pressing = holds > 0.0
+        if pressing.any():
+            margins[index] = float((1.0 - sliding[pressing] / holds[pressing]).min())
+    return margins
