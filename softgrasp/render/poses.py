@@ -1,25 +1,18 @@
-"""A finished run as states of its model, with the marks and colours that belong to them."""
+"""A finished run in pictures: its poses with the marks and colours that belong to them."""
 
 from __future__ import annotations
 
-import warnings
-
-import mujoco
 import numpy as np
-from numpy.typing import ArrayLike
 
 from softgrasp.build import names
-from softgrasp.build.deformable import node_columns, node_positions
-from softgrasp.build.placing import Thing, things_of
-from softgrasp.build.scene import compile_model
 from softgrasp.build.visual import CONTACT_RGBA, IN_CONTACT_RGBA
-from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera, geom_corner_points
 from softgrasp.render.extents import covered_geoms
 from softgrasp.render.marks import Arrow, Ball, Mark, Rgba
 from softgrasp.render.phases import has_phases
 from softgrasp.simulation.contacts import ContactPoint, contact_points, merged
+from softgrasp.simulation.posed_result import PosedResult
 from softgrasp.simulation.result import GraspResult
 
 ARROW_SHARE, LONGEST_SHARE = 0.13, 0.17
@@ -34,23 +27,15 @@ STRAY = 1.3
 """Points farther from the hand's middle than this many of its radii are not followed."""
 
 
-class Playback:
-    """A finished run as states of its model, posed at any time of the run.
+class Playback(PosedResult):
+    """A finished run as states of its model, with what a picture shows besides.
 
     Args:
         result: The run; its scene is built anew.
     """
 
     def __init__(self, result: GraspResult) -> None:
-        self.result = result
-        with warnings.catch_warnings():
-            # said when the scene was built for the run, and kept in the result
-            warnings.simplefilter("ignore", SoftgraspWarning)
-            self.model = compile_model(result.scene)
-        self.data = mujoco.MjData(self.model)
-        mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
-        self._joints = [self.model.joint(name).qposadr[0] for name in result.joint_names.tolist()]
-        self._things = things_of(result.scene)
+        super().__init__(result)
         self._movers = [geom for geom in covered_geoms(self.model).tolist() if self._moves(geom)]
         self._geoms = {
             body: np.flatnonzero(self.model.geom_bodyid == self.model.body(body).id).tolist()
@@ -58,32 +43,9 @@ class Playback:
         }
         self._large_force = _large_force(result)
 
-    def pose(self, time: float) -> mujoco.MjData:
-        """The state at a time [s], with kinematics and collisions; kept until the next call."""
-        result = self.result
-        row, share = self._row(time)
-        near = slice(row, row + 2)
-        joints = result.joint_position[near]
-        self.data.qpos[self._joints] = joints[0] + share * (joints[-1] - joints[0])
-        if result.object_nodes is not None:
-            nodes = result.object_nodes[near]
-            places = nodes[0] + share * (nodes[-1] - nodes[0])
-            self.data.qpos[node_columns(self.model)] = node_positions(self.model, places)
-        for thing, (positions, quaternions) in zip(self._things, result.tracks, strict=True):
-            track, turns = positions[near], quaternions[near]
-            place = track[0] + share * (track[-1] - track[0])
-            self._place_object(thing, place, _slerp(turns[0], turns[-1], share))
-        mujoco.mj_kinematics(self.model, self.data)
-        mujoco.mj_comPos(self.model, self.data)
-        mujoco.mj_camlight(self.model, self.data)
-        if self.model.nflex:
-            mujoco.mj_flex(self.model, self.data)
-        mujoco.mj_collision(self.model, self.data)
-        return self.data
-
     def colors(self, time: float) -> dict[int, Rgba]:
         """Colours of the geoms of the bodies whose contact is established at a time [s]."""
-        established = self.result.in_contact[self._row(time)[0]]
+        established = self.result.in_contact[self.row(time)[0]]
         bodies = self.result.contact_bodies[established].tolist()
         return {geom: IN_CONTACT_RGBA for body in bodies for geom in self._geoms[body]}
 
@@ -147,35 +109,9 @@ class Playback:
         body = self.model.body(int(self.model.geom_bodyid[geom])).name
         return not names.is_around(body)
 
-    def _row(self, time: float) -> tuple[int, float]:
-        """The last row at or before a time, and the way to the next one (0 … 1)."""
-        times = self.result.time
-        row = int(np.clip(np.searchsorted(times, time, side="right") - 1, 0, len(times) - 1))
-        if row == len(times) - 1:
-            return row, 0.0
-        share = (time - times[row]) / (times[row + 1] - times[row])
-        return row, float(np.clip(share, 0.0, 1.0))
-
     def _forces(self, time: float, window: float) -> Array:
-        first, last = self._row(time - 0.5 * window)[0], self._row(time + 0.5 * window)[0]
+        first, last = self.row(time - 0.5 * window)[0], self.row(time + 0.5 * window)[0]
         return np.asarray(self.result.normal_force[first : last + 1].mean(axis=0))
-
-    def _place_object(self, thing: Thing, position: Array, quaternion: Array) -> None:
-        qpos = self.data.qpos
-        if thing.object.elasticity is not None:  # its nodes are where they were recorded
-            return
-        if thing.mount == "free":
-            first = self.model.joint(thing.body).qposadr[0]
-            qpos[first : first + 7] = [*position, *quaternion]
-        elif thing.mount == "planar":
-            inverse, turned = np.zeros(4), np.zeros(4)
-            mujoco.mju_negQuat(inverse, np.array(thing.pose.quaternion))
-            mujoco.mju_mulQuat(turned, quaternion, inverse)
-            moved = position - thing.pose.position
-            about_y = 2.0 * np.arctan2(turned[2], turned[0])
-            values = (moved[0], moved[2], about_y)
-            for name, value in zip(names.object_joints(thing.body), values, strict=True):
-                qpos[self.model.joint(name).qposadr[0]] = value
 
 
 def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:
@@ -195,14 +131,6 @@ def _large_force(result: GraspResult) -> float:
     if not forces.size:
         forces = result.normal_force[result.normal_force > 0.0]
     return float(np.percentile(forces, LARGE_FORCE_PERCENTILE)) if forces.any() else 1.0
-
-
-def _slerp(first: Array, second: Array, share: float) -> Array:
-    """The rotation a part of the shortest way from one unit quaternion to another."""
-    turn, between = np.zeros(3), first.copy()
-    mujoco.mju_subQuat(turn, second, first)
-    mujoco.mju_quatIntegrate(between, turn, share)
-    return between
 
 
 def _point(values: ArrayLike) -> tuple[float, float, float]:
