@@ -18,6 +18,7 @@ if os.environ.get("MUJOCO_GL"):
     drop_unusable_choice()
 
 if TYPE_CHECKING:
+    from softgrasp.analysis.grasp_analysis import GraspAnalysis, analysis_of
     from softgrasp.build.conventions import with_convention
     from softgrasp.build.hand_robot import save_urdf
     from softgrasp.build.scene import build_spec, compile_model, to_mjcf
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
     )
     from softgrasp.description.soft_digit import SoftDigit
     from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
-    from softgrasp.description.success import SuccessCriterion
+    from softgrasp.description.success import Pull, SuccessCriterion
     from softgrasp.description.surroundings import Block, Lift, Table, Wall
     from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
     from softgrasp.description.synergies import Synergies
@@ -134,6 +135,7 @@ if TYPE_CHECKING:
     from softgrasp.sweeps.run import sweep
 
 _ROOMS = {
+    "analysis.grasp_analysis": ("GraspAnalysis", "analysis_of"),
     "build.conventions": ("with_convention",),
     "build.hand_robot": ("save_urdf",),
     "build.scene": ("build_spec", "compile_model", "to_mjcf"),
@@ -193,7 +195,7 @@ _ROOMS = {
     ),
     "description.soft_digit": ("SoftDigit",),
     "description.soft_finger": ("SoftFinger", "SoftJoint", "SoftLink"),
-    "description.success": ("SuccessCriterion",),
+    "description.success": ("Pull", "SuccessCriterion"),
     "description.surroundings": ("Block", "Lift", "Table", "Wall"),
     "description.sweep_plan": ("Axis", "PoseNoise", "SweepPlan"),
     "environments.make": ("make_dm_env", "make_env"),
@@ -275,6 +277,7 @@ __all__ = [
     "ForceLimitedClosure",
     "ForceTorqueSensor",
     "FreeBend",
+    "GraspAnalysis",
     "GraspObject",
     "GraspPreset",
     "GraspResult",
@@ -308,6 +311,7 @@ __all__ = [
     "Preshape",
     "PreshapePhase",
     "PressureClosure",
+    "Pull",
     "Pulley",
     "Release",
     "Repair",
@@ -337,6 +341,7 @@ __all__ = [
     "UnderactuatedClosure",
     "Wall",
     "__version__",
+    "analysis_of",
     "build_spec",
     "calibrate",
     "compile_model",

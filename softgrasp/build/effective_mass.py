@@ -170,14 +170,11 @@ def _implicit_inertia(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     """
     gain, rate = np.zeros(model.nv), np.array(model.dof_damping)
     gain[model.jnt_dofadr] += model.jnt_stiffness
-    moments = _rows(
-        model, data.actuator_moment, data.moment_rownnz, data.moment_rowadr, data.moment_colind
-    )
+    moments = actuator_moments(model, data)
     for index in np.flatnonzero(~_ends_at_rest(model)).tolist():
         gain -= model.actuator_biasprm[index, 1] * moments[index] ** 2
         rate -= model.actuator_biasprm[index, 2] * moments[index] ** 2
-    arms = _rows(model, data.ten_J, model.ten_J_rownnz, model.ten_J_rowadr, model.ten_J_colind)
-    for index, arm in enumerate(arms):
+    for index, arm in enumerate(tendon_moments(model, data)):
         gain += model.tendon_stiffness[index] * arm**2
         rate += model.tendon_damping[index] * arm**2
     return implicit_inertia(model.opt.timestep, gain, rate)
@@ -191,6 +188,18 @@ def _ends_at_rest(model: mujoco.MjModel) -> NDArray[np.bool_]:
     pulls = (model.actuator_forcerange[:, 0] == 0.0) & (model.actuator_forcelimited != 0)
     on_tendon = model.actuator_trntype == mujoco.mjtTrn.mjTRN_TENDON
     return np.asarray(pulls & on_tendon, dtype=bool)
+
+
+def actuator_moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Change of each actuator's length with each degree of freedom, (nu, nv) [m or rad]."""
+    return _rows(
+        model, data.actuator_moment, data.moment_rownnz, data.moment_rowadr, data.moment_colind
+    )
+
+
+def tendon_moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Change of each tendon's length with each degree of freedom, (nt, nv) [m or rad]."""
+    return _rows(model, data.ten_J, model.ten_J_rownnz, model.ten_J_rowadr, model.ten_J_colind)
 
 
 def _rows(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from softgrasp.build import names
 from softgrasp.build.visual import CONTACT_RGBA, IN_CONTACT_RGBA

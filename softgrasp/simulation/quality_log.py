@@ -87,36 +87,9 @@ class QualityLog:
         Args:
             sample: Its number.
         """
-        given = self.contacts(sample)
-        told: dict[str, Any] = {
-            "contacts": len(given["points"]),
-            "norm": "L1",
-            "edge_norm": "normal",
-            "edges": EDGES,
-            "torque_scale_m": float(self.torque_scale),
-        }
-        if not len(given["points"]):
-            return told | {"epsilon": 0.0, "reason": "nothing touches"}
-        space = quality.wrench_space(**given, edges=EDGES)
-        contact = "soft" if (self.torsion > 0.0).any() else "hard"
-        scale = given["torque_scale"]
-        G = quality.grasp_matrix(
-            given["points"], given["normals"], "hard", given["center"], torque_scale=scale
-        )
-        measures: dict[str, Any] = {
-            "epsilon": space.epsilon,
-            "reason": space.reason,
-            "volume": space.volume,
-            "rank": space.rank,
-            "contact_model": contact,
-            "grasp_matrix": "hard",
-            "min_singular_value": quality.min_singular_value(G),
-            "isotropy": quality.isotropy(G),
-            "ellipsoid_volume": quality.ellipsoid_volume(G),
-        }
-        if np.isfinite(self.margin[sample]):
-            measures["friction_margin"] = float(self.margin[sample])
-        return told | measures
+        found = measures_of(self.contacts(sample))
+        margin = float(self.margin[sample])
+        return found | ({"friction_margin": margin} if np.isfinite(margin) else {})
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What ``trajectory.npz`` has of it."""
@@ -140,3 +113,35 @@ class QualityLog:
     def _is_as_before(self, sample: int) -> bool:
         one, other = self.contacts(sample - 1), self.contacts(sample)
         return all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
+    """Measures of contacts by name, with their conventions.
+
+    Args:
+        contacts: Arguments of ``quality.epsilon``.
+    """
+    told: dict[str, Any] = {
+        "contacts": len(contacts["points"]),
+        "norm": "L1",
+        "edge_norm": "normal",
+        "edges": EDGES,
+        "torque_scale_m": contacts["torque_scale"],
+    }
+    if not len(contacts["points"]):
+        return told | {"epsilon": 0.0, "reason": "nothing touches"}
+    space = quality.wrench_space(**contacts, edges=EDGES)
+    places, normals = contacts["points"], contacts["normals"]
+    scale = contacts["torque_scale"]
+    G = quality.grasp_matrix(places, normals, "hard", contacts["center"], torque_scale=scale)
+    return told | {
+        "epsilon": space.epsilon,
+        "reason": space.reason,
+        "volume": space.volume,
+        "rank": space.rank,
+        "contact_model": "soft" if (contacts["torsion"] > 0.0).any() else "hard",
+        "grasp_matrix": "hard",
+        "min_singular_value": quality.min_singular_value(G),
+        "isotropy": quality.isotropy(G),
+        "ellipsoid_volume": quality.ellipsoid_volume(G),
+    }

@@ -1,0 +1,1 @@
+"""A result → what its grasp can do: matrices, stiffness, measures at an instant."""

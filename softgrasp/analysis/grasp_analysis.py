@@ -1,0 +1,229 @@
+"""The grasp of a result at an instant: G and J of its real contacts, stiffness and measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.analysis.hand_stiffness import joint_stiffness
+from softgrasp.build import names
+from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.mechanics import quality
+from softgrasp.mechanics.quality import Graspability
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.grasp_contacts import GraspContactReader, GraspContacts, object_reach
+from softgrasp.simulation.posed_result import PosedResult
+from softgrasp.simulation.quality_log import measures_of
+from softgrasp.simulation.result import GraspResult
+
+MOST_STATES = 6
+"""Contacts up to which the 3ⁿ states of the potential grasp robustness are tried unasked."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraspAnalysis:
+    """A grasp at an instant; n contacts as hard fingers, m joints, world frame, SI units."""
+
+    time: float
+    """Of the control sample that was looked at [s]."""
+    points: Array
+    """(n, 3) [m]"""
+    normals: Array
+    """Unit normals into the object, (n, 3)."""
+    friction: Array
+    """µ, (n,) [–]."""
+    torsion: Array
+    """Largest spinning moment over normal force, (n,) [m]."""
+    bodies: NDArray[np.str_]
+    """Bodies of the hand, (n,)."""
+    center: Array
+    """Centre of mass of the object, (3,) [m]."""
+    torque_scale: float
+    """Largest distance of the object's surface from it [m]."""
+    joint_names: tuple[str, ...]
+    """Joints of the hand, those that follow others left out, (m,)."""
+    G: Array
+    """Grasp matrix, (6, 3n): columns contact by contact (normal, t1, t2)."""
+    J: Array
+    """Hand Jacobian in the contact frames, (3n, m); followers move with their leaders."""
+    joint_stiffness: Array
+    """Of servos, springs and tendons, (m, m) [N·m/rad or N/m]."""
+    contact_stiffness: float
+    """K of every contact, taken along and across its normal [N/m]."""
+
+    @cached_property
+    def graspability(self) -> Graspability:
+        """Internal forces, redundant motions, structural forces, motions that nothing sees."""
+        return quality.graspability(self.G, self.J)
+
+    @cached_property
+    def internal_forces(self) -> Array:
+        """Contact forces that do nothing to the object, orthonormal columns, (3n, i)."""
+        return quality.internal_forces(self.G)
+
+    @cached_property
+    def stiffness(self) -> Array:
+        """Grasp stiffness with joints and contacts in series, (6, 6) [N/m, N, N·m/rad].
+
+        Raises:
+            DescriptionError: A joint has neither servo nor spring, which leaves it free.
+        """
+        return quality.grasp_stiffness(
+            self.G, self.contact_stiffness, self.J, _held(self.joint_stiffness, self.joint_names)
+        )
+
+    @cached_property
+    def measures(self) -> dict[str, Any]:
+        """Measures by name, each as the function of ``quality`` of that name, with conventions.
+
+        Moments are over ``torque_scale`` in those of the wrench space and of G; those of the
+        hand's Jacobian (``distance_to_singularity``, ``manipulability_volume``,
+        ``uniformity_of_transformation``) too.
+        """
+        found = measures_of(self.contacts)
+        if not len(self.points):
+            return found
+        G = quality.grasp_matrix(
+            self.points, self.normals, "hard", self.center, torque_scale=self.torque_scale
+        )
+        found |= {
+            "distance_to_singularity": quality.distance_to_singularity(G, self.J),
+            "manipulability_volume": quality.manipulability_volume(G, self.J),
+            "uniformity_of_transformation": quality.uniformity_of_transformation(G, self.J),
+        }
+        if (self.friction > 0.0).all() and np.ptp(self.friction) == 0.0:
+            mu = float(self.friction[0])
+            found["pcr"] = quality.pcr(G, mu)
+            if len(self.points) <= MOST_STATES:
+                found["pgr"] = quality.pgr(G, mu)
+        return found
+
+    @property
+    def contacts(self) -> dict[str, Any]:
+        """Arguments of ``quality.epsilon`` and its kin."""
+        return {
+            "points": self.points,
+            "normals": self.normals,
+            "mu": self.friction,
+            "torsion": self.torsion,
+            "torque_scale": self.torque_scale,
+            "center": self.center,
+        }
+
+
+def analysis_of(
+    result: GraspResult, time: float | None = None, *, per_body: bool = False
+) -> GraspAnalysis:
+    """Analyse the grasp of a result at an instant, with the contacts that it has there.
+
+    Args:
+        result: The result.
+        time: In the run [s]; its end where it is not given. The control sample at or before it is
+            taken.
+        per_body: Whether the contacts of a body count as one, at their mean, as one contact a
+            phalanx in SynGrasp; a face that touches has up to four.
+
+    Raises:
+        DescriptionError: The time is not in the run.
+        ResultError: The object is deformable, or the run diverged.
+    """
+    if result.object_nodes is not None:
+        raise ResultError("expected a rigid object to analyse its grasp, found a deformable one")
+    posed = PosedResult(result)
+    when = float(result.time[posed.row(_checked(result, time))[0]])
+    model, data = posed.model, posed.pose(when)
+    mujoco.mj_forward(model, data)  # moments of servos and tendons
+    bodies = result.contact_bodies.tolist()
+    reader = GraspContactReader(model, bodies)
+    found = reader.read(data)
+    found = _one_per_body(found) if per_body else found
+    own = names.joint_names(result.scene.hand)
+    joints, follow = _independent(result, own)
+    dofs = [int(model.joint(name).dofadr[0]) for name in own]
+    center = data.xipos[reader.thing].copy()
+    touching = np.array(bodies)[found.body]
+    count = len(found.points)
+    jacobian = np.zeros((count, 3, len(own)))
+    for index, (body, point) in enumerate(zip(touching.tolist(), found.points, strict=True)):
+        full = np.zeros((3, model.nv))
+        mujoco.mj_jac(model, data, full, None, point, model.body(body).id)
+        jacobian[index] = full[:, dofs]
+    empty = count == 0
+    return GraspAnalysis(
+        time=when,
+        points=found.points,
+        normals=found.normals,
+        friction=found.friction,
+        torsion=found.torsion,
+        bodies=touching,
+        center=center,
+        torque_scale=object_reach(model),
+        joint_names=joints,
+        G=np.zeros((6, 0))
+        if empty
+        else quality.grasp_matrix(found.points, found.normals, "hard", center),
+        J=np.zeros((0, len(joints)))
+        if empty
+        else quality.hand_jacobian(jacobian, found.normals) @ follow,
+        joint_stiffness=follow.T @ joint_stiffness(model, data, dofs) @ follow,
+        contact_stiffness=result.contact_model.used.stiffness,
+    )
+
+
+def _checked(result: GraspResult, time: float | None) -> float:
+    first, last = (float(end) for end in result.time[[0, -1]])
+    if time is None:
+        return last
+    if not first <= time <= last + 1e-9:
+        raise DescriptionError(
+            f"expected a time in the run, {first:g} to {last:g} s; found {time:g} s", field="time"
+        )
+    return time
+
+
+def _one_per_body(found: GraspContacts) -> GraspContacts:
+    """The contacts of a body as one, at the mean of their points and normals."""
+    bodies = list(dict.fromkeys(found.body.tolist()))
+    own = [found.body == body for body in bodies]
+    normals = np.array([found.normals[rows].mean(axis=0) for rows in own]).reshape(-1, 3)
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    first = [int(np.flatnonzero(rows)[0]) for rows in own]
+    # of normals that point every way none is the mean one
+    normals = np.where(lengths > 1e-6, normals / np.maximum(lengths, 1e-12), found.normals[first])
+    return GraspContacts(
+        points=np.array([found.points[rows].mean(axis=0) for rows in own]).reshape(-1, 3),
+        normals=normals,
+        friction=found.friction[first],
+        torsion=found.torsion[first],
+        body=found.body[first],
+        numbers=found.numbers[first],
+    )
+
+
+def _independent(result: GraspResult, own: list[str]) -> tuple[tuple[str, ...], Array]:
+    """Joints that follow no other, and how all joints move with them, (all, m)."""
+    leaders = {c.joint: (c.leader, c.ratio) for c in result.scene.hand.couplings}
+    free = [name for name in own if name not in leaders]
+    follow = np.zeros((len(own), len(free)))
+    for row, name in enumerate(own):
+        ratio = 1.0
+        while name in leaders:
+            name, share = leaders[name]
+            ratio *= share
+        follow[row, free.index(name)] = ratio
+    return tuple(free), follow
+
+
+def _held(stiffness: Array, joints: tuple[str, ...]) -> Array:
+    loose = [name for name, row in zip(joints, stiffness, strict=True) if not row.any()]
+    if loose:
+        raise DescriptionError(
+            f"expected joints with a servo or a spring, found none in {', '.join(loose)}",
+            field="joint_stiffness",
+        )
+    return stiffness

@@ -1,0 +1,57 @@
+"""Jacobians of points on a hand's links, from its description alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.description.hand import Hand
+from softgrasp.mechanics.hand_kinematics import link_frames
+from softgrasp.mechanics.transforms import Array
+
+
+def point_jacobians(
+    hand: Hand, joints: Mapping[str, float], bodies: Sequence[str], points: ArrayLike
+) -> tuple[list[str], Array]:
+    """Velocity of points of rigid links per joint speed: z × (p − o) over z, or z over 0.
+
+    The geometric Jacobian (Siciliano et al., Robotics, 2009, eq. 3.30), z the axis of a joint and o
+    its origin, for all joints between the palm and the link. Couplings are not put in.
+
+    Args:
+        hand: The hand.
+        joints: Joint variables by name [rad or m].
+        bodies: The link of each point; one that is none of a rigid finger, as the palm, stands
+            still.
+        points: In the hand's frame [m], (n, 3).
+
+    Returns:
+        Names of the joints, (m,), and linear over angular velocities in the hand's frame,
+        (n, 6, m).
+    """
+    frames, places = link_frames(hand, joints), np.reshape(points, (-1, 3))
+    ways: dict[str, list[str]] = {}
+    names, axes, origins, slides = [], [], [], []
+    for finger in hand.fingers:
+        way = list(ways[finger.on]) if finger.on else []
+        for row in finger.phalanges:
+            body = finger.body_of(row)
+            way.append(finger.joint_of(row))
+            ways[body] = list(way)
+            names.append(finger.joint_of(row))
+            axes.append(frames[body][:3, 2])
+            origins.append(frames[body][:3, 3])
+            slides.append(row.joint == "prismatic")
+    found = np.zeros((len(places), 6, len(names)))
+    for index, (body, place) in enumerate(zip(bodies, places, strict=True)):
+        for name in ways.get(body, ()):
+            column = names.index(name)
+            axis = axes[column]
+            if slides[column]:
+                found[index, :3, column] = axis
+            else:
+                found[index, :3, column] = np.cross(axis, place - origins[column])
+                found[index, 3:, column] = axis
+    return names, found
