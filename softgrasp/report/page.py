@@ -20,6 +20,8 @@ from softgrasp.report.hold_words import hold_clause
 from softgrasp.report.joint_figure import draw_joints
 from softgrasp.report.object_figure import draw_object
 from softgrasp.report.pull_figure import draw_pulls
+from softgrasp.report.quality_figure import draw_quality
+from softgrasp.report.quality_words import quality_clause, quality_rows
 from softgrasp.report.sensor_figure import draw_sensors
 from softgrasp.report.sensor_words import sensor_clause, sensor_rows
 from softgrasp.report.strip_figure import draw_strip, strip_pictures
@@ -30,7 +32,7 @@ from softgrasp.simulation.result import GraspResult
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-FILM, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, STRIP, PAGE = (
+FILM, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, PAGE = (
     "grasp.mp4",
     "contacts.png",
     "joints.png",
@@ -38,6 +40,7 @@ FILM, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, STRIP, PAGE = (
     "sensors.png",
     "tactile.png",
     "pulls.png",
+    "quality.png",
     "strip.png",
     "report.html",
 )
@@ -145,6 +148,8 @@ def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
         "hold_clause": hold_clause(result),
         "directions": tables.direction_rows(result),
         "pulls": tables.pull_rows(result),
+        "quality_clause": quality_clause(result),
+        "qualities": quality_rows(result),
         "joint_clause": words.joint_clause(result),
         "several": len(result.objects) > 1,
         "others_clause": words.others_clause(result),
@@ -171,6 +176,8 @@ def _write_figures(result: GraspResult, folder: Path, tell: Progress) -> list[Pa
         figures = (*figures, (SENSORS, draw_sensors))
     if tactile_readings(result):
         figures = (*figures, (TACTILE, draw_tactile))
+    if result.quality_log is not None and len(result.quality_log.time) > 1:
+        figures = (*figures, (QUALITY, draw_quality))
     if result.hold is not None and result.hold.pulls:
         figures = (*figures, (PULLS, draw_pulls))
     for name, draw in figures:

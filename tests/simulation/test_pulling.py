@@ -42,7 +42,7 @@ def test_pads_slip_at_coulombs_bound(count: int) -> None:
     normal = sum(contact.normal_force_N for contact in result.contacts)
     assert test.friction_N == pytest.approx(MU * normal, rel=1e-6)
     assert test.slip_force_N == pytest.approx(test.friction_N, rel=0.03)
-    assert test.slip_force_N > test.friction_N  # it takes a while to be seen, never less
+    assert (test.slip_force_N or 0.0) > test.friction_N  # it takes a while to be seen, never less
     assert test.held is None
     assert result.held
     assert test.drop_m < 5e-5
