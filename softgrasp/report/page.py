@@ -172,12 +172,12 @@ def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
 
 def _write_figures(result: GraspResult, folder: Path, tell: Progress) -> list[Path]:
     written, figures = [], FIGURES
+    if result.quality_log is not None and len(result.quality_log.time) > 1:
+        figures = (*figures, (QUALITY, draw_quality))
     if result.sensors:
         figures = (*figures, (SENSORS, draw_sensors))
     if tactile_readings(result):
         figures = (*figures, (TACTILE, draw_tactile))
-    if result.quality_log is not None and len(result.quality_log.time) > 1:
-        figures = (*figures, (QUALITY, draw_quality))
     if result.hold is not None and result.hold.pulls:
         figures = (*figures, (PULLS, draw_pulls))
     for name, draw in figures:

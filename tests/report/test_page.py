@@ -28,6 +28,7 @@ FILES = [
     "contacts.png",
     "joints.png",
     "object.png",
+    "quality.png",
     "strip.png",
     "grasp.mp4",
     "report.html",
@@ -102,7 +103,7 @@ def test_figures_are_fine_enough_for_print(written: Path):
 def test_the_page_needs_no_other_file(written: Path):
     html = (written / "report.html").read_text(encoding="utf-8")
     found = Page(html)
-    assert len(found.references) == 5
+    assert len(found.references) == 6
     assert all(reference.startswith("data:") for reference in found.references)
     assert not re.search(r"https?:|file:|url\(|@import|<script|<link", html)
 
@@ -132,7 +133,7 @@ def test_the_result_in_the_folder_is_the_result(written: Path, held: sg.GraspRes
 
 def test_without_pictures(held: sg.GraspResult, tmp_path: Path):
     paths = page.write_report(held, tmp_path, renderer="none")
-    assert [path.name for path in paths] == [*FILES[:5], "report.html"]
+    assert [path.name for path in paths] == [*FILES[:6], "report.html"]
     found = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert len(found.references) == 3
 

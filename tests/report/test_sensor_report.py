@@ -39,13 +39,14 @@ def test_the_page_has_a_section_for_sensors(felt: sg.GraspResult, tmp_path: Path
         "contacts.png",
         "joints.png",
         "object.png",
+        "quality.png",
         "sensors.png",
         "tactile.png",
         "report.html",
     ]
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "<h2>Sensors</h2>" in page
-    assert page.count("<img") == 5
+    assert page.count("<img") == 6
 
 
 def test_a_run_without_sensors_has_none_of_it(held: sg.GraspResult, tmp_path: Path) -> None:
