@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 from scipy.spatial import ConvexHull, QhullError
 
 from softgrasp.errors import SimulationError
@@ -63,6 +64,16 @@ def facets_of(points: Array) -> Facets:
     # vertices are moved in all directions, and this sees one
     moved = 2.0 * np.sqrt(points.shape[1]) * float(np.abs(apart).max())
     return Facets(normals, offsets, float(hull.volume), moved)
+
+
+def nearest_of(facets: Facets, support: Support) -> Nearest:
+    """The shortest reach among all facets of a polytope that is known by its support function."""
+    lowest = np.argsort(facets.offsets)[:AT_ONCE]
+    # joggling has moved the offsets a little, and the reach undoes it
+    reach, _ = support(facets.normals[lowest])
+    best = int(np.argmin(reach))
+    value = float(reach[best])
+    return Nearest(value, value, facets.normals[lowest[best]], True, False, len(facets.offsets))
 
 
 def shortest_reach(
@@ -149,6 +160,15 @@ def spanning_points(support: Support, dimension: int, size: float) -> tuple[Arra
             normal = across[thinnest]
             return points, normal if ahead[thinnest] <= 0.0 else -normal
         points = distinct(np.vstack([points, first, second]), size)
+
+
+def nearest_point(points: Array) -> Array:
+    """The point of the hull of points that is nearest to zero, (d,)."""
+    # in min |Aλ|² + s²(Σλ − 1)² over λ ≥ 0 the scale of λ is free, so its direction is exact
+    scale = float(np.linalg.norm(points, axis=1).max())
+    wanted = np.append(np.zeros(points.shape[1]), scale)
+    weights, _ = nnls(np.vstack([points.T, np.full(len(points), scale)]), wanted)
+    return np.asarray(weights @ points / weights.sum())
 
 
 def distinct(points: Array, size: float) -> Array:

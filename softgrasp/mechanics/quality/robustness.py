@@ -32,6 +32,12 @@ MOST_CONTACTS = 8
 STICKS, SLIPS, DETACHED = 1, 2, 3
 KEPT = {STICKS: (0, 1, 2), SLIPS: (0,), DETACHED: ()}
 """Parts of the contact force (normal, t1, t2) in each state."""
+LIMITED = {
+    STICKS: (True, True, True),
+    SLIPS: (True, True, False),
+    DETACHED: (False, False, False),
+}
+"""Which of the limits fmin, fmax and friction hold in each state."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +71,17 @@ class _Grasp:
             return nothing
         basis = self._controllable(grasp, rows)
         # equal stiffness in all directions: the weighted pseudo-inverse is the plain one
-        particular = -np.linalg.pinv(grasp, rcond=RANK_TOLERANCE) @ self.wrench
-        unbalanced = np.linalg.norm(grasp @ particular + self.wrench)
+        balancing = -np.linalg.pinv(grasp, rcond=RANK_TOLERANCE) @ self.wrench
+        unbalanced = np.linalg.norm(grasp @ balancing + self.wrench)
         if unbalanced > 1e-6 * np.linalg.norm(self.wrench):
             return nothing
-        found, cost, worst = best_forces(particular, basis, _slices(states), self.limits)
+        # a contact that is let go, or slips, stays in the arrays with forces that cannot be chosen
+        particular, free = np.zeros(3 * len(states)), np.zeros((3 * len(states), basis.shape[1]))
+        particular[rows], free[rows] = balancing, basis
+        counted = np.array([LIMITED[state] for state in states])
+        forces, cost, worst = best_forces(particular, free, counted, self.limits)
         if worst >= 0.0:
             return nothing
-        forces = np.zeros(3 * len(states))
-        forces[rows] = found
         return Robustness(1.0 / cost, forces.reshape(-1, 3), states)
 
     def _controllable(self, grasp: Array, rows: list[int]) -> Array:
@@ -199,9 +207,3 @@ def _checked(
     load = np.zeros(6) if wrench is None else numbers(wrench, "wrench", (6,))
     ks = number(stiffness, "stiffness", 0.0, above=True)
     return _Grasp(grasp, hand, joint, synergies, load, ks, limits)
-
-
-def _slices(states: tuple[int, ...]) -> list[slice]:
-    ends = np.cumsum([len(KEPT[state]) for state in states])
-    sizes = [len(KEPT[state]) for state in states]
-    return [slice(int(e) - s, int(e)) for e, s in zip(ends, sizes, strict=True) if s]

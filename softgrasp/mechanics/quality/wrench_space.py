@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.quality.checks import known
-from softgrasp.mechanics.quality.cones import cone_edges, friction_cones
+from softgrasp.mechanics.quality.cones import Cones, cone_edges, friction_cones
 from softgrasp.mechanics.quality.hull import (
     FLAT,
     MOST_FACETS,
     Nearest,
     all_vertices,
     facets_of,
+    nearest_of,
+    nearest_point,
     shortest_reach,
     spanning_points,
 )
@@ -34,7 +36,7 @@ class WrenchSpace:
     epsilon: float
     """Radius of the largest ball about zero in it; 0 where zero is not inside."""
     margin: float
-    """The same with a sign: lowest offset of its facets, negative where zero is outside."""
+    """The same with a sign: where zero is outside of an L1 space, minus its distance from it."""
     volume: float | None
     """Its volume, N and N·m/torque_scale mixed; None where it would take too long (L∞)."""
     rank: int
@@ -88,35 +90,32 @@ def wrench_space(
         torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
     )  # fmt: skip
     wrenches = cone_edges(cones, mu, edges, edge_norm)
+    return _measured(cones, wrenches, norm)
+
+
+def _measured(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
     support, size, d = of_pyramids(wrenches, norm), cones.size, cones.dimension
-    flat_list = wrenches.reshape(-1, d)
-    rank = int(np.linalg.matrix_rank(flat_list, tol=FLAT * size * len(flat_list)))
+    primitive = wrenches.reshape(-1, d)
+    rank = int(np.linalg.matrix_rank(primitive, tol=FLAT * size * len(primitive)))
     _, plane = spanning_points(support, d, size)
+    content: float | None = 0.0
     if plane is not None:
         reach = min(0.0, float(support(plane[None])[0][0]))
-        lacking = Nearest(reach, reach, plane, True, True, 0)
-        return WrenchSpace(0.0, reach, 0.0, rank, plane, shortcoming(cones, lacking))
-    vertices = flat_list if norm == "L1" else all_vertices(support, d, size, MOST_VERTICES)
-    if vertices is None:
-        near = _resolved(shortest_reach(support, d, size))
-        margin, direction, content = near.upper, near.direction, None
+        near = Nearest(reach, reach, plane, True, True, 0)
     else:
-        facets = facets_of(vertices)
-        lowest = np.argsort(facets.offsets)[:8]
-        reach_there, _ = support(facets.normals[lowest])
-        best = int(np.argmin(reach_there))
-        margin, direction = float(reach_there[best]), facets.normals[lowest[best]]
-        content = facets.volume
-    near = Nearest(margin, margin, direction, True, False, 0)
-    inside = margin > FLAT * size
-    return WrenchSpace(
-        margin if inside else 0.0,
-        margin,
-        content,
-        rank,
-        direction,
-        "" if inside else shortcoming(cones, near),
-    )
+        vertices = primitive if norm == "L1" else all_vertices(support, d, size, MOST_VERTICES)
+        if vertices is None:
+            content, near = None, _resolved(shortest_reach(support, d, size))
+        else:
+            facets = facets_of(vertices)
+            content, near = facets.volume, nearest_of(facets, support)
+    if near.upper > FLAT * size:
+        return WrenchSpace(near.upper, near.upper, content, rank, near.direction, "")
+    outside = nearest_point(primitive) if norm == "L1" else np.zeros(d)
+    margin = float(np.linalg.norm(outside))
+    if margin > FLAT * size and not near.flat:
+        near = replace(near, upper=-margin, direction=-outside / margin)
+    return WrenchSpace(0.0, -margin, content, rank, near.direction, shortcoming(cones, near))
 
 
 def epsilon(
