@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.quality.checks import known, number, whole_number
+from softgrasp.mechanics.quality.checks import checked_contacts, known, number, whole_number
 from softgrasp.mechanics.quality.grasp_matrix import grasp_matrix
 from softgrasp.mechanics.transforms import Array
 
@@ -67,13 +67,16 @@ def friction_cones(
             friction.
     """
     friction, spin = number(mu, "mu", 0.0), number(torsion, "torsion", 0.0)
-    planar = np.shape(points)[-1:] == (2,)
+    places, directions = checked_contacts(points, normals)
+    planar = places.shape[1] == 2
     if spin > 0.0 and (planar or friction == 0.0):
         where = "in the plane" if planar else "without friction"
         raise DescriptionError(f"expected 0 {where}, found {spin:g}", field="torsion")
     model = "frictionless" if friction == 0.0 else "soft" if spin > 0.0 else "hard"
-    G = grasp_matrix(points, normals, model, center, torque_scale=torque_scale, tangents=tangents)
-    columns = G.T.reshape(len(np.asarray(points)), -1, len(G))
+    G = grasp_matrix(
+        places, directions, model, center, torque_scale=torque_scale, tangents=tangents
+    )
+    columns = G.T.reshape(len(places), -1, len(G))
     limits = np.array([friction, friction, spin])[: columns.shape[1] - 1]
     return Cones(columns[:, 0], columns[:, 1:] * limits[None, :, None])
 

@@ -20,8 +20,10 @@ from softgrasp.mechanics.transforms import Array
 FLAT = 1e-9
 """A body thinner than this share of its size is flat; so near to the origin is at it."""
 AT_ONCE = 8
-"""Facets that are looked behind in one round."""
-MOST_FACETS = 40_000
+"""Facets that are looked behind in one round, at least."""
+GROWTH = 0.1
+"""Facets that are looked behind in one round, as a share of the points that the hull has."""
+MOST_FACETS = 20_000
 """A hull that has grown so large is not refined further, and the bounds stay apart."""
 
 
@@ -101,7 +103,7 @@ def shortest_reach(
     upper, direction = np.inf, np.zeros(dimension)
     while True:
         facets = facets_of(points)
-        order = np.argsort(facets.offsets)[:AT_ONCE]
+        order = np.argsort(facets.offsets)[: max(AT_ONCE, int(GROWTH * len(points)))]
         reach, found = support(facets.normals[order])
         best = int(np.argmin(reach))
         if reach[best] < upper:

@@ -25,7 +25,7 @@ from softgrasp.mechanics.quality.shortcomings import shortcoming
 from softgrasp.mechanics.quality.support import NORMS, of_pyramids
 from softgrasp.mechanics.transforms import Array
 
-MOST_VERTICES = 400
+MOST_VERTICES = 150
 """Vertices of an L∞ wrench space in six dimensions above which its volume is not computed."""
 
 
@@ -103,7 +103,7 @@ def _measured(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
         reach = min(0.0, float(support(plane[None])[0][0]))
         near = Nearest(reach, reach, plane, True, True, 0)
     else:
-        vertices = primitive if norm == "L1" else all_vertices(support, d, size, MOST_VERTICES)
+        vertices = _vertices(wrenches, norm, size)
         if vertices is None:
             content, near = None, _resolved(shortest_reach(support, d, size))
         else:
@@ -171,21 +171,34 @@ def volume(
     ``wrench_space``.
 
     Raises:
-        DescriptionError: As there; an L∞ space of more than 400 vertices.
+        DescriptionError: As there; an L∞ space of more than 150 vertices.
     """
-    space = wrench_space(
+    known(norm, NORMS, "norm")
+    cones = friction_cones(
         points, normals, mu,
-        edges=edges, norm=norm, torque_scale=torque_scale, center=center,
-        torsion=torsion, edge_norm=edge_norm, tangents=tangents,
+        torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
     )  # fmt: skip
-    if space.volume is None:
+    wrenches = cone_edges(cones, mu, edges, edge_norm)
+    support = of_pyramids(wrenches, norm)
+    if spanning_points(support, cones.dimension, cones.size)[1] is not None:
+        return 0.0
+    vertices = _vertices(wrenches, norm, cones.size)
+    if vertices is None:
         raise DescriptionError(
-            f"the wrench space of {len(np.asarray(points))} contacts with {edges} edges has more "
+            f"the wrench space of {len(wrenches)} contacts with {wrenches.shape[1]} edges has more "
             f"than {MOST_VERTICES} vertices in the norm 'Linf'; expected fewer contacts or "
             "edges, or norm='L1'",
             field="norm",
         )
-    return space.volume
+    return facets_of(vertices).volume
+
+
+def _vertices(wrenches: Array, norm: str, size: float) -> Array | None:
+    """Points with the wrench space as their hull; None if they are too many."""
+    primitive = wrenches.reshape(-1, wrenches.shape[2])
+    if norm == "L1":
+        return primitive
+    return all_vertices(of_pyramids(wrenches, norm), primitive.shape[1], size, MOST_VERTICES)
 
 
 def _resolved(near: Nearest) -> Nearest:
