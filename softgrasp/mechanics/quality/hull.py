@@ -64,7 +64,7 @@ def facets_of(points: Array) -> Facets:
     normals, offsets = hull.equations[:, :-1], -hull.equations[:, -1]
     apart = np.einsum("fd,fvd->fv", normals, points[hull.simplices]) - offsets[:, None]
     # vertices are moved in all directions, and this sees one
-    moved = 2.0 * np.sqrt(points.shape[1]) * float(np.abs(apart).max())
+    moved = float(2.0 * np.sqrt(points.shape[1]) * np.abs(apart).max())
     return Facets(normals, offsets, float(hull.volume), moved)
 
 
