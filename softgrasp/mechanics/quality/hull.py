@@ -24,7 +24,7 @@ AT_ONCE = 8
 GROWTH = 0.1
 """Facets that are looked behind in one round, as a share of the points that the hull has."""
 MOST_FACETS = 20_000
-"""A hull that has grown so large is not refined further, and the bounds stay apart."""
+"""A hull that has grown so large is not refined further, and the bounds stay apart; seconds."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,13 @@ def nearest_of(facets: Facets, support: Support) -> Nearest:
 
 
 def shortest_reach(
-    support: Support, dimension: int, size: float, share: float = FLAT, *, enough: float = np.inf
+    support: Support,
+    dimension: int,
+    size: float,
+    share: float = FLAT,
+    *,
+    enough: float = np.inf,
+    most: int = MOST_FACETS,
 ) -> Nearest:
     """The shortest reach of a convex body that is known by its support function.
 
@@ -95,6 +101,7 @@ def shortest_reach(
         share: Bounds will do that differ by this share of the reach, or by a thousandth of this
             share of ``size``.
         enough: A lower bound above it will do.
+        most: A hull of more facets is not refined further.
     """
     points, flat = spanning_points(support, dimension, size)
     if flat is not None:
@@ -112,7 +119,7 @@ def shortest_reach(
         beyond = reach > facets.offsets[order] + facets.moved + FLAT * size
         near = max(share * upper, 1e-3 * share * size) + 2.0 * facets.moved
         done = upper - lower <= near or upper <= FLAT * size or lower > enough
-        if done or not beyond.any() or len(facets.offsets) > MOST_FACETS:
+        if done or not beyond.any() or len(facets.offsets) > most:
             break
         points = np.vstack([points, distinct(found[beyond], size)])
     met = bool(done or not beyond.any())

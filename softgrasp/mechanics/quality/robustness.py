@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +39,19 @@ LIMITED = {
     DETACHED: (False, False, False),
 }
 """Which of the limits fmin, fmax and friction hold in each state."""
+
+
+class Options(TypedDict, total=False):
+    """Options of ``contact_robustness`` and ``grasp_robustness``."""
+
+    wrench: ArrayLike | None
+    J: ArrayLike | None
+    joint: ArrayLike | None
+    synergies: ArrayLike | None
+    least: float
+    most: float
+    stiffness: float
+    smoothing: float
 
 
 @dataclass(frozen=True)
@@ -144,7 +158,8 @@ def grasp_robustness(
     """Potential grasp robustness with its forces: contacts may slip or detach.
 
     The best over all 3ⁿ states of contacts (sticks, normal force only, detached) that still resist
-    each motion of the object. Arguments and errors as ``contact_robustness``.
+    each motion of the object: seconds for 6 contacts, minutes for 8. Arguments and errors as
+    ``contact_robustness``.
 
     Raises:
         DescriptionError: As there; more than 8 contacts.
@@ -161,21 +176,21 @@ def grasp_robustness(
     return max(found, key=lambda one: one.value)
 
 
-def pcr(G: ArrayLike, mu: float = 0.8, **options: object) -> float:
+def pcr(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> float:
     """Potential contact robustness [N²], 1/V ≥ 0, larger is better; see ``contact_robustness``.
 
     With no load, µ 0.8, fmin 1 N, fmax 30 N, ks 1 N/m and k 1e-3 N as SynGrasp. 0 where no
     internal forces keep all contacts from slipping.
     """
-    return contact_robustness(G, mu, **options).value  # type: ignore[arg-type]
+    return contact_robustness(G, mu, **options).value
 
 
-def pgr(G: ArrayLike, mu: float = 0.8, **options: object) -> float:
+def pgr(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> float:
     """Potential grasp robustness [N²], 1/V ≥ 0, larger is better; see ``grasp_robustness``.
 
     0 where no state of the contacts holds the object. Not below ``pcr`` where G has rank 6.
     """
-    return grasp_robustness(G, mu, **options).value  # type: ignore[arg-type]
+    return grasp_robustness(G, mu, **options).value
 
 
 def _checked(

@@ -22,9 +22,11 @@ from softgrasp.mechanics.quality.hull import (
     spanning_points,
 )
 from softgrasp.mechanics.quality.shortcomings import shortcoming
-from softgrasp.mechanics.quality.support import NORMS, of_pyramids
+from softgrasp.mechanics.quality.support import NORMS, Support, of_pyramids
 from softgrasp.mechanics.transforms import Array
 
+MOST_FACETS_L1 = 100_000
+"""As MOST_FACETS, for polytopes of the norm L1, which are finished in the end."""
 MOST_VERTICES = 150
 """Vertices of an L∞ wrench space in six dimensions above which its volume is not computed."""
 
@@ -105,7 +107,7 @@ def _measured(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
     else:
         vertices = _vertices(wrenches, norm, size)
         if vertices is None:
-            content, near = None, _resolved(shortest_reach(support, d, size))
+            content, near = None, _shortest(support, d, size, norm)
         else:
             facets = facets_of(vertices)
             content, near = facets.volume, nearest_of(facets, support)
@@ -147,7 +149,7 @@ def epsilon(
         torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
     )  # fmt: skip
     support = of_pyramids(cone_edges(cones, mu, edges, edge_norm), norm)
-    near = _resolved(shortest_reach(support, cones.dimension, cones.size))
+    near = _shortest(support, cones.dimension, cones.size, norm)
     return near.upper if near.upper > FLAT * cones.size else 0.0
 
 
@@ -201,12 +203,14 @@ def _vertices(wrenches: Array, norm: str, size: float) -> Array | None:
     return all_vertices(of_pyramids(wrenches, norm), primitive.shape[1], size, MOST_VERTICES)
 
 
-def _resolved(near: Nearest) -> Nearest:
+def _shortest(support: Support, dimension: int, size: float, norm: str) -> Nearest:
+    most = MOST_FACETS if norm == "Linf" else MOST_FACETS_L1
+    near = shortest_reach(support, dimension, size, most=most)
     if not near.met:
         raise DescriptionError(
-            f"the wrench space has more than {MOST_FACETS} facets near zero, and ε is known to lie "
-            f"between {near.lower:.6g} and {near.upper:.6g} only; expected fewer contacts or "
-            "edges, or norm='L1'",
-            field="norm",
+            f"ε of the norm {norm!r} is known to lie between {near.lower:.6g} and {near.upper:.6g} "
+            f"only, as the wrench space has more than {most} facets near zero; expected fewer "
+            "contacts or edges, or epsilon_bounds, which tells bounds of the round cones",
+            field="edges",
         )
     return near

@@ -88,11 +88,15 @@ def test_a_hand_that_cannot_squeeze_has_none() -> None:
 
 
 @settings(max_examples=10)
-@given(st.integers(0, 2**32 - 1))
-def test_robust_grasps_are_closed(seed: int) -> None:
-    contacts = random_sphere(np.random.default_rng(seed), 3)
-    if quality.pcr(quality.grasp_matrix(*contacts), 0.6) > 0.0:
-        assert quality.is_force_closure(*contacts, 0.6)
+@given(st.integers(0, 2**32 - 1), st.integers(3, 5))
+def test_squeezing_without_slip_is_force_closure(seed: int, count: int) -> None:
+    """Internal forces strictly inside the cones exist if and only if the grasp is closed
+    (Prattichizzo and Trinkle, §38.4); as strong as it takes."""
+    contacts = random_sphere(np.random.default_rng(seed), count)
+    lower, upper = quality.epsilon_bounds(*contacts, 0.6, tolerance=0.1)
+    robust = quality.pcr(quality.grasp_matrix(*contacts), 0.6, most=1e5) > 0.0
+    if lower > 1e-3 or upper == 0.0:
+        assert robust is quality.is_force_closure(*contacts, 0.6)
 
 
 @pytest.mark.parametrize(

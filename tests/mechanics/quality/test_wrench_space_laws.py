@@ -103,6 +103,18 @@ def test_pyramids_with_more_edges_come_near_the_cone_from_inside(seed: int) -> N
     assert sixteen <= quality.epsilon_bounds(*contacts, 0.7, tolerance=0.1).upper + NEAR
 
 
+@settings(max_examples=8)
+@given(seeds)
+def test_round_cones_lie_between_pyramids(seed: int) -> None:
+    """Inscribed ones, and circumscribed ones with the friction µ/cos(π/e)."""
+    contacts = random_sphere(np.random.default_rng(seed), 4)
+    lower, upper = quality.epsilon_bounds(*contacts, 0.7, tolerance=0.01)
+    outer = quality.epsilon(*contacts, 0.7 / np.cos(np.pi / 32), edges=32)
+    assert quality.epsilon(*contacts, 0.7, edges=32) <= upper + NEAR
+    assert lower <= outer + NEAR
+    assert upper - lower <= 0.01 * upper + 1e-4
+
+
 @few
 @given(seeds, st.floats(0.05, 20.0))
 def test_torques_are_divided_by_a_length(seed: int, length: float) -> None:
