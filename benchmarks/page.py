@@ -39,6 +39,7 @@ def main() -> None:
     import calibration_speed
     import environment_speed
     import pybullet_grasp
+    import quality_speed
     import sweep_speed
 
     from softgrasp._version import __version__
@@ -49,6 +50,7 @@ def main() -> None:
         "Environments of reinforcement learning": environment_speed.lines(),
         "The same grasp in PyBullet": pybullet_grasp.lines(),
         "Calibration of a finger": calibration_speed.lines(),
+        "Grasp quality": quality_speed.lines(),
     }
     parts = [HEAD, f"softgrasp {__version__} on {machine()}.\n"]
     for title, lines in sections.items():

@@ -175,8 +175,8 @@ def test_who_draws_is_found_out_before_the_run(monkeypatch: pytest.MonkeyPatch) 
 def test_the_demo_makes_every_file(run: Run, tmp_path: Path) -> None:
     ran = run("demo")
     assert ran.code == 0
-    names = (*NUMBERS, "contacts.png", "joints.png", "object.png", "quality.png", "strip.png", "grasp.mp4",
-             "report.html")  # fmt: skip
+    names = (*NUMBERS, "contacts.png", "joints.png", "object.png", "quality.png",
+             "strip.png", "grasp.mp4", "report.html")  # fmt: skip
     assert sorted(names) == files_in(tmp_path / "out" / "demo")
     assert all(f"out/demo/{name}" in ran.out for name in names)
     assert "Held 0.35 N of weight" in ran.out

@@ -135,7 +135,7 @@ def test_without_pictures(held: sg.GraspResult, tmp_path: Path):
     paths = page.write_report(held, tmp_path, renderer="none")
     assert [path.name for path in paths] == [*FILES[:6], "report.html"]
     found = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert len(found.references) == 3
+    assert len(found.references) == 4
 
 
 def test_without_the_page(held: sg.GraspResult, tmp_path: Path):

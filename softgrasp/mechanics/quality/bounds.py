@@ -74,7 +74,7 @@ def epsilon_bounds(
         points, normals, mu, torsion=torsion, torque_scale=torque_scale, center=center
     )
     near = shortest_reach(of_cones(cones, norm), cones.dimension, cones.size, share)
-    return EpsilonBounds(max(near.lower, 0.0), max(near.upper, 0.0))
+    return EpsilonBounds(float(max(near.lower, 0.0)), float(max(near.upper, 0.0)))
 
 
 def force_closure(

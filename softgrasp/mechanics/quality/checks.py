@@ -69,7 +69,7 @@ def numbers(values: ArrayLike, field: str, shape: tuple[int | None, ...] | None 
         wanted = ", ".join("any" if length is None else str(length) for length in shape)
         raise DescriptionError(f"expected the shape ({wanted}), found {array.shape}", field=field)
     if not np.isfinite(array).all():
-        place = tuple(int(axis[0]) for axis in np.nonzero(~np.isfinite(array)))
+        place = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
         at = f" at {place if len(place) > 1 else place[0]}" if place else ""
         raise DescriptionError(f"expected finite numbers, found {array[place]:g}{at}", field=field)
     return array
@@ -81,7 +81,10 @@ def number(value: float, field: str, least: float = -np.inf, *, above: bool = Fa
     Raises:
         DescriptionError: It is not.
     """
-    found = float(numbers(value, field, ()))
+    given = numbers(value, field)
+    if given.ndim:
+        raise DescriptionError(f"expected one number, found the shape {given.shape}", field=field)
+    found = float(given)
     if found < least or (above and found == least):
         bound = f"above {least:g}" if above else f"at least {least:g}"
         raise DescriptionError(f"expected a number {bound}, found {found:g}", field=field)

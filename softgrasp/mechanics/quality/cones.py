@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.quality.checks import known, per_contact, whole_number
+from softgrasp.mechanics.quality.checks import checked_contacts, known, per_contact, whole_number
 from softgrasp.mechanics.quality.grasp_matrix import grasp_matrix
 from softgrasp.mechanics.transforms import Array
 
@@ -66,14 +66,16 @@ def friction_cones(
         DescriptionError: Wrong contacts, negative friction, torsion in the plane or without
             friction.
     """
-    count = len(np.atleast_1d(np.asarray(points, dtype=object)))
+    places, directions = checked_contacts(points, normals)
+    count, planar = len(places), places.shape[1] == 2
     friction, spin = per_contact(mu, "mu", count), per_contact(torsion, "torsion", count)
-    planar = np.shape(points)[-1:] == (2,)
     if (spin > 0.0).any() and (planar or (friction[spin > 0.0] == 0.0).any()):
         where = "in the plane" if planar else "without friction"
         raise DescriptionError(f"expected 0 {where}, found {spin.max():g}", field="torsion")
     model = "soft" if (spin > 0.0).any() else "hard" if (friction > 0.0).any() else "frictionless"
-    G = grasp_matrix(points, normals, model, center, torque_scale=torque_scale, tangents=tangents)
+    G = grasp_matrix(
+        places, directions, model, center, torque_scale=torque_scale, tangents=tangents
+    )
     columns = G.T.reshape(count, -1, len(G))
     limits = np.column_stack([friction, friction, spin])[:, : columns.shape[1] - 1]
     return Cones(columns[:, 0], columns[:, 1:] * limits[:, :, None])

@@ -34,81 +34,88 @@ class Limits:
 
 
 def best_forces(
-    particular: Array, basis: Array, columns: list[slice], limits: Limits
+    particular: Array, basis: Array, counted: Array, limits: Limits
 ) -> tuple[Array, float, float]:
     """Forces particular + basis·y of least cost, that cost, and their worst σ.
 
     Args:
-        particular: Forces that balance the load, (c,).
-        basis: Internal forces that the hand can choose, (c, i).
-        columns: Where each contact's force stands: (normal, t1, t2), or its normal part only.
+        particular: Forces (normal, t1, t2) that balance the load, (3n,).
+        basis: Internal forces that the hand can choose, (3n, i).
+        counted: Which limits hold at which contact, (n, 3); none for a contact that is no more.
         limits: Of the contacts.
     """
     chosen = np.zeros(basis.shape[1])
     softer = [step for step in STEPS if step > limits.smoothing]
     for smoothing in [*softer, limits.smoothing]:
-        chosen = _newton(particular, basis, columns, limits, smoothing, chosen)
+        chosen = _newton(_Cost(particular, basis, counted, limits, smoothing), chosen)
     forces = particular + basis @ chosen
-    cost, _, _, worst = _cost(forces, columns, limits, limits.smoothing)
-    return forces, cost, worst
+    sigmas = _sigmas(forces.reshape(-1, 3), limits)[0]
+    cost = _Cost(particular, basis, counted, limits, limits.smoothing).at(chosen)[0]
+    return forces, cost, float(sigmas[counted].max())
 
 
-def _newton(
-    particular: Array,
-    basis: Array,
-    columns: list[slice],
-    limits: Limits,
-    smoothing: float,
-    chosen: Array,
-) -> Array:
-    cost, slope, curvature, _ = _cost(particular + basis @ chosen, columns, limits, smoothing)
-    for _ in range(MOST_STEPS):
-        slope, curvature = basis.T @ slope, basis.T @ curvature @ basis
+def _newton(cost: _Cost, chosen: Array) -> Array:
+    value, slope, curvature = cost.at(chosen)
+    for _ in range(MOST_STEPS if len(chosen) else 0):
         ridge = 1e-12 * max(float(np.trace(curvature)), np.finfo(float).tiny)
-        step = -np.linalg.lstsq(curvature + ridge * np.eye(len(chosen)), slope, rcond=None)[0]
-        gain = float(-slope @ step)
-        if gain <= 1e-14 * cost:
+        step = -np.linalg.solve(curvature + ridge * np.eye(len(chosen)), slope)
+        gain, length = float(-slope @ step), 1.0
+        if gain <= 1e-14 * value:
             break
-        length = 1.0
-        while length > 1e-10:
-            tried = _cost(particular + basis @ (chosen + length * step), columns, limits, smoothing)
-            if tried[0] <= cost - 1e-4 * length * gain:
-                break
+        tried = cost.at(chosen + step)
+        while tried[0] > value - 1e-4 * length * gain and length > 1e-10:
             length /= 2.0
-        else:
+            tried = cost.at(chosen + length * step)
+        if tried[0] >= value:
             break
-        chosen = chosen + length * step
-        cost, slope, curvature, _ = tried
+        chosen, (value, slope, curvature) = chosen + length * step, tried
     return chosen
 
 
-def _cost(
-    forces: Array, columns: list[slice], limits: Limits, smoothing: float
-) -> tuple[float, Array, Array, float]:
-    """Cost, its gradient and Hessian in the forces, and the largest σ."""
-    total, worst = 0.0, -np.inf
-    slope, curvature = np.zeros(len(forces)), np.zeros((len(forces), len(forces)))
-    cosine = 1.0 / np.sqrt(1.0 + limits.mu**2)
-    for part in columns:
-        force = forces[part]
-        length = float(np.sqrt(force @ force)) + 1e-12
-        along, normal = force / length, np.eye(len(force))[0]
-        bend = (np.eye(len(force)) - np.outer(along, along)) / length
-        kept = [(limits.least - force[0], -normal, 0.0), (length - limits.most, along, 1.0)]
-        if len(force) > 1:
-            kept.append((cosine * length - force[0], cosine * along - normal, cosine))
-        for sigma, gradient, bent in kept:
-            value, first, second = _barrier(float(sigma), smoothing)
-            total, worst = total + value, max(worst, float(sigma))
-            slope[part] += first * gradient
-            curvature[part, part] += second * np.outer(gradient, gradient) + first * bent * bend
-    count = len(columns)
-    return total / count, slope / count, curvature / count, worst
+@dataclass(frozen=True)
+class _Cost:
+    particular: Array
+    basis: Array
+    counted: Array
+    limits: Limits
+    smoothing: float
+
+    def at(self, chosen: Array) -> tuple[float, Array, Array]:
+        """Cost, its gradient and Hessian in the chosen internal forces."""
+        forces = (self.particular + self.basis @ chosen).reshape(-1, 3)
+        sigmas, gradients, bends = _sigmas(forces, self.limits)
+        value, first, second = (part * self.counted for part in _barrier(sigmas, self.smoothing))
+        count = int(self.counted.any(axis=1).sum())
+        slope = np.einsum("ns,nsi->ni", first, gradients)
+        curvature = np.einsum("ns,nsi,nsj->nij", second, gradients, gradients)
+        curvature += np.einsum("ns,nsij->nij", first, bends)
+        blocks = self.basis.reshape(len(forces), 3, -1)
+        whole = np.einsum("nia,nij,njb->ab", blocks, curvature, blocks, optimize=True)
+        return float(value.sum()) / count, self.basis.T @ slope.ravel() / count, whole / count
 
 
-def _barrier(sigma: float, k: float) -> tuple[float, float, float]:
-    if sigma < -k:
-        return 0.5 / sigma**2, -1.0 / sigma**3, 3.0 / sigma**4
-    # the parabola a·σ² + b·σ + c that has value, slope and curvature of 1/(2σ²) at −k
+def _sigmas(forces: Array, limits: Limits) -> tuple[Array, Array, Array]:
+    """The limits σ of each contact, (n, 3), with their gradients and Hessians in its force."""
+    lengths = np.sqrt((forces**2).sum(axis=1)) + 1e-12
+    along = forces / lengths[:, None]
+    bend = (np.eye(3) - along[:, :, None] * along[:, None, :]) / lengths[:, None, None]
+    cosine, normal = 1.0 / np.sqrt(1.0 + limits.mu**2), forces[:, 0]
+    sigmas = np.stack(
+        [limits.least - normal, lengths - limits.most, cosine * lengths - normal], axis=1
+    )
+    inward = np.broadcast_to([1.0, 0.0, 0.0], forces.shape)
+    gradients = np.stack([-inward, along, cosine * along - inward], axis=1)
+    return sigmas, gradients, np.stack([0.0 * bend, bend, cosine * bend], axis=1)
+
+
+def _barrier(sigma: Array, k: float) -> tuple[Array, Array, Array]:
+    """Cost of a limit, and its first and second derivative."""
+    inside = sigma < -k
+    safe = np.where(inside, sigma, -k)
+    # the parabola that has value, slope and curvature of 1/(2σ²) at −k
     a, b, c = 1.5 / k**4, 4.0 / k**3, 3.0 / k**2
-    return a * sigma**2 + b * sigma + c, 2.0 * a * sigma + b, 2.0 * a
+    return (
+        np.where(inside, 0.5 / safe**2, (a * sigma + b) * sigma + c),
+        np.where(inside, -1.0 / safe**3, 2.0 * a * sigma + b),
+        np.where(inside, 3.0 / safe**4, 2.0 * a),
+    )

@@ -110,7 +110,9 @@ def controllable_internal_forces(
     squeeze = stiff @ moved
     back = np.linalg.pinv(grasp @ stiff @ grasp.T, rcond=RANK_TOLERANCE, hermitian=True)
     left = squeeze - stiff @ grasp.T @ (back @ (grasp @ squeeze))
-    return range_space(left, float(np.linalg.norm(squeeze)))
+    internal = null_space(grasp)
+    # all of it is internal but for rounding
+    return internal @ range_space(internal.T @ left, float(np.linalg.norm(squeeze)))
 
 
 def null_space(matrix: Array) -> Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 from scipy.spatial import ConvexHull, QhullError
 
 from softgrasp.errors import SimulationError
@@ -19,9 +20,11 @@ from softgrasp.mechanics.transforms import Array
 FLAT = 1e-9
 """A body thinner than this share of its size is flat; so near to the origin is at it."""
 AT_ONCE = 8
-"""Facets that are looked behind in one round."""
-MOST_FACETS = 40_000
-"""A hull that has grown so large is not refined further, and the bounds stay apart."""
+"""Facets that are looked behind in one round, at least."""
+GROWTH = 0.1
+"""Facets that are looked behind in one round, as a share of the points that the hull has."""
+MOST_FACETS = 20_000
+"""A hull that has grown so large is not refined further, and the bounds stay apart; seconds."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,28 @@ def facets_of(points: Array) -> Facets:
     normals, offsets = hull.equations[:, :-1], -hull.equations[:, -1]
     apart = np.einsum("fd,fvd->fv", normals, points[hull.simplices]) - offsets[:, None]
     # vertices are moved in all directions, and this sees one
-    moved = 2.0 * np.sqrt(points.shape[1]) * float(np.abs(apart).max())
+    moved = float(2.0 * np.sqrt(points.shape[1]) * np.abs(apart).max())
     return Facets(normals, offsets, float(hull.volume), moved)
 
 
+def nearest_of(facets: Facets, support: Support) -> Nearest:
+    """The shortest reach among all facets of a polytope that is known by its support function."""
+    lowest = np.argsort(facets.offsets)[:AT_ONCE]
+    # joggling has moved the offsets a little, and the reach undoes it
+    reach, _ = support(facets.normals[lowest])
+    best = int(np.argmin(reach))
+    value = float(reach[best])
+    return Nearest(value, value, facets.normals[lowest[best]], True, False, len(facets.offsets))
+
+
 def shortest_reach(
-    support: Support, dimension: int, size: float, share: float = FLAT, *, enough: float = np.inf
+    support: Support,
+    dimension: int,
+    size: float,
+    share: float = FLAT,
+    *,
+    enough: float = np.inf,
+    most: int = MOST_FACETS,
 ) -> Nearest:
     """The shortest reach of a convex body that is known by its support function.
 
@@ -82,6 +101,7 @@ def shortest_reach(
         share: Bounds will do that differ by this share of the reach, or by a thousandth of this
             share of ``size``.
         enough: A lower bound above it will do.
+        most: A hull of more facets is not refined further.
     """
     points, flat = spanning_points(support, dimension, size)
     if flat is not None:
@@ -90,7 +110,7 @@ def shortest_reach(
     upper, direction = np.inf, np.zeros(dimension)
     while True:
         facets = facets_of(points)
-        order = np.argsort(facets.offsets)[:AT_ONCE]
+        order = np.argsort(facets.offsets)[: max(AT_ONCE, int(GROWTH * len(points)))]
         reach, found = support(facets.normals[order])
         best = int(np.argmin(reach))
         if reach[best] < upper:
@@ -99,7 +119,7 @@ def shortest_reach(
         beyond = reach > facets.offsets[order] + facets.moved + FLAT * size
         near = max(share * upper, 1e-3 * share * size) + 2.0 * facets.moved
         done = upper - lower <= near or upper <= FLAT * size or lower > enough
-        if done or not beyond.any() or len(facets.offsets) > MOST_FACETS:
+        if done or not beyond.any() or len(facets.offsets) > most:
             break
         points = np.vstack([points, distinct(found[beyond], size)])
     met = bool(done or not beyond.any())
@@ -149,6 +169,15 @@ def spanning_points(support: Support, dimension: int, size: float) -> tuple[Arra
             normal = across[thinnest]
             return points, normal if ahead[thinnest] <= 0.0 else -normal
         points = distinct(np.vstack([points, first, second]), size)
+
+
+def nearest_point(points: Array) -> Array:
+    """The point of the hull of points that is nearest to zero, (d,)."""
+    # in min |Aλ|² + s²(Σλ − 1)² over λ ≥ 0 the scale of λ is free, so its direction is exact
+    scale = float(np.linalg.norm(points, axis=1).max())
+    wanted = np.append(np.zeros(points.shape[1]), scale)
+    weights, _ = nnls(np.vstack([points.T, np.full(len(points), scale)]), wanted)
+    return np.asarray(weights @ points / weights.sum())
 
 
 def distinct(points: Array, size: float) -> Array:

@@ -46,7 +46,7 @@ def _contacts(count: int) -> str:
 
 def _positive(line: Array) -> Array:
     """A direction whose sign means nothing, its first large part positive."""
-    first = int(np.argmax(np.abs(line) > 1e-3))
+    first = int(np.argmax(np.abs(line) > 0.1 * np.abs(line).max()))
     return line if line[first] > 0.0 else -line
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.quality.checks import known
-from softgrasp.mechanics.quality.cones import cone_edges, friction_cones
+from softgrasp.mechanics.quality.cones import Cones, cone_edges, friction_cones
 from softgrasp.mechanics.quality.hull import (
     FLAT,
     MOST_FACETS,
-    Facets,
     Nearest,
     all_vertices,
     facets_of,
+    nearest_of,
+    nearest_point,
     shortest_reach,
     spanning_points,
 )
@@ -24,11 +25,11 @@ from softgrasp.mechanics.quality.shortcomings import shortcoming
 from softgrasp.mechanics.quality.support import NORMS, Support, of_pyramids
 from softgrasp.mechanics.transforms import Array
 
+MOST_FACETS_L1 = 100_000
+"""As MOST_FACETS, for polytopes of the norm L1, which are finished in the end."""
 FEW = 50
 """Primitive wrenches up to which the whole hull takes less time than its near part alone."""
-LOWEST = 8
-"""Facets whose reach is looked at to find the nearest one."""
-MOST_VERTICES = 400
+MOST_VERTICES = 150
 """Vertices of an L∞ wrench space in six dimensions above which its volume is not computed."""
 
 
@@ -39,7 +40,7 @@ class WrenchSpace:
     epsilon: float
     """Radius of the largest ball about zero in it; 0 where zero is not inside."""
     margin: float
-    """The same with a sign: lowest offset of its facets, negative where zero is outside."""
+    """The same with a sign: where zero is outside of an L1 space, minus its distance from it."""
     volume: float | None
     """Its volume, N and N·m/torque_scale mixed; None where it would take too long (L∞)."""
     rank: int
@@ -93,32 +94,32 @@ def wrench_space(
         torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
     )  # fmt: skip
     wrenches = cone_edges(cones, mu, edges, edge_norm)
+    return _measured(cones, wrenches, norm)
+
+
+def _measured(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
     support, size, d = of_pyramids(wrenches, norm), cones.size, cones.dimension
-    flat_list = wrenches.reshape(-1, d)
-    rank = int(np.linalg.matrix_rank(flat_list, tol=FLAT * size * len(flat_list)))
+    primitive = wrenches.reshape(-1, d)
+    rank = int(np.linalg.matrix_rank(primitive, tol=FLAT * size * len(primitive)))
     _, plane = spanning_points(support, d, size)
+    content: float | None = 0.0
     if plane is not None:
         reach = min(0.0, float(support(plane[None])[0][0]))
-        lacking = Nearest(reach, reach, plane, True, True, 0)
-        return WrenchSpace(0.0, reach, 0.0, rank, plane, shortcoming(cones, lacking))
-    vertices = flat_list if norm == "L1" else all_vertices(support, d, size, MOST_VERTICES)
-    if vertices is None:
-        near = _resolved(shortest_reach(support, d, size))
-        margin, direction, content = near.upper, near.direction, None
+        near = Nearest(reach, reach, plane, True, True, 0)
     else:
-        facets = facets_of(vertices)
-        margin, direction = _lowest_facet(support, facets)
-        content = facets.volume
-    near = Nearest(margin, margin, direction, True, False, 0)
-    inside = margin > FLAT * size
-    return WrenchSpace(
-        margin if inside else 0.0,
-        margin,
-        content,
-        rank,
-        direction,
-        "" if inside else shortcoming(cones, near),
-    )
+        vertices = _vertices(wrenches, norm, size)
+        if vertices is None:
+            content, near = None, _shortest(support, d, size, norm)
+        else:
+            facets = facets_of(vertices)
+            content, near = facets.volume, nearest_of(facets, support)
+    if near.upper > FLAT * size:
+        return WrenchSpace(near.upper, near.upper, content, rank, near.direction, "")
+    outside = nearest_point(primitive) if norm == "L1" else np.zeros(d)
+    margin = float(np.linalg.norm(outside))
+    if margin > FLAT * size and not near.flat:
+        near = replace(near, upper=-margin, direction=-outside / margin)
+    return WrenchSpace(0.0, -margin, content, rank, near.direction, shortcoming(cones, near))
 
 
 def epsilon(
@@ -150,14 +151,14 @@ def epsilon(
         torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
     )  # fmt: skip
     wrenches = cone_edges(cones, mu, edges, edge_norm)
-    support, size = of_pyramids(wrenches, norm), cones.size
-    points_of_all = wrenches.reshape(-1, cones.dimension)
-    few = norm == "L1" and len(points_of_all) <= FEW
-    if few and spanning_points(support, cones.dimension, size)[1] is None:
-        reach = _lowest_facet(support, facets_of(points_of_all))[0]
+    support, d, size = of_pyramids(wrenches, norm), cones.dimension, cones.size
+    primitive = wrenches.reshape(-1, d)
+    few = norm == "L1" and len(primitive) <= FEW
+    if few and spanning_points(support, d, size)[1] is None:
+        near = nearest_of(facets_of(primitive), support)
     else:
-        reach = _resolved(shortest_reach(support, cones.dimension, size)).upper
-    return reach if reach > FLAT * size else 0.0
+        near = _shortest(support, d, size, norm)
+    return near.upper if near.upper > FLAT * cones.size else 0.0
 
 
 def volume(
@@ -180,40 +181,44 @@ def volume(
     ``wrench_space``.
 
     Raises:
-        DescriptionError: As there; an L∞ space of more than 400 vertices.
+        DescriptionError: As there; an L∞ space of more than 150 vertices.
     """
-    space = wrench_space(
+    known(norm, NORMS, "norm")
+    cones = friction_cones(
         points, normals, mu,
-        edges=edges, norm=norm, torque_scale=torque_scale, center=center,
-        torsion=torsion, edge_norm=edge_norm, tangents=tangents,
+        torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
     )  # fmt: skip
-    if space.volume is None:
+    wrenches = cone_edges(cones, mu, edges, edge_norm)
+    support = of_pyramids(wrenches, norm)
+    if spanning_points(support, cones.dimension, cones.size)[1] is not None:
+        return 0.0
+    vertices = _vertices(wrenches, norm, cones.size)
+    if vertices is None:
         raise DescriptionError(
-            f"the wrench space of {len(np.asarray(points))} contacts with {edges} edges has more "
+            f"the wrench space of {len(wrenches)} contacts with {wrenches.shape[1]} edges has more "
             f"than {MOST_VERTICES} vertices in the norm 'Linf'; expected fewer contacts or "
             "edges, or norm='L1'",
             field="norm",
         )
-    return space.volume
+    return facets_of(vertices).volume
 
 
-def _lowest_facet(support: Support, facets: Facets) -> tuple[float, Array]:
-    """Least reach of a body along the normals of its nearest facets, and that normal.
-
-    Joggled facets are a little off; the reach is the body's own.
-    """
-    lowest = np.argsort(facets.offsets)[:LOWEST]
-    reach, _ = support(facets.normals[lowest])
-    best = int(np.argmin(reach))
-    return float(reach[best]), facets.normals[lowest[best]]
+def _vertices(wrenches: Array, norm: str, size: float) -> Array | None:
+    """Points with the wrench space as their hull; None if they are too many."""
+    primitive = wrenches.reshape(-1, wrenches.shape[2])
+    if norm == "L1":
+        return primitive
+    return all_vertices(of_pyramids(wrenches, norm), primitive.shape[1], size, MOST_VERTICES)
 
 
-def _resolved(near: Nearest) -> Nearest:
+def _shortest(support: Support, dimension: int, size: float, norm: str) -> Nearest:
+    most = MOST_FACETS if norm == "Linf" else MOST_FACETS_L1
+    near = shortest_reach(support, dimension, size, most=most)
     if not near.met:
         raise DescriptionError(
-            f"the wrench space has more than {MOST_FACETS} facets near zero, and ε is known to lie "
-            f"between {near.lower:.6g} and {near.upper:.6g} only; expected fewer contacts or "
-            "edges, or norm='L1'",
-            field="norm",
+            f"ε of the norm {norm!r} is known to lie between {near.lower:.6g} and {near.upper:.6g} "
+            f"only, as the wrench space has more than {most} facets near zero; expected fewer "
+            "contacts or edges, or epsilon_bounds, which tells bounds of the round cones",
+            field="edges",
         )
     return near

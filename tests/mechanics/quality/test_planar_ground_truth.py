@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.mechanics.quality.cones import cone_edges, friction_cones
+from softgrasp.mechanics.quality.hull import facets_of
 from tests.mechanics.quality.grasps import disc, square
 
 quality = sg.quality
@@ -43,16 +45,20 @@ def test_edges_of_unit_length_make_it_smaller(norm: str, epsilon: float) -> None
 
 
 @pytest.mark.parametrize(
-    ("mu", "closed", "margin"),
+    ("mu", "closed", "offset"),
     [(0.57, False, -0.00391), (0.58, True, 0.001404), (0.7, True, 0.061647)],
 )
 def test_contacts_120_degrees_apart_close_above_tan_30(
-    mu: float, closed: bool, margin: float
+    mu: float, closed: bool, offset: float
 ) -> None:
+    """Where zero is outside, its distance is more than the lowest offset of a facet's plane."""
+    wrenches = cone_edges(friction_cones(*disc(0, 120), mu), mu).reshape(-1, 3)
+    lowest = facets_of(wrenches).offsets.min()
+    assert lowest == pytest.approx(offset, abs=5e-7)
     found = quality.wrench_space(*disc(0, 120), mu)
-    assert found.margin == pytest.approx(margin, abs=5e-7 if closed else 1e-6)
     assert found.closed is closed
-    assert found.epsilon == (found.margin if closed else 0.0)
+    assert found.epsilon == pytest.approx(max(lowest, 0.0), rel=1e-12)
+    assert found.margin == pytest.approx(lowest if closed else -0.0063655, abs=5e-8)
     assert quality.is_force_closure(*disc(0, 120), mu) is closed
 
 

@@ -1,0 +1,92 @@
+"""Hulls around the origin: bodies whose shortest reach and volume are known."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
+
+from softgrasp.mechanics.quality.hull import (
+    all_vertices,
+    facets_of,
+    nearest_of,
+    nearest_point,
+    shortest_reach,
+)
+from softgrasp.mechanics.quality.support import Support, of_pyramids
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def polytope(points: np.ndarray) -> Support:
+    return of_pyramids(points[:, None], "L1")
+
+
+def ball(directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.ones(len(directions)), directions
+
+
+@pytest.mark.parametrize("dimension", [3, 6])
+def test_a_box(dimension: int) -> None:
+    sides = np.linspace(1, 2, dimension)
+    corners = np.array(list(product([-1, 1], repeat=dimension))) * sides
+    facets = facets_of(corners)
+    assert facets.volume == pytest.approx(np.prod(2 * sides), rel=1e-8)
+    assert nearest_of(facets, polytope(corners)).upper == pytest.approx(1.0, rel=1e-9)
+    found = shortest_reach(polytope(corners), dimension, 5.0)
+    assert found.met
+    assert found.upper == pytest.approx(1.0, rel=1e-9)
+    np.testing.assert_allclose(np.abs(found.direction), np.eye(dimension)[0], atol=1e-7)
+
+
+def test_a_ball_is_between_the_bounds() -> None:
+    found = shortest_reach(ball, 3, 1.0, 0.01)
+    assert found.lower <= 1.0 <= found.upper
+    assert found.upper - found.lower <= 0.01
+    found = shortest_reach(ball, 6, 1.0, 1e-3, most=500)
+    assert not found.met
+    assert found.lower <= 1.0 <= found.upper
+
+
+def test_a_sum_of_segments_is_a_box() -> None:
+    """L∞ of single wrenches: all subset sums."""
+    support = of_pyramids(np.eye(6)[:, None], "Linf")
+    vertices = all_vertices(support, 6, 1.0, 200)
+    assert facets_of(vertices).volume == pytest.approx(1.0, rel=1e-8)
+    assert all_vertices(support, 6, 1.0, 20) is None
+
+
+def test_flat_bodies_have_a_normal() -> None:
+    corners = np.array([(-1, -1, 0), (1, -1, 0), (-1, 1, 0), (1, 1, 0)], dtype=float)
+    found = shortest_reach(polytope(corners), 3, 2.0)
+    assert (found.flat, found.lower, found.upper) == (True, 0.0, 0.0)
+    np.testing.assert_allclose(np.abs(found.direction), [0, 0, 1], atol=1e-12)
+    found = shortest_reach(polytope(corners + np.array([0, 0, 0.3])), 3, 2.0)
+    assert found.flat
+    assert found.upper == pytest.approx(-0.3)
+
+
+@settings(max_examples=20)
+@given(seeds, st.integers(3, 6))
+def test_as_all_facets(seed: int, dimension: int) -> None:
+    points = np.random.default_rng(seed).normal(size=(20, dimension))
+    lowest = -ConvexHull(points).equations[:, -1].max()
+    found = shortest_reach(polytope(points), dimension, 5.0)
+    if lowest > 1e-6:
+        assert found.upper == pytest.approx(lowest, abs=1e-7)
+        assert found.lower == pytest.approx(lowest, abs=1e-7)
+    else:
+        assert found.lower <= 1e-6
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_the_nearest_point_is_seen_head_on(seed: int) -> None:
+    """p is nearest to zero if no point of the hull lies before the plane through it: w·p ≥ p·p."""
+    points = np.random.default_rng(seed).normal(size=(9, 6)) + 0.7
+    nearest = nearest_point(points)
+    assert (points @ nearest).min() >= nearest @ nearest - 1e-9

@@ -1,0 +1,118 @@
+"""Potential contact and grasp robustness."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize, minimize_scalar
+
+import softgrasp as sg
+from tests.mechanics.quality.grasps import equator, random_sphere, tetrahedron
+
+quality = sg.quality
+MU = 0.8
+ALPHA = 1 / np.sqrt(1 + MU**2)
+
+
+def limits(force: np.ndarray) -> list[float]:
+    size = np.linalg.norm(force)
+    return [1 - force[0], size - 30, ALPHA * size - force[0]]
+
+
+def test_two_fingers_squeeze_as_one_number_says() -> None:
+    """Both forces are normal, N: V = ½(1/(N − 1)² + 1/(30 − N)² + 1/(cN)²)."""
+    c = 1 - ALPHA
+
+    def cost(n: float) -> float:
+        return 0.5 * (1 / (n - 1) ** 2 + 1 / (30 - n) ** 2 + 1 / (c * n) ** 2)
+
+    best = minimize_scalar(cost, bounds=(1.1, 29.9), method="bounded", options={"xatol": 1e-10})
+    found = quality.contact_robustness(quality.grasp_matrix(*equator(0, 180)))
+    assert found.value == pytest.approx(1 / best.fun, rel=1e-8)
+    np.testing.assert_allclose(found.forces, [[best.x, 0, 0]] * 2, atol=1e-4)
+    assert quality.pcr(quality.grasp_matrix(*equator(0, 180))) == found.value
+
+
+def test_fingers_that_let_the_object_turn_have_no_grasp_robustness() -> None:
+    assert quality.pgr(quality.grasp_matrix(*equator(0, 180))) == 0.0
+
+
+@settings(max_examples=5)
+@given(st.integers(0, 2**32 - 1))
+def test_no_other_internal_forces_are_better(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    points, normals = tetrahedron()
+    G = quality.grasp_matrix(points + 0.1 * random.normal(size=(4, 3)), normals)
+    wrench = random.normal(size=6)
+    found = quality.contact_robustness(G, MU, wrench=wrench)
+    assert found.value > 0.0
+    np.testing.assert_allclose(G @ found.forces.ravel(), -wrench, atol=1e-9)
+    assert max(max(limits(force)) for force in found.forces) < 0.0
+    E = quality.internal_forces(G)
+
+    def cost(y: np.ndarray) -> float:
+        forces = found.forces + (E @ y).reshape(-1, 3)
+        sigmas = np.array([limits(force) for force in forces])
+        return float((0.5 / sigmas**2).sum() / 4) if (sigmas < 0).all() else 1e6
+
+    other = minimize(cost, 0.3 * np.ones(6), method="Nelder-Mead", options={"maxiter": 300})
+    assert 1 / cost(np.zeros(6)) == pytest.approx(found.value)
+    assert other.fun >= 1 / found.value * (1 - 1e-9)
+
+
+def test_slipping_contacts_can_help() -> None:
+    """A fourth finger that presses aslant spoils contact robustness, and may be let go."""
+    points, normals = equator(0, 120, 240)
+    slant = np.array([np.cos(0.9), 0.0, np.sin(0.9)])
+    points, normals = np.vstack([points, [(0, 0, 1)]]), np.vstack([normals, [slant]])
+    G = quality.grasp_matrix(points, normals)
+    without = quality.pcr(G[:, :9])
+    found = quality.grasp_robustness(G)
+    assert found.value >= without * (1 - 1e-6)
+    assert found.value > quality.pcr(G)
+    assert found.states[:3] == (1, 1, 1)
+    assert quality.grasp_robustness(G[:, :9]).states == (1, 1, 1)
+
+
+def test_a_hand_that_cannot_squeeze_has_none() -> None:
+    G = quality.grasp_matrix(*tetrahedron())
+    J = np.zeros((12, 4))
+    J[[1, 4, 7, 10], range(4)] = 1.0  # joints that rub
+    assert quality.pcr(G, J=J) == 0.0
+    J = np.zeros((12, 4))
+    J[[0, 3, 6, 9], range(4)] = 1.0
+    one_motor = quality.pcr(G, J=J, synergies=np.ones((4, 1)))
+    assert 0.0 < one_motor <= quality.pcr(G) * (1 + 1e-9)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.integers(3, 5))
+def test_squeezing_without_slip_is_force_closure(seed: int, count: int) -> None:
+    """Internal forces strictly inside the cones exist if and only if the grasp is closed
+    (Prattichizzo and Trinkle, §38.4); as strong as it takes."""
+    contacts = random_sphere(np.random.default_rng(seed), count)
+    lower, upper = quality.epsilon_bounds(*contacts, 0.6, tolerance=0.1)
+    robust = quality.pcr(quality.grasp_matrix(*contacts), 0.6, most=1e5) > 0.0
+    if lower > 1e-3 or upper == 0.0:
+        assert robust is quality.is_force_closure(*contacts, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"G": np.ones((6, 4))}, "G: expected the grasp matrix of hard fingers, three columns a"),
+        ({"mu": 0.0}, "mu: expected a number above 0, found 0"),
+        ({"least": 5.0, "most": 4.0}, "most: expected a number above 5, found 4"),
+        ({"wrench": np.ones(3)}, r"wrench: expected the shape \(6\), found \(3,\)"),
+    ],
+)
+def test_wrong_input_is_told(options: dict[str, object], message: str) -> None:
+    with pytest.raises(sg.DescriptionError, match=message):
+        quality.pcr(**{"G": np.ones((6, 6)), **options})
+
+
+def test_too_many_contacts_are_told() -> None:
+    with pytest.raises(sg.DescriptionError, match=r"G: expected at most 8 contacts.*found 9"):
+        quality.pgr(np.ones((6, 27)))
