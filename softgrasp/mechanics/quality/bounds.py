@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from softgrasp.mechanics.quality.checks import known, number
 from softgrasp.mechanics.quality.cones import friction_cones
-from softgrasp.mechanics.quality.hull import FLAT, shortest_reach
+from softgrasp.mechanics.quality.hull import FLAT
+from softgrasp.mechanics.quality.reach import shortest_reach
 from softgrasp.mechanics.quality.shortcomings import shortcoming
 from softgrasp.mechanics.quality.support import NORMS, of_cones
 

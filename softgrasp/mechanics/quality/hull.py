@@ -1,4 +1,4 @@
-"""Convex hulls around the origin: the nearest facet, found with few of all points, and all facets.
+"""Convex hulls of wrenches: facets, volume, vertices, and points that do not lie in a plane.
 
 Qhull (Barber, Dobkin and Huhdanpaa 1996) makes the hulls. In six dimensions symmetric grasps have
 many wrenches on common facets, on which exact Qhull fails now and then; its joggled input (QJ)
@@ -19,12 +19,6 @@ from softgrasp.mechanics.transforms import Array
 
 FLAT = 1e-9
 """A body thinner than this share of its size is flat; so near to the origin is at it."""
-AT_ONCE = 8
-"""Facets that are looked behind in one round, at least."""
-GROWTH = 0.1
-"""Facets that are looked behind in one round, as a share of the points that the hull has."""
-MOST_FACETS = 20_000
-"""A hull that has grown so large is not refined further, and the bounds stay apart; seconds."""
 
 
 @dataclass(frozen=True)
@@ -36,22 +30,6 @@ class Facets:
     volume: float
     moved: float
     """How far the input was joggled, at most."""
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """What is known of the shortest reach min h(u) of a convex body, u of unit length."""
-
-    lower: float
-    upper: float
-    direction: Array
-    """u that has ``upper``."""
-    met: bool
-    """Whether the bounds have met, as near as was asked."""
-    flat: bool
-    """Whether the body is flat across ``direction``."""
-    facets: int
-    """Facets of the last hull."""
 
 
 def facets_of(points: Array) -> Facets:
@@ -66,64 +44,6 @@ def facets_of(points: Array) -> Facets:
     # vertices are moved in all directions, and this sees one
     moved = float(2.0 * np.sqrt(points.shape[1]) * np.abs(apart).max())
     return Facets(normals, offsets, float(hull.volume), moved)
-
-
-def nearest_of(facets: Facets, support: Support) -> Nearest:
-    """The shortest reach among all facets of a polytope that is known by its support function."""
-    lowest = np.argsort(facets.offsets)[:AT_ONCE]
-    # joggling has moved the offsets a little, and the reach undoes it
-    reach, _ = support(facets.normals[lowest])
-    best = int(np.argmin(reach))
-    value = float(reach[best])
-    return Nearest(value, value, facets.normals[lowest[best]], True, False, len(facets.offsets))
-
-
-def shortest_reach(
-    support: Support,
-    dimension: int,
-    size: float,
-    share: float = FLAT,
-    *,
-    enough: float = np.inf,
-    most: int = MOST_FACETS,
-) -> Nearest:
-    """The shortest reach of a convex body that is known by its support function.
-
-    Cutting planes: the hull of some of the body's points lies in it, so its nearest facet is a
-    lower bound; the body's reach along the facet's normal is an upper bound, and the point that
-    has it joins the hull. Far from the origin the hull stays coarse. For a polytope this ends
-    with the exact value; stops early where the body does not hold the origin inside.
-
-    Args:
-        support: Of the body.
-        dimension: d.
-        size: Length of the longest vectors in it.
-        share: Bounds will do that differ by this share of the reach, or by a thousandth of this
-            share of ``size``.
-        enough: A lower bound above it will do.
-        most: A hull of more facets is not refined further.
-    """
-    points, flat = spanning_points(support, dimension, size)
-    if flat is not None:
-        level = float(support(flat[None])[0][0])
-        return Nearest(min(0.0, level), min(0.0, level), flat, True, True, 0)
-    upper, direction = np.inf, np.zeros(dimension)
-    while True:
-        facets = facets_of(points)
-        order = np.argsort(facets.offsets)[: max(AT_ONCE, int(GROWTH * len(points)))]
-        reach, found = support(facets.normals[order])
-        best = int(np.argmin(reach))
-        if reach[best] < upper:
-            upper, direction = float(reach[best]), facets.normals[order[best]]
-        lower = float(facets.offsets[order[0]]) - facets.moved
-        beyond = reach > facets.offsets[order] + facets.moved + FLAT * size
-        near = max(share * upper, 1e-3 * share * size) + 2.0 * facets.moved
-        done = upper - lower <= near or upper <= FLAT * size or lower > enough
-        if done or not beyond.any() or len(facets.offsets) > most:
-            break
-        points = np.vstack([points, distinct(found[beyond], size)])
-    met = bool(done or not beyond.any())
-    return Nearest(min(lower, upper), upper, direction, met, False, len(facets.offsets))
 
 
 def all_vertices(support: Support, dimension: int, size: float, most: int) -> Array | None:

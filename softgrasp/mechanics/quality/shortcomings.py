@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from softgrasp.mechanics.quality.cones import Cones
-from softgrasp.mechanics.quality.hull import FLAT, Nearest
+from softgrasp.mechanics.quality.hull import FLAT
+from softgrasp.mechanics.quality.reach import Nearest
 from softgrasp.mechanics.transforms import Array
 
 LEAST_CONTACTS = {(3, 0): 4, (3, 1): 2, (6, 0): 7, (6, 2): 3, (6, 3): 2}

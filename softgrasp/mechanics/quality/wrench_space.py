@@ -12,20 +12,17 @@ from softgrasp.mechanics.quality.checks import known
 from softgrasp.mechanics.quality.cones import Cones, cone_edges, friction_cones
 from softgrasp.mechanics.quality.hull import (
     FLAT,
-    MOST_FACETS,
-    Nearest,
     all_vertices,
     facets_of,
-    nearest_of,
     nearest_point,
-    shortest_reach,
     spanning_points,
 )
+from softgrasp.mechanics.quality.reach import MOST_FACETS, Nearest, nearest_of, shortest_reach
 from softgrasp.mechanics.quality.shortcomings import shortcoming
 from softgrasp.mechanics.quality.support import NORMS, Support, of_pyramids
 from softgrasp.mechanics.transforms import Array
 
-MOST_FACETS_L1 = 100_000
+MOST_FACETS_L1 = 60_000
 """As MOST_FACETS, for polytopes of the norm L1, which are finished in the end."""
 FEW = 50
 """Primitive wrenches up to which the whole hull takes less time than its near part alone."""
@@ -105,7 +102,7 @@ def _measured(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
     content: float | None = 0.0
     if plane is not None:
         reach = min(0.0, float(support(plane[None])[0][0]))
-        near = Nearest(reach, reach, plane, True, True, 0)
+        near = Nearest(reach, reach, plane, flat=True)
     else:
         vertices = _vertices(wrenches, norm, size)
         if vertices is None:
@@ -117,9 +114,11 @@ def _measured(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
         return WrenchSpace(near.upper, near.upper, content, rank, near.direction, "")
     outside = nearest_point(primitive) if norm == "L1" else np.zeros(d)
     margin = float(np.linalg.norm(outside))
-    if margin > FLAT * size and not near.flat:
+    if margin <= FLAT * size:
+        margin = 0.0
+    elif not near.flat:
         near = replace(near, upper=-margin, direction=-outside / margin)
-    return WrenchSpace(0.0, -margin, content, rank, near.direction, shortcoming(cones, near))
+    return WrenchSpace(0.0, 0.0 - margin, content, rank, near.direction, shortcoming(cones, near))
 
 
 def epsilon(
@@ -217,8 +216,8 @@ def _shortest(support: Support, dimension: int, size: float, norm: str) -> Neare
     if not near.met:
         raise DescriptionError(
             f"ε of the norm {norm!r} is known to lie between {near.lower:.6g} and {near.upper:.6g} "
-            f"only, as the wrench space has more than {most} facets near zero; expected fewer "
-            "contacts or edges, or epsilon_bounds, which tells bounds of the round cones",
+            f"only, after {most} facets; expected fewer contacts or edges, or epsilon_bounds, "
+            "which tells bounds of the round cones",
             field="edges",
         )
     return near

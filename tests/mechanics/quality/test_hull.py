@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
+from softgrasp.mechanics.quality.growing_hull import GrowingHull
 from softgrasp.mechanics.quality.hull import (
     all_vertices,
     facets_of,
-    nearest_of,
     nearest_point,
-    shortest_reach,
 )
+from softgrasp.mechanics.quality.reach import nearest_of, shortest_reach
 from softgrasp.mechanics.quality.support import Support, of_pyramids
 
 seeds = st.integers(0, 2**32 - 1)
@@ -81,6 +81,32 @@ def test_as_all_facets(seed: int, dimension: int) -> None:
         assert found.lower == pytest.approx(lowest, abs=1e-7)
     else:
         assert found.lower <= 1e-6
+
+
+@settings(max_examples=20)
+@given(seeds, st.integers(3, 6))
+def test_a_growing_hull_is_the_hull(seed: int, dimension: int) -> None:
+    random = np.random.default_rng(seed)
+    corners = 0.05 * np.vstack([np.eye(dimension), -np.eye(dimension)])
+    signs = np.array(list(product([0, dimension], repeat=dimension)))
+    hull = GrowingHull(corners, signs + np.arange(dimension))
+    points = random.normal(size=(15, dimension))
+    added = [hull.add(point) for point in points]
+    assert not hull.add(0.9 * points[0])  # inside
+    assert hull.error() < 1e-8
+    everything = np.vstack([corners, points])
+    assert (hull.planes @ everything.T).max() < 1 + 1e-8
+    volume = np.abs(np.linalg.det(everything[: len(hull.points)][hull.vertices])).sum()
+    if all(added):
+        volume /= np.prod(np.arange(1, dimension + 1))
+        assert volume == pytest.approx(ConvexHull(everything).volume, rel=1e-8)
+
+
+def test_what_would_be_flat_is_not_added() -> None:
+    corners = np.vstack([np.eye(2), -np.eye(2)])
+    hull = GrowingHull(corners, np.array([[0, 1], [1, 2], [2, 3], [3, 0]]))
+    assert hull.add(np.array([2.0, 0.0]))
+    assert not hull.add(np.array([2.0 + 1e-10, 0.0]))
 
 
 @settings(max_examples=20)
