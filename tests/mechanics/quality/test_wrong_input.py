@@ -51,7 +51,10 @@ POINTS, NORMALS = equator(0, 120, 240)
         ({"points": [[1, 2], [3]]}, "points: expected rows of numbers, found something else"),
         ({"mu": -0.1}, "mu: expected a number at least 0, found -0.1"),
         ({"mu": np.inf}, "mu: expected finite numbers, found inf"),
-        ({"mu": [0.5, 0.6]}, "mu: expected one number, or one a contact, (3,); found the shape (2,)"),
+        (
+            {"mu": [0.5, 0.6]},
+            "mu: expected one number, or one a contact, (3,); found the shape (2,)",
+        ),
         ({"edges": 2}, "edges: expected a whole number, at least 3; found 2"),
         ({"edges": 8.0}, "edges: expected a whole number, at least 3; found 8.0"),
         ({"norm": "Linfinity"}, "norm: no norm 'Linfinity'; did you mean 'Linf'? known: L1, Linf"),
