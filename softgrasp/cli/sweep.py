@@ -63,6 +63,7 @@ def sweep(
         float, typer.Option(metavar="A", help="Of its orientation about each axis [deg].")
     ] = 0.0,
     seed: Annotated[int, typer.Option(metavar="S", help="Of samples and noise.")] = 0,
+    quality: Annotated[bool, typer.Option(help="A column with ε of the final contacts.")] = False,
     grasp: Annotated[GraspName | None, typer.Option(help="Which of the hand's two grasps.")] = None,
     gravity: Annotated[bool | None, typer.Option(help="Weight during the closure.")] = None,
     hold: Annotated[
@@ -132,6 +133,7 @@ def sweep(
         options = {"grasp": grasp, "gravity": gravity, "hold": hold, "lift": lift}
         plan = plan_of(what, thing, options, tuple(settings or ()), density, vary or [], {
             "method": str(sample or "grid"), "samples": samples, "repeats": repeats, "seed": seed,
+            "quality": quality,
             "noise": {"position": noise, "rotation_deg": noise_deg},
         })  # fmt: skip
         if strict:

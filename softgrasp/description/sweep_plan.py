@@ -75,6 +75,8 @@ class SweepPlan(Description):
     noise: PoseNoise = PoseNoise()
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
     """Of samples and noise."""
+    quality: bool = False
+    """Whether ε of the final contacts is a column; it takes some milliseconds a grasp."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

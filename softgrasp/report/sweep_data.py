@@ -47,6 +47,7 @@ MEASURES = (
     Measure("hold_drop_m", "drift in the hand", "mm", 1e3),
     Measure("quality_friction_margin", "friction margin", "–", 1.0),
     Measure("quality_min_singular", "least singular value of G", "–", 1.0),
+    Measure("quality_epsilon", "ε", "–", 1.0),
 )
 
 

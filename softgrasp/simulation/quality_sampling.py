@@ -18,12 +18,12 @@ RATE = 100.0
 """Samples a second."""
 
 
-def quality_log(run: FinishedRun, rate: float | None = RATE) -> QualityLog | None:
+def quality_log(run: FinishedRun, rate: float = RATE) -> QualityLog | None:
     """Look at the contacts along a run; None where the object is deformable or the run diverged.
 
     Args:
         run: The run.
-        rate: Samples a second; None for its end only.
+        rate: Samples a second; 0 for its end only.
     """
     recording, model = run.recording, run.model
     if run.diverged or model.nflex:
@@ -51,10 +51,10 @@ def quality_log(run: FinishedRun, rate: float | None = RATE) -> QualityLog | Non
     )
 
 
-def _rows(run: FinishedRun, rate: float | None) -> NDArray[np.int64]:
+def _rows(run: FinishedRun, rate: float) -> NDArray[np.int64]:
     """Rows at a rate from the first one on, and the last one."""
     last = run.recording.rows - 1
-    if rate is None:
+    if rate == 0.0:
         return np.array([last])
     stride = max(round(1.0 / (rate * run.scene.control_period)), 1)
     return np.unique(np.append(np.arange(0, last + 1, stride), last))

@@ -35,8 +35,8 @@ def simulate(
         scene: What to simulate.
         backend: Name of the engine.
         progress: Called with the simulated time [s] now and then.
-        quality_rate: How often contacts are looked at for the quality of the grasp [1/s]; None for
-            the end of the run only.
+        quality_rate: How often contacts are looked at for the quality of the grasp [1/s]; 0 for
+            the end of the run only, None for not at all.
 
     Returns:
         The result; also a grasp that failed is one.
@@ -44,11 +44,11 @@ def simulate(
     Raises:
         BackendUnavailable: There is no such backend, or it is not installed.
         BuildError: The scene makes no model that can be simulated.
-        DescriptionError: The rate is not above 0.
+        DescriptionError: The rate is negative or not finite.
     """
-    if quality_rate is not None and not 0.0 < quality_rate < math.inf:
+    if quality_rate is not None and not 0.0 <= quality_rate < math.inf:
         raise DescriptionError(
-            f"expected a rate above 0, found {quality_rate:g}", field="quality_rate"
+            f"expected a rate of at least 0, found {quality_rate:g}", field="quality_rate"
         )
     if backend not in BACKENDS:
         raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, BACKENDS)}")

@@ -51,8 +51,8 @@ def result_of(
         told: Warnings while it was built.
         taken: Time that building and running took [s].
         interrupted: A sentence where the user has stopped it.
-        quality_rate: How often contacts are looked at for the quality of the grasp [1/s]; None for
-            its end only.
+        quality_rate: How often contacts are looked at for the quality of the grasp [1/s]; 0 for its
+            end only, None for not at all.
     """
     begin = time.perf_counter()
     notes = (*dict.fromkeys(told), *sentences(run.engine_warnings))
@@ -97,7 +97,7 @@ def result_of(
             timestep_s=run.engine.timestep,
         ),
         hold=hold,
-        quality_log=quality_log(run, quality_rate),
+        quality_log=None if quality_rate is None else quality_log(run, quality_rate),
         phases=_phases(run),
         soft_fingers=() if run.diverged else soft_ends(run),
         warnings=notes,

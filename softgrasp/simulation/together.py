@@ -14,6 +14,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspError
 from softgrasp.simulation.batch import can_be_batched, run_batch, topology, unload
 from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.native import NativeStepper
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.run_result import result_of
@@ -44,14 +45,16 @@ class _Built:
 class Together:
     """Simulates scenes with what one batch can take over from another."""
 
-    def __init__(self, *, compiled: bool) -> None:
+    def __init__(self, *, compiled: bool, quality_rate: float | None = None) -> None:
         """Simulate nothing yet.
 
         Args:
             compiled: Whether to run grasps one by one in compiled code, which is faster than a
                 batch where there are enough of them to load it.
+            quality_rate: As ``result_of``.
         """
         self._workspace, self._compiled = Workspace(), compiled
+        self._quality_rate = quality_rate
 
     def simulate(self, scenes: Iterable[GraspScene | Exception]) -> Iterator[Told]:
         """Simulate scenes.
@@ -97,7 +100,10 @@ class Together:
             return
         share = (time.perf_counter() - begin) / len(group)  # they have all run by now
         for one, run in zip(group, chain([first], runs), strict=True):
-            yield Told(result_of(run, one.told, one.taken + share), one.taken)
+            yield Told(self._result(run, one, share), one.taken)
+
+    def _result(self, run: FinishedRun, one: _Built, taken: float) -> GraspResult:
+        return result_of(run, one.told, one.taken + taken, quality_rate=self._quality_rate)
 
     def _alone(self, one: _Built) -> GraspResult | Exception:
         begin = time.perf_counter()
@@ -105,7 +111,7 @@ class Together:
             kind = NativeStepper if self._compiled else None
             run = ClosureRun(one.scene, stepper=kind, workspace=self._workspace)
             run.run()
-            return result_of(run, one.told, one.taken + time.perf_counter() - begin)
+            return self._result(run, one, time.perf_counter() - begin)
         except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
             return error
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from softgrasp.mechanics.quality.grasp_matrix import smallest_singular_value
-from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.result import GraspResult, HoldTest
 
 FAILED = "FAILED"
 """Status of a row whose grasp could not be simulated; its ``error`` says why."""
@@ -39,9 +39,14 @@ COLUMNS: dict[str, str] = {
     "nearest to slipping; empty without contacts",
     "quality_min_singular": "smallest singular value of the grasp matrix at the end, moments over "
     "the contacts' rms distance from the centre; 0 where some motion is not resisted",
+    "quality_epsilon": "radius of the largest ball in the wrench space of the contacts at the end, "
+    "moments over the object's reach; empty where the plan asks for no quality",
     "hold_drop_m": "drift in the hand during the hold test or the lift [m]",
     "hold_rotation_rad": "turn in the hand [rad]",
     "hold_lifted_m": "how far it was lifted [m]",
+    "hold_creep_m_s": "creep in the hand under full load [m/s]",
+    "hold_slip_force_N": "least force that pulled it out of the hand [N]; empty without pulls and "
+    "where none did",
     "stiffness_min_N_m": "lowest measured contact stiffness at the end [N/m]",
     "stiffness_max_N_m": "highest one [N/m]",
     "timestep_s": "time step of the physics [s]",
@@ -81,6 +86,8 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         "hold_drop_m": None if hold is None else hold.drop_m,
         "hold_rotation_rad": None if hold is None else hold.rotation_rad,
         "hold_lifted_m": None if hold is None else hold.lifted_m,
+        "hold_creep_m_s": None if hold is None else hold.creep_m_s,
+        "hold_slip_force_N": _slip_force(hold),
         "stiffness_min_N_m": min(stiffness, default=None),
         "stiffness_max_N_m": max(stiffness, default=None),
         "timestep_s": result.contact_model.timestep_s,
@@ -99,11 +106,17 @@ def _quality(result: GraspResult) -> dict[str, float | None]:
         if contact.normal_force_N > 0.0 and friction > 0.0
     ]
     points = np.array([contact.point_m for contact in touching])
-    centre = result.objects[0].final_position_m
+    centre, log = result.objects[0].final_position_m, result.quality_log
     return {
         "quality_friction_margin": 1.0 - max(used) if used else None,
         "quality_min_singular": smallest_singular_value(points, centre),
+        "quality_epsilon": None if log is None else float(log.epsilon[-1]),
     }
+
+
+def _slip_force(hold: HoldTest | None) -> float | None:
+    pulls = () if hold is None else hold.pulls
+    return min((pull.slip_force_N for pull in pulls if pull.slip_force_N is not None), default=None)
 
 
 def failed_row(error: str) -> dict[str, Any]:

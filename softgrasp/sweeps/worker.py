@@ -42,7 +42,9 @@ class Rows:
         self._plan, self._kept = plan, kept
         self._combinations = combinations(plan)
         share = plan.size * most_steps(plan.scene) // (os.cpu_count() or 1)
-        self._together = Together(compiled=native_pays(share))
+        self._together = Together(
+            compiled=native_pays(share), quality_rate=0.0 if plan.quality else None
+        )
 
     def inputs(self, row: int) -> Row:
         """Number and axes of a row, and its noise."""

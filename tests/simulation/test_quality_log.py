@@ -103,7 +103,8 @@ def test_force_closure_has_a_moment() -> None:
 
 
 def test_motion_and_its_hash_do_not_depend_on_it(tmp_path: Path) -> None:
-    ends = sg.simulate(pinch(), quality_rate=None)
+    ends = sg.simulate(pinch(), quality_rate=0.0)
+    assert sg.simulate(pinch(), quality_rate=None).quality is None
     assert ends.trajectory_sha256 == run().trajectory_sha256
     assert ends.quality_log is not None
     assert len(ends.quality_log.time) == 1
@@ -123,8 +124,8 @@ def test_motion_and_its_hash_do_not_depend_on_it(tmp_path: Path) -> None:
 
 def test_a_rate_is_a_rate() -> None:
     with pytest.raises(DescriptionError) as caught:
-        sg.simulate(pinch(), quality_rate=0.0)
-    assert str(caught.value) == "quality_rate: expected a rate above 0, found 0"
+        sg.simulate(pinch(), quality_rate=-1.0)
+    assert str(caught.value) == "quality_rate: expected a rate of at least 0, found -1"
     fast = sg.simulate(pinch(duration=0.1), quality_rate=500.0)
     assert fast.quality_time is not None
     assert np.diff(fast.quality_time)[:-1] == pytest.approx(0.002)
