@@ -1,0 +1,62 @@
+"""Pages that compare: every line of ours is a command that is understood or a name that exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import reduce
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def ours(page: str, column: int) -> list[str]:
+    lines = (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+    rows = [line.strip("|").split("|") for line in lines if line.startswith("| ")]
+    cells = [row[column] for row in rows if not set(row[0].strip()) <= {"-"}]
+    return sorted({code for cell in cells for code in re.findall(r"`([^`]+)`", cell)})
+
+
+OURS = sorted({*ours("compared.md", 3), *ours("syngrasp.md", 1)})
+
+
+@pytest.mark.parametrize("line", [code for code in OURS if code.startswith("softgrasp ")])
+def test_commands_are_understood(line: str) -> None:
+    assert main([*shlex.split(line)[1:], "--help"]) == 0
+
+
+@pytest.mark.parametrize("name", [code for code in OURS if code.startswith("sg.")])
+def test_names_exist(name: str) -> None:
+    assert callable(reduce(getattr, name.removeprefix("sg.").split("."), sg))
+
+
+def test_every_row_of_ours_has_a_line() -> None:
+    text = (ROOT / "docs" / "compared.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 25
+    for row in rows:
+        assert len(row) == 4
+        assert re.search(r"`(sg\.|softgrasp )", row[3]), row
+
+
+def test_every_function_of_syngrasp_is_named() -> None:
+    """Section 1 of what was read of SynGrasp 2.2: hand, contacts, planning, analysis, quality."""
+    page = (ROOT / "docs" / "syngrasp.md").read_text(encoding="utf-8")
+    for name in (
+        "SGmakeFinger", "SGmakeHand", "SGmoveHand", "SGjoints", "SGfingertips", "SGDHMatrix",
+        "SGdefineSynergies", "SGactivateSynergies", "SGjointStiffness", "SGsynergyStiffness",
+        "SGcontactStiffness", "SGblockJoints", "SGsantelloSynergies", "SGaddContact",
+        "SGaddFtipContact", "SGaddPalmContact", "SGremoveContact", "SGselectionMatrix", "SGhMatrix",
+        "SGgraspMatrix", "SGgTildeMatrix", "SGjacobianMatrix", "SGsphere", "SGcylinder", "SGcube",
+        "SGmakeObject", "SGcloseHand", "SGcloseHandWithSynergies", "SGgraspPlanner",
+        "SGgraspAnalysis", "SGquasistatic", "SGquasistaticMaps", "SGquasistaticHsolution",
+        "SGkinManipulability", "SGforceManipulability", "SGgraspStiffness", "SGVcost",
+        "SGcheckFriction", "SGcheckAngle", "SGCFtau", "SGslide", "SGminSVG", "SGgraspIsotropyIndex",
+        "SGdistSingularConfiguration", "SGmanipEllipsoidVolume", "SGunifTransf",
+    ):  # fmt: skip
+        assert name in page, name
