@@ -19,11 +19,9 @@ from softgrasp.mechanics.quality.hull import (
 )
 from softgrasp.mechanics.quality.reach import MOST_FACETS, Nearest, nearest_of, shortest_reach
 from softgrasp.mechanics.quality.shortcomings import shortcoming
-from softgrasp.mechanics.quality.support import NORMS, Support, of_pyramids
+from softgrasp.mechanics.quality.support import NORMS, of_pyramids
 from softgrasp.mechanics.transforms import Array
 
-MOST_FACETS_L1 = 60_000
-"""As MOST_FACETS, for polytopes of the norm L1, which are finished in the end."""
 MOST_VERTICES = 150
 """Vertices of an L∞ wrench space in six dimensions above which its volume is not computed."""
 
@@ -104,7 +102,7 @@ def _measured(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
     else:
         vertices = _vertices(wrenches, norm, size)
         if vertices is None:
-            content, near = None, _shortest(support, d, size, norm)
+            content, near = None, _shortest(wrenches, norm, size)
         else:
             facets = facets_of(vertices)
             content, near = facets.volume, nearest_of(facets, support)
@@ -147,8 +145,7 @@ def epsilon(
         points, normals, mu,
         torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
     )  # fmt: skip
-    support = of_pyramids(cone_edges(cones, mu, edges, edge_norm), norm)
-    near = _shortest(support, cones.dimension, cones.size, norm)
+    near = _shortest(cone_edges(cones, mu, edges, edge_norm), norm, cones.size)
     return near.upper if near.upper > FLAT * cones.size else 0.0
 
 
@@ -202,14 +199,16 @@ def _vertices(wrenches: Array, norm: str, size: float) -> Array | None:
     return all_vertices(of_pyramids(wrenches, norm), primitive.shape[1], size, MOST_VERTICES)
 
 
-def _shortest(support: Support, dimension: int, size: float, norm: str) -> Nearest:
-    most = MOST_FACETS if norm == "Linf" else MOST_FACETS_L1
-    near = shortest_reach(support, dimension, size, most=most)
-    if not near.met:
-        raise DescriptionError(
-            f"ε of the norm {norm!r} is known to lie between {near.lower:.6g} and {near.upper:.6g} "
-            f"only, after {most} facets; expected fewer contacts or edges, or epsilon_bounds, "
-            "which tells bounds of the round cones",
-            field="edges",
-        )
-    return near
+def _shortest(wrenches: Array, norm: str, size: float) -> Nearest:
+    support = of_pyramids(wrenches, norm)
+    near = shortest_reach(support, wrenches.shape[2], size)
+    if near.met:
+        return near
+    if norm == "L1":
+        return nearest_of(facets_of(wrenches.reshape(-1, wrenches.shape[2])), support)
+    raise DescriptionError(
+        f"ε of the norm 'Linf' is known to lie between {near.lower:.6g} and {near.upper:.6g} only, "
+        f"after {MOST_FACETS} facets; expected fewer contacts or edges, or epsilon_bounds, which "
+        "tells bounds of the round cones",
+        field="norm",
+    )
