@@ -47,7 +47,7 @@ def ratios(count: int, turns: int) -> Iterator[Line]:
     what = f"{count} contacts, {EDGES} edges"
     yield Line(f"{what}, plain hull [ms]", f"{1e3 * plain:.1f}")
     for name in ("epsilon", "epsilon and volume", "force closure"):
-        wanted = "2 ms" if count == 12 and name != "force closure" else ""
+        wanted = "less than 2 ms" if count == 12 and name != "force closure" else ""
         share = median(taken[name])
         yield Line(f"{what}, {name}, time over the hull's",
                    f"{share / plain:.2f} ({1e3 * share:.1f} ms)", wanted)  # fmt: skip

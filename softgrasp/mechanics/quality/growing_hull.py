@@ -19,7 +19,7 @@ from softgrasp.mechanics.transforms import Array
 
 SEEN = 1e-9
 """A point is beyond a facet if n·w is above 1 by more."""
-SINGULAR = 1e-9
+SINGULAR = 1e-6
 """A simplex that is flatter, as seen from zero, ends the growth."""
 
 
@@ -72,6 +72,9 @@ class GrowingHull:
         names = ridges.reshape(len(vertices), dimension)[facet, corner] ^ name
         self.points.append(point)
         self._names = np.append(self._names, name)
+        # a step of Newton (Schulz 1933) keeps rounding from adding up
+        corners = np.asarray(self.points)[replaced]
+        fresh = fresh @ (2.0 * np.eye(dimension) - corners @ fresh)
         self._replace(~seen, replaced, fresh, names)
         return True
 

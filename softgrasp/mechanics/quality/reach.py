@@ -22,6 +22,10 @@ AT_ONCE = 8
 """Facets that are looked behind in one round, before zero is inside; and the lowest of all."""
 INSIDE = 1e-6
 """A ball about zero of this share of the size is enough for a hull to grow from."""
+INEXACT = 1e-6
+"""A hull whose vertices are farther from their facets, as a share, has told nothing."""
+NUDGES = (1e-4, 1e-3, 1e-2)
+"""How far points are moved inwards that would make flat simplices where they are."""
 MOST_FACETS = 20_000
 """A hull that has grown so large is not refined further, and the bounds stay apart; a second."""
 
@@ -119,6 +123,7 @@ def _refined(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nea
     for point in points:
         hull.add(point)
     upper, direction = near.upper, near.direction
+    random = np.random.default_rng(0)
     while True:
         lowest = int(hull.offsets.argmin())
         ahead = hull.planes[lowest] * hull.offsets[lowest]
@@ -127,9 +132,22 @@ def _refined(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nea
             upper, direction = float(reach[0]), ahead
         lower = float(hull.offsets[lowest])
         met = goal.met(lower, upper, 2.0 * SEEN * upper)
-        if met or len(hull.offsets) > goal.most or not hull.add(found[0]):
-            lower *= 1.0 - hull.error()
-            return Nearest(min(lower, upper), upper, direction, met)
+        if met or len(hull.offsets) > goal.most or not _added(hull, found[0], lower, random):
+            error = hull.error()
+            lower *= max(1.0 - error, 0.0)
+            return Nearest(min(lower, upper), upper, direction, met and error < INEXACT)
+
+
+def _added(hull: GrowingHull, point: Array, radius: float, random: np.random.Generator) -> bool:
+    """Take a point into a hull, or, where that makes flat simplices, one a little inside of it."""
+    if hull.add(point):
+        return True
+    for share in NUDGES:
+        inner = random.normal(size=len(point))
+        inner *= 0.9 * radius / np.linalg.norm(inner)  # in the ball that fits, so in the body
+        if hull.add((1.0 - share) * point + share * inner):
+            return True
+    return False
 
 
 def _cross_polytope(dimension: int, radius: float) -> tuple[Array, Array]:

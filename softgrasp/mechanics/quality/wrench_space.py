@@ -19,13 +19,11 @@ from softgrasp.mechanics.quality.hull import (
 )
 from softgrasp.mechanics.quality.reach import MOST_FACETS, Nearest, nearest_of, shortest_reach
 from softgrasp.mechanics.quality.shortcomings import shortcoming
-from softgrasp.mechanics.quality.support import NORMS, Support, of_pyramids
+from softgrasp.mechanics.quality.support import NORMS, of_pyramids
 from softgrasp.mechanics.transforms import Array
 
-MOST_FACETS_L1 = 60_000
-"""As MOST_FACETS, for polytopes of the norm L1, which are finished in the end."""
 FEW = 50
-"""Primitive wrenches up to which the whole hull takes less time than its near part alone."""
+"""Primitive wrenches up to which the whole hull takes less time than a growing one."""
 MOST_VERTICES = 150
 """Vertices of an L∞ wrench space in six dimensions above which its volume is not computed."""
 
@@ -106,7 +104,7 @@ def _measured(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
     else:
         vertices = _vertices(wrenches, norm, size)
         if vertices is None:
-            content, near = None, _shortest(support, d, size, norm)
+            content, near = None, _shortest(wrenches, norm, size)
         else:
             facets = facets_of(vertices)
             content, near = facets.volume, nearest_of(facets, support)
@@ -149,14 +147,7 @@ def epsilon(
         points, normals, mu,
         torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
     )  # fmt: skip
-    wrenches = cone_edges(cones, mu, edges, edge_norm)
-    support, d, size = of_pyramids(wrenches, norm), cones.dimension, cones.size
-    primitive = wrenches.reshape(-1, d)
-    few = norm == "L1" and len(primitive) <= FEW
-    if few and spanning_points(support, d, size)[1] is None:
-        near = nearest_of(facets_of(primitive), support)
-    else:
-        near = _shortest(support, d, size, norm)
+    near = _shortest(cone_edges(cones, mu, edges, edge_norm), norm, cones.size)
     return near.upper if near.upper > FLAT * cones.size else 0.0
 
 
@@ -210,14 +201,20 @@ def _vertices(wrenches: Array, norm: str, size: float) -> Array | None:
     return all_vertices(of_pyramids(wrenches, norm), primitive.shape[1], size, MOST_VERTICES)
 
 
-def _shortest(support: Support, dimension: int, size: float, norm: str) -> Nearest:
-    most = MOST_FACETS if norm == "Linf" else MOST_FACETS_L1
-    near = shortest_reach(support, dimension, size, most=most)
-    if not near.met:
-        raise DescriptionError(
-            f"ε of the norm {norm!r} is known to lie between {near.lower:.6g} and {near.upper:.6g} "
-            f"only, after {most} facets; expected fewer contacts or edges, or epsilon_bounds, "
-            "which tells bounds of the round cones",
-            field="edges",
-        )
-    return near
+def _shortest(wrenches: Array, norm: str, size: float) -> Nearest:
+    support, d = of_pyramids(wrenches, norm), wrenches.shape[2]
+    primitive = wrenches.reshape(-1, d)
+    few = norm == "L1" and len(primitive) <= FEW
+    if few and spanning_points(support, d, size)[1] is None:
+        return nearest_of(facets_of(primitive), support)
+    near = shortest_reach(support, d, size)
+    if near.met:
+        return near
+    if norm == "L1":
+        return nearest_of(facets_of(primitive), support)
+    raise DescriptionError(
+        f"ε of the norm 'Linf' is known to lie between {near.lower:.6g} and {near.upper:.6g} only, "
+        f"after {MOST_FACETS} facets; expected fewer contacts or edges, or epsilon_bounds, which "
+        "tells bounds of the round cones",
+        field="norm",
+    )

@@ -67,9 +67,9 @@ def test_octahedron() -> None:
 )
 def test_bounds_of_round_cones(contacts: tuple, optimiser: float, exact: float) -> None:
     """An optimiser found .3689 and .4125 as upper bounds; the certified interval is below."""
-    lower, upper = quality.epsilon_bounds(*contacts, 0.5, tolerance=0.02)
-    assert lower <= exact <= upper < optimiser * 1.01
-    assert upper - lower <= 0.02 * upper + 1e-9
+    lower, upper = quality.epsilon_bounds(*contacts, 0.5, tolerance=0.005)
+    assert lower <= exact <= upper < optimiser
+    assert upper - lower <= 0.005 * upper + 1e-9
     assert quality.epsilon(*contacts, 0.5) <= upper
 
 
