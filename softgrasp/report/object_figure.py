@@ -23,6 +23,8 @@ ROW_HEIGHT = 3.3
 """Of the panels of an object [inch]."""
 LEAST_SPAN = 0.1
 """Least height of a panel [mm or deg]: below it a motion is rounding."""
+WORD = 0.16
+"""Width of a few words over that of a panel."""
 TRANSLATIONS = ("x", "y", "z")
 ROTATIONS = ("ψ about x", "θ about y", "φ about z")
 """Euler angles of intrinsic z-y-x, named as in paper 004."""
@@ -107,9 +109,15 @@ def _draw_run(
     touches = [event.time_s for event in result.events if event.kind == "touching"]
     if touches:
         axes.axvline(touches[0], color=style.MUTED, lw=0.9, ls=":")
-        _say(axes, touches[0], "first contact", height=0.09 if has_phases(result) else 0.985)
+        near = result.hold is not None and result.hold.start_s - touches[0] < WORD * result.time[-1]
+        height = 0.09 if has_phases(result) else 0.985
+        _say(axes, touches[0], "first contact", height=height, before=near)
 
 
-def _say(axes: Axes, time: float, text: str, height: float = 0.985) -> None:
-    place = axes.get_xaxis_transform()
-    axes.text(time, height, f" {text}", transform=place, va="top", fontsize=7, color=style.MUTED)
+def _say(
+    axes: Axes, time: float, text: str, *, height: float = 0.985, before: bool = False
+) -> None:
+    axes.text(
+        time, height, f" {text} ", transform=axes.get_xaxis_transform(),
+        ha="right" if before else "left", va="top", fontsize=7, color=style.MUTED,
+    )  # fmt: skip
