@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.mechanics.grasp_finder.closing import Closing
 from softgrasp.mechanics.grasp_finder.enclosure import enclosures
 from softgrasp.mechanics.grasp_finder.sweep import Approach, Flags, Meeting, Sweep
 from softgrasp.mechanics.transforms import Array
@@ -20,49 +18,44 @@ OPPOSED = -0.2
 """Cosine below which two contacts oppose one another."""
 OTHERS = (4.0 / 3.0, 2.0 / 3.0)
 """Sizes of other balls that should fit the same place, over that of the first one."""
-FAR, NEAR = 1.7, 1.3
+FAR = 1.7
 """Distances from a place up to which fingers are looked for, in radii of the ball: for balls of
 several sizes, and for it alone."""
 TIGHT = 0.3
 """What a place loses where the larger ball would have to be moved first [–]."""
 
-
-class Place(NamedTuple):
-    """A place for a ball, and the closing hand around it."""
-
-    score: float
-    enclosure: float
-    """Least force in any direction [–]."""
-    place: Array
-    """Centre in the hand's frame [m], (3,)."""
-    closing: Closing
-    radius: float
-    """Of the ball [m]."""
-    sweep: Sweep
+Still = tuple[Array, Array]
+"""Distance of places from what stands still [m], (m,), and unit vectors away from it, (m, 3)."""
 
 
-def clear(sweep: Sweep, balls: Array, radius: float) -> Flags:
+def clear(approach: Approach, still: Still, radius: float) -> Flags:
     """Which balls are clear of the open hand, (m,)."""
-    away = sweep.away(balls)[0] >= radius + CLEAR_OF_PALM
-    if not sweep.trees:
+    away = still[0] >= radius + CLEAR_OF_PALM
+    if not len(approach.apart):
         return away
-    return np.asarray(away & (sweep.clear(balls) >= radius + CLEAR_OF_FINGERS))
+    return np.asarray(away & (approach.apart[:, 0].min(axis=0) >= radius + CLEAR_OF_FINGERS))
 
 
 def scores_of_places(
     sweep: Sweep,
-    balls: Array,
+    approach: Approach,
+    still: Still,
     kind: str,
     radius: float,
     others: Sequence[float] = OTHERS,
-    *,
-    precise: bool,
 ) -> tuple[Array, Array]:
-    """How good places are for a ball and others like it, and how well it is enclosed, (m,) both."""
-    if not sweep.trees:
-        return np.zeros(len(balls)), np.full(len(balls), -1.0)
-    approach = sweep.approach(balls, (FAR if others else NEAR) * radius, precise=precise)
-    still = sweep.away(balls)
+    """How good places are for a ball and others like it, and how well it is enclosed, (m,) both.
+
+    Args:
+        sweep: The closing hand.
+        approach: How its fingers come to the places.
+        still: How far they are from what stands still.
+        kind: ``power`` or ``precision``.
+        radius: Of the ball [m].
+        others: Sizes of other balls, over its.
+    """
+    if not sweep.paths:
+        return np.zeros(len(approach.places)), np.full(len(approach.places), -1.0)
     score, least = _scores_of(sweep, approach, still, kind, radius)
     if not others:
         return score, least
@@ -75,7 +68,7 @@ def scores_of_places(
 
 
 def _scores_of(
-    sweep: Sweep, approach: Approach, still: tuple[Array, Array], kind: str, radius: float
+    sweep: Sweep, approach: Approach, still: Still, kind: str, radius: float
 ) -> tuple[Array, Array]:
     """The same of one size alone."""
     meeting, (apart, away) = sweep.meet(approach, radius), still

@@ -1,0 +1,207 @@
+"""The best place for a ball on a hand's closing motion: a grid first, then closer and closer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import product
+
+import numpy as np
+
+from softgrasp.mechanics.grasp_finder.closing import Closing
+from softgrasp.mechanics.grasp_finder.hand import ClosingHand
+from softgrasp.mechanics.grasp_finder.look import Field, Look
+from softgrasp.mechanics.grasp_finder.scores import FAR, clear, scores_of_places
+from softgrasp.mechanics.grasp_finder.sweep import Sweep, spread
+from softgrasp.mechanics.transforms import Array
+
+RADII = (0.030, 0.020, 0.040, 0.012, 0.060)
+"""Balls that are tried, one after the other, until the fingers enclose one [m]."""
+ENCLOSED = 0.05
+"""Least force in any direction from which a ball counts as enclosed [–]."""
+COARSE_STEPS, COARSE_POINTS = 9, 60
+"""Steps, and points of a link, of the first look."""
+FINE_STEPS, FINE_POINTS = 17, 300
+"""Those of the last one."""
+CELLS = 10
+"""Places along the longest side of the space that is searched first."""
+STEPS = (6e-3, 3e-3, 1.5e-3, 7e-4)
+"""Then the best place is moved in these steps [m]."""
+BETTER = 0.02
+"""By how much a posture farther from rest has to be better [–]."""
+MOST_PLACES = 120
+"""Places of the grid that are looked at with balls of several sizes."""
+MOST_MOVES = 3
+"""Of one step."""
+PROMISING = 2
+"""Postures around whose best places is looked more closely."""
+MOST_POSTURES = 25
+"""Postures of drives that stand still that are all looked at; of more, one drive after the other.
+"""
+AROUND = np.array(
+    [way for way in product((-1, 0, 1), repeat=3) if np.abs(way).sum() in (1, 3)], dtype=float
+)
+"""Towards the faces and the corners of a cube."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A place for a ball, and the closing hand around it."""
+
+    score: float
+    enclosure: float
+    """Least force in any direction [–]."""
+    place: Array
+    """Centre in the hand's frame [m], (3,)."""
+    closing: Closing
+    radius: float
+    """Of the ball [m]."""
+    sweep: Sweep
+
+
+class Search:
+    """Looks for places on one way of closing, for one kind of grasp."""
+
+    def __init__(
+        self,
+        hand: ClosingHand,
+        skins: Mapping[str, Array],
+        closing: Closing,
+        weights: Array,
+        kind: str,
+    ) -> None:
+        """Prepare to search.
+
+        Args:
+            hand: The hand.
+            skins: Points on its links, each part of which is spread over a link, as ``spread``
+                gives them.
+            closing: How it closes.
+            weights: Part of its way that each drive goes while the whole hand closes [–].
+            kind: ``power`` or ``precision``.
+        """
+        self.closing, self.kind = closing, kind
+        coarse = {body: points[:COARSE_POINTS] for body, points in skins.items()}
+        self._coarse = Look(hand, coarse, weights, COARSE_STEPS)
+        self._fine = Look(hand, skins, weights, FINE_STEPS)
+
+    def best(self) -> Place:
+        """The best place of the first ball that is enclosed; of all of them where none is."""
+        best: Place | None = None
+        for radius in RADII:
+            found = self._best_posture(radius)
+            sweep = self._fine.sweep(found.closing)
+            found = self._refined(replace(found, sweep=sweep), STEPS)
+            if best is None or found.enclosure > max(ENCLOSED, best.enclosure):
+                best = found
+            if best.enclosure > ENCLOSED:
+                break
+        assert best is not None
+        return best
+
+    def _best_posture(self, radius: float) -> Place:
+        """The best place, with the joints that stand still where they serve it best."""
+        field, free = Field(self._grid, FAR * radius), self.closing.free
+        if self._all_postures:
+            found = [self._look(choice, field, radius) for choice in self._postures]
+            by_score = sorted(found, key=lambda one: -one.score)
+            promising = {id(one) for one in by_score[:PROMISING]}
+            # in the order of the postures, as the one nearest to rest is to be beaten
+            near = [self._refined(one, STEPS[:2]) for one in found if id(one) in promising]
+            return reduce(_better, near)
+        best = self._look(self.closing.standing((), self.closing.start), field, radius)
+        for _ in range(2):  # one after the other
+            for one in free:
+                for place in one.places:
+                    choice = self.closing.standing(((one, place),), best.closing.start)
+                    best = _better(best, self._look(choice, field, radius))
+        return best
+
+    @cached_property
+    def _all_postures(self) -> bool:
+        return int(np.prod([len(one.places) for one in self.closing.free])) <= MOST_POSTURES
+
+    @cached_property
+    def _postures(self) -> list[Closing]:
+        """Closings that span what the drives that stand still can do; all where they are few."""
+        return list(self._choices())
+
+    def _choices(self) -> Iterator[Closing]:
+        free, start = self.closing.free, self.closing.start
+        if self._all_postures:
+            for places in product(*(one.places for one in free)):
+                yield self.closing.standing(tuple(zip(free, places, strict=True)), start)
+            return
+        yield self.closing.standing((), start)
+        for one in free:
+            for place in one.places:
+                yield self.closing.standing(((one, place),), start)
+
+    def _look(self, choice: Closing, field: Field, radius: float) -> Place:
+        """The best place of the grid in one posture."""
+        sweep = self._coarse.sweep(choice)
+        approach, still = field.approach(sweep), field.away(sweep)
+        chosen = np.flatnonzero(clear(approach, still, radius))
+        if not len(chosen):
+            chosen = np.arange(len(field.places))
+        alone, _ = scores_of_places(
+            sweep, approach.of(chosen), (still[0][chosen], still[1][chosen]), self.kind, radius, ()
+        )
+        chosen = chosen[np.sort(np.argsort(-alone, kind="stable")[:MOST_PLACES])]
+        scores, least = scores_of_places(
+            sweep, approach.of(chosen), (still[0][chosen], still[1][chosen]), self.kind, radius
+        )
+        top = int(np.argmax(scores))
+        place = field.places[chosen[top]]
+        return Place(float(scores[top]), float(least[top]), place, choice, radius, sweep)
+
+    @cached_property
+    def _grid(self) -> Array:
+        """Centres on a grid around all that moves, (m, 3) [m]."""
+        corners = [
+            path.corners for choice in self._postures for path in self._coarse.sweep(choice).paths
+        ]
+        if not corners:
+            return np.zeros((1, 3))
+        low = np.min([points.min(axis=0) for points in corners], axis=0)
+        high = np.max([points.max(axis=0) for points in corners], axis=0)
+        step = float((high - low).max()) / CELLS
+        axes = [np.arange(a, b + step, step) for a, b in zip(low, high, strict=True)]
+        # whole multiples, so that what is symmetric about the origin is looked at symmetrically
+        axes = [np.round(axis / step) * step for axis in axes]
+        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+
+    def _refined(self, best: Place, steps: Sequence[float]) -> Place:
+        """The best place near by, looked at closely."""
+        sweep, radius = best.sweep, best.radius
+
+        def score(balls: Array) -> tuple[Array, Array]:
+            approach = sweep.approach(balls, FAR * radius, precise=True)
+            still = sweep.away(balls)
+            scores, least = scores_of_places(sweep, approach, still, self.kind, radius)
+            return np.where(clear(approach, still, radius), scores, -np.inf), least
+
+        approach = sweep.approach(best.place[None], FAR * radius, precise=True)
+        first = scores_of_places(sweep, approach, sweep.away(best.place[None]), self.kind, radius)
+        found = replace(best, score=float(first[0][0]), enclosure=float(first[1][0]))
+        for step in steps:
+            for _ in range(MOST_MOVES):
+                balls = found.place + step * AROUND
+                scores, least = score(balls)
+                top = int(np.argmax(scores))
+                if scores[top] <= found.score + 1e-6:
+                    break
+                found = replace(
+                    found, score=float(scores[top]), enclosure=float(least[top]), place=balls[top]
+                )
+        return found
+
+
+def _better(best: Place, other: Place) -> Place:
+    return other if other.score > best.score + BETTER else best
+
+
+def thinned(hand: ClosingHand) -> dict[str, Array]:
+    """Points on the links of a hand, as many as the last look needs."""
+    return {body: spread(points, FINE_POINTS) for body, points in hand.skins.items()}
