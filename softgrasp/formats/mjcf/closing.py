@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.description.hand_model import ModelDrive
+from softgrasp.formats.mjcf.actuators import moments
 from softgrasp.formats.mjcf.loops import closed
 from softgrasp.formats.mjcf.surfaces import inner_points
 from softgrasp.formats.mjcf.tree import Tree, joint_range
@@ -59,9 +60,11 @@ class ClosingModel:
                 limits = joint_range(self.model, joint.id)
                 self._moves.append((int(joint.qposadr[0]), index, move.ratio, move.at, limits))
                 self._joints[-1].append(int(joint.id))
+        self._arms = moments(self.model, self._data)
         self._moved = [self._moved_bodies(index) for index in range(len(drives))]
         groups = self._skins_of_groups(skins)
         self.posture(self.rest)
+        self.up = None
         self.digits: list[Digit] = []
         for child in tree.children[tree.palm]:
             self._add_digit(tree.below(child), groups)
@@ -120,8 +123,22 @@ class ClosingModel:
         bodies = [self._name(group) for group in groups if group != tip_group]
         name = self._name(tip_group)
         self.digits.append(
-            Digit(self._name(below[0]), tuple(joints), (*bodies, name), name, tip)
+            Digit(
+                self._name(below[0]), tuple(joints), (*bodies, name), name, tip, self._weights(below)
+            )
         )
+
+    def _weights(self, groups: Sequence[int]) -> tuple[tuple[str, float, Array], ...]:
+        """Links that nothing holds against gravity, with mass and centre of mass."""
+        model, found = self.model, []
+        for group in groups:
+            members = self._tree.members[group]
+            masses = model.body_mass[members] * (1.0 - model.body_gravcomp[members])
+            if masses.sum() > 0.0:
+                centers = [self._in_group(b, model.body_ipos[b][None])[0] for b in members]
+                center = masses @ np.array(centers) / masses.sum()
+                found.append((self._name(group), float(masses.sum()), center))
+        return tuple(found)
 
     def _drives_of(self, groups: Sequence[int]) -> list[int]:
         """Drives that move a finger and not the palm, from the palm outwards."""
@@ -141,12 +158,18 @@ class ClosingModel:
         if not led:
             moved = [g for g in groups if g in self._moved[drive]]
             led = [joint for group in moved for joint in self._tree.joints(group)][:1]
-        return [
-            DigitJoint(drive, self._name(int(model.jnt_bodyid[j])), np.array(model.jnt_axis[j]))
-            if int(model.jnt_type[j]) == mujoco.mjtJoint.mjJNT_HINGE
-            else DigitJoint(drive, self._name(int(model.jnt_bodyid[j])), np.zeros(3))
-            for j in led
-        ]
+        found = []
+        for joint in led:
+            turns = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
+            axis = np.array(model.jnt_axis[joint]) if turns else np.zeros(3)
+            name = self._name(int(model.jnt_bodyid[joint]))
+            found.append(DigitJoint(drive, name, axis, self._stiffness(drive)))
+        return found
+
+    def _stiffness(self, drive: int) -> float:
+        """Of what holds the first joint of a drive where the drive wants it [N·m/rad]."""
+        arm = float(self._arms[drive, self.model.jnt_dofadr[self._joints[drive][0]]])
+        return -float(self.model.actuator_biasprm[drive, 1]) * arm * arm
 
     def _tip(self, groups: Sequence[int], skins: Mapping[int, Array]) -> tuple[int, Array]:
         """The point of a finger that is farthest from its base at the start, and its link."""

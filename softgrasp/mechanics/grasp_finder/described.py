@@ -29,6 +29,7 @@ class DescribedHand:
         """
         self._hand = hand
         self.drives = hand.drives
+        self.up = ALONG_Z
         self.rest = [min(max(0.0, d.limits[0]), d.limits[1]) for d in hand.drives]
         shared = _shared(hand)
         self.digits = [self._digit(finger, shared) for finger in _ends_of(hand)]
@@ -66,7 +67,8 @@ class DescribedHand:
                 name = leaders[name]
             if name in numbers:
                 axis = ALONG_Z if row.joint == "revolute" else np.zeros(3)
-                joints.append(DigitJoint(numbers[name], finger.body_of(row), axis))
+                held = self._hand.rows_by_joint[name].servo_stiffness
+                joints.append(DigitJoint(numbers[name], finger.body_of(row), axis, held))
         bodies = tuple(finger.body_of(row) for finger, row in rows)
         return Digit(end.name, tuple(joints), bodies, bodies[-1], chain_links(end)[-1].end)
 

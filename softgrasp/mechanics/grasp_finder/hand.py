@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from softgrasp.description.drive import Drive
 from softgrasp.mechanics.transforms import Array
 
@@ -18,6 +20,8 @@ class DigitJoint(NamedTuple):
     """The link that the joint moves."""
     axis: Array
     """Unit vector of a hinge in the frame of that link, (3,); zeros of a slide."""
+    stiffness: float = np.inf
+    """Of what holds a hinge where its drive wants it [N·m/rad]; infinite where it does not give."""
 
 
 class Digit(NamedTuple):
@@ -31,6 +35,9 @@ class Digit(NamedTuple):
     tip_body: str
     tip: Array
     """The end in the frame of ``tip_body`` [m], (3,)."""
+    weights: tuple[tuple[str, float, Array], ...] = ()
+    """Links that hang on their joints, as their weight is not compensated: link, mass [kg], and
+    centre of mass in its frame [m], (3,)."""
 
 
 class ClosingHand(Protocol):
@@ -59,6 +66,10 @@ class ClosingHand(Protocol):
     @property
     def middle(self) -> Array:
         """Middle of the palm, (3,)."""
+
+    @property
+    def up(self) -> Array | None:
+        """Unit vector against gravity, (3,); None where a hand is turned as long things lie."""
 
     def frames(self, targets: Array) -> Mapping[str, Array]:
         """Frames of the links for s postures, (s, 4, 4) each.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from softgrasp.mechanics.grasp_finder.closing import Closing
+from softgrasp.mechanics.grasp_finder.give import hinges_of
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand, Digit
 from softgrasp.mechanics.grasp_finder.sweep import Approach, Indices, Path, Sweep, joined, nearest
 from softgrasp.mechanics.transforms import Array
@@ -19,7 +20,12 @@ class Look:
     """How a hand closes, at one coarseness."""
 
     def __init__(
-        self, hand: ClosingHand, skins: Mapping[str, Array], weights: Array, steps: int
+        self,
+        hand: ClosingHand,
+        skins: Mapping[str, Array],
+        weights: Array,
+        steps: int,
+        up: Array | None,
     ) -> None:
         """Prepare to look.
 
@@ -28,8 +34,9 @@ class Look:
             skins: Points on its links in their frames, as many as are to be looked at.
             weights: Part of its way that each drive goes while the whole hand closes [–].
             steps: Steps from open to closed.
+            up: Unit vector against gravity, (3,); None where it is not known.
         """
-        self.hand, self.skins, self.weights = hand, skins, weights
+        self.hand, self.skins, self.weights, self.up = hand, skins, weights, up
         self.shares = np.linspace(0.0, 1.0, steps)
         self._paths: dict[tuple[int, bytes], Path | Array] = {}
 
@@ -75,6 +82,7 @@ class Look:
             tips=np.asarray((frames[digit.tip_body] @ [*digit.tip, 1.0])[:, :3]),
             group=group,
             still=still,
+            hinges=hinges_of(digit, frames, moving, self.up),
         )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from softgrasp.mechanics.grasp_finder.enclosure import enclosures
+from softgrasp.mechanics.grasp_finder.give import sunk
 from softgrasp.mechanics.grasp_finder.sweep import Approach, Flags, Meeting, Sweep
 from softgrasp.mechanics.transforms import Array
 
@@ -24,6 +26,26 @@ several sizes, and for it alone."""
 TIGHT = 0.3
 """What a place loses where the larger ball would have to be moved first [–]."""
 
+ENDWISE = 0.5
+"""What a place loses where all fingers press along the axis of long things [–]."""
+
+
+GIVES = 300.0
+MOST_GIVEN = 0.6
+"""What a place loses for each metre that a ball sinks [1/m], and at most [–]."""
+
+
+class Wanted(NamedTuple):
+    """What a grasp is for."""
+
+    kind: str
+    """``power`` or ``precision``."""
+    along: Array | None = None
+    """Unit vector along which long things lie; None where that depends on their place."""
+    up: Array | None = None
+    """Unit vector against gravity; None where it is not known."""
+
+
 Still = tuple[Array, Array]
 """Distance of places from what stands still [m], (m,), and unit vectors away from it, (m, 3)."""
 
@@ -40,7 +62,7 @@ def scores_of_places(
     sweep: Sweep,
     approach: Approach,
     still: Still,
-    kind: str,
+    wanted: Wanted,
     radius: float,
     others: Sequence[float] = OTHERS,
 ) -> tuple[Array, Array]:
@@ -50,17 +72,20 @@ def scores_of_places(
         sweep: The closing hand.
         approach: How its fingers come to the places.
         still: How far they are from what stands still.
-        kind: ``power`` or ``precision``.
+        wanted: What the grasp is for.
         radius: Of the ball [m].
         others: Sizes of other balls, over its.
     """
     if not sweep.paths:
         return np.zeros(len(approach.places)), np.full(len(approach.places), -1.0)
-    score, least = _scores_of(sweep, approach, still, kind, radius)
+    score, least = _scores_of(sweep, approach, still, wanted, radius)
+    if wanted.up is not None:
+        sunken = _sunk(sweep, sweep.meet(approach, radius), still[0] - radius, wanted)
+        score = score - np.minimum(GIVES * sunken, MOST_GIVEN) * (1 + len(others))
     if not others:
         return score, least
     for share in others:
-        score = score + _scores_of(sweep, approach, still, kind, share * radius)[0]
+        score = score + _scores_of(sweep, approach, still, wanted, share * radius)[0]
     larger = max(others) * radius
     tight = still[0] < larger + CLEAR_OF_PALM
     tight |= approach.apart[:, 0].min(axis=0) < larger + CLEAR_OF_FINGERS
@@ -68,15 +93,15 @@ def scores_of_places(
 
 
 def _scores_of(
-    sweep: Sweep, approach: Approach, still: Still, kind: str, radius: float
+    sweep: Sweep, approach: Approach, still: Still, wanted: Wanted, radius: float
 ) -> tuple[Array, Array]:
     """The same of one size alone."""
     meeting, (apart, away) = sweep.meet(approach, radius), still
     gap, touched = apart - radius, meeting.touched
-    if kind == "precision":
+    if wanted.kind == "precision":
         touched = touched & meeting.outermost
     least, mean = enclosures(meeting.normals, touched)
-    if kind == "power":
+    if wanted.kind == "power":
         normals = np.concatenate([meeting.normals, away[:, None]], axis=1)
         leans = np.concatenate([touched, (gap <= NEAR_PALM)[:, None]], axis=1)
         on_palm, mean = enclosures(normals, leans)
@@ -92,11 +117,26 @@ def _scores_of(
     late = np.where(touched, meeting.share, -np.inf).max(axis=1)
     early = np.where(touched, meeting.share, np.inf).min(axis=1)
     score -= 0.5 * np.where(count > 0, late - early, 0.0)
+    if wanted.along is not None:
+        # what pushes a long thing along itself pushes it out
+        score -= ENDWISE * ((meeting.normals @ wanted.along) ** 2 * share).sum(axis=1)
     score -= 1.0 * (meeting.from_middle * share).sum(axis=1)
-    if kind == "power":
+    if wanted.kind == "power":
         return score - 5.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), least
     score -= 5.0 * (meeting.from_tip * share).sum(axis=1)
     return score - 0.3 * (meeting.touched & ~meeting.outermost).sum(axis=1), least
+
+
+def _sunk(sweep: Sweep, meeting: Meeting, gap: Array, wanted: Wanted) -> Array:
+    """How far balls sink as the servos give way [m], (m,)."""
+    assert wanted.up is not None
+    found = [
+        path.hinges.gives(meeting.points[:, k], meeting.step[:, k], meeting.link[:, k])
+        for k, path in enumerate(sweep.paths)
+    ]
+    compliances, alone = (np.stack(part, axis=1) for part in zip(*found, strict=True))
+    leans = (gap <= NEAR_PALM) if wanted.kind == "power" else np.zeros(len(gap), dtype=bool)
+    return sunk(compliances, alone, meeting.touched, leans, wanted.up)
 
 
 def _alone(sweep: Sweep, meeting: Meeting, touched: Flags) -> Array:

@@ -11,8 +11,9 @@ import numpy as np
 
 from softgrasp.mechanics.grasp_finder.closing import Closing
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand
+from softgrasp.mechanics.grasp_finder.lying import lying_of
 from softgrasp.mechanics.grasp_finder.look import Field, Look
-from softgrasp.mechanics.grasp_finder.scores import FAR, clear, scores_of_places
+from softgrasp.mechanics.grasp_finder.scores import FAR, Wanted, clear, scores_of_places
 from softgrasp.mechanics.grasp_finder.sweep import Sweep, spread
 from softgrasp.mechanics.transforms import Array
 
@@ -81,10 +82,14 @@ class Search:
             weights: Part of its way that each drive goes while the whole hand closes [–].
             kind: ``power`` or ``precision``.
         """
-        self.closing, self.kind = closing, kind
+        self.closing = closing
+        lying = lying_of(hand, closing, closing.start, hand.middle)
+        axis = np.array(lying.axis)
+        up = axis if hand.up is None else hand.up
+        self.wanted = Wanted(kind, None if lying.around else axis, up)
         coarse = {body: points[:COARSE_POINTS] for body, points in skins.items()}
-        self._coarse = Look(hand, coarse, weights, COARSE_STEPS)
-        self._fine = Look(hand, skins, weights, FINE_STEPS)
+        self._coarse = Look(hand, coarse, weights, COARSE_STEPS, up)
+        self._fine = Look(hand, skins, weights, FINE_STEPS, up)
 
     def best(self) -> Place:
         """The best place of the first ball that is enclosed; of all of them where none is."""
@@ -146,11 +151,11 @@ class Search:
         if not len(chosen):
             chosen = np.arange(len(field.places))
         alone, _ = scores_of_places(
-            sweep, approach.of(chosen), (still[0][chosen], still[1][chosen]), self.kind, radius, ()
+            sweep, approach.of(chosen), (still[0][chosen], still[1][chosen]), self.wanted, radius, ()
         )
         chosen = chosen[np.sort(np.argsort(-alone, kind="stable")[:MOST_PLACES])]
         scores, least = scores_of_places(
-            sweep, approach.of(chosen), (still[0][chosen], still[1][chosen]), self.kind, radius
+            sweep, approach.of(chosen), (still[0][chosen], still[1][chosen]), self.wanted, radius
         )
         top = int(np.argmax(scores))
         place = field.places[chosen[top]]
@@ -179,11 +184,11 @@ class Search:
         def score(balls: Array) -> tuple[Array, Array]:
             approach = sweep.approach(balls, FAR * radius, precise=True)
             still = sweep.away(balls)
-            scores, least = scores_of_places(sweep, approach, still, self.kind, radius)
+            scores, least = scores_of_places(sweep, approach, still, self.wanted, radius)
             return np.where(clear(approach, still, radius), scores, -np.inf), least
 
         approach = sweep.approach(best.place[None], FAR * radius, precise=True)
-        first = scores_of_places(sweep, approach, sweep.away(best.place[None]), self.kind, radius)
+        first = scores_of_places(sweep, approach, sweep.away(best.place[None]), self.wanted, radius)
         found = replace(best, score=float(first[0][0]), enclosure=float(first[1][0]))
         for step in steps:
             for _ in range(MOST_MOVES):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.mechanics.grasp_finder.give import Hinges
 from softgrasp.mechanics.transforms import Array
 
 LATEST = 0.9
@@ -36,6 +37,12 @@ class Meeting(NamedTuple):
     """Distance of the touching point from the fingertip [m]."""
     from_middle: Array
     """Distance of the touching point from the middle of the finger's last link [m]."""
+    points: Array
+    """Touching points in the hand's frame, (m, k, 3) [m]."""
+    step: Indices
+    """Step at which it touches."""
+    link: Indices
+    """Number of its moving link that does."""
 
 
 class Approach(NamedTuple):
@@ -72,6 +79,8 @@ class Path:
     """Number of the group of drives that moves it, −1 of none."""
     still: Array
     """Points on its links that stand still, in the hand's frame, (n, 3) [m]."""
+    hinges: Hinges
+    """What of it gives way."""
 
     @cached_property
     def middles(self) -> Array:
@@ -198,6 +207,9 @@ class Sweep:
             met & (link == len(path.clouds) - 1),
             np.linalg.norm(touching - path.tips[at], axis=1),
             np.linalg.norm(touching - path.middles[at], axis=1),
+            touching,
+            at,
+            link,
         )
 
     def _between(self, step: Indices, before: Array, after: Array, radius: float) -> Array:
