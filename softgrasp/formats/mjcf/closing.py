@@ -124,7 +124,12 @@ class ClosingModel:
         name = self._name(tip_group)
         self.digits.append(
             Digit(
-                self._name(below[0]), tuple(joints), (*bodies, name), name, tip, self._weights(below)
+                self._name(below[0]),
+                tuple(joints),
+                (*bodies, name),
+                name,
+                tip,
+                self._weights(below),
             )
         )
 

@@ -18,10 +18,10 @@ from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
 from softgrasp.description.rates import Rates
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.formats.grasp_preset import preset_of
 from softgrasp.formats.link_surfaces import link_surfaces
 from softgrasp.formats.urdf.bodies import believable_density
 from softgrasp.formats.urdf.chains import Machine, finger_of
-from softgrasp.formats.urdf.grasp_preset import preset_of
 from softgrasp.formats.urdf.mimics import followed, ranges
 from softgrasp.formats.urdf.naming import renamed, usable_names
 from softgrasp.formats.urdf.servos import HAND, ServoRules

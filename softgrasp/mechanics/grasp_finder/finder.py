@@ -7,14 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softgrasp.mechanics.grasp_finder.closing import Closing, closing_of
+from softgrasp.mechanics.grasp_finder.closing import closing_of
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand
-from softgrasp.mechanics.grasp_finder.lying import Lying, lying_of
+from softgrasp.mechanics.grasp_finder.lying import Lying, lying_of, ways_up
 from softgrasp.mechanics.grasp_finder.rates import arrivals_of, rates_of, weights_of
-from softgrasp.mechanics.grasp_finder.scores import FAR
+from softgrasp.mechanics.grasp_finder.scores import FAR, Wanted, sunk_by
 from softgrasp.mechanics.grasp_finder.search import ENCLOSED, Place, Search, thinned
 from softgrasp.mechanics.grasp_finder.sweep import Meeting
 from softgrasp.mechanics.transforms import Array
+
+SINKS, LESS = 1e-4, 0.7
+"""A ball of 1 N that sinks farther than this has the hand turned [m], where it then sinks less than
+this part of it [–]."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class FoundGrasps:
 
     power: FoundGrasp
     precision: FoundGrasp
+    up: tuple[float, float, float]
+    """Unit vector against gravity in the hand's frame, for which they were found."""
 
 
 def found_grasps(hand: ClosingHand, fastest: Mapping[str, float] | None = None) -> FoundGrasps:
@@ -58,20 +64,41 @@ def found_grasps(hand: ClosingHand, fastest: Mapping[str, float] | None = None) 
         fastest: Largest rate of drives by name, in their units a second, where one is known.
     """
     closing, skins = closing_of(hand), thinned(hand)
-    return FoundGrasps(*(
-        _found(hand, skins, closing, kind, fastest or {}) for kind in ("power", "precision")
-    ))  # fmt: skip
+    ups = ways_up(hand, closing) if hand.up is None else [hand.up]
+    power, precision = (
+        Search(hand, skins, closing, weights_of(closing, kind), kind, ups[0])
+        for kind in ("power", "precision")
+    )
+    best = precision.best()
+    for up in ups[1:]:
+        if sinks(best, ups[0]) > SINKS:
+            other = precision.turned(up).best()
+            if sinks(other, up) < LESS * sinks(best, ups[0]):
+                best, power = other, power.turned(up)
+    x, y, z = power.wanted.up.tolist()
+    return FoundGrasps(
+        _found(hand, power.best(), weights_of(closing, "power"), fastest or {}),
+        _found(hand, best, weights_of(closing, "precision"), fastest or {}),
+        (x, y, z),
+    )
+
+
+def sinks(best: Place, up: Array) -> float:
+    """How far the ball sinks in a precision grasp as the servos give way [m].
+
+    Args:
+        best: The grasp.
+        up: Unit vector against gravity, (3,).
+    """
+    meeting = _meeting(best)
+    if meeting is None or not meeting.touched.any():
+        return 0.0
+    return float(sunk_by(best.sweep, meeting, np.full(1, np.inf), Wanted("precision", up))[0])
 
 
 def _found(
-    hand: ClosingHand,
-    skins: Mapping[str, Array],
-    closing: Closing,
-    kind: str,
-    fastest: Mapping[str, float],
+    hand: ClosingHand, best: Place, weights: Array, fastest: Mapping[str, float]
 ) -> FoundGrasp:
-    weights = weights_of(closing, kind)
-    best = Search(hand, skins, closing, weights, kind).best()
     closing, meeting = best.closing, _meeting(best)
     arrivals = arrivals_of(best.sweep, meeting, len(closing.groups))
     rates = rates_of(hand, closing, weights, arrivals, fastest)
@@ -86,7 +113,7 @@ def _found(
         radius=best.radius,
         enclosure=best.enclosure,
         normals=tuple((x, y, z) for x, y, z in pressing.tolist()),
-        lying=lying_of(hand, closing, posture, best.place),
+        lying=lying_of(hand, closing, posture),
     )
 
 

@@ -39,15 +39,18 @@ class Hinges:
     carries: NDArray[np.bool_]
     """Whether a hinge lies between the palm and a moving link, (j, b)."""
     torques: Array
-    """Of the links' own weight, (d, s) [N·m]."""
+    """Of the links' own weight, for gravity against each axis of the hand, (d, s, 3) [N·m]."""
 
-    def gives(self, points: Array, step: NDArray[np.int64], link: NDArray[np.int64]) -> tuple[Array, Array]:
+    def gives(
+        self, points: Array, step: NDArray[np.int64], link: NDArray[np.int64], up: Array
+    ) -> tuple[Array, Array]:
         """Compliance of touching points [m/N], (m, 3, 3), and how far they sink alone [m], (m, 3).
 
         Args:
             points: In the hand's frame [m], (m, 3).
             step: At which they touch, (m,).
             link: Number of the moving link that they are on, (m,).
+            up: Unit vector against gravity, (3,).
         """
         levers = np.zeros((len(self.stiffness), len(points), 3))
         for hinge, number in enumerate(self.drives):
@@ -56,19 +59,16 @@ class Hinges:
             levers[number] += np.where(self.carries[hinge, link][:, None], lever, 0.0)
         given = levers / self.stiffness[:, None, None]
         compliance = np.einsum("dmi,dmj->mij", levers, given) + CONTACT * np.eye(3)
-        return compliance, np.einsum("dmi,dm->mi", given, self.torques[:, step])
+        return compliance, np.einsum("dmi,dm->mi", given, self.torques[:, step] @ up)
 
 
-def hinges_of(
-    digit: Digit, frames: Mapping[str, Array], moving: list[str], up: Array | None
-) -> Hinges:
+def hinges_of(digit: Digit, frames: Mapping[str, Array], moving: list[str]) -> Hinges:
     """The hinges of a finger with a stiffness.
 
     Args:
         digit: The finger.
         frames: Of all links, (s, 4, 4) each.
         moving: Its links that move and can touch.
-        up: Unit vector against gravity, (3,); None where weights do not count.
     """
     own = [joint for joint in digit.joints if joint.axis.any() and np.isfinite(joint.stiffness)]
     steps = len(frames[digit.tip_body])
@@ -76,14 +76,15 @@ def hinges_of(
     places = np.array([frames[j.body][:, :3, 3] for j in own]).reshape(-1, steps, 3)
     numbers = {drive: n for n, drive in enumerate(dict.fromkeys(j.drive for j in own))}
     stiffness = np.ones(len(numbers))
-    torques = np.zeros((len(numbers), steps))
+    torques = np.zeros((len(numbers), steps, 3))
     for index, joint in reversed(list(enumerate(own))):
         stiffness[numbers[joint.drive]] = joint.stiffness
-        for body, mass, center in digit.weights if up is not None else ():
+        for body, mass, center in digit.weights:
             if _carried(digit, joint.body, body):
                 arm = (frames[body] @ [*center, 1.0])[:, :3] - places[index]
-                force = -mass * GRAVITY * up  # type: ignore[operator]
-                torques[numbers[joint.drive]] += (np.cross(arm, force) * axes[index]).sum(axis=1)
+                # a·(r × (−m·g·u)) = −m·g·(a × r)·u
+                moment = -mass * GRAVITY * np.cross(axes[index], arm)
+                torques[numbers[joint.drive]] += moment
     carries = [[_carried(digit, joint.body, body) for body in moving] for joint in own]
     return Hinges(
         axes=axes,
@@ -102,7 +103,11 @@ def _carried(digit: Digit, by: str, body: str) -> bool:
 
 
 def sunk(
-    compliances: Array, alone: Array, touched: NDArray[np.bool_], leans: NDArray[np.bool_], up: Array
+    compliances: Array,
+    alone: Array,
+    touched: NDArray[np.bool_],
+    leans: NDArray[np.bool_],
+    up: Array,
 ) -> Array:
     """How far balls sink [m], (m,): K⁻¹·(weight + Σ Kᵢ·dᵢ) with Kᵢ = Cᵢ⁻¹ and K = Σ Kᵢ.
 

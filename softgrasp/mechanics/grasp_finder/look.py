@@ -20,12 +20,7 @@ class Look:
     """How a hand closes, at one coarseness."""
 
     def __init__(
-        self,
-        hand: ClosingHand,
-        skins: Mapping[str, Array],
-        weights: Array,
-        steps: int,
-        up: Array | None,
+        self, hand: ClosingHand, skins: Mapping[str, Array], weights: Array, steps: int
     ) -> None:
         """Prepare to look.
 
@@ -34,9 +29,8 @@ class Look:
             skins: Points on its links in their frames, as many as are to be looked at.
             weights: Part of its way that each drive goes while the whole hand closes [–].
             steps: Steps from open to closed.
-            up: Unit vector against gravity, (3,); None where it is not known.
         """
-        self.hand, self.skins, self.weights, self.up = hand, skins, weights, up
+        self.hand, self.skins, self.weights = hand, skins, weights
         self.shares = np.linspace(0.0, 1.0, steps)
         self._paths: dict[tuple[int, bytes], Path | Array] = {}
 
@@ -82,7 +76,7 @@ class Look:
             tips=np.asarray((frames[digit.tip_body] @ [*digit.tip, 1.0])[:, :3]),
             group=group,
             still=still,
-            hinges=hinges_of(digit, frames, moving, self.up),
+            hinges=hinges_of(digit, frames, moving),
         )
 
 

@@ -26,11 +26,7 @@ several sizes, and for it alone."""
 TIGHT = 0.3
 """What a place loses where the larger ball would have to be moved first [–]."""
 
-ENDWISE = 0.5
-"""What a place loses where all fingers press along the axis of long things [–]."""
-
-
-GIVES = 300.0
+GIVES = 400.0
 MOST_GIVEN = 0.6
 """What a place loses for each metre that a ball sinks [1/m], and at most [–]."""
 
@@ -40,10 +36,8 @@ class Wanted(NamedTuple):
 
     kind: str
     """``power`` or ``precision``."""
-    along: Array | None = None
-    """Unit vector along which long things lie; None where that depends on their place."""
-    up: Array | None = None
-    """Unit vector against gravity; None where it is not known."""
+    up: Array
+    """Unit vector against gravity, (3,)."""
 
 
 Still = tuple[Array, Array]
@@ -79,9 +73,8 @@ def scores_of_places(
     if not sweep.paths:
         return np.zeros(len(approach.places)), np.full(len(approach.places), -1.0)
     score, least = _scores_of(sweep, approach, still, wanted, radius)
-    if wanted.up is not None:
-        sunken = _sunk(sweep, sweep.meet(approach, radius), still[0] - radius, wanted)
-        score = score - np.minimum(GIVES * sunken, MOST_GIVEN) * (1 + len(others))
+    sunken = sunk_by(sweep, sweep.meet(approach, radius), still[0] - radius, wanted)
+    score = score - np.minimum(GIVES * sunken, MOST_GIVEN) * (1 + len(others))
     if not others:
         return score, least
     for share in others:
@@ -117,9 +110,6 @@ def _scores_of(
     late = np.where(touched, meeting.share, -np.inf).max(axis=1)
     early = np.where(touched, meeting.share, np.inf).min(axis=1)
     score -= 0.5 * np.where(count > 0, late - early, 0.0)
-    if wanted.along is not None:
-        # what pushes a long thing along itself pushes it out
-        score -= ENDWISE * ((meeting.normals @ wanted.along) ** 2 * share).sum(axis=1)
     score -= 1.0 * (meeting.from_middle * share).sum(axis=1)
     if wanted.kind == "power":
         return score - 5.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), least
@@ -127,11 +117,17 @@ def _scores_of(
     return score - 0.3 * (meeting.touched & ~meeting.outermost).sum(axis=1), least
 
 
-def _sunk(sweep: Sweep, meeting: Meeting, gap: Array, wanted: Wanted) -> Array:
-    """How far balls sink as the servos give way [m], (m,)."""
-    assert wanted.up is not None
+def sunk_by(sweep: Sweep, meeting: Meeting, gap: Array, wanted: Wanted) -> Array:
+    """How far balls sink as the servos give way [m], (m,).
+
+    Args:
+        sweep: The closing hand.
+        meeting: Of its fingers with the balls.
+        gap: Between the balls and what stands still [m], (m,).
+        wanted: What the grasp is for.
+    """
     found = [
-        path.hinges.gives(meeting.points[:, k], meeting.step[:, k], meeting.link[:, k])
+        path.hinges.gives(meeting.points[:, k], meeting.step[:, k], meeting.link[:, k], wanted.up)
         for k, path in enumerate(sweep.paths)
     ]
     compliances, alone = (np.stack(part, axis=1) for part in zip(*found, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import product
@@ -11,7 +12,6 @@ import numpy as np
 
 from softgrasp.mechanics.grasp_finder.closing import Closing
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand
-from softgrasp.mechanics.grasp_finder.lying import lying_of
 from softgrasp.mechanics.grasp_finder.look import Field, Look
 from softgrasp.mechanics.grasp_finder.scores import FAR, Wanted, clear, scores_of_places
 from softgrasp.mechanics.grasp_finder.sweep import Sweep, spread
@@ -71,6 +71,7 @@ class Search:
         closing: Closing,
         weights: Array,
         kind: str,
+        up: Array,
     ) -> None:
         """Prepare to search.
 
@@ -81,15 +82,24 @@ class Search:
             closing: How it closes.
             weights: Part of its way that each drive goes while the whole hand closes [–].
             kind: ``power`` or ``precision``.
+            up: Unit vector against gravity, (3,).
         """
         self.closing = closing
-        lying = lying_of(hand, closing, closing.start, hand.middle)
-        axis = np.array(lying.axis)
-        up = axis if hand.up is None else hand.up
-        self.wanted = Wanted(kind, None if lying.around else axis, up)
+        self.wanted = Wanted(kind, up)
+        self._fields: dict[float, Field] = {}
         coarse = {body: points[:COARSE_POINTS] for body, points in skins.items()}
-        self._coarse = Look(hand, coarse, weights, COARSE_STEPS, up)
-        self._fine = Look(hand, skins, weights, FINE_STEPS, up)
+        self._coarse = Look(hand, coarse, weights, COARSE_STEPS)
+        self._fine = Look(hand, skins, weights, FINE_STEPS)
+
+    def turned(self, up: Array) -> Search:
+        """The same search with the hand turned in the world; what was seen is kept.
+
+        Args:
+            up: Unit vector against gravity, (3,).
+        """
+        other = copy(self)
+        other.wanted = self.wanted._replace(up=up)
+        return other
 
     def best(self) -> Place:
         """The best place of the first ball that is enclosed; of all of them where none is."""
@@ -107,7 +117,8 @@ class Search:
 
     def _best_posture(self, radius: float) -> Place:
         """The best place, with the joints that stand still where they serve it best."""
-        field, free = Field(self._grid, FAR * radius), self.closing.free
+        free = self.closing.free
+        field = self._fields.setdefault(radius, Field(self._grid, FAR * radius))
         if self._all_postures:
             found = [self._look(choice, field, radius) for choice in self._postures]
             by_score = sorted(found, key=lambda one: -one.score)
@@ -151,7 +162,12 @@ class Search:
         if not len(chosen):
             chosen = np.arange(len(field.places))
         alone, _ = scores_of_places(
-            sweep, approach.of(chosen), (still[0][chosen], still[1][chosen]), self.wanted, radius, ()
+            sweep,
+            approach.of(chosen),
+            (still[0][chosen], still[1][chosen]),
+            self.wanted,
+            radius,
+            (),
         )
         chosen = chosen[np.sort(np.argsort(-alone, kind="stable")[:MOST_PLACES])]
         scores, least = scores_of_places(
