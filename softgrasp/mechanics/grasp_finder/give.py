@@ -32,10 +32,10 @@ class Hinges:
     """(j, s, 3)"""
     places: Array
     """Origins of their links, which lie on the axes, (j, s, 3) [m]."""
-    drives: NDArray[np.int64]
-    """Hinges with the same number give way as one, (j,)."""
+    of_drive: Array
+    """1 where a drive holds a hinge, which give way as one, (d, j)."""
     stiffness: Array
-    """Of each of those numbers, (d,) [N·m/rad]."""
+    """Of each of those drives, (d,) [N·m/rad]."""
     carries: NDArray[np.bool_]
     """Whether a hinge lies between the palm and a moving link, (j, b)."""
     torques: Array
@@ -52,11 +52,9 @@ class Hinges:
             link: Number of the moving link that they are on, (m,).
             up: Unit vector against gravity, (3,).
         """
-        levers = np.zeros((len(self.stiffness), len(points), 3))
-        for hinge, number in enumerate(self.drives):
-            arms = points - self.places[hinge, step]
-            lever = np.cross(self.axes[hinge, step], arms)
-            levers[number] += np.where(self.carries[hinge, link][:, None], lever, 0.0)
+        arms = points - self.places[:, step]
+        each = _crossed(self.axes[:, step], arms) * self.carries[:, link, None]
+        levers = np.einsum("dj,jmi->dmi", self.of_drive, each)
         given = levers / self.stiffness[:, None, None]
         compliance = np.einsum("dmi,dmj->mij", levers, given) + CONTACT * np.eye(3)
         return compliance, np.einsum("dmi,dm->mi", given, self.torques[:, step] @ up)
@@ -83,13 +81,15 @@ def hinges_of(digit: Digit, frames: Mapping[str, Array], moving: list[str]) -> H
             if _carried(digit, joint.body, body):
                 arm = (frames[body] @ [*center, 1.0])[:, :3] - places[index]
                 # a·(r × (−m·g·u)) = −m·g·(a × r)·u
-                moment = -mass * GRAVITY * np.cross(axes[index], arm)
+                moment = -mass * GRAVITY * _crossed(axes[index], arm)
                 torques[numbers[joint.drive]] += moment
     carries = [[_carried(digit, joint.body, body) for body in moving] for joint in own]
     return Hinges(
         axes=axes,
         places=places,
-        drives=np.array([numbers[joint.drive] for joint in own], dtype=int),
+        of_drive=np.array([[float(j.drive == d) for j in own] for d in numbers]).reshape(
+            len(numbers), len(own)
+        ),
         stiffness=stiffness,
         carries=np.array(carries, dtype=bool).reshape(len(own), len(moving)),
         torques=torques,
@@ -100,6 +100,12 @@ def _carried(digit: Digit, by: str, body: str) -> bool:
     """Whether a link hangs on the joint that moves another one."""
     order = {name: place for place, name in enumerate(digit.bodies)}
     return order.get(by, -1) <= order.get(body, len(order))
+
+
+def _crossed(one: Array, other: Array) -> Array:
+    """Cross products, (..., 3): quicker than numpy's own on small arrays."""
+    (a, b, c), (x, y, z) = np.moveaxis(one, -1, 0), np.moveaxis(other, -1, 0)
+    return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis=-1)
 
 
 def sunk(

@@ -103,15 +103,15 @@ class Field:
                 self._near[id(path)] = path.approach(self.places, self.far)
         return joined(self.places, [self._near[id(path)] for path in sweep.paths], precise=False)
 
-    def away(self, sweep: Sweep) -> tuple[Array, Array]:
-        """As ``Sweep.away``."""
-        least, way = np.full(len(self.places), np.inf), np.zeros((len(self.places), 3))
+    def away(self, sweep: Sweep, chosen: Indices) -> tuple[Array, Array]:
+        """As ``Sweep.away``, of some of the places."""
+        least, way = np.full(len(chosen), np.inf), np.zeros((len(chosen), 3))
         for cloud in sweep.still:
             if id(cloud) not in self._away:
                 self._kept.append(cloud)
                 found, point = nearest(self.places, cloud)
                 self._away[id(cloud)] = found, self.places - cloud[point]
             found, ways = self._away[id(cloud)]
-            closer = found < least
-            least[closer], way[closer] = found[closer], ways[closer]
+            closer = found[chosen] < least
+            least[closer], way[closer] = found[chosen[closer]], ways[chosen[closer]]
         return least, way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]

@@ -26,9 +26,12 @@ several sizes, and for it alone."""
 TIGHT = 0.3
 """What a place loses where the larger ball would have to be moved first [–]."""
 
+ENCLOSED = 0.05
+"""Least force in any direction from which a ball counts as enclosed [–]."""
 GIVES = 400.0
 MOST_GIVEN = 0.6
-"""What a place loses for each metre that a ball sinks [1/m], and at most [–]."""
+"""What a place loses for each metre that a ball sinks [1/m], and at most, as one where a ball is not
+enclosed [–]."""
 
 
 class Wanted(NamedTuple):
@@ -52,6 +55,13 @@ def clear(approach: Approach, still: Still, radius: float) -> Flags:
     return np.asarray(away & (approach.apart[:, 0].min(axis=0) >= radius + CLEAR_OF_FINGERS))
 
 
+def met(approach: Approach, radius: float) -> Flags:
+    """Which balls two fingers meet; all balls where no two fingers meet one, (m,)."""
+    fingers = (approach.apart.min(axis=1) <= radius).sum(axis=0)
+    two = fingers >= 2
+    return np.asarray(two if two.any() else fingers >= 0)
+
+
 def scores_of_places(
     sweep: Sweep,
     approach: Approach,
@@ -72,13 +82,16 @@ def scores_of_places(
     """
     if not sweep.paths:
         return np.zeros(len(approach.places)), np.full(len(approach.places), -1.0)
-    score, least = _scores_of(sweep, approach, still, wanted, radius)
-    sunken = sunk_by(sweep, sweep.meet(approach, radius), still[0] - radius, wanted)
-    score = score - np.minimum(GIVES * sunken, MOST_GIVEN) * (1 + len(others))
+    meeting = sweep.meet(approach, radius)
+    score, least = _scores_of(sweep, meeting, still, wanted, radius)
+    sunken = sunk_by(sweep, meeting, still[0] - radius, wanted)
+    lost = np.where(least > ENCLOSED, np.minimum(GIVES * sunken, MOST_GIVEN), MOST_GIVEN)
+    score = score - lost * (1 + len(others))
     if not others:
         return score, least
     for share in others:
-        score = score + _scores_of(sweep, approach, still, wanted, share * radius)[0]
+        meeting = sweep.meet(approach, share * radius)
+        score = score + _scores_of(sweep, meeting, still, wanted, share * radius)[0]
     larger = max(others) * radius
     tight = still[0] < larger + CLEAR_OF_PALM
     tight |= approach.apart[:, 0].min(axis=0) < larger + CLEAR_OF_FINGERS
@@ -86,10 +99,10 @@ def scores_of_places(
 
 
 def _scores_of(
-    sweep: Sweep, approach: Approach, still: Still, wanted: Wanted, radius: float
+    sweep: Sweep, meeting: Meeting, still: Still, wanted: Wanted, radius: float
 ) -> tuple[Array, Array]:
     """The same of one size alone."""
-    meeting, (apart, away) = sweep.meet(approach, radius), still
+    apart, away = still
     gap, touched = apart - radius, meeting.touched
     if wanted.kind == "precision":
         touched = touched & meeting.outermost

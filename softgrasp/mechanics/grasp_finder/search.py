@@ -7,20 +7,27 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
 from softgrasp.mechanics.grasp_finder.closing import Closing
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand
 from softgrasp.mechanics.grasp_finder.look import Field, Look
-from softgrasp.mechanics.grasp_finder.scores import FAR, Wanted, clear, scores_of_places
-from softgrasp.mechanics.grasp_finder.sweep import Sweep, spread
+from softgrasp.mechanics.grasp_finder.scores import (
+    ENCLOSED,
+    FAR,
+    Still,
+    Wanted,
+    clear,
+    met,
+    scores_of_places,
+)
+from softgrasp.mechanics.grasp_finder.sweep import Approach, Indices, Sweep, evenly, spread
 from softgrasp.mechanics.transforms import Array
 
 RADII = (0.030, 0.020, 0.040, 0.012, 0.060)
 """Balls that are tried, one after the other, until the fingers enclose one [m]."""
-ENCLOSED = 0.05
-"""Least force in any direction from which a ball counts as enclosed [–]."""
 COARSE_STEPS, COARSE_POINTS = 9, 60
 """Steps, and points of a link, of the first look."""
 FINE_STEPS, FINE_POINTS = 17, 300
@@ -31,10 +38,12 @@ STEPS = (6e-3, 3e-3, 1.5e-3, 7e-4)
 """Then the best place is moved in these steps [m]."""
 BETTER = 0.02
 """By how much a posture farther from rest has to be better [–]."""
-MOST_PLACES = 120
+MOST_PLACES = 80
 """Places of the grid that are looked at with balls of several sizes."""
 MOST_MOVES = 3
 """Of one step."""
+HOPEFUL = 6
+"""Postures that are looked at with balls of several sizes."""
 PROMISING = 2
 """Postures around whose best places is looked more closely."""
 MOST_POSTURES = 25
@@ -61,13 +70,36 @@ class Place:
     sweep: Sweep
 
 
+class View(NamedTuple):
+    """How a closing hand comes to some places."""
+
+    sweep: Sweep
+    approach: Approach
+    still: Still
+
+    def of(self, chosen: Indices) -> View:
+        """The same of some of the places."""
+        still = (self.still[0][chosen], self.still[1][chosen])
+        return View(self.sweep, self.approach.of(chosen), still)
+
+
+class Glimpse(NamedTuple):
+    """A first look at a posture."""
+
+    score: float
+    """Of the best place, with one ball."""
+    closing: Closing
+    view: View
+    """Of the best places."""
+
+
 class Search:
     """Looks for places on one way of closing, for one kind of grasp."""
 
     def __init__(
         self,
         hand: ClosingHand,
-        skins: Mapping[str, Array],
+        skins: Skins,
         closing: Closing,
         weights: Array,
         kind: str,
@@ -77,8 +109,7 @@ class Search:
 
         Args:
             hand: The hand.
-            skins: Points on its links, each part of which is spread over a link, as ``spread``
-                gives them.
+            skins: Points on its links.
             closing: How it closes.
             weights: Part of its way that each drive goes while the whole hand closes [–].
             kind: ``power`` or ``precision``.
@@ -87,9 +118,8 @@ class Search:
         self.closing = closing
         self.wanted = Wanted(kind, up)
         self._fields: dict[float, Field] = {}
-        coarse = {body: points[:COARSE_POINTS] for body, points in skins.items()}
-        self._coarse = Look(hand, coarse, weights, COARSE_STEPS)
-        self._fine = Look(hand, skins, weights, FINE_STEPS)
+        self._coarse = Look(hand, skins.coarse, weights, COARSE_STEPS)
+        self._fine = Look(hand, skins.fine, weights, FINE_STEPS)
 
     def turned(self, up: Array) -> Search:
         """The same search with the hand turned in the world; what was seen is kept.
@@ -120,18 +150,23 @@ class Search:
         free = self.closing.free
         field = self._fields.setdefault(radius, Field(self._grid, FAR * radius))
         if self._all_postures:
-            found = [self._look(choice, field, radius) for choice in self._postures]
-            by_score = sorted(found, key=lambda one: -one.score)
-            promising = {id(one) for one in by_score[:PROMISING]}
+            glimpses = [self._first(choice, field, radius) for choice in self._postures]
+            by_score = sorted(glimpses, key=lambda one: -one.score)
+            hopeful = {id(one) for one in by_score[:HOPEFUL]}
+            found = [self._look(one, radius) for one in glimpses if id(one) in hopeful]
+            best_first = sorted(found, key=lambda one: -one.score)
+            promising = {id(one) for one in best_first[:PROMISING]}
             # in the order of the postures, as the one nearest to rest is to be beaten
             near = [self._refined(one, STEPS[:2]) for one in found if id(one) in promising]
             return reduce(_better, near)
-        best = self._look(self.closing.standing((), self.closing.start), field, radius)
+        choice = self.closing.standing((), self.closing.start)
+        best = self._look(self._first(choice, field, radius), radius)
         for _ in range(2):  # one after the other
             for one in free:
                 for place in one.places:
                     choice = self.closing.standing(((one, place),), best.closing.start)
-                    best = _better(best, self._look(choice, field, radius))
+                    glimpse = self._first(choice, field, radius)
+                    best = _better(best, self._look(glimpse, radius))
         return best
 
     @cached_property
@@ -154,28 +189,26 @@ class Search:
             for place in one.places:
                 yield self.closing.standing(((one, place),), start)
 
-    def _look(self, choice: Closing, field: Field, radius: float) -> Place:
-        """The best place of the grid in one posture."""
+    def _first(self, choice: Closing, field: Field, radius: float) -> Glimpse:
+        """Places of the grid in one posture, the best first, looked at with one ball."""
         sweep = self._coarse.sweep(choice)
-        approach, still = field.approach(sweep), field.away(sweep)
-        chosen = np.flatnonzero(clear(approach, still, radius))
-        if not len(chosen):
-            chosen = np.arange(len(field.places))
-        alone, _ = scores_of_places(
-            sweep,
-            approach.of(chosen),
-            (still[0][chosen], still[1][chosen]),
-            self.wanted,
-            radius,
-            (),
-        )
-        chosen = chosen[np.sort(np.argsort(-alone, kind="stable")[:MOST_PLACES])]
-        scores, least = scores_of_places(
-            sweep, approach.of(chosen), (still[0][chosen], still[1][chosen]), self.wanted, radius
-        )
+        near = np.flatnonzero(met(field.approach(sweep), radius))
+        view = View(sweep, field.approach(sweep).of(near), field.away(sweep, near))
+        free = clear(view.approach, view.still, radius)
+        if free.any():
+            view = view.of(np.flatnonzero(free))
+        scores, _ = scores_of_places(*view, self.wanted, radius, ())
+        order = np.argsort(-scores, kind="stable")[:MOST_PLACES]
+        return Glimpse(float(scores[order[0]]), choice, view.of(np.sort(order)))
+
+    def _look(self, glimpse: Glimpse, radius: float) -> Place:
+        """The best of those places, looked at with balls of several sizes."""
+        view = glimpse.view
+        scores, least = scores_of_places(*view, self.wanted, radius)
         top = int(np.argmax(scores))
-        place = field.places[chosen[top]]
-        return Place(float(scores[top]), float(least[top]), place, choice, radius, sweep)
+        place = view.approach.places[top]
+        found = (float(scores[top]), float(least[top]), place)
+        return Place(*found, glimpse.closing, radius, view.sweep)
 
     @cached_property
     def _grid(self) -> Array:
@@ -223,6 +256,14 @@ def _better(best: Place, other: Place) -> Place:
     return other if other.score > best.score + BETTER else best
 
 
-def thinned(hand: ClosingHand) -> dict[str, Array]:
-    """Points on the links of a hand, as many as the last look needs."""
-    return {body: spread(points, FINE_POINTS) for body, points in hand.skins.items()}
+class Skins(NamedTuple):
+    """Points on the links of a hand in their frames, (n, 3) each [m]."""
+
+    coarse: Mapping[str, Array]
+    fine: Mapping[str, Array]
+
+
+def thinned(hand: ClosingHand) -> Skins:
+    """Points on the links of a hand, as many as the first and the last look need."""
+    coarse = {body: spread(points, COARSE_POINTS) for body, points in hand.skins.items()}
+    return Skins(coarse, {body: evenly(p, FINE_POINTS) for body, p in hand.skins.items()})

@@ -203,10 +203,10 @@ class Sweep:
         return (
             met & (share <= LATEST),
             share,
-            way / np.maximum(np.sqrt((way * way).sum(axis=1)), 1e-12)[:, None],
+            way / np.maximum(_length(way), 1e-12)[:, None],
             met & (link == len(path.clouds) - 1),
-            np.linalg.norm(touching - path.tips[at], axis=1),
-            np.linalg.norm(touching - path.middles[at], axis=1),
+            _length(touching - path.tips[at]),
+            _length(touching - path.middles[at]),
             touching,
             at,
             link,
@@ -250,11 +250,15 @@ def nearest(places: Array, cloud: Array) -> tuple[Array, Indices]:
     return np.sqrt(np.maximum(least, 0.0)), point
 
 
-def spread(points: Array, most: int) -> Array:
-    """At most so many of the points (n, 3), each the farthest from those before it.
+def evenly(points: Array, most: int) -> Array:
+    """At most so many of the points (n, 3), evenly picked."""
+    if len(points) <= most:
+        return points
+    return points[np.linspace(0, len(points) - 1, most).astype(int)]
 
-    Any first part of them is spread over the surface too.
-    """
+
+def spread(points: Array, most: int) -> Array:
+    """At most so many of the points (n, 3), each the farthest from those before it."""
     if len(points) == 0:
         return points
     chosen = [int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())]
@@ -264,6 +268,11 @@ def spread(points: Array, most: int) -> Array:
         np.minimum(apart, np.einsum("ij,ij->i", away, away), out=apart)
         chosen.append(int(apart.argmax()))
     return points[chosen]
+
+
+def _length(ways: Array) -> Array:
+    """Of (m, 3): (m,)."""
+    return np.sqrt(np.einsum("mi,mi->m", ways, ways))
 
 
 def _local(places: Array, frames: Array) -> Array:
