@@ -24,7 +24,8 @@ def inside(hull: Hull) -> Array:
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     a, b, c = hull.vertices[hull.faces].transpose(1, 0, 2)
     normals = np.cross(b - a, c - a)
-    return grid[(grid @ normals.T <= np.einsum("ij,ij->i", normals, a)).all(axis=1)]
+    within = (grid @ normals.T <= np.einsum("ij,ij->i", normals, a)).all(axis=1)
+    return np.asarray(grid[within])
 
 
 def on_faces(hull: Hull) -> Array:

@@ -194,9 +194,9 @@ class ClosingModel:
         for group in skins:
             if self._name(group) in own:
                 continue
-            points = [skins[group]]
-            for body in self._tree.members[group]:
-                points.append(self._in_group(body, inner_points(self.model, body)))
+            members = self._tree.members[group]
+            inner = (self._in_group(b, inner_points(self.model, b)) for b in members)
+            points = [skins[group], *inner]
             turned = self._data.xmat[group].reshape(3, 3)
             parts[group] = [p @ turned.T + self._data.xpos[group] for p in points]
         whole = np.vstack([np.zeros((0, 3)), *(p for points in parts.values() for p in points)])

@@ -133,9 +133,10 @@ def _closed(hand: ClosingHand, rest: Array, closing: Sequence[int]) -> Array:
         both[:, drive] = low, high
         one, other = tips_of(hand, hand.frames(both)).swapaxes(0, 1)
         moved = np.linalg.norm(one - other, axis=1) > 0.0
-        to_palm = [float(np.linalg.norm(t[moved] - hand.middle, axis=1).mean()) for t in (one, other)]  # fmt: skip # noqa: E501
-        nearer = to_palm[0] - to_palm[1]
-        if abs(nearer) < UNDECIDED * max(to_palm):
+        ways = np.array([one[moved], other[moved]]) - hand.middle
+        first, second = np.linalg.norm(ways, axis=2).mean(axis=1).tolist()
+        nearer = first - second
+        if abs(nearer) < UNDECIDED * max(first, second):
             # grippers whose jaws keep their distance from the palm
             nearer = _apart(one, moved) - _apart(other, moved)
         end[drive] = high if nearer > 0.0 else low

@@ -1,8 +1,8 @@
 """How far a held ball sinks, as the servos of the fingers give way under its weight and theirs.
 
 The fingers hold still at their touching points as springs: with the levers l of the hinges between
-palm and point, a point gives C = Σ l·lᵀ / k for a force on it (Salisbury & Craig 1982, §2). Friction
-is taken to hold.
+palm and point, which are held with stiffness k, a point gives C = Σ l·lᵀ / k for a force on it
+(K⁻¹ = J·K_q⁻¹·Jᵀ, Salisbury 1980, active stiffness control). Friction is taken to hold.
 """
 
 from __future__ import annotations
@@ -128,4 +128,4 @@ def sunk(
     force = np.einsum("mkij,mkj->mi", stiff, alone) - WEIGHT * up
     whole = stiff.sum(axis=1) + (leans / CONTACT)[:, None, None] * np.eye(3)
     whole += 1e-3 * np.eye(3)  # a ball that nothing holds sinks far, and not infinitely far
-    return np.linalg.norm(np.linalg.solve(whole, force[..., None])[..., 0], axis=1)
+    return np.asarray(np.linalg.norm(np.linalg.solve(whole, force[..., None])[..., 0], axis=1))

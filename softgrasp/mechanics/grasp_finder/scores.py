@@ -30,8 +30,8 @@ ENCLOSED = 0.05
 """Least force in any direction from which a ball counts as enclosed [–]."""
 GIVES = 600.0
 MOST_GIVEN = 0.6
-"""What a place loses for each metre that a ball sinks [1/m], and at most, as one where a ball is not
-enclosed [–]."""
+"""What a place loses for each metre that a ball sinks [1/m], and at most [–]: as much as one where
+it is not enclosed."""
 
 
 class Wanted(NamedTuple):

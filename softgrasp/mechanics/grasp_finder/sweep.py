@@ -234,11 +234,11 @@ def joined(
     places: Array, found: Sequence[tuple[Array, Indices, Indices]], *, precise: bool
 ) -> Approach:
     """What fingers found one by one, together."""
-    shape = (0, 1, len(places))
     if not found:
-        none = np.zeros(shape, dtype=int)
-        return Approach(places, np.zeros(shape), none, none, precise)
-    return Approach(places, *(np.array(part) for part in zip(*found, strict=True)), precise)
+        none = np.zeros((0, 1, len(places)), dtype=int)
+        return Approach(places, none.astype(float), none, none, precise)
+    apart, link, point = (np.array(part) for part in zip(*found, strict=True))
+    return Approach(places, apart, link, point, precise)
 
 
 def nearest(places: Array, cloud: Array) -> tuple[Array, Indices]:
@@ -254,7 +254,7 @@ def evenly(points: Array, most: int) -> Array:
     """At most so many of the points (n, 3), evenly picked."""
     if len(points) <= most:
         return points
-    return points[np.linspace(0, len(points) - 1, most).astype(int)]
+    return np.asarray(points[np.linspace(0, len(points) - 1, most).astype(int)])
 
 
 def spread(points: Array, most: int) -> Array:
@@ -267,12 +267,12 @@ def spread(points: Array, most: int) -> Array:
         away = points - points[chosen[-1]]
         np.minimum(apart, np.einsum("ij,ij->i", away, away), out=apart)
         chosen.append(int(apart.argmax()))
-    return points[chosen]
+    return np.asarray(points[chosen])
 
 
 def _length(ways: Array) -> Array:
     """Of (m, 3): (m,)."""
-    return np.sqrt(np.einsum("mi,mi->m", ways, ways))
+    return np.asarray(np.sqrt(np.einsum("mi,mi->m", ways, ways)))
 
 
 def _local(places: Array, frames: Array) -> Array:

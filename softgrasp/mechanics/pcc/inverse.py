@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import OptimizeResult, least_squares
 from scipy.spatial.transform import Rotation
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.pcc.chain import chain_jacobian, frames_along
 from softgrasp.mechanics.pcc.segment import bend_transform
 from softgrasp.mechanics.transforms import Array
-
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
 
 STARTS = 8
 """A chain is tried from so many shapes: from one, one pose in thirty is missed."""
@@ -133,9 +130,6 @@ class _Task:
 
     def solve(self, start: Array, tolerance: float) -> ChainPose:
         """The nearest least-squares shape from a start."""
-        # imported here: every hand is read in the same breath, and few need it
-        from scipy.optimize import least_squares
-
         fit: OptimizeResult = least_squares(
             self._residuals, start, self._slopes, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15
         )

@@ -11,10 +11,9 @@ import pytest
 import softgrasp as sg
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.formats.mjcf.hand import mjcf_hand
-from tests.mjcf_hands import LOOP, MOTORS, TENDON, WRIST, written
+from tests.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written
 from tests.outside import outside_file
 
-ALLEGRO = "mjcf_hands/allegro_primitives/allegro_right_primitives.xml"
 QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 
 
@@ -242,7 +241,7 @@ def test_allegro_holds_small_things(thing: str) -> None:
 @pytest.mark.parametrize("grasp", ["power", "precision"])
 @pytest.mark.parametrize("thing", ["sphere", "strawberry", "mug"])
 def test_jaco_holds_everyday_things(thing: str, grasp: str) -> None:
-    third_party = pytest.importorskip("dm_control").__path__[0]
+    third_party = pytest.importorskip("dm_control", reason="the Jaco is dm_control's").__path__[0]
     hand = sg.load_hand(Path(third_party) / "third_party/kinova/jaco_hand.xml")
     assert len(hand.model.servos) == 3
     scene = sg.GraspScene(
