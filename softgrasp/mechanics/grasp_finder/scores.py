@@ -23,6 +23,8 @@ OTHERS = (4.0 / 3.0, 2.0 / 3.0)
 FAR = 1.7
 """Distances from a place up to which fingers are looked for, in radii of the ball: for balls of
 several sizes, and for it alone."""
+ASIDE = 2.0
+"""What a place loses for each metre between touching points and the middles of last links [1/m]."""
 TIGHT = 0.3
 """What a place loses where the larger ball would have to be moved first [–]."""
 
@@ -123,7 +125,7 @@ def _scores_of(
     late = np.where(touched, meeting.share, -np.inf).max(axis=1)
     early = np.where(touched, meeting.share, np.inf).min(axis=1)
     score -= 0.5 * np.where(count > 0, late - early, 0.0)
-    score -= 1.0 * (meeting.from_middle * share).sum(axis=1)
+    score -= ASIDE * (meeting.from_middle * share).sum(axis=1)
     if wanted.kind == "power":
         return score - 5.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), least
     score -= 5.0 * (meeting.from_tip * share).sum(axis=1)

@@ -23,14 +23,14 @@ from softgrasp.mechanics.grasp_finder.scores import (
     met,
     scores_of_places,
 )
-from softgrasp.mechanics.grasp_finder.sweep import Approach, Indices, Sweep, evenly, spread
+from softgrasp.mechanics.grasp_finder.sweep import Approach, Indices, Sweep, spread
 from softgrasp.mechanics.transforms import Array
 
 RADII = (0.030, 0.020, 0.040, 0.012, 0.060)
 """Balls that are tried, one after the other, until the fingers enclose one [m]."""
 COARSE_STEPS, COARSE_POINTS = 9, 60
 """Steps, and points of a link, of the first look."""
-FINE_STEPS, FINE_POINTS = 17, 300
+FINE_STEPS, FINE_POINTS = 17, 200
 """Those of the last one."""
 CELLS = 10
 """Places along the longest side of the space that is searched first."""
@@ -40,6 +40,8 @@ BETTER = 0.02
 """By how much a posture farther from rest has to be better [–]."""
 MOST_PLACES = 80
 """Places of the grid that are looked at with balls of several sizes."""
+WORTH = 0.01
+"""What a move has to gain [–]: points that are spread over a face make differences of this size."""
 MOST_MOVES = 3
 """Of one step."""
 HOPEFUL = 6
@@ -135,9 +137,13 @@ class Search:
         """The best place of the first ball that is enclosed; of all of them where none is."""
         best: Place | None = None
         for radius in RADII:
-            found = self._best_posture(radius)
-            sweep = self._fine.sweep(found.closing)
-            found = self._refined(replace(found, sweep=sweep), STEPS)
+            near, start = self._best_posture(radius)
+            sweep = self._fine.sweep(near.closing)
+            # the few points of the first look tell which posture is best, and not quite where
+            starts = [start] if near is start else [start, near]
+            found = reduce(
+                _better, [self._refined(replace(one, sweep=sweep), STEPS) for one in starts]
+            )
             if best is None or found.enclosure > max(ENCLOSED, best.enclosure):
                 best = found
             if best.enclosure > ENCLOSED:
@@ -145,8 +151,12 @@ class Search:
         assert best is not None
         return best
 
-    def _best_posture(self, radius: float) -> Place:
-        """The best place, with the joints that stand still where they serve it best."""
+    def _best_posture(self, radius: float) -> tuple[Place, Place]:
+        """The best place, with the joints that stand still where they serve it best.
+
+        Returns:
+            It, and the place of the grid from which it was found.
+        """
         free = self.closing.free
         field = self._fields.setdefault(radius, Field(self._grid, FAR * radius))
         if self._all_postures:
@@ -157,8 +167,8 @@ class Search:
             best_first = sorted(found, key=lambda one: -one.score)
             promising = {id(one) for one in best_first[:PROMISING]}
             # in the order of the postures, as the one nearest to rest is to be beaten
-            near = [self._refined(one, STEPS[:2]) for one in found if id(one) in promising]
-            return reduce(_better, near)
+            near = [(self._refined(p, STEPS[:2]), p) for p in found if id(p) in promising]
+            return reduce(lambda a, b: b if b[0].score > a[0].score + BETTER else a, near)
         choice = self.closing.standing((), self.closing.start)
         best = self._look(self._first(choice, field, radius), radius)
         for _ in range(2):  # one after the other
@@ -167,7 +177,7 @@ class Search:
                     choice = self.closing.standing(((one, place),), best.closing.start)
                     glimpse = self._first(choice, field, radius)
                     best = _better(best, self._look(glimpse, radius))
-        return best
+        return best, best
 
     @cached_property
     def _all_postures(self) -> bool:
@@ -244,7 +254,7 @@ class Search:
                 balls = found.place + step * AROUND
                 scores, least = score(balls)
                 top = int(np.argmax(scores))
-                if scores[top] <= found.score + 1e-6:
+                if scores[top] <= found.score + WORTH:
                     break
                 found = replace(
                     found, score=float(scores[top]), enclosure=float(least[top]), place=balls[top]
@@ -265,5 +275,5 @@ class Skins(NamedTuple):
 
 def thinned(hand: ClosingHand) -> Skins:
     """Points on the links of a hand, as many as the first and the last look need."""
-    coarse = {body: spread(points, COARSE_POINTS) for body, points in hand.skins.items()}
-    return Skins(coarse, {body: evenly(p, FINE_POINTS) for body, p in hand.skins.items()})
+    fine = {body: spread(points, FINE_POINTS) for body, points in hand.skins.items()}
+    return Skins({body: points[:COARSE_POINTS] for body, points in fine.items()}, fine)

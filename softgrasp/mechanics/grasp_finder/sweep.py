@@ -15,7 +15,7 @@ from softgrasp.mechanics.transforms import Array
 
 LATEST = 0.9
 """Part of the closing motion after which a contact has no way left to press [–]."""
-SOFT = 3e-4
+SOFT = 1e-3
 """Difference of distances over which points share in a touching point [m]."""
 
 Flags = NDArray[np.bool_]
@@ -83,9 +83,15 @@ class Path:
     """What of it gives way."""
 
     @cached_property
+    def _center(self) -> Array:
+        """Middle of the box around its last link, in the frame of that link, (3,) [m]."""
+        last = self.clouds[-1]
+        return np.asarray((last.min(axis=0) + last.max(axis=0)) / 2.0)
+
+    @cached_property
     def middles(self) -> Array:
         """Middle of its last link, (s, 3) [m]."""
-        return np.asarray((self.frames[-1] @ [*self.clouds[-1].mean(axis=0), 1.0])[:, :3])
+        return np.asarray((self.frames[-1] @ [*self._center, 1.0])[:, :3])
 
     @cached_property
     def corners(self) -> Array:
@@ -250,15 +256,11 @@ def nearest(places: Array, cloud: Array) -> tuple[Array, Indices]:
     return np.sqrt(np.maximum(least, 0.0)), point
 
 
-def evenly(points: Array, most: int) -> Array:
-    """At most so many of the points (n, 3), evenly picked."""
-    if len(points) <= most:
-        return points
-    return np.asarray(points[np.linspace(0, len(points) - 1, most).astype(int)])
-
-
 def spread(points: Array, most: int) -> Array:
-    """At most so many of the points (n, 3), each the farthest from those before it."""
+    """At most so many of the points (n, 3), each the farthest from those before it.
+
+    Any first part of them is spread over the surface too.
+    """
     if len(points) == 0:
         return points
     chosen = [int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())]
