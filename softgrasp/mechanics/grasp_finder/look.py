@@ -9,7 +9,8 @@ import numpy as np
 from softgrasp.mechanics.grasp_finder.closing import Closing
 from softgrasp.mechanics.grasp_finder.give import hinges_of
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand, Digit
-from softgrasp.mechanics.grasp_finder.sweep import Approach, Indices, Path, Sweep, joined, nearest
+from softgrasp.mechanics.grasp_finder.points import Indices, nearest
+from softgrasp.mechanics.grasp_finder.sweep import Approach, Path, Sweep, joined
 from softgrasp.mechanics.transforms import Array
 
 STILL = 1e-9

@@ -14,6 +14,7 @@ import numpy as np
 from softgrasp.mechanics.grasp_finder.closing import Closing
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand
 from softgrasp.mechanics.grasp_finder.look import Field, Look
+from softgrasp.mechanics.grasp_finder.points import Indices, spread
 from softgrasp.mechanics.grasp_finder.scores import (
     ENCLOSED,
     FAR,
@@ -23,7 +24,7 @@ from softgrasp.mechanics.grasp_finder.scores import (
     met,
     scores_of_places,
 )
-from softgrasp.mechanics.grasp_finder.sweep import Approach, Indices, Sweep, spread
+from softgrasp.mechanics.grasp_finder.sweep import Approach, Sweep
 from softgrasp.mechanics.transforms import Array
 
 RADII = (0.030, 0.020, 0.040, 0.012, 0.060)

@@ -11,6 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.mechanics.grasp_finder.give import Hinges
+from softgrasp.mechanics.grasp_finder.points import (
+    Indices,
+    length,
+    local,
+    moved,
+    nearest,
+    placed,
+)
 from softgrasp.mechanics.transforms import Array
 
 LATEST = 0.9
@@ -19,7 +27,6 @@ SOFT = 1e-3
 """Difference of distances over which points share in a touching point [m]."""
 
 Flags = NDArray[np.bool_]
-Indices = NDArray[np.int64]
 
 
 class Meeting(NamedTuple):
@@ -98,7 +105,7 @@ class Path:
         """Points on it while it is open, half closed and closed, (n, 3) [m]."""
         steps = [0, len(self.tips) // 2, -1]
         return np.concatenate([
-            _placed(cloud, frames[steps]).reshape(-1, 3)
+            placed(cloud, frames[steps]).reshape(-1, 3)
             for cloud, frames in zip(self.clouds, self.frames, strict=True)
         ])  # fmt: skip
 
@@ -112,11 +119,11 @@ class Path:
         apart = np.full((len(self.tips), len(places)), far)
         link, point = np.zeros(apart.shape, dtype=int), np.zeros(apart.shape, dtype=int)
         for number, (cloud, frames) in enumerate(zip(self.clouds, self.frames, strict=True)):
-            local = _local(places, frames)
+            seen = local(places, frames)
             center = cloud.mean(axis=0)
             reach = np.sqrt(((cloud - center) ** 2).sum(axis=1).max()) + far
-            near = ((local - center) ** 2).sum(axis=2) < reach * reach
-            found, which = nearest(local[near], cloud)
+            near = ((seen - center) ** 2).sum(axis=2) < reach * reach
+            found, which = nearest(seen[near], cloud)
             closer = found < apart[near]
             chosen = np.flatnonzero(near.ravel())[closer]
             apart.ravel()[chosen] = found[closer]
@@ -130,7 +137,7 @@ class Path:
         for number, cloud in enumerate(self.clouds):
             own = link == number
             frames = self.frames[number, at[own]]
-            found[own] = _moved(cloud[point[own]], frames)
+            found[own] = moved(cloud[point[own]], frames)
         return found
 
     def weighed(self, places: Array, at: Indices, link: Indices, point: Indices) -> Array:
@@ -149,12 +156,12 @@ class Path:
         for number, cloud in enumerate(self.clouds):
             own = np.flatnonzero(link == number)
             frames = self.frames[number, at[own]]
-            local = np.einsum("mji,mj->mi", frames[:, :3, :3], places[own] - frames[:, :3, 3])
-            apart = np.sqrt(((cloud[None] - local[:, None]) ** 2).sum(axis=2))
+            seen = np.einsum("mji,mj->mi", frames[:, :3, :3], places[own] - frames[:, :3, 3])
+            apart = np.sqrt(((cloud[None] - seen[:, None]) ** 2).sum(axis=2))
             least = np.take_along_axis(apart, point[own][:, None], axis=1)
             weights = np.exp((least - apart) / SOFT)
             middle = weights @ cloud / weights.sum(axis=1)[:, None]
-            found[own] = _moved(middle, frames)
+            found[own] = moved(middle, frames)
         return found
 
 
@@ -209,10 +216,10 @@ class Sweep:
         return (
             met & (share <= LATEST),
             share,
-            way / np.maximum(_length(way), 1e-12)[:, None],
+            way / np.maximum(length(way), 1e-12)[:, None],
             met & (link == len(path.clouds) - 1),
-            _length(touching - path.tips[at]),
-            _length(touching - path.middles[at]),
+            length(touching - path.tips[at]),
+            length(touching - path.middles[at]),
             touching,
             at,
             link,
@@ -245,48 +252,3 @@ def joined(
         return Approach(places, none.astype(float), none, none, precise)
     apart, link, point = (np.array(part) for part in zip(*found, strict=True))
     return Approach(places, apart, link, point, precise)
-
-
-def nearest(places: Array, cloud: Array) -> tuple[Array, Indices]:
-    """Distance of places (n, 3) from the nearest point of a cloud [m] and its number, (n,) each."""
-    # few points: one product of matrices is quicker than a search tree
-    squares = (cloud * cloud).sum(axis=1) - 2.0 * (places @ cloud.T)
-    point = squares.argmin(axis=1)
-    least = squares[np.arange(len(places)), point] + (places * places).sum(axis=1)
-    return np.sqrt(np.maximum(least, 0.0)), point
-
-
-def spread(points: Array, most: int) -> Array:
-    """At most so many of the points (n, 3), each the farthest from those before it.
-
-    Any first part of them is spread over the surface too.
-    """
-    if len(points) == 0:
-        return points
-    chosen = [int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())]
-    apart = np.full(len(points), np.inf)
-    for _ in range(min(most, len(points)) - 1):
-        away = points - points[chosen[-1]]
-        np.minimum(apart, np.einsum("ij,ij->i", away, away), out=apart)
-        chosen.append(int(apart.argmax()))
-    return np.asarray(points[chosen])
-
-
-def _length(ways: Array) -> Array:
-    """Of (m, 3): (m,)."""
-    return np.asarray(np.sqrt(np.einsum("mi,mi->m", ways, ways)))
-
-
-def _local(places: Array, frames: Array) -> Array:
-    """Places (m, 3) as seen from frames (s, 4, 4): (s, m, 3)."""
-    return np.asarray((places[None] - frames[:, None, :3, 3]) @ frames[:, :3, :3])
-
-
-def _placed(points: Array, frames: Array) -> Array:
-    """Points (n, 3) at frames (s, 4, 4): (s, n, 3)."""
-    return np.asarray(points @ frames[:, :3, :3].transpose(0, 2, 1) + frames[:, None, :3, 3])
-
-
-def _moved(points: Array, frames: Array) -> Array:
-    """Points (m, 3), each at a frame of its own (m, 4, 4): (m, 3)."""
-    return np.asarray(np.einsum("mij,mj->mi", frames[:, :3, :3], points) + frames[:, :3, 3])
