@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests import robots
+
+ALLEGRO = "mjcf_hands/allegro_primitives/allegro_right_primitives.xml"
+"""A hand of the outside data."""
+
 TENDON = """<mujoco model="two">
   <compiler angle="degree" autolimits="true"/>
   <option timestep="0.004" cone="pyramidal"/>
@@ -142,6 +147,4 @@ LOOP = """<mujoco model="loop">
 
 def written(folder: Path, text: str, name: str = "hand.xml") -> Path:
     """A model in a file."""
-    path = folder / name
-    path.write_text(text)
-    return path
+    return robots.written(folder, text, name)

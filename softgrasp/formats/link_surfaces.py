@@ -19,19 +19,13 @@ from softgrasp.description.shapes import (
     Sphere,
     Superellipsoid,
 )
+from softgrasp.formats.hull_points import inside, on_faces
 from softgrasp.formats.mesh_solid import Hull, hull_of
 from softgrasp.formats.meshes import load_mesh
 from softgrasp.mechanics import superellipsoid
 from softgrasp.mechanics.dh import Link, chain_links
 from softgrasp.mechanics.solids import ball_points
 from softgrasp.mechanics.transforms import Array, transform
-
-SPACING = 3e-3
-"""Distance of points on a surface [m]."""
-INNER_SPACING = 8e-3
-"""Distance of points inside the palm [m]."""
-MOST_POINTS = 1500
-"""Of one shape; a large one gets them farther apart."""
 
 Placed = tuple[Shape, Pose]
 
@@ -70,25 +64,13 @@ def row_shapes(row: Phalanx, link: Link) -> list[Placed]:
 
 def surface_points(shapes: Sequence[Placed]) -> Array:
     """Points on the convex hulls of shapes, (n, 3) [m]; a mesh's pose is that of its file."""
-    return np.vstack([_moved(_on_faces(hull), pose) for s, pose in shapes for hull in _hulls(s)])
+    return np.vstack([_moved(on_faces(hull), pose) for s, pose in shapes for hull in _hulls(s)])
 
 
 def _inner_points(placed: Placed) -> Array:
     """A grid inside the convex hulls of a shape, (n, 3) [m]."""
     shape, pose = placed
-    found = [np.empty((0, 3))]
-    for hull in _hulls(shape):
-        low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
-        axes = [
-            np.arange(a + INNER_SPACING / 2, b, INNER_SPACING)
-            for a, b in zip(low, high, strict=True)
-        ]
-        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-        a, b, c = hull.vertices[hull.faces].transpose(1, 0, 2)
-        normals = np.cross(b - a, c - a)
-        inside = (grid @ normals.T <= np.einsum("ij,ij->i", normals, a)).all(axis=1)
-        found.append(_moved(grid[inside], pose))
-    return np.vstack(found)
+    return np.vstack([np.empty((0, 3)), *(_moved(inside(hull), pose) for hull in _hulls(shape))])
 
 
 def _moved(points: Array, pose: Pose) -> Array:
@@ -101,10 +83,10 @@ def _hulls(shape: Shape) -> list[Hull]:
     if isinstance(shape, Mesh):
         body = load_mesh(shape)
         return [Hull(v + body.center_of_mass, f, 0.0) for v, f in body.parts]
-    return [hull_of(_corners(shape))]
+    return [hull_of(corners(shape))]
 
 
-def _corners(shape: Shape) -> Array:
+def corners(shape: Shape) -> Array:
     """Points whose convex hull is a shape, round ones in facets, (n, 3) [m]."""
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
     angles = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
@@ -126,30 +108,3 @@ def _corners(shape: Shape) -> Array:
         case Superellipsoid(radii=radii, exponents=exponents):
             return np.asarray(superellipsoid.triangles(radii, exponents)[0])
     raise AssertionError(shape)
-
-
-def _on_faces(hull: Hull) -> Array:
-    """Corners of a hull and points spread over its faces, (n, 3)."""
-    triangles = hull.vertices[hull.faces]
-    edges = np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2).max(axis=1)
-    areas = np.linalg.norm(
-        np.cross(*(triangles[:, 1:] - triangles[:, :1]).transpose(1, 0, 2)), axis=1
-    )
-    spacing = max(SPACING, float(np.sqrt(areas.sum() / 2.0 / MOST_POINTS)))
-    found = [hull.vertices]
-    steps = np.ceil(edges / spacing).astype(int)
-    for count in np.unique(steps[steps > 1]):
-        first, second = np.meshgrid(np.arange(count + 1), np.arange(count + 1), indexing="ij")
-        kept = first + second <= count
-        weights = np.stack([first[kept], second[kept], (count - first - second)[kept]], -1) / count
-        found.append((weights @ triangles[steps == count]).reshape(-1, 3))
-    return _apart(np.vstack(found), spacing / 2.0)
-
-
-def _apart(points: Array, spacing: float) -> Array:
-    """One point of each cell of a grid."""
-    cells = np.round((points - points.min(axis=0)) / spacing).astype(np.int64)
-    sides = cells.max(axis=0) + 1
-    key = (cells[:, 0] * sides[1] + cells[:, 1]) * sides[2] + cells[:, 2]
-    _, first = np.unique(key, return_index=True)
-    return points[np.sort(first)]

@@ -14,10 +14,9 @@ from softgrasp.build.scene import build
 from softgrasp.build.webots.hand_world import hand_world
 from softgrasp.mechanics.hand_kinematics import link_frames
 from softgrasp.mechanics.transforms import transform
-from tests.mjcf_hands import LOOP, MOTORS, TENDON, WRIST, written
+from tests.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written
 from tests.outside import outside_file
 
-ALLEGRO = "mjcf_hands/allegro_primitives/allegro_right_primitives.xml"
 pytestmark = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 TEXTS = {"tendon": TENDON, "motors": MOTORS, "wrist": WRIST, "loop": LOOP}
 

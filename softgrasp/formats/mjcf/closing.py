@@ -1,38 +1,31 @@
-"""A compiled model as the grasp finder sees it: surfaces, tips and axes for given targets."""
+"""A compiled model as the grasp finder sees it: links, fingers and their frames for targets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from softgrasp.description.hand_model import ModelDrive
+from softgrasp.formats.mjcf.actuators import moments
 from softgrasp.formats.mjcf.loops import closed
+from softgrasp.formats.mjcf.surfaces import inner_points
 from softgrasp.formats.mjcf.tree import Tree, joint_range
+from softgrasp.mechanics.grasp_finder import Digit, DigitJoint
 from softgrasp.mechanics.transforms import Array
 
 MOVED = 1e-6
 """A body that moves less [m] or turns less [rad] than this is not moved."""
-MOST_POINTS = 100
-"""On a finger."""
 PROBE = 0.3
 """Share of a drive's range in which is looked what it moves."""
 
 
-class _Skin(NamedTuple):
-    """Points that move with bodies."""
-
-    bodies: NDArray[np.int64]
-    """Of each point, (n,)."""
-    points: Array
-    """In the frames of their bodies, (n, 3) [m]."""
-
-
 class ClosingModel:
-    """Postures of a model by the targets of its drives, all in the world of the file."""
+    """Postures of a model by the targets of its drives, all in the world of the file.
+
+    Links are the groups of bodies that hang rigidly together, called as their first bodies.
+    """
 
     def __init__(
         self,
@@ -49,39 +42,35 @@ class ClosingModel:
             starts: Joint variables at the start, by name [rad or m].
             skins: Points on each body that can touch, in its frame (n, 3) [m], by its number.
         """
-        self.model, self.drives, self._tree = tree.model, drives, tree
+        self.model, self._tree = tree.model, tree
+        self.drives = [drive.drive for drive in drives]
+        self.rest = [drive.start for drive in drives]
         self._data = mujoco.MjData(self.model)
         for name, value in starts.items():
             self._data.qpos[self.model.joint(name).qposadr[0]] = value
         self._begin = np.array(self._data.qpos)
         self._held = np.zeros(self.model.nv, dtype=bool)
         self._moves: list[tuple[int, int, float, float, tuple[float, float]]] = []
+        self._joints: list[list[int]] = []
         for index, drive in enumerate(drives):
+            self._joints.append([])
             for move in drive.moves:
                 joint = self.model.joint(move.joint)
                 self._held[joint.dofadr[0]] = True
                 limits = joint_range(self.model, joint.id)
                 self._moves.append((int(joint.qposadr[0]), index, move.ratio, move.at, limits))
-        self.closes = True
-        """Whether all postures so far obeyed the model's equalities."""
-        self.limits = [drive.limits for drive in drives]
-        self.start = [drive.start for drive in drives]
-        self.angles = [drive.unit == "rad" for drive in drives]
+                self._joints[-1].append(int(joint.id))
+        self._arms = moments(self.model, self._data)
         self._moved = [self._moved_bodies(index) for index in range(len(drives))]
-        branches = [set(tree.below(child)) for child in tree.children[tree.palm]]
-        found = [(self._skin({*groups}, skins), self._drives_of(groups)) for groups in branches]
-        found = [(skin, moving) for skin, moving in found if len(skin.bodies) and moving]
-        self.fingers = [moving for _, moving in found]
-        self._skins = [self._skin({tree.palm}, skins), *(skin for skin, _ in found)]
-        self._tips = self._farthest()
-
-    def _skin(self, groups: set[int], skins: Mapping[int, Array]) -> _Skin:
-        """Points on some groups, as many as are needed."""
-        own = [body for body in sorted(skins) if int(self.model.body_weldid[body]) in groups]
-        points = np.vstack([np.zeros((0, 3)), *(skins[body] for body in own)])
-        bodies = np.repeat(np.array(own, dtype=int), [len(skins[body]) for body in own])
-        step = max(1, -(-len(points) // MOST_POINTS))
-        return _Skin(bodies[::step], points[::step])
+        groups = self._skins_of_groups(skins)
+        self.posture(self.rest)
+        self.up = None
+        self.digits: list[Digit] = []
+        for child in tree.children[tree.palm]:
+            self._add_digit(tree.below(child), groups)
+        own = {body for digit in self.digits for body in digit.bodies}
+        self.skins = {self._name(g): points for g, points in groups.items() if self._name(g) in own}
+        self.palm, self.middle = self._palm(groups)
 
     def posture(self, targets: Sequence[float]) -> None:
         """Put the model where the drives rest, its equalities obeyed."""
@@ -89,46 +78,144 @@ class ClosingModel:
         data.qpos[:] = self._begin
         for place, drive, ratio, at, (low, high) in self._moves:
             data.qpos[place] = min(max(ratio * targets[drive] + at, low), high)
-        self.closes &= closed(self.model, data, self._held)
+        closed(self.model, data, self._held)
 
-    def surfaces(self, targets: Sequence[float]) -> list[Array]:
-        """Points on the palm, then on each finger, (n, 3) each [m]."""
-        self.posture(targets)
-        return [self._placed(skin) for skin in self._skins]
+    def frames(self, targets: Array) -> dict[str, Array]:
+        """Frames of all links for postures (s, nd), (s, 4, 4) each."""
+        found = np.zeros((len(targets), self.model.nbody, 4, 4))
+        found[..., 3, 3] = 1.0
+        for step, row in enumerate(targets.tolist()):
+            self.posture(row)
+            found[step, :, :3, :3] = self._data.xmat.reshape(-1, 3, 3)
+            found[step, :, :3, 3] = self._data.xpos
+        return {self._name(group): found[:, group] for group in self._tree.members}
 
-    def tips(self, targets: Sequence[float]) -> Array:
-        """The farthest point of each finger at the start, (nf, 3) [m]."""
-        self.posture(targets)
-        return np.array([
-            self._placed(skin)[point]
-            for skin, point in zip(self._skins[1:], self._tips, strict=True)
-        ])  # fmt: skip
+    def stops(self, drive: int, touching: Sequence[str]) -> tuple[str, ...]:
+        """Those of some bodies that a drive moves."""
+        moved = {self.model.body(body).name for body in self._moved[drive]}
+        return tuple(body for body in touching if body in moved)
 
-    def axes(self, targets: Sequence[float]) -> Array:
-        """Axis of the first joint that each drive turns, (nd, 3)."""
-        self.posture(targets)
-        return np.array([self._axis(drive) for drive in self.drives]).reshape(-1, 3)
+    def _name(self, body: int) -> str:
+        return str(self.model.body(body).name)
 
-    def _axis(self, drive: ModelDrive) -> Array:
-        for move in drive.moves:
-            joint = self.model.joint(move.joint).id
-            if int(self.model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE:
-                return np.array(self._data.xaxis[joint])
-        return np.zeros(3)
+    def _skins_of_groups(self, skins: Mapping[int, Array]) -> dict[int, Array]:
+        """Points on each link, in its frame, (n, 3) [m], by its first body."""
+        found: dict[int, list[Array]] = {}
+        for body in sorted(skins):
+            group = int(self.model.body_weldid[body])
+            found.setdefault(group, []).append(self._in_group(body, skins[body]))
+        return {group: np.vstack(parts) for group, parts in found.items()}
 
-    def _placed(self, skin: _Skin) -> Array:
-        turned = self._data.xmat[skin.bodies].reshape(-1, 3, 3)
-        return np.asarray(
-            np.einsum("nij,nj->ni", turned, skin.points) + self._data.xpos[skin.bodies]
+    def _in_group(self, body: int, points: Array) -> Array:
+        """Points of a body, in the frame of its link."""
+        data, group = self._tree.data, int(self.model.body_weldid[body])
+        turned = data.xmat.reshape(-1, 3, 3)
+        world = points @ turned[body].T + data.xpos[body]
+        return np.asarray((world - data.xpos[group]) @ turned[group])
+
+    def _add_digit(self, below: Sequence[int], skins: Mapping[int, Array]) -> None:
+        """A branch of the palm as a finger, where it can touch and some drive moves it."""
+        groups = [group for group in below if group in skins]
+        joints = [joint for drive in self._drives_of(below) for joint in self._hinges(drive, below)]
+        if not groups or not joints:
+            return
+        tip_group, tip = self._tip(groups, skins)
+        bodies = [self._name(group) for group in groups if group != tip_group]
+        name = self._name(tip_group)
+        self.digits.append(
+            Digit(
+                self._name(below[0]),
+                tuple(joints),
+                (*bodies, name),
+                name,
+                tip,
+                self._weights(below),
+            )
         )
+
+    def _weights(self, groups: Sequence[int]) -> tuple[tuple[str, float, Array], ...]:
+        """Links that nothing holds against gravity, with mass and centre of mass."""
+        model, found = self.model, []
+        for group in groups:
+            members = self._tree.members[group]
+            masses = model.body_mass[members] * (1.0 - model.body_gravcomp[members])
+            if masses.sum() > 0.0:
+                centers = [self._in_group(b, model.body_ipos[b][None])[0] for b in members]
+                center = masses @ np.array(centers) / masses.sum()
+                found.append((self._name(group), float(masses.sum()), center))
+        return tuple(found)
+
+    def _drives_of(self, groups: Sequence[int]) -> list[int]:
+        """Drives that move a finger and not the palm, from the palm outwards."""
+        palm = set(self._tree.members[self._tree.palm])
+        own = {body for group in groups for body in self._tree.members[group]}
+        found = [
+            index
+            for index, moved in enumerate(self._moved)
+            if moved & own and not (moved & palm and self._tree.palm)
+        ]
+        return sorted(found, key=lambda index: -len(self._moved[index] & own))
+
+    def _hinges(self, drive: int, groups: Sequence[int]) -> list[DigitJoint]:
+        """The joints of a finger that a drive leads, or else the first one that follows it."""
+        model = self.model
+        led = [j for j in self._joints[drive] if int(model.jnt_bodyid[j]) in groups]
+        if not led:
+            moved = [g for g in groups if g in self._moved[drive]]
+            led = [joint for group in moved for joint in self._tree.joints(group)][:1]
+        found = []
+        for joint in led:
+            turns = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
+            axis = np.array(model.jnt_axis[joint]) if turns else np.zeros(3)
+            name = self._name(int(model.jnt_bodyid[joint]))
+            found.append(DigitJoint(drive, name, axis, self._stiffness(drive)))
+        return found
+
+    def _stiffness(self, drive: int) -> float:
+        """Of what holds the first joint of a drive where the drive wants it [N·m/rad]."""
+        arm = float(self._arms[drive, self.model.jnt_dofadr[self._joints[drive][0]]])
+        return -float(self.model.actuator_biasprm[drive, 1]) * arm * arm
+
+    def _tip(self, groups: Sequence[int], skins: Mapping[int, Array]) -> tuple[int, Array]:
+        """The point of a finger that is farthest from its base at the start, and its link."""
+        base = self._data.xpos[groups[0]]
+        found = []
+        for group in groups:
+            turned = self._data.xmat[group].reshape(3, 3)
+            ways = np.linalg.norm(skins[group] @ turned.T + self._data.xpos[group] - base, axis=1)
+            found.append((float(ways.max()), group, skins[group][int(ways.argmax())]))
+        _, group, tip = max(found, key=lambda one: one[0])
+        return group, tip
+
+    def _palm(self, skins: Mapping[int, Array]) -> tuple[Array, Array]:
+        """Points on and in what no finger's drive moves, and the middle of the palm [m]."""
+        own = {body for digit in self.digits for body in digit.bodies}
+        parts: dict[int, list[Array]] = {}
+        for group in skins:
+            if self._name(group) in own:
+                continue
+            members = self._tree.members[group]
+            inner = (self._in_group(b, inner_points(self.model, b)) for b in members)
+            points = [skins[group], *inner]
+            turned = self._data.xmat[group].reshape(3, 3)
+            parts[group] = [p @ turned.T + self._data.xpos[group] for p in points]
+        whole = np.vstack([np.zeros((0, 3)), *(p for points in parts.values() for p in points)])
+        if self._tree.palm in parts:
+            middle = np.vstack(parts[self._tree.palm]).mean(axis=0)
+        elif len(whole):
+            middle = whole.mean(axis=0)
+        else:
+            bases = [self._data.body(digit.bodies[0]).xpos for digit in self.digits]
+            middle = np.mean(bases or [np.zeros(3)], axis=0)
+        return whole, np.asarray(middle)
 
     def _moved_bodies(self, drive: int) -> set[int]:
         """Bodies that a drive moves, those of linkages and followers too."""
-        low, high = self.limits[drive]
-        if not self.drives[drive].moves or high <= low:
+        low, high = self.drives[drive].limits
+        if not self._joints[drive] or high <= low:
             return set()
         found = []
-        targets = list(self.start)
+        targets = list(self.rest)
         way = PROBE * (high - low)
         begin = targets[drive] if targets[drive] + way <= high else targets[drive] - way
         for value in (begin, begin + way):
@@ -138,31 +225,3 @@ class ClosingModel:
         (place, turned), (other, other_turned) = found
         away = np.abs(place - other).max(axis=1) + np.abs(turned - other_turned).max(axis=1)
         return set(np.flatnonzero(away > MOVED).tolist())
-
-    def stops(self, drive: int, touching: Sequence[str]) -> tuple[str, ...]:
-        """Those of some bodies that a drive moves."""
-        moved = {self.model.body(body).name for body in self._moved[drive]}
-        return tuple(body for body in touching if body in moved)
-
-    def _drives_of(self, groups: set[int]) -> list[int]:
-        """Drives that move a finger and not the palm, from the palm outwards."""
-        palm = set(self._tree.members[self._tree.palm])
-        own = {b for group in groups for b in self._tree.members[group]}
-        found = [
-            index
-            for index, moved in enumerate(self._moved)
-            if moved & own and not (moved & palm and self._tree.palm)
-        ]
-        return sorted(found, key=lambda index: -len(self._moved[index] & own))
-
-    def _farthest(self) -> list[int]:
-        """The point of each finger that is farthest from its base at the start."""
-        self.posture(self.start)
-        return [
-            int(
-                np.linalg.norm(
-                    self._placed(skin) - self._data.xpos[int(skin.bodies.min())], axis=1
-                ).argmax()
-            )
-            for skin in self._skins[1:]
-        ]

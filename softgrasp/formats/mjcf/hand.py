@@ -18,6 +18,7 @@ from softgrasp.description.hand_model import AddedServo, HandModel, ModelDrive
 from softgrasp.description.pose import Pose
 from softgrasp.description.rates import Rates
 from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.formats.grasp_preset import preset_of, turned
 from softgrasp.formats.mjcf.actuators import UNKNOWN, kind_of, model_drives, wanted_servos
 from softgrasp.formats.mjcf.attach import attach
 from softgrasp.formats.mjcf.closing import ClosingModel
@@ -35,7 +36,7 @@ from softgrasp.formats.mjcf.tree import (
     tree_of,
     turn_from_z,
 )
-from softgrasp.mechanics.model_grasps import FoundGrasp, FoundGrasps, found_grasps
+from softgrasp.mechanics.grasp_finder import FoundGrasp, FoundGrasps, found_grasps
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
 HOME = ("home", "open", "start")
@@ -74,13 +75,8 @@ def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = N
     found = _read(path)
     if grasps is None:
         wanted = found_grasps(found.closing)
-        if wanted is None:
-            raise DescriptionError(
-                "found no way in which its drives close on a ball of 10 to 40 mm radius; name "
-                "the grasps in a YAML file with `model:` and `grasps:`",
-                file=path,
-            )
-        pose = pose or _standing(wanted)
+        _check_found(wanted, path)
+        pose = pose or _standing(np.array(wanted.up))
         grasps = Grasps(
             power=_preset(found, wanted.power, pose),
             precision=_preset(found, wanted.precision, pose),
@@ -238,27 +234,35 @@ def _couplings(tree: Tree, driven: set[str]) -> tuple[Coupling, ...]:
     return tuple(found.values())
 
 
-def _standing(found: FoundGrasps) -> Pose:
-    """The file's world in a hand whose z lies along a long object in it.
-
-    Of the two ways, the one that turns the file less; fingers that stand around the object reach
-    down.
-    """
-    axis = np.array(found.axis)
-    if found.around or axis[2] < 0.0:
-        axis = -axis
-    turn = turn_from_z(axis).T
+def _standing(up: Array) -> Pose:
+    """The file's world in a hand whose z is up."""
     frame = np.eye(4)
-    frame[:3, :3] = turn
+    frame[:3, :3] = turn_from_z(up).T
     return Pose(quaternion=quaternion_of(frame))
 
 
+def _check_found(found: FoundGrasps, path: Path) -> None:
+    """Refuse a hand whose fingers meet no ball; warn of one that meets it from one side only."""
+    for name, grasp in (("power", found.power), ("precision", found.precision)):
+        if not grasp.normals:
+            raise DescriptionError(
+                "found no way in which its drives close on a ball of 12 to 60 mm radius; name "
+                "the grasps in a YAML file with `model:` and `grasps:`",
+                file=path,
+            )
+        if not grasp.enclosed:
+            warnings.warn(
+                f"{path.name}: found no place where its fingers meet a ball from opposing sides "
+                f"({name}); give the grasp in a YAML file with `model:` and `grasps:`",
+                SoftgraspWarning,
+                stacklevel=4,
+            )
+
+
 def _preset(read: ReadHand, grasp: FoundGrasp, pose: Pose) -> GraspPreset:
-    frame = transform(pose.position, pose.quaternion)
-    x, y, z = (frame @ [*grasp.center, 1.0])[:3].round(6).tolist()
+    preset = preset_of(turned(grasp, transform(pose.position, pose.quaternion)))
     factor = pace(read.tree, read.drives, read.starts, read.tips, grasp.rates)
-    rates = Rates([round(factor * rate, 6) for rate in grasp.rates])
-    return GraspPreset(center=(x, y, z), rates=rates, start=grasp.start)
+    return preset.replace(rates=Rates([round(factor * rate, 6) for rate in grasp.rates]))
 
 
 def _in_hand(fingers: tuple[Finger, ...], pose: Pose) -> tuple[Finger, ...]:

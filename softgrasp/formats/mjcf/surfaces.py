@@ -1,17 +1,18 @@
-"""Points on the surfaces of the geoms of a compiled model."""
+"""Points on the surfaces of the geoms of a compiled model, and inside them."""
 
 from __future__ import annotations
 
 import mujoco
 import numpy as np
 
+from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
+from softgrasp.formats.hull_points import inside, on_faces
+from softgrasp.formats.link_surfaces import corners
+from softgrasp.formats.mesh_solid import Hull, hull_of
 from softgrasp.formats.mjcf.attach import BOTH_GROUP, TOUCHED_GROUP
 from softgrasp.mechanics.transforms import Array
 
 GEOM = mujoco.mjtGeom
-SPACING = 8e-3
-"""Between neighbouring points [m]; at most, and less on small geoms."""
-MOST_ROUNDS = 6
 
 
 def touching_geoms(model: mujoco.MjModel) -> list[int]:
@@ -24,50 +25,51 @@ def skins(model: mujoco.MjModel) -> dict[int, Array]:
     """Points on each body that can touch, in its frame (n, 3) [m], by its number."""
     found: dict[int, list[Array]] = {}
     for geom in touching_geoms(model):
-        found.setdefault(int(model.geom_bodyid[geom]), []).append(surface_points(model, geom))
+        points = _in_body(model, geom, on_faces(_hull(model, geom)))
+        found.setdefault(int(model.geom_bodyid[geom]), []).append(points)
     return {body: np.vstack(parts) for body, parts in found.items()}
 
 
-def surface_points(model: mujoco.MjModel, geom: int) -> Array:
-    """Points on a geom in the frame of its body, (n, 3) [m]; of a mesh, on its convex hull."""
-    import trimesh
+def inner_points(model: mujoco.MjModel, body: int) -> Array:
+    """Points inside what of a body can touch, in its frame, (n, 3) [m]."""
+    own = [geom for geom in touching_geoms(model) if int(model.geom_bodyid[geom]) == body]
+    found = [_in_body(model, geom, inside(_hull(model, geom))) for geom in own]
+    return np.vstack([np.zeros((0, 3)), *found])
 
-    found = _solid(model, geom)
-    spacing = min(SPACING, float(np.ptp(found.vertices, axis=0).max()) / 4)
-    vertices, _ = trimesh.remesh.subdivide_to_size(  # type: ignore[no-untyped-call]
-        found.vertices, found.faces, spacing, max_iter=MOST_ROUNDS
-    )
+
+def _in_body(model: mujoco.MjModel, geom: int, points: Array) -> Array:
     turned = np.zeros(9)
     mujoco.mju_quat2Mat(turned, model.geom_quat[geom])
-    return np.asarray(vertices @ turned.reshape(3, 3).T + model.geom_pos[geom])
+    return np.asarray(points @ turned.reshape(3, 3).T + model.geom_pos[geom])
 
 
-def _solid(model: mujoco.MjModel, geom: int):  # type: ignore[no-untyped-def]  # a trimesh
-    import trimesh
+def _hull(model: mujoco.MjModel, geom: int) -> Hull:
+    """The convex hull of a geom in its own frame."""
+    if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
+        return hull_of(_mesh_vertices(model, geom))
+    shape = _shape(model, geom)
+    if shape is not None:
+        return hull_of(corners(shape))
+    box = model.geom_aabb[geom]
+    x, y, z = (2.0 * box[3:]).tolist()
+    return hull_of(corners(Cuboid(size=(x, y, z))) + box[:3])
 
+
+def _shape(model: mujoco.MjModel, geom: int) -> Shape | None:
+    """A geom as one of our shapes, where it is one."""
     radius, half, third = model.geom_size[geom].tolist()
     match int(model.geom_type[geom]):
         case GEOM.mjGEOM_SPHERE:
-            return trimesh.creation.icosphere(2, radius)
+            return Sphere(radius=radius)
         case GEOM.mjGEOM_CAPSULE:
-            made = trimesh.creation.capsule(2 * half, radius, count=(8, 8))
-            made.apply_translation(-made.bounds.mean(axis=0))
-            return made
+            return Capsule(radius=radius, length=2 * half)
         case GEOM.mjGEOM_CYLINDER:
-            return trimesh.creation.cylinder(radius, 2 * half, sections=12)
+            return Cylinder(radius=radius, height=2 * half)
         case GEOM.mjGEOM_BOX:
-            return trimesh.creation.box((2 * radius, 2 * half, 2 * third))
+            return Cuboid(size=(2 * radius, 2 * half, 2 * third))
         case GEOM.mjGEOM_ELLIPSOID:
-            ball = trimesh.creation.icosphere(2, 1.0)
-            ball.apply_scale((radius, half, third))
-            return ball
-        case GEOM.mjGEOM_MESH:
-            return trimesh.convex.convex_hull(_mesh_vertices(model, geom))
-        case _:
-            box = model.geom_aabb[geom]
-            made = trimesh.creation.box(2 * box[3:])
-            made.apply_translation(box[:3])
-            return made
+            return Ellipsoid(radii=(radius, half, third))
+    return None
 
 
 def _mesh_vertices(model: mujoco.MjModel, geom: int) -> Array:

@@ -21,8 +21,6 @@ from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, tr
 
 FREE_TURN, FREE_WAY = (-math.pi, math.pi), (-0.1, 0.1)
 """Range of a hinge [rad] and of a slide [m] that states none."""
-LEAST_RANGE = 1e-6
-"""A narrower range [rad or m] is a joint that is held."""
 WRIST = "wrist"
 
 

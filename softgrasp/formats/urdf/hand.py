@@ -18,6 +18,7 @@ from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
 from softgrasp.description.rates import Rates
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.formats.grasp_preset import preset_of
 from softgrasp.formats.link_surfaces import link_surfaces
 from softgrasp.formats.urdf.bodies import believable_density
 from softgrasp.formats.urdf.chains import Machine, finger_of
@@ -27,7 +28,7 @@ from softgrasp.formats.urdf.servos import HAND, ServoRules
 from softgrasp.formats.urdf.shapes import parts_of, touching
 from softgrasp.formats.urdf.tree import HandTree, hand_tree
 from softgrasp.mechanics.fused_links import fused
-from softgrasp.mechanics.grasp_finder import found_grasps
+from softgrasp.mechanics.grasp_finder import DescribedHand, found_grasps
 
 UNFOUND = GraspPreset(center=(0.0, 0.0, 0.0), rates=Rates((0.0,)))
 
@@ -116,19 +117,19 @@ def with_found_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
     Warns:
         SoftgraspWarning: No place was found where its fingers oppose one another.
     """
-    found = found_grasps(hand, link_surfaces(hand), fastest)
-    for name, enclosed in found.enclosed.items():
-        if not enclosed:
+    found = found_grasps(DescribedHand(hand, link_surfaces(hand)), fastest)
+    for name, grasp in (("power", found.power), ("precision", found.precision)):
+        if not grasp.enclosed:
             warnings.warn(
                 f"hand '{hand.name}': found no place where its fingers meet a ball from opposing "
                 f"sides ({name}); give the grasp in a side file",
                 SoftgraspWarning,
                 stacklevel=2,
             )
-    starts = found.grasps.power.start or ()
-    posture = hand.posture(starts)
+    posture = hand.posture(found.power.start)
     fingers = tuple(_standing(finger, posture) for finger in hand.fingers)
-    return hand.replace(fingers=fingers, grasps=found.grasps)
+    grasps = Grasps(power=preset_of(found.power), precision=preset_of(found.precision))
+    return hand.replace(fingers=fingers, grasps=grasps)
 
 
 def _standing(finger: Finger, posture: Mapping[str, float]) -> Finger:

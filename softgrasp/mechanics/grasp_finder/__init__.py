@@ -3,6 +3,16 @@
 Pure geometry without chance: the same hand gives the same grasps.
 """
 
-from softgrasp.mechanics.grasp_finder.finder import FoundGrasps, found_grasps
+from softgrasp.mechanics.grasp_finder.described import DescribedHand
+from softgrasp.mechanics.grasp_finder.finder import FoundGrasp, FoundGrasps, found_grasps
+from softgrasp.mechanics.grasp_finder.hand import ClosingHand, Digit, DigitJoint
 
-__all__ = ["FoundGrasps", "found_grasps"]
+__all__ = [
+    "ClosingHand",
+    "DescribedHand",
+    "Digit",
+    "DigitJoint",
+    "FoundGrasp",
+    "FoundGrasps",
+    "found_grasps",
+]

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.description.drive import Drive
-from softgrasp.description.finger import Finger
-from softgrasp.description.hand import Hand
-from softgrasp.mechanics.hand_kinematics import fingertips, link_frames
+from softgrasp.mechanics.grasp_finder.hand import ClosingHand, Digit
 from softgrasp.mechanics.transforms import Array
 
 PARALLEL = 0.7
 """Cosine to a finger's last axis above which a joint bends the finger instead of spreading it."""
 MOST_OPEN = 0.35
-"""How far a joint is opened beyond its zero [rad]."""
+"""How far a joint is opened beyond its rest [rad]."""
 SYMMETRIC = 0.3
 """Difference of both sides of a range, over the range, below which its middle is at rest [–]."""
 CHOICES = 5
@@ -31,7 +28,7 @@ class Free(NamedTuple):
 
     drives: tuple[int, ...]
     places: Array
-    """Places that they may stand in, nearest to zero first, (places, drives)."""
+    """Places that they may stand in, nearest to rest first, (places, drives)."""
 
 
 @dataclass(frozen=True)
@@ -39,164 +36,117 @@ class Closing:
     """How the drives of a hand move; arrays have one number a drive."""
 
     start: Array
-    """Where each drive is while the hand is open [rad or m]."""
+    """Where each drive is while the hand is open [rad, m or its own unit]."""
     end: Array
     """Where it would be without an object; as ``start`` for drives that stand still."""
     free: tuple[Free, ...]
     """Drives that stand still, but may do so in several places."""
     groups: tuple[tuple[int, ...], ...]
     """Drives that move the same fingers, together."""
+    group_of: tuple[int, ...]
+    """Number of the group that moves each finger, −1 of none, (k,)."""
     order: Array
     """0 of a finger's first closing joint, 1 of the next one, and so on."""
 
-
-def ends_of(hand: Hand) -> tuple[Finger, ...]:
-    """The fingers on which no other one stands."""
-    carriers = {finger.on for finger in hand.fingers}
-    return tuple(
-        finger
-        for finger in hand.fingers
-        if not carriers & {finger.body_of(row) for row in finger.phalanges}
-    )
-
-
-def way_of(hand: Hand, end: Finger) -> tuple[Finger, ...]:
-    """A finger and those that it stands on, from the palm outwards."""
-    way = [end]
-    while way[0].on:
-        on = way[0].on
-        way.insert(
-            0, next(f for f in hand.fingers if on in {f.body_of(row) for row in f.phalanges})
-        )
-    return tuple(way)
+    def standing(self, choice: Sequence[tuple[Free, Array]], start: Array) -> Closing:
+        """The closing from a start in which some drives that stand still stand elsewhere."""
+        start, end = start.copy(), self.end.copy()
+        for one, place in choice:
+            start[list(one.drives)] = place
+        for one in self.free:
+            end[list(one.drives)] = start[list(one.drives)]
+        return replace(self, start=start, end=end)
 
 
-def closing_of(hand: Hand, palm: Array) -> Closing:
+def closing_of(hand: ClosingHand) -> Closing:
     """Find how a hand closes.
 
-    A drive closes if it slides, or turns about an axis like that of the last joint of a finger that
+    A drive closes if it slides, or turns about an axis like that of the last hinge of a finger that
     it moves; it goes to the end of its range that brings the fingertips nearer to the palm, or,
-    where that changes nothing, to one another. Wrists and joints that spread fingers stand still.
+    where that changes nothing, to one another. Joints that spread fingers stand still.
 
     Args:
         hand: The hand.
-        palm: Middle of the palm in the hand's frame [m], (3,).
     """
-    ends = ends_of(hand)
-    shared = {
-        f.joint_of(row) for f in hand.fingers if f.name in _shared(hand) for row in f.phalanges
-    }
-    start = np.array([_rest(drive) for drive in hand.drives])
-    frames = link_frames(hand, hand.posture(start.tolist()))
-    bends = [_bent(hand, drive, ends, frames) for drive in hand.drives]
-    usable = [
-        index
-        for index, drive in enumerate(hand.drives)
-        if drive.joint not in (None, *shared) and drive.limits[0] < drive.limits[1]
-    ]
-    closing = [index for index in usable if bends[index]]
-    end = _closed(hand, start, closing, palm)
-    for index in closing:
-        start[index] = _opened(hand.drives[index], end[index])
-    moved = {index: {f for f, _ in bends[index]} for index in closing}
+    start = np.array(hand.rest, dtype=float)
+    frames = hand.frames(start[None])
+    bends = [_bends(digit, frames) for digit in hand.digits]
+    moving = {joint.drive for digit in hand.digits for joint in digit.joints}
+    usable = sorted(d for d in moving if hand.drives[d].limits[0] < hand.drives[d].limits[1])
+    closing = [drive for drive in usable if any(drive in places for places in bends)]
+    end = _closed(hand, start, closing)
     order = np.zeros(len(start), dtype=int)
-    for name in {f for found in moved.values() for f in found}:
-        along = sorted((dict(bends[i])[name], i) for i in closing if name in moved[i])
-        for place, (_, index) in enumerate(along):
-            order[index] = max(order[index], place)
-    free = _free(hand, [index for index in usable if not bends[index]])
-    return Closing(start, end, free, _groups(moved), order)
+    for places in bends:
+        along = sorted((places[drive], drive) for drive in closing if drive in places)
+        for place, (_, drive) in enumerate(along):
+            order[drive] = max(order[drive], place)
+    free = _free(hand, [drive for drive in usable if drive not in closing])
+    for drive in closing:
+        start[drive] = _opened(hand, drive, end[drive])
+    groups = _groups([[d for d in closing if d in places] for places in bends])
+    group_of = tuple(
+        next((n for n, group in enumerate(groups) if places.keys() & set(group)), -1)
+        for places in bends
+    )
+    return Closing(start, end, free, groups, group_of, order)
 
 
-def _rest(drive: Drive) -> float:
-    """Zero, or the limit next to it."""
-    low, high = drive.limits
-    return min(max(0.0, low), high)
-
-
-def carrier_of(hand: Hand) -> str | None:
-    """The body of a wrist that carries all fingers, None where they stand on the palm."""
-    shared = [finger for finger in hand.fingers if finger.name in _shared(hand)]
-    return shared[-1].body_of(shared[-1].phalanges[-1]) if shared else None
-
-
-def _shared(hand: Hand) -> set[str]:
-    """Names of fingers that carry all others: a wrist's."""
-    ways = [{finger.name for finger in way_of(hand, end)} for end in ends_of(hand)]
-    return set.intersection(*ways) if len(ways) > 1 else set()
-
-
-def _bent(
-    hand: Hand, drive: Drive, ends: Sequence[Finger], frames: Mapping[str, Array]
-) -> list[tuple[str, int]]:
-    """Fingers that a drive bends, each with the number of the bending joint along it."""
-    moved = {drive.joint, *(c.joint for c in hand.couplings if _led_by(hand, c.joint, drive.joint))}
-    found = []
-    for finger in ends:
-        way = [(f, row) for f in way_of(hand, finger) for row in f.phalanges]
-        last = frames[finger.body_of(finger.phalanges[-1])][:3, 2]
-        for place, (owner, row) in enumerate(way):
-            if owner.joint_of(row) not in moved:
-                continue
-            axis = frames[owner.body_of(row)][:3, 2]
-            if row.joint == "prismatic" or abs(axis @ last) >= PARALLEL:
-                found.append((finger.name, place))
-                break
+def _bends(digit: Digit, frames: Mapping[str, Array]) -> dict[int, int]:
+    """Drives that bend a finger, each with the number of the bending joint along it."""
+    axes = [frames[joint.body][0, :3, :3] @ joint.axis for joint in digit.joints]
+    last = next((axis for axis in reversed(axes) if axis.any()), np.zeros(3))
+    found: dict[int, int] = {}
+    for place, (joint, axis) in enumerate(zip(digit.joints, axes, strict=True)):
+        if not axis.any() or abs(axis @ last) >= PARALLEL:
+            found.setdefault(joint.drive, place)
     return found
 
 
-def _led_by(hand: Hand, joint: str, leader: str | None) -> bool:
-    leaders = {coupling.joint: coupling.leader for coupling in hand.couplings}
-    while joint in leaders:
-        joint = leaders[joint]
-    return joint == leader
-
-
-def _free(hand: Hand, still: Sequence[int]) -> tuple[Free, ...]:
+def _free(hand: ClosingHand, still: Sequence[int]) -> tuple[Free, ...]:
     """Drives that stand still with the places in which they may, those that go alike together."""
     found: dict[tuple[float, ...], list[int]] = {}
-    for index in still:
-        low, high = hand.drives[index].limits
-        if not (low < 0.0 < high and abs(low + high) <= SYMMETRIC * (high - low)):
+    for drive in still:
+        low, high = hand.drives[drive].limits
+        rest = hand.rest[drive]
+        if not (low < rest < high and abs(low + high - 2 * rest) <= SYMMETRIC * (high - low)):
+            low, high = low - rest, high - rest
             alike = min((low, high), (-high, -low))
-            found.setdefault(tuple(np.round(alike, 6).tolist()), []).append(index)
+            found.setdefault(tuple(np.round([*alike, rest], 6).tolist()), []).append(drive)
     return tuple(Free(tuple(drives), _places(hand, drives)) for drives in found.values())
 
 
-def _places(hand: Hand, drives: Sequence[int]) -> Array:
+def _places(hand: ClosingHand, drives: Sequence[int]) -> Array:
     """Places along ranges that are equal or mirror images, (places, drives)."""
-    first = np.linspace(*hand.drives[drives[0]].limits, CHOICES)
+    rest = np.array([hand.rest[drive] for drive in drives])
+    first = np.linspace(*hand.drives[drives[0]].limits, CHOICES) - rest[0]
     first = first[np.argsort(np.abs(first), kind="stable")]
     equal = [np.allclose(hand.drives[i].limits, hand.drives[drives[0]].limits) for i in drives]
-    return np.outer(first, np.where(equal, 1.0, -1.0))
+    return np.asarray(rest + np.outer(first, np.where(equal, 1.0, -1.0)))
 
 
-def _closed(hand: Hand, rest: Array, closing: Sequence[int], palm: Array) -> Array:
+def _closed(hand: ClosingHand, rest: Array, closing: Sequence[int]) -> Array:
     """The ends of ranges at which fingers are closed."""
     end = rest.copy()
-    for index in closing:
-        low, high = hand.drives[index].limits
-        one, other = (_tips(hand, _with(rest, index, place)) for place in (low, high))
+    for drive in closing:
+        low, high = hand.drives[drive].limits
+        both = np.array([rest, rest])
+        both[:, drive] = low, high
+        one, other = tips_of(hand, hand.frames(both)).swapaxes(0, 1)
         moved = np.linalg.norm(one - other, axis=1) > 0.0
-        to_palm = [float(np.linalg.norm(t[moved] - palm, axis=1).mean()) for t in (one, other)]
-        nearer = to_palm[0] - to_palm[1]
-        if abs(nearer) < UNDECIDED * max(to_palm):
+        ways = np.array([one[moved], other[moved]]) - hand.middle
+        first, second = np.linalg.norm(ways, axis=2).mean(axis=1).tolist()
+        nearer = first - second
+        if abs(nearer) < UNDECIDED * max(first, second):
             # grippers whose jaws keep their distance from the palm
             nearer = _apart(one, moved) - _apart(other, moved)
-        end[index] = high if nearer > 0.0 else low
+        end[drive] = high if nearer > 0.0 else low
     return end
 
 
-def _with(targets: Array, index: int, place: float) -> Array:
-    changed = targets.copy()
-    changed[index] = place
-    return changed
-
-
-def _tips(hand: Hand, targets: Array) -> Array:
-    """Ends of fingers, (k, 3) [m]."""
-    tips = fingertips(hand, hand.posture(targets.tolist()))
-    return np.array([tips[finger.name] for finger in ends_of(hand)])
+def tips_of(hand: ClosingHand, frames: Mapping[str, Array]) -> Array:
+    """Ends of the fingers, (k, s, 3) [m]."""
+    found = [frames[digit.tip_body] @ [*digit.tip, 1.0] for digit in hand.digits]
+    return np.array(found)[..., :3]
 
 
 def _apart(tips: Array, moved: Array) -> float:
@@ -204,22 +154,27 @@ def _apart(tips: Array, moved: Array) -> float:
     return float(np.linalg.norm(tips[moved, None] - tips[None], axis=2).mean())
 
 
-def _opened(drive: Drive, closed: float) -> float:
+def _opened(hand: ClosingHand, drive: int, closed: float) -> float:
     """The other end of a range, but a joint is not bent far backwards."""
-    low, high = drive.limits
-    opened = high if closed == low else low
-    if drive.unit != "rad" or not low < 0.0 < high:
+    low, high = hand.drives[drive].limits
+    opened, rest = high if closed == low else low, hand.rest[drive]
+    if hand.drives[drive].unit != "rad" or not low < rest < high:
         return opened
-    return max(-MOST_OPEN, min(MOST_OPEN, opened))
+    return max(rest - MOST_OPEN, min(rest + MOST_OPEN, opened))
 
 
-def _groups(moved: Mapping[int, set[str]]) -> tuple[tuple[int, ...], ...]:
-    """Drives that share fingers, over others too."""
-    groups: list[tuple[set[int], set[str]]] = []
-    for index, fingers in moved.items():
-        own = ({index}, set(fingers))
-        for group in [g for g in groups if g[1] & own[1]]:
+def _groups(moving: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Drives that share fingers, over others too.
+
+    Args:
+        moving: Drives that close each finger.
+    """
+    groups: list[set[int]] = []
+    for drives in moving:
+        own = set(drives)
+        for group in [g for g in groups if g & own]:
             groups.remove(group)
-            own = (own[0] | group[0], own[1] | group[1])
-        groups.append(own)
-    return tuple(tuple(sorted(indices)) for indices, _ in groups)
+            own |= group
+        if own:
+            groups.append(own)
+    return tuple(sorted(tuple(sorted(group)) for group in groups))

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.mechanics.grasp_finder.closing import Closing
 from softgrasp.mechanics.grasp_finder.enclosure import enclosures
+from softgrasp.mechanics.grasp_finder.give import sunk
 from softgrasp.mechanics.grasp_finder.sweep import Approach, Flags, Meeting, Sweep
 from softgrasp.mechanics.transforms import Array
 
@@ -20,54 +20,80 @@ OPPOSED = -0.2
 """Cosine below which two contacts oppose one another."""
 OTHERS = (4.0 / 3.0, 2.0 / 3.0)
 """Sizes of other balls that should fit the same place, over that of the first one."""
-FAR, NEAR = 1.7, 1.3
+FAR = 1.7
 """Distances from a place up to which fingers are looked for, in radii of the ball: for balls of
 several sizes, and for it alone."""
+ASIDE = 2.0
+"""What a place loses for each metre between touching points and the middles of last links [1/m]."""
 TIGHT = 0.3
 """What a place loses where the larger ball would have to be moved first [–]."""
 
-
-class Place(NamedTuple):
-    """A place for a ball, and the closing hand around it."""
-
-    score: float
-    enclosure: float
-    """Least force in any direction [–]."""
-    place: Array
-    """Centre in the hand's frame [m], (3,)."""
-    closing: Closing
-    radius: float
-    """Of the ball [m]."""
-    sweep: Sweep
+ENCLOSED = 0.05
+"""Least force in any direction from which a ball counts as enclosed [–]."""
+GIVES = 600.0
+MOST_GIVEN = 0.6
+"""What a place loses for each metre that a ball sinks [1/m], and at most [–]: as much as one where
+it is not enclosed."""
 
 
-def clear(sweep: Sweep, balls: Array, radius: float) -> Flags:
+class Wanted(NamedTuple):
+    """What a grasp is for."""
+
+    kind: str
+    """``power`` or ``precision``."""
+    up: Array
+    """Unit vector against gravity, (3,)."""
+
+
+Still = tuple[Array, Array]
+"""Distance of places from what stands still [m], (m,), and unit vectors away from it, (m, 3)."""
+
+
+def clear(approach: Approach, still: Still, radius: float) -> Flags:
     """Which balls are clear of the open hand, (m,)."""
-    away = sweep.away(balls)[0] >= radius + CLEAR_OF_PALM
-    if not sweep.trees:
+    away = still[0] >= radius + CLEAR_OF_PALM
+    if not len(approach.apart):
         return away
-    return np.asarray(away & (sweep.clear(balls) >= radius + CLEAR_OF_FINGERS))
+    return np.asarray(away & (approach.apart[:, 0].min(axis=0) >= radius + CLEAR_OF_FINGERS))
+
+
+def met(approach: Approach, radius: float) -> Flags:
+    """Which balls two fingers meet; all balls where no two fingers meet one, (m,)."""
+    fingers = (approach.apart.min(axis=1) <= radius).sum(axis=0)
+    two = fingers >= 2
+    return np.asarray(two if two.any() else fingers >= 0)
 
 
 def scores_of_places(
     sweep: Sweep,
-    balls: Array,
-    kind: str,
+    approach: Approach,
+    still: Still,
+    wanted: Wanted,
     radius: float,
     others: Sequence[float] = OTHERS,
-    *,
-    precise: bool,
 ) -> tuple[Array, Array]:
-    """How good places are for a ball and others like it, and how well it is enclosed, (m,) both."""
-    if not sweep.trees:
-        return np.zeros(len(balls)), np.full(len(balls), -1.0)
-    approach = sweep.approach(balls, (FAR if others else NEAR) * radius, precise=precise)
-    still = sweep.away(balls)
-    score, least = _scores_of(sweep, approach, still, kind, radius)
+    """How good places are for a ball and others like it, and how well it is enclosed, (m,) both.
+
+    Args:
+        sweep: The closing hand.
+        approach: How its fingers come to the places.
+        still: How far they are from what stands still.
+        wanted: What the grasp is for.
+        radius: Of the ball [m].
+        others: Sizes of other balls, over its.
+    """
+    if not sweep.paths:
+        return np.zeros(len(approach.places)), np.full(len(approach.places), -1.0)
+    meeting = sweep.meet(approach, radius)
+    score, least = _scores_of(sweep, meeting, still, wanted, radius)
+    sunken = sunk_by(sweep, meeting, still[0] - radius, wanted)
+    lost = np.where(least > ENCLOSED, np.minimum(GIVES * sunken, MOST_GIVEN), MOST_GIVEN)
+    score = score - lost * (1 + len(others))
     if not others:
         return score, least
     for share in others:
-        score = score + _scores_of(sweep, approach, still, kind, share * radius)[0]
+        meeting = sweep.meet(approach, share * radius)
+        score = score + _scores_of(sweep, meeting, still, wanted, share * radius)[0]
     larger = max(others) * radius
     tight = still[0] < larger + CLEAR_OF_PALM
     tight |= approach.apart[:, 0].min(axis=0) < larger + CLEAR_OF_FINGERS
@@ -75,15 +101,15 @@ def scores_of_places(
 
 
 def _scores_of(
-    sweep: Sweep, approach: Approach, still: tuple[Array, Array], kind: str, radius: float
+    sweep: Sweep, meeting: Meeting, still: Still, wanted: Wanted, radius: float
 ) -> tuple[Array, Array]:
     """The same of one size alone."""
-    meeting, (apart, away) = sweep.meet(approach, radius), still
+    apart, away = still
     gap, touched = apart - radius, meeting.touched
-    if kind == "precision":
+    if wanted.kind == "precision":
         touched = touched & meeting.outermost
     least, mean = enclosures(meeting.normals, touched)
-    if kind == "power":
+    if wanted.kind == "power":
         normals = np.concatenate([meeting.normals, away[:, None]], axis=1)
         leans = np.concatenate([touched, (gap <= NEAR_PALM)[:, None]], axis=1)
         on_palm, mean = enclosures(normals, leans)
@@ -99,11 +125,29 @@ def _scores_of(
     late = np.where(touched, meeting.share, -np.inf).max(axis=1)
     early = np.where(touched, meeting.share, np.inf).min(axis=1)
     score -= 0.5 * np.where(count > 0, late - early, 0.0)
-    score -= 1.0 * (meeting.from_middle * share).sum(axis=1)
-    if kind == "power":
+    score -= ASIDE * (meeting.from_middle * share).sum(axis=1)
+    if wanted.kind == "power":
         return score - 5.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), least
     score -= 5.0 * (meeting.from_tip * share).sum(axis=1)
     return score - 0.3 * (meeting.touched & ~meeting.outermost).sum(axis=1), least
+
+
+def sunk_by(sweep: Sweep, meeting: Meeting, gap: Array, wanted: Wanted) -> Array:
+    """How far balls sink as the servos give way [m], (m,).
+
+    Args:
+        sweep: The closing hand.
+        meeting: Of its fingers with the balls.
+        gap: Between the balls and what stands still [m], (m,).
+        wanted: What the grasp is for.
+    """
+    found = [
+        path.hinges.gives(meeting.points[:, k], meeting.step[:, k], meeting.link[:, k], wanted.up)
+        for k, path in enumerate(sweep.paths)
+    ]
+    compliances, alone = (np.stack(part, axis=1) for part in zip(*found, strict=True))
+    leans = (gap <= NEAR_PALM) if wanted.kind == "power" else np.zeros(len(gap), dtype=bool)
+    return sunk(compliances, alone, meeting.touched, leans, wanted.up)
 
 
 def _alone(sweep: Sweep, meeting: Meeting, touched: Flags) -> Array:

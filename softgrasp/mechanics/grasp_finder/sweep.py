@@ -1,27 +1,30 @@
-"""The surfaces of a closing hand, step by step, and when each finger meets a ball."""
+"""The links of a closing hand, step by step, and when each finger meets a ball."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
-from softgrasp.description.hand import Hand
-from softgrasp.mechanics.grasp_finder.closing import Closing, ends_of, way_of
-from softgrasp.mechanics.hand_kinematics import fingertips, link_frames
+from softgrasp.mechanics.grasp_finder.give import Hinges
+from softgrasp.mechanics.grasp_finder.points import (
+    Indices,
+    length,
+    local,
+    moved,
+    nearest,
+    placed,
+)
 from softgrasp.mechanics.transforms import Array
 
 LATEST = 0.9
 """Part of the closing motion after which a contact has no way left to press [–]."""
-SOFT = 3e-4
+SOFT = 1e-3
 """Difference of distances over which points share in a touching point [m]."""
-STILL = 1e-9
-"""A frame that moves less than this stands still [m and –]."""
 
 Flags = NDArray[np.bool_]
 
@@ -41,6 +44,12 @@ class Meeting(NamedTuple):
     """Distance of the touching point from the fingertip [m]."""
     from_middle: Array
     """Distance of the touching point from the middle of the finger's last link [m]."""
+    points: Array
+    """Touching points in the hand's frame, (m, k, 3) [m]."""
+    step: Indices
+    """Step at which it touches."""
+    link: Indices
+    """Number of its moving link that does."""
 
 
 class Approach(NamedTuple):
@@ -50,37 +59,127 @@ class Approach(NamedTuple):
     """(m, 3) [m]"""
     apart: Array
     """Distance from the nearest point of a finger, (k, s, m) [m]; ``far`` where it is more."""
-    nearest: Array
-    """Number of that point, (k, s, m)."""
-    far: float
+    link: Indices
+    """Number of the finger's moving link that has it, (k, s, m)."""
+    point: Indices
+    """Number of that point on its link, (k, s, m)."""
     precise: bool
     """Whether touching points are weighed between the points of a surface."""
 
+    def of(self, chosen: Indices) -> Approach:
+        """The same of some of the places."""
+        rest = (self.apart[..., chosen], self.link[..., chosen], self.point[..., chosen])
+        return Approach(self.places[chosen], *rest, self.precise)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """A finger at all steps of a closing motion."""
+
+    clouds: tuple[Array, ...]
+    """Points on its links that move, in their frames, (n, 3) each [m]; the outermost link last."""
+    frames: Array
+    """Of those links, (b, s, 4, 4)."""
+    tips: Array
+    """(s, 3) [m]"""
+    group: int
+    """Number of the group of drives that moves it, −1 of none."""
+    still: Array
+    """Points on its links that stand still, in the hand's frame, (n, 3) [m]."""
+    hinges: Hinges
+    """What of it gives way."""
+
+    @cached_property
+    def _center(self) -> Array:
+        """Middle of the box around its last link, in the frame of that link, (3,) [m]."""
+        last = self.clouds[-1]
+        return np.asarray((last.min(axis=0) + last.max(axis=0)) / 2.0)
+
+    @cached_property
+    def middles(self) -> Array:
+        """Middle of its last link, (s, 3) [m]."""
+        return np.asarray((self.frames[-1] @ [*self._center, 1.0])[:, :3])
+
+    @cached_property
+    def corners(self) -> Array:
+        """Points on it while it is open, half closed and closed, (n, 3) [m]."""
+        steps = [0, len(self.tips) // 2, -1]
+        return np.concatenate([
+            placed(cloud, frames[steps]).reshape(-1, 3)
+            for cloud, frames in zip(self.clouds, self.frames, strict=True)
+        ])  # fmt: skip
+
+    def approach(self, places: Array, far: float) -> tuple[Array, Indices, Indices]:
+        """Distance from the nearest point [m], its link and its number, (s, m) each.
+
+        Args:
+            places: In the hand's frame [m], (m, 3).
+            far: Distance beyond which it does not matter [m].
+        """
+        apart = np.full((len(self.tips), len(places)), far)
+        link, point = np.zeros(apart.shape, dtype=int), np.zeros(apart.shape, dtype=int)
+        for number, (cloud, frames) in enumerate(zip(self.clouds, self.frames, strict=True)):
+            seen = local(places, frames)
+            center = cloud.mean(axis=0)
+            reach = np.sqrt(((cloud - center) ** 2).sum(axis=1).max()) + far
+            near = ((seen - center) ** 2).sum(axis=2) < reach * reach
+            found, which = nearest(seen[near], cloud)
+            closer = found < apart[near]
+            chosen = np.flatnonzero(near.ravel())[closer]
+            apart.ravel()[chosen] = found[closer]
+            link.ravel()[chosen] = number
+            point.ravel()[chosen] = which[closer]
+        return apart, link, point
+
+    def touching(self, at: Indices, link: Indices, point: Indices) -> Array:
+        """Points of links at steps in the hand's frame, (m, 3) [m]; all arguments (m,)."""
+        found = np.zeros((len(at), 3))
+        for number, cloud in enumerate(self.clouds):
+            own = link == number
+            frames = self.frames[number, at[own]]
+            found[own] = moved(cloud[point[own]], frames)
+        return found
+
+    def weighed(self, places: Array, at: Indices, link: Indices, point: Indices) -> Array:
+        """Middles of the points that are about as near to places as the nearest ones, (m, 3).
+
+        The nearest of points that are spread over a face lies aside of where a ball touches the
+        face.
+
+        Args:
+            places: (m, 3) [m].
+            at: Step at which each is touched, (m,).
+            link: Which link touches, (m,).
+            point: Which of its points is nearest, (m,).
+        """
+        found = np.zeros((len(at), 3))
+        for number, cloud in enumerate(self.clouds):
+            own = np.flatnonzero(link == number)
+            frames = self.frames[number, at[own]]
+            seen = np.einsum("mji,mj->mi", frames[:, :3, :3], places[own] - frames[:, :3, 3])
+            apart = np.sqrt(((cloud[None] - seen[:, None]) ** 2).sum(axis=2))
+            least = np.take_along_axis(apart, point[own][:, None], axis=1)
+            weights = np.exp((least - apart) / SOFT)
+            middle = weights @ cloud / weights.sum(axis=1)[:, None]
+            found[own] = moved(middle, frames)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class Sweep:
     """A closing hand at some steps."""
 
     shares: Array
     """Parts of the motion, from 0 to 1, (s,)."""
-    trees: tuple[tuple[cKDTree, ...], ...]
-    """Points of each finger at each step, (k, s)."""
-    points: tuple[Array, ...]
-    """The same points, (s, n, 3) of each finger [m]."""
-    is_last: tuple[Array, ...]
-    """Which points of a finger are its last link's, (n,)."""
-    tips: Array
-    """(k, s, 3) [m]"""
-    groups: Array
-    """Number of the group of drives that moves each finger, −1 of none, (k,)."""
-    still: cKDTree | None
-    """What does not move."""
+    paths: tuple[Path, ...]
+    """Of the k fingers that move."""
+    still: tuple[Array, ...]
+    """Points on what does not move, part by part, (n, 3) each [m]."""
 
     @cached_property
-    def middles(self) -> Array:
-        """Middle of each finger's last link, (k, s, 3) [m]."""
-        pairs = zip(self.points, self.is_last, strict=True)
-        return np.array([points[:, last].mean(axis=1) for points, last in pairs])
+    def groups(self) -> Indices:
+        """Number of the group of drives that moves each finger, −1 of none, (k,)."""
+        return np.array([path.group for path in self.paths], dtype=int)
 
     def approach(self, places: Array, far: float, *, precise: bool) -> Approach:
         """Look how near fingers come to places.
@@ -90,10 +189,7 @@ class Sweep:
             far: Distance beyond which it does not matter [m].
             precise: Weigh the points near each touching point; slow for many places.
         """
-        found = [[tree.query(places, distance_upper_bound=far) for tree in t] for t in self.trees]
-        apart = np.array([[one[0] for one in steps] for steps in found])
-        nearest = np.array([[one[1] for one in steps] for steps in found])
-        return Approach(places, np.minimum(apart, far), nearest, far, precise)
+        return joined(places, [path.approach(places, far) for path in self.paths], precise=precise)
 
     def meet(self, approach: Approach, radius: float) -> Meeting:
         """When and where fingers first touch balls.
@@ -102,137 +198,57 @@ class Sweep:
             approach: Of their centres.
             radius: Of all of them [m].
         """
-        found = [self._meet_one(finger, approach, radius) for finger in range(len(self.trees))]
+        found = [self._meet_one(finger, approach, radius) for finger in range(len(self.paths))]
         return Meeting(*(np.stack(column, axis=1) for column in zip(*found, strict=True)))
 
     def _meet_one(self, finger: int, approach: Approach, radius: float) -> tuple[Any, ...]:
-        apart, rows = approach.apart[finger], np.arange(len(approach.places))
-        hits = apart <= radius
+        path, apart = self.paths[finger], approach.apart[finger]
+        rows, hits = np.arange(len(approach.places)), apart <= radius
         met, at = hits.any(axis=0), hits.argmax(axis=0)
-        last = self.is_last[finger]
-        which = np.where(met, approach.nearest[finger, at, rows], 0)
-        touching = self.points[finger][at, which]
+        link, point = approach.link[finger, at, rows], approach.point[finger, at, rows]
         if approach.precise:
-            touching = _weighed(self.points[finger][at], approach.places, touching)
+            touching = path.weighed(approach.places, at, link, point)
+        else:
+            touching = path.touching(at, link, point)
         way = approach.places - touching
         before = apart[np.maximum(at - 1, 0), rows]
         share = np.where(met, self._between(at, before, apart[at, rows], radius), 1.0)
         return (
             met & (share <= LATEST),
             share,
-            way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None],
-            met & last[which],
-            np.linalg.norm(touching - self.tips[finger, at], axis=1),
-            np.linalg.norm(touching - self.middles[finger, at], axis=1),
+            way / np.maximum(length(way), 1e-12)[:, None],
+            met & (link == len(path.clouds) - 1),
+            length(touching - path.tips[at]),
+            length(touching - path.middles[at]),
+            touching,
+            at,
+            link,
         )
 
-    def _between(self, step: Array, before: Array, after: Array, radius: float) -> Array:
+    def _between(self, step: Indices, before: Array, after: Array, radius: float) -> Array:
         """Shares at which the distance went through the radius, between two steps."""
         part = (before - radius) / np.maximum(before - after, 1e-12)
         earlier = self.shares[np.maximum(step - 1, 0)]
         share = earlier + part * (self.shares[step] - earlier)
         return np.where(step > 0, share, 0.0)
 
-    def clear(self, balls: Array) -> Array:
-        """Distance of centres from the open fingers [m], (m,)."""
-        found = np.array([np.asarray(trees[0].query(balls)[0]) for trees in self.trees])
-        return np.asarray(found.min(axis=0))
-
     def away(self, balls: Array) -> tuple[Array, Array]:
         """Distance from what stands still [m], (m,), and unit vectors away from it, (m, 3)."""
-        if self.still is None:
-            return np.full(len(balls), np.inf), np.zeros((len(balls), 3))
-        found, point = self.still.query(balls)
-        apart = np.asarray(found, dtype=float)
-        way = balls - self.still.data[point]
-        return apart, way / np.maximum(apart, 1e-12)[:, None]
+        least, way = np.full(len(balls), np.inf), np.zeros((len(balls), 3))
+        for cloud in self.still:
+            found, point = nearest(balls, cloud)
+            closer = found < least
+            least[closer] = found[closer]
+            way[closer] = balls[closer] - cloud[point[closer]]
+        return least, way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]
 
 
-def _weighed(points: Array, places: Array, nearest: Array) -> Array:
-    """Middles of the points that are about as near to places as the nearest ones, (m, 3).
-
-    The nearest of points that are spread over a face lies aside of where a ball touches the face.
-
-    Args:
-        points: Of a finger as each place meets it, (m, n, 3).
-        places: (m, 3).
-        nearest: The nearest points, (m, 3).
-    """
-    apart = np.linalg.norm(points - places[:, None], axis=2)
-    least = np.linalg.norm(nearest - places, axis=1)[:, None]
-    weights = np.exp((least - apart) / SOFT)
-    return np.asarray(np.einsum("mn,mni->mi", weights, points) / weights.sum(axis=1)[:, None])
-
-
-def sweep_of(
-    hand: Hand,
-    surfaces: Mapping[str, Array],
-    closing: Closing,
-    weights: Array,
-    steps: int,
-    most_points: int,
-) -> Sweep:
-    """Move a hand through its closing.
-
-    Args:
-        hand: The hand.
-        surfaces: Points of its bodies in their frames, and of its ``palm``.
-        closing: Which drives close, from where to where.
-        weights: Part of its way that each drive goes while the whole hand closes [–].
-        steps: Steps from open to closed.
-        most_points: Of one body.
-    """
-    shares = np.linspace(0.0, 1.0, steps)
-    way = weights * (closing.end - closing.start)
-    postures = [hand.posture((closing.start + share * way).tolist()) for share in shares.tolist()]
-    joints = {name: np.array([posture[name] for posture in postures]) for name in postures[0]}
-    frames, all_tips = link_frames(hand, joints), fingertips(hand, joints)
-    moving = {body for body, frame in frames.items() if np.ptp(frame, axis=0).max() > STILL}
-    still = [surfaces["palm"]] if "palm" in surfaces else []
-    still += [
-        _placed(surfaces[body], frames[body][:1])[0]
-        for body in surfaces
-        if body in frames and body not in moving
-    ]
-    trees, clouds_of, is_last, tips, groups = [], [], [], [], []
-    for finger in ends_of(hand):
-        own = [f.body_of(row) for f in way_of(hand, finger) for row in f.phalanges]
-        own = [body for body in own if body in moving and body in surfaces]
-        if not own:
-            continue
-        clouds = [_placed(_thinned(surfaces[body], most_points), frames[body]) for body in own]
-        points = np.concatenate(clouds, axis=1)
-        trees.append(tuple(cKDTree(step) for step in points))
-        clouds_of.append(points)
-        is_last.append(np.repeat([body == own[-1] for body in own], [c.shape[1] for c in clouds]))
-        tips.append(all_tips[finger.name])
-        groups.append(_group_of(hand, own[-1], closing))
-    return Sweep(
-        shares=shares,
-        trees=tuple(trees),
-        points=tuple(clouds_of),
-        is_last=tuple(is_last),
-        tips=np.array(tips).reshape(len(trees), steps, 3),
-        groups=np.array(groups, dtype=int),
-        still=cKDTree(np.vstack(still)) if still else None,
-    )
-
-
-def _placed(points: Array, frames: Array) -> Array:
-    """Points (n, 3) at frames (s, 4, 4): (s, n, 3)."""
-    return np.asarray(points @ frames[:, :3, :3].transpose(0, 2, 1) + frames[:, None, :3, 3])
-
-
-def _thinned(points: Array, most: int) -> Array:
-    """At most so many of the points, evenly picked."""
-    if len(points) <= most:
-        return points
-    return np.asarray(points[np.linspace(0, len(points) - 1, most).astype(int)])
-
-
-def _group_of(hand: Hand, body: str, closing: Closing) -> int:
-    """The group of drives that stops when a body touches."""
-    for number, group in enumerate(closing.groups):
-        if any(body in hand.drives[index].stops for index in group):
-            return number
-    return -1
+def joined(
+    places: Array, found: Sequence[tuple[Array, Indices, Indices]], *, precise: bool
+) -> Approach:
+    """What fingers found one by one, together."""
+    if not found:
+        none = np.zeros((0, 1, len(places)), dtype=int)
+        return Approach(places, none.astype(float), none, none, precise)
+    apart, link, point = (np.array(part) for part in zip(*found, strict=True))
+    return Approach(places, apart, link, point, precise)

@@ -11,13 +11,21 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.hand import Hand
 from softgrasp.formats.link_surfaces import link_surfaces, surface_points
-from softgrasp.mechanics.grasp_finder import found_grasps
+from softgrasp.mechanics.grasp_finder import DescribedHand, FoundGrasps, found_grasps
 from softgrasp.mechanics.grasp_finder.closing import closing_of
 from softgrasp.mechanics.transforms import rotation_from_euler
 from tests.robots import written
 from tests.urdf_hands import BODY, GRIPPER, LIMIT, PALM, joint, link, robot
 
 PALM_MIDDLE = np.array([0.0, 0.0, -0.01])
+
+
+def closing_hand(hand: Hand) -> DescribedHand:
+    return DescribedHand(hand, link_surfaces(hand))
+
+
+def found_of(hand: Hand) -> FoundGrasps:
+    return found_grasps(closing_hand(hand))
 
 
 def hand_of(folder: Path, text: str) -> Hand:
@@ -34,7 +42,9 @@ def test_a_symmetric_gripper_takes_the_ball_in_the_middle(tmp_path: Path) -> Non
 
 def test_fingers_close_towards_the_palm_whichever_way_their_axes_point(tmp_path: Path) -> None:
     hand = hand_of(tmp_path, GRIPPER)
-    closing = closing_of(hand, PALM_MIDDLE)
+    seen = closing_hand(hand)
+    assert seen.middle == pytest.approx(PALM_MIDDLE, abs=1e-3)
+    closing = closing_of(seen)
     assert closing.end.tolist() == [1.2] * 4
     assert closing.start.tolist() == [-0.2] * 4
     assert closing.groups == ((0, 1), (2, 3))
@@ -42,7 +52,7 @@ def test_fingers_close_towards_the_palm_whichever_way_their_axes_point(tmp_path:
     back = GRIPPER.replace('xyz="0 1 0"', 'xyz="0 -1 0"', 2).replace(
         LIMIT, LIMIT.replace("-0.2", "-1.2").replace('"1.2"', '"0.2"'), 2
     )
-    closing = closing_of(hand_of(tmp_path, back), PALM_MIDDLE)
+    closing = closing_of(closing_hand(hand_of(tmp_path, back)))
     assert closing.end.tolist() == [-1.2, -1.2, 1.2, 1.2]
 
 
@@ -116,9 +126,7 @@ def test_one_finger_alone_is_told(tmp_path: Path) -> None:
 
 def test_the_same_hand_gives_the_same_grasps(tmp_path: Path) -> None:
     hand = hand_of(tmp_path, GRIPPER)
-    again = found_grasps(hand, link_surfaces(hand), {})
-    once = found_grasps(hand, link_surfaces(hand), {})
-    assert again.grasps == once.grasps
+    assert found_of(hand) == found_of(hand)
 
 
 def test_shipped_hands_are_found_too() -> None:
@@ -126,14 +134,14 @@ def test_shipped_hands_are_found_too() -> None:
     hand = sg.load_hand("four_finger")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = found_grasps(hand, link_surfaces(hand))
-    assert found.enclosed == {"power": True, "precision": True}
-    for _, preset in found.grasps:
-        x, y, z = preset.center
+        found = found_of(hand)
+    for grasp in (found.power, found.precision):
+        assert grasp.enclosed
+        x, y, z = grasp.center
         assert abs(x) < 5e-3
         assert abs(y) < 0.012
         assert -0.12 < z < -0.03
-        assert min(preset.rates) > 0.0
+        assert min(grasp.rates) > 0.0
 
 
 def test_surfaces_have_the_size_of_their_shapes() -> None:

@@ -1,0 +1,55 @@
+"""Points on links: thinned, placed, and the nearest ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.mechanics.transforms import Array
+
+Indices = NDArray[np.int64]
+
+
+def nearest(places: Array, cloud: Array) -> tuple[Array, Indices]:
+    """Distance of places (n, 3) from the nearest point of a cloud [m] and its number, (n,) each."""
+    # few points: one product of matrices is quicker than a search tree
+    squares = (cloud * cloud).sum(axis=1) - 2.0 * (places @ cloud.T)
+    point = squares.argmin(axis=1)
+    least = squares[np.arange(len(places)), point] + (places * places).sum(axis=1)
+    return np.sqrt(np.maximum(least, 0.0)), point
+
+
+def spread(points: Array, most: int) -> Array:
+    """At most so many of the points (n, 3), each the farthest from those before it.
+
+    Any first part of them is spread over the surface too.
+    """
+    if len(points) == 0:
+        return points
+    chosen = [int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())]
+    apart = np.full(len(points), np.inf)
+    for _ in range(min(most, len(points)) - 1):
+        away = points - points[chosen[-1]]
+        np.minimum(apart, np.einsum("ij,ij->i", away, away), out=apart)
+        chosen.append(int(apart.argmax()))
+    return np.asarray(points[chosen])
+
+
+def length(ways: Array) -> Array:
+    """Of (m, 3): (m,)."""
+    return np.asarray(np.sqrt(np.einsum("mi,mi->m", ways, ways)))
+
+
+def local(places: Array, frames: Array) -> Array:
+    """Places (m, 3) as seen from frames (s, 4, 4): (s, m, 3)."""
+    return np.asarray((places[None] - frames[:, None, :3, 3]) @ frames[:, :3, :3])
+
+
+def placed(points: Array, frames: Array) -> Array:
+    """Points (n, 3) at frames (s, 4, 4): (s, n, 3)."""
+    return np.asarray(points @ frames[:, :3, :3].transpose(0, 2, 1) + frames[:, None, :3, 3])
+
+
+def moved(points: Array, frames: Array) -> Array:
+    """Points (m, 3), each at a frame of its own (m, 4, 4): (m, 3)."""
+    return np.asarray(np.einsum("mij,mj->mi", frames[:, :3, :3], points) + frames[:, :3, 3])

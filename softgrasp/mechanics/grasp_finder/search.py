@@ -1,0 +1,280 @@
+"""The best place for a ball on a hand's closing motion: a grid first, then closer and closer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.mechanics.grasp_finder.closing import Closing
+from softgrasp.mechanics.grasp_finder.hand import ClosingHand
+from softgrasp.mechanics.grasp_finder.look import Field, Look
+from softgrasp.mechanics.grasp_finder.points import Indices, spread
+from softgrasp.mechanics.grasp_finder.scores import (
+    ENCLOSED,
+    FAR,
+    Still,
+    Wanted,
+    clear,
+    met,
+    scores_of_places,
+)
+from softgrasp.mechanics.grasp_finder.sweep import Approach, Sweep
+from softgrasp.mechanics.transforms import Array
+
+RADII = (0.030, 0.020, 0.040, 0.012, 0.060)
+"""Balls that are tried, one after the other, until the fingers enclose one [m]."""
+COARSE_STEPS, COARSE_POINTS = 9, 60
+"""Steps, and points of a link, of the first look."""
+FINE_STEPS, FINE_POINTS = 17, 200
+"""Those of the last one."""
+CELLS = 10
+"""Places along the longest side of the space that is searched first."""
+STEPS = (6e-3, 3e-3, 1.5e-3, 7e-4)
+"""Then the best place is moved in these steps [m]."""
+BETTER = 0.02
+"""By how much a posture farther from rest has to be better [–]."""
+MOST_PLACES = 80
+"""Places of the grid that are looked at with balls of several sizes."""
+WORTH = 0.01
+"""What a move has to gain [–]: points that are spread over a face make differences of this size."""
+MOST_MOVES = 3
+"""Of one step."""
+HOPEFUL = 6
+"""Postures that are looked at with balls of several sizes."""
+PROMISING = 2
+"""Postures around whose best places is looked more closely."""
+MOST_POSTURES = 25
+"""Postures of drives that stand still that are all looked at; of more, one drive after the other.
+"""
+AROUND = np.array(
+    [way for way in product((-1, 0, 1), repeat=3) if np.abs(way).sum() in (1, 3)], dtype=float
+)
+"""Towards the faces and the corners of a cube."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A place for a ball, and the closing hand around it."""
+
+    score: float
+    enclosure: float
+    """Least force in any direction [–]."""
+    place: Array
+    """Centre in the hand's frame [m], (3,)."""
+    closing: Closing
+    radius: float
+    """Of the ball [m]."""
+    sweep: Sweep
+
+
+class View(NamedTuple):
+    """How a closing hand comes to some places."""
+
+    sweep: Sweep
+    approach: Approach
+    still: Still
+
+    def of(self, chosen: Indices) -> View:
+        """The same of some of the places."""
+        still = (self.still[0][chosen], self.still[1][chosen])
+        return View(self.sweep, self.approach.of(chosen), still)
+
+
+class Glimpse(NamedTuple):
+    """A first look at a posture."""
+
+    score: float
+    """Of the best place, with one ball."""
+    closing: Closing
+    view: View
+    """Of the best places."""
+
+
+class Search:
+    """Looks for places on one way of closing, for one kind of grasp."""
+
+    def __init__(
+        self,
+        hand: ClosingHand,
+        skins: Skins,
+        closing: Closing,
+        weights: Array,
+        kind: str,
+        up: Array,
+    ) -> None:
+        """Prepare to search.
+
+        Args:
+            hand: The hand.
+            skins: Points on its links.
+            closing: How it closes.
+            weights: Part of its way that each drive goes while the whole hand closes [–].
+            kind: ``power`` or ``precision``.
+            up: Unit vector against gravity, (3,).
+        """
+        self.closing = closing
+        self.wanted = Wanted(kind, up)
+        self._fields: dict[float, Field] = {}
+        self._coarse = Look(hand, skins.coarse, weights, COARSE_STEPS)
+        self._fine = Look(hand, skins.fine, weights, FINE_STEPS)
+
+    def turned(self, up: Array) -> Search:
+        """The same search with the hand turned in the world; what was seen is kept.
+
+        Args:
+            up: Unit vector against gravity, (3,).
+        """
+        other = copy(self)
+        other.wanted = self.wanted._replace(up=up)
+        return other
+
+    def best(self) -> Place:
+        """The best place of the first ball that is enclosed; of all of them where none is."""
+        best: Place | None = None
+        for radius in RADII:
+            near, start = self._best_posture(radius)
+            sweep = self._fine.sweep(near.closing)
+            # the few points of the first look tell which posture is best, and not quite where
+            starts = [start] if near is start else [start, near]
+            found = reduce(
+                _better, [self._refined(replace(one, sweep=sweep), STEPS) for one in starts]
+            )
+            if best is None or found.enclosure > max(ENCLOSED, best.enclosure):
+                best = found
+            if best.enclosure > ENCLOSED:
+                break
+        assert best is not None
+        return best
+
+    def _best_posture(self, radius: float) -> tuple[Place, Place]:
+        """The best place, with the joints that stand still where they serve it best.
+
+        Returns:
+            It, and the place of the grid from which it was found.
+        """
+        free = self.closing.free
+        field = self._fields.setdefault(radius, Field(self._grid, FAR * radius))
+        if self._all_postures:
+            glimpses = [self._first(choice, field, radius) for choice in self._postures]
+            by_score = sorted(glimpses, key=lambda one: -one.score)
+            hopeful = {id(one) for one in by_score[:HOPEFUL]}
+            found = [self._look(one, radius) for one in glimpses if id(one) in hopeful]
+            best_first = sorted(found, key=lambda one: -one.score)
+            promising = {id(one) for one in best_first[:PROMISING]}
+            # in the order of the postures, as the one nearest to rest is to be beaten
+            near = [(self._refined(p, STEPS[:2]), p) for p in found if id(p) in promising]
+            return reduce(lambda a, b: b if b[0].score > a[0].score + BETTER else a, near)
+        choice = self.closing.standing((), self.closing.start)
+        best = self._look(self._first(choice, field, radius), radius)
+        for _ in range(2):  # one after the other
+            for one in free:
+                for place in one.places:
+                    choice = self.closing.standing(((one, place),), best.closing.start)
+                    glimpse = self._first(choice, field, radius)
+                    best = _better(best, self._look(glimpse, radius))
+        return best, best
+
+    @cached_property
+    def _all_postures(self) -> bool:
+        return int(np.prod([len(one.places) for one in self.closing.free])) <= MOST_POSTURES
+
+    @cached_property
+    def _postures(self) -> list[Closing]:
+        """Closings that span what the drives that stand still can do; all where they are few."""
+        return list(self._choices())
+
+    def _choices(self) -> Iterator[Closing]:
+        free, start = self.closing.free, self.closing.start
+        if self._all_postures:
+            for places in product(*(one.places for one in free)):
+                yield self.closing.standing(tuple(zip(free, places, strict=True)), start)
+            return
+        yield self.closing.standing((), start)
+        for one in free:
+            for place in one.places:
+                yield self.closing.standing(((one, place),), start)
+
+    def _first(self, choice: Closing, field: Field, radius: float) -> Glimpse:
+        """Places of the grid in one posture, the best first, looked at with one ball."""
+        sweep = self._coarse.sweep(choice)
+        near = np.flatnonzero(met(field.approach(sweep), radius))
+        view = View(sweep, field.approach(sweep).of(near), field.away(sweep, near))
+        free = clear(view.approach, view.still, radius)
+        if free.any():
+            view = view.of(np.flatnonzero(free))
+        scores, _ = scores_of_places(*view, self.wanted, radius, ())
+        order = np.argsort(-scores, kind="stable")[:MOST_PLACES]
+        return Glimpse(float(scores[order[0]]), choice, view.of(np.sort(order)))
+
+    def _look(self, glimpse: Glimpse, radius: float) -> Place:
+        """The best of those places, looked at with balls of several sizes."""
+        view = glimpse.view
+        scores, least = scores_of_places(*view, self.wanted, radius)
+        top = int(np.argmax(scores))
+        place = view.approach.places[top]
+        found = (float(scores[top]), float(least[top]), place)
+        return Place(*found, glimpse.closing, radius, view.sweep)
+
+    @cached_property
+    def _grid(self) -> Array:
+        """Centres on a grid around all that moves, (m, 3) [m]."""
+        corners = [
+            path.corners for choice in self._postures for path in self._coarse.sweep(choice).paths
+        ]
+        if not corners:
+            return np.zeros((1, 3))
+        low = np.min([points.min(axis=0) for points in corners], axis=0)
+        high = np.max([points.max(axis=0) for points in corners], axis=0)
+        step = float((high - low).max()) / CELLS
+        axes = [np.arange(a, b + step, step) for a, b in zip(low, high, strict=True)]
+        # whole multiples, so that what is symmetric about the origin is looked at symmetrically
+        axes = [np.round(axis / step) * step for axis in axes]
+        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+
+    def _refined(self, best: Place, steps: Sequence[float]) -> Place:
+        """The best place near by, looked at closely."""
+        sweep, radius = best.sweep, best.radius
+
+        def score(balls: Array) -> tuple[Array, Array]:
+            approach = sweep.approach(balls, FAR * radius, precise=True)
+            still = sweep.away(balls)
+            scores, least = scores_of_places(sweep, approach, still, self.wanted, radius)
+            return np.where(clear(approach, still, radius), scores, -np.inf), least
+
+        approach = sweep.approach(best.place[None], FAR * radius, precise=True)
+        first = scores_of_places(sweep, approach, sweep.away(best.place[None]), self.wanted, radius)
+        found = replace(best, score=float(first[0][0]), enclosure=float(first[1][0]))
+        for step in steps:
+            for _ in range(MOST_MOVES):
+                balls = found.place + step * AROUND
+                scores, least = score(balls)
+                top = int(np.argmax(scores))
+                if scores[top] <= found.score + WORTH:
+                    break
+                found = replace(
+                    found, score=float(scores[top]), enclosure=float(least[top]), place=balls[top]
+                )
+        return found
+
+
+def _better(best: Place, other: Place) -> Place:
+    return other if other.score > best.score + BETTER else best
+
+
+class Skins(NamedTuple):
+    """Points on the links of a hand in their frames, (n, 3) each [m]."""
+
+    coarse: Mapping[str, Array]
+    fine: Mapping[str, Array]
+
+
+def thinned(hand: ClosingHand) -> Skins:
+    """Points on the links of a hand, as many as the first and the last look need."""
+    fine = {body: spread(points, FINE_POINTS) for body, points in hand.skins.items()}
+    return Skins({body: points[:COARSE_POINTS] for body, points in fine.items()}, fine)
