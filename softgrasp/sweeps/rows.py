@@ -42,6 +42,8 @@ COLUMNS: dict[str, str] = {
     "hold_drop_m": "drift in the hand during the hold test or the lift [m]",
     "hold_rotation_rad": "turn in the hand [rad]",
     "hold_lifted_m": "how far it was lifted [m]",
+    "hold_directions": "share of the criterion's directions in which it was held; empty where it "
+    "has none",
     "stiffness_min_N_m": "lowest measured contact stiffness at the end [N/m]",
     "stiffness_max_N_m": "highest one [N/m]",
     "timestep_s": "time step of the physics [s]",
@@ -81,6 +83,7 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         "hold_drop_m": None if hold is None else hold.drop_m,
         "hold_rotation_rad": None if hold is None else hold.rotation_rad,
         "hold_lifted_m": None if hold is None else hold.lifted_m,
+        "hold_directions": _borne(result),
         "stiffness_min_N_m": min(stiffness, default=None),
         "stiffness_max_N_m": max(stiffness, default=None),
         "timestep_s": result.contact_model.timestep_s,
@@ -88,6 +91,12 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         "trajectory_sha256": result.trajectory_sha256,
         "wall_time_s": result.wall_time,
     }
+
+
+def _borne(result: GraspResult) -> float | None:
+    """Share of directions in which the object was held; None where none was tried."""
+    tried = () if result.hold is None else result.hold.directions
+    return sum(test.held for test in tried) / len(tried) if tried else None
 
 
 def _quality(result: GraspResult) -> dict[str, float | None]:
