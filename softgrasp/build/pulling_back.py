@@ -86,8 +86,6 @@ class PullBack:
         return [self._pairs[index] for index in np.flatnonzero(near)]
 
 
-
-
 def _ids(model: mujoco.MjModel, pair: Pair) -> tuple[int, int]:
     return int(model.geom(pair.first).id), int(model.geom(pair.second).id)
 

@@ -1,4 +1,4 @@
-"""A search for grasps as a value: a scene, which poses of the hand are tried, how they are ranked."""
+"""A search for grasps as a value: a scene, poses of the hand, and how grasps are ranked."""
 
 from __future__ import annotations
 
@@ -93,5 +93,3 @@ class GraspPlan(Description):
         if self.rank_by == PERTURBATION and self.best == "smallest":
             raise FieldError(f"expected none with '{PERTURBATION}', found smallest", "best")
         return self
-
-
