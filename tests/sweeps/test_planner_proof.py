@@ -1,7 +1,7 @@
 """What ranking is worth: the best of many poses survive a test that the ranking has not seen.
 
-Hand, object, friction and offset were chosen with seed 0, so that about a third of all poses
-survive; what is asserted comes from another seed.
+Hand, object, friction and offset were chosen with seeds 0 and 1, so that about a quarter of all
+poses survive; what is asserted comes from another seed.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def test_the_best_five_survive_more_often_than_fifty_at_random() -> None:
     plan = sg.GraspPlan(
         scene=steel_cylinder(),
         candidates=POSES,
-        poses=sg.PoseSampling(offset=0.04),
-        seed=1,
+        poses=sg.PoseSampling(offset=0.05),
+        seed=2,
         top=BEST,
     )
     planned = sg.plan_grasps(plan, workers=2)
