@@ -15,6 +15,7 @@ from softgrasp.errors import did_you_mean
 
 Angle = Annotated[float, Field(strict=True, ge=0, le=math.pi)]
 MOST_CANDIDATES = 1_000_000
+"""More are a slip of the pen."""
 PERTURBATION = "perturbation"
 """Ranks by what the hold test's directions show: how many are borne, then how far it drifts."""
 

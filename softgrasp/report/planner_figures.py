@@ -123,7 +123,11 @@ def _unfilled(mark: str, color: str) -> dict[str, Any]:
 def _keys(table: pd.DataFrame) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    found = [Line2D([], [], marker="o", linestyle="", color=style.EDGE, label="ranked")]
+    found = [
+        Line2D(
+            [], [], marker="o", linestyle="", color=style.EDGE, label="ranked, coloured by score"
+        )
+    ]
     for status, (mark, color) in ENDS.items():
         count = int((table["status"] == status).sum())
         if count:

@@ -127,11 +127,11 @@ def _drawn(
         labels = [f"{rank} (candidate {one.row})" for rank, one in enumerate(few, start=1)]
         try:
             path = final_poses([one.result for one in few], labels, folder / "best.png",
-                               renderer=renderer)  # fmt: skip
+                               renderer=renderer, one_place=False)  # fmt: skip
             told = " ".join(
                 f"{rank}: {verdict(one.result)}." for rank, one in enumerate(few, start=1)
             )
-            found.append(("How the best ended", path, f"Seen from one place. {told}"))
+            found.append(("How the best ended", path, f"Each from its own best side. {told}"))
         except BackendUnavailable:
             pass  # nothing here can draw; the numbers stay
     path = figures.draw_directions(planned, folder / "directions.png")
