@@ -46,7 +46,7 @@ VERBS = {
     ),
     "plan": Verb(
         plan,
-        "Try many hand poses around an object, rank the grasps, film the best.",
+        "Try many hand poses; rank the grasps and film the best.",
         "softgrasp plan four_finger strawberry --candidates 50",
     ),
     "calibrate": Verb(

@@ -17,7 +17,7 @@ from softgrasp.cli.verb import INTERRUPTED, NOT_HELD
 
 if TYPE_CHECKING:
     from softgrasp.description.grasp_plan import GraspPlan
-    from softgrasp.report.planner_page import Best
+    from softgrasp.report.planner_words import Best
     from softgrasp.sweeps.planner import PlannedGrasps
 
 TEST = "dexgraspbench"
@@ -140,6 +140,7 @@ def plan(
     name = f"plan_{planned_for.scene.hand.name}_{planned_for.scene.object.name}"
     folder = out or default_folder(name)
     found = _searched(planned_for, folder, workers, resume)
+    _clear(folder)
     reports, files = ([], []) if no_report else _reported(found, folder, str(renderer), no_video)
     _tell(found, reports, _files(folder, files), json_)
 
@@ -180,6 +181,18 @@ def _searched(plan: GraspPlan, folder: Path, workers: int | None, resume: bool) 
             raise typer.Exit(INTERRUPTED) from None
 
 
+def _clear(folder: Path) -> None:
+    """Remove page and reports of an earlier ranking of the same grasps."""
+    from softgrasp.cli.output import clear_earlier_run
+    from softgrasp.report.planner_page import FILES
+
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
+    for own in folder.glob("top-*"):
+        if clear_earlier_run(own) and not any(own.iterdir()):
+            own.rmdir()
+
+
 def _reported(
     found: PlannedGrasps, folder: Path, renderer: str, no_video: bool
 ) -> tuple[list[Best], list[Path]]:
@@ -202,7 +215,7 @@ def _files(folder: Path, others: list[Path]) -> list[Path]:
 
 def _tell(found: PlannedGrasps, best: list[Best], files: list[Path], as_json: bool) -> None:
     """Say what came out, and where it is; exit code 5 where no grasp could be ranked."""
-    from softgrasp.report.planner_page import facts, ranked_rows, summary
+    from softgrasp.report.planner_words import facts, ranked_rows, summary
 
     if as_json:
         terminal.put_json(_document(found, best, files))

@@ -59,6 +59,19 @@ def test_the_best_is_what_the_table_says_with_the_test_behind_it(made: Path) -> 
     assert alone.trajectory_sha256 == first["trajectory_sha256"]
 
 
+def test_another_ranking_needs_no_other_simulation(made: Path, run: Run) -> None:
+    words = (*WORDS, "--candidates", "3", "--test", "hold", "--offset", "0.005", "--resume",
+             "--no-report", "--out", made)  # fmt: skip
+    before = (made / "rows.jsonl").read_bytes()
+    ran = run(*words, "--rank-by", "displacement_m", "--json")
+    assert ran.code == 0
+    scores = [best["score"] for best in ran.json["top"]]
+    assert scores == sorted(scores)
+    assert (made / "rows.jsonl").read_bytes() == before
+    there = {path.name for path in made.iterdir()}
+    assert not there & {"index.html", "scores.png", "top-1"}  # they were of the other one
+
+
 def test_a_folder_with_rows_is_gone_on_from_only_where_asked(run: Run, tmp_path: Path) -> None:
     ran = run(*SHORT, "--out", tmp_path / "out")
     assert ran.code == NOT_HELD  # no hand closes in 20 ms

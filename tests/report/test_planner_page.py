@@ -17,7 +17,8 @@ from softgrasp.report.planner_figures import (
     evenness_verdict,
     flat,
 )
-from softgrasp.report.planner_page import facts, ranked_rows, summary, write_planner_page
+from softgrasp.report.planner_page import write_planner_page
+from softgrasp.report.planner_words import facts, ranked_rows, summary
 from softgrasp.sweeps.candidates import candidates_of, sweep_plan_of
 from softgrasp.sweeps.planner import PlannedGrasps, ranked_table
 from softgrasp.sweeps.rows import failed_row
