@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from softgrasp.description.contact import Contact, NativeLaw, Patch
     from softgrasp.description.coupling import Coupling
     from softgrasp.description.finger import Finger, Phalanx
+    from softgrasp.description.grasp_plan import GraspPlan, PoseSampling
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
@@ -132,6 +133,7 @@ if TYPE_CHECKING:
     from softgrasp.simulation.run import simulate
     from softgrasp.simulation.sensor_reading import SensorReading
     from softgrasp.simulation.stability import stable_timestep
+    from softgrasp.sweeps.planner import PlannedGrasps, plan_grasps
     from softgrasp.sweeps.run import sweep
 
 _ROOMS = {
@@ -162,6 +164,7 @@ _ROOMS = {
     "description.contact": ("Contact", "NativeLaw", "Patch"),
     "description.coupling": ("Coupling",),
     "description.finger": ("Finger", "Phalanx"),
+    "description.grasp_plan": ("GraspPlan", "PoseSampling"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
@@ -246,6 +249,7 @@ _ROOMS = {
     "simulation.run": ("simulate",),
     "simulation.sensor_reading": ("SensorReading",),
     "simulation.stability": ("stable_timestep",),
+    "sweeps.planner": ("PlannedGrasps", "plan_grasps"),
     "sweeps.run": ("sweep",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
@@ -279,6 +283,7 @@ __all__ = [
     "FreeBend",
     "GraspAnalysis",
     "GraspObject",
+    "GraspPlan",
     "GraspPreset",
     "GraspResult",
     "GraspScene",
@@ -305,8 +310,10 @@ __all__ = [
     "PhaseSpan",
     "PlacedHand",
     "PlacedObject",
+    "PlannedGrasps",
     "Pose",
     "PoseNoise",
+    "PoseSampling",
     "PositionIncrementClosure",
     "Preshape",
     "PreshapePhase",
@@ -366,6 +373,7 @@ __all__ = [
     "make_env",
     "move_finger",
     "pcc",
+    "plan_grasps",
     "quality",
     "render_video",
     "repaired",

@@ -18,6 +18,7 @@ from softgrasp.cli.doctor import doctor
 from softgrasp.cli.grasp import grasp
 from softgrasp.cli.listing import list_
 from softgrasp.cli.new import new
+from softgrasp.cli.plan import plan
 from softgrasp.cli.rerun import rerun
 from softgrasp.cli.sweep import sweep
 from softgrasp.cli.verb import WRONG_INPUT, guarded
@@ -42,6 +43,11 @@ VERBS = {
         sweep,
         "Simulate many grasps that differ in some fields; write a table.",
         "softgrasp sweep four_finger strawberry --density 160,700,1500 --hold",
+    ),
+    "plan": Verb(
+        plan,
+        "Try many hand poses; rank the grasps and film the best.",
+        "softgrasp plan four_finger strawberry --candidates 50",
     ),
     "calibrate": Verb(
         calibrate,

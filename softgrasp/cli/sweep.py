@@ -140,7 +140,7 @@ def sweep(
             check_rows(plan)
         folder = out or default_folder(f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}")
         part = None if shard is None else Shard.parse(shard)
-        _refuse_started(folder / (part.folder if part else ""), resume)
+        refuse_started(folder / (part.folder if part else ""), resume)
         pace = Pace()
         with terminal.progress_bar() as tell:
 
@@ -153,7 +153,7 @@ def sweep(
                     shard=part, trajectories=trajectories, dataset=dataset, progress=progress,
                 )  # fmt: skip
             except KeyboardInterrupt:
-                rows = _finished(folder / (part.folder if part else ""))
+                rows = finished(folder / (part.folder if part else ""))
                 terminal.note(
                     f"interrupted; {rows} finished grasps are safe in {folder}, --resume goes on "
                     "from them"
@@ -163,7 +163,7 @@ def sweep(
     return None
 
 
-def _finished(folder: Path) -> int:
+def finished(folder: Path) -> int:
     """Rows in the journal of a folder."""
     from softgrasp.sweeps.store import JOURNAL
 
@@ -171,8 +171,13 @@ def _finished(folder: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def _refuse_started(folder: Path, resume: bool) -> None:
-    rows = _finished(folder)
+def refuse_started(folder: Path, resume: bool) -> None:
+    """Refuse a folder that has rows already, unless they are to be gone on from.
+
+    Raises:
+        ResultError: It has.
+    """
+    rows = finished(folder)
     if rows and not resume:
         raise ResultError(
             f"{folder}: expected no rows yet, found {rows}; --resume goes on from them, --out "

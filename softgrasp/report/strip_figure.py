@@ -61,6 +61,7 @@ def final_poses(
     path: str | Path,
     *,
     renderer: str = "auto",
+    one_place: bool = True,
 ) -> Path:
     """Draw how several runs ended, side by side and from one place (paper 004, Fig 12C).
 
@@ -69,17 +70,22 @@ def final_poses(
         labels: What to call them, one a run.
         path: The ``.png`` to write.
         renderer: ``auto``, ``gl`` or ``raycast``.
+        one_place: Whether all are seen from one place, or each from its own best side.
 
     Raises:
         BackendUnavailable: The renderer that was asked for is not there.
         ResultError: The place cannot be written.
     """
-    camera = framing([Playback(result) for result in results], SIZE, only_ends=True)
+    playbacks = [Playback(result) for result in results]
+    groups = [playbacks] if one_place else [[playback] for playback in playbacks]
+    cameras = [framing(group, SIZE, only_ends=True) for group in groups]
+    if one_place:
+        cameras *= len(results)
     images = [
         render_instants(
             result, result.time[-1:].tolist(), renderer=renderer, size=SIZE, camera=camera
         )[0]
-        for result in results
+        for result, camera in zip(results, cameras, strict=True)
     ]
     return _row(images, labels, [_moved(result) for result in results], path)
 

@@ -47,6 +47,8 @@ COLUMNS: dict[str, str] = {
     "hold_creep_m_s": "creep in the hand under full load [m/s]",
     "hold_slip_force_N": "least force that pulled it out of the hand [N]; empty without pulls and "
     "where none did",
+    "hold_directions": "share of the criterion's directions in which it was held; empty where it "
+    "has none",
     "stiffness_min_N_m": "lowest measured contact stiffness at the end [N/m]",
     "stiffness_max_N_m": "highest one [N/m]",
     "timestep_s": "time step of the physics [s]",
@@ -88,6 +90,7 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         "hold_lifted_m": None if hold is None else hold.lifted_m,
         "hold_creep_m_s": None if hold is None else hold.creep_m_s,
         "hold_slip_force_N": _slip_force(hold),
+        "hold_directions": _borne(result),
         "stiffness_min_N_m": min(stiffness, default=None),
         "stiffness_max_N_m": max(stiffness, default=None),
         "timestep_s": result.contact_model.timestep_s,
@@ -95,6 +98,12 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         "trajectory_sha256": result.trajectory_sha256,
         "wall_time_s": result.wall_time,
     }
+
+
+def _borne(result: GraspResult) -> float | None:
+    """Share of directions in which the object was held; None where none was tried."""
+    tried = () if result.hold is None else result.hold.directions
+    return sum(test.held for test in tried) / len(tried) if tried else None
 
 
 def _quality(result: GraspResult) -> dict[str, float | None]:

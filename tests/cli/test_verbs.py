@@ -334,8 +334,9 @@ def test_the_example_in_the_help_runs(verb: str, run: Run, tmp_path: Path) -> No
     if verb == "rerun":
         sg.simulate(pinch(duration=0.02)).save(tmp_path / "out" / "demo")
     words = shlex.split(VERBS[verb].example)[1:]
-    extra = {"demo": QUICK, "grasp": QUICK, "bench": ("--rounds", "1")}.get(verb, ())
-    assert run(*words, *extra).code == 0
+    few = ("--candidates", "2", "--workers", "1")
+    extra = {"demo": QUICK, "grasp": QUICK, "plan": (*QUICK, *few), "bench": ("--rounds", "1")}
+    assert run(*words, *extra.get(verb, ())).code == 0
 
 
 def test_help_and_version(run: Run) -> None:

@@ -1,0 +1,221 @@
+"""Figures of a search for grasps: where the hand came from, and how the measure goes with drift."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.stats import chi2, spearmanr
+
+from softgrasp.mechanics.transforms import Array
+from softgrasp.report import style
+from softgrasp.sweeps.planner import PlannedGrasps
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+LEAST = 8
+"""Grasps below which no correlation is told."""
+ENDS = {"NO_CONTACT": ("o", style.MUTED), "EJECTED": ("x", style.LOST),
+        "TIMED_OUT": ("s", style.TARGET), "DIVERGED": ("D", style.TARGET),
+        "FAILED": ("+", style.INK)}  # fmt: skip
+"""Marks of candidates without a score."""
+HALVES = ((1.0, "hand on the side of +z of the object"), (-1.0, "hand on the side of −z"))
+
+
+class Drift(NamedTuple):
+    """How far the object went, which is drawn beside the score."""
+
+    column: str
+    name: str
+    short: str
+
+
+def drift_of(planned: PlannedGrasps) -> Drift:
+    """Drift in the hand during the hold test where there was one, else that of the closure."""
+    if planned.table["hold_drop_m"].notna().any():
+        return Drift("hold_drop_m", "drift in the hand", "Drift [mm]")
+    return Drift("displacement_m", "displacement by the closure", "Moved [mm]")
+
+
+def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
+    """Directions of the hand on both halves of the sphere, coloured by score, the best numbered."""
+    table = planned.table
+    score = _numbers(table, "score")
+    ends = _ends(score)
+    with style.figure(path, 4.6, 9.6) as figure:
+        for index, (side, title) in enumerate(HALVES):
+            place = figure.add_axes((0.03 + 0.45 * index, 0.11, 0.42, 0.8))
+            _globe(place, title)
+            here = side * _numbers(table, "direction_z") >= 0.0
+            at = flat(_directions(table), side)
+            marked = here & np.isfinite(score)
+            x, y = at[marked].T
+            dots = place.scatter(x, y, c=score[marked], cmap="viridis", s=22, linewidths=0,
+                                 vmin=ends[0], vmax=ends[1])  # fmt: skip
+            for status, (mark, color) in ENDS.items():
+                others = here & (table["status"] == status).to_numpy(dtype=bool)
+                x, y = at[others].T
+                place.scatter(x, y, marker=mark, s=16, linewidths=0.8,
+                              **_unfilled(mark, color))  # fmt: skip
+            _number(place, at, here, len(planned.best_rows))
+        if planned.ranked:
+            bar = figure.colorbar(dots, cax=figure.add_axes((0.925, 0.17, 0.015, 0.66)))
+            bar.set_label(planned.plan.rank_by, fontsize=8)
+            bar.outline.set_visible(False)
+        style.legend(figure, _keys(table), columns=6)
+    return path
+
+
+def flat(directions: Array, side: float) -> Array:
+    """Places of directions in the picture of one half of the sphere, (n, 2).
+
+    Lambert's azimuthal projection: equal areas stay equal, so that even directions look even
+    (Snyder, Map Projections: A Working Manual, USGS 1987, eq. 24-2 seen from the pole); the rim of
+    a half is at 1.
+
+    Args:
+        directions: Unit vectors, (n, 3).
+        side: 1 for the half of +z, seen from above; −1 for the other one, seen from below.
+    """
+    height = side * directions[:, 2]
+    scale = 1.0 / np.sqrt(np.maximum(1.0 + height, 1e-12))
+    return np.asarray(directions[:, :2] * scale[:, None] * [side, 1.0])
+
+
+def _globe(place: Axes, title: str) -> None:
+    angle = np.linspace(0.0, 2.0 * math.pi, 181)
+    for tilt in (30.0, 60.0, 90.0):
+        radius = math.sqrt(2.0) * math.sin(math.radians(tilt) / 2.0)
+        width = 0.9 if tilt == 90.0 else 0.5
+        place.plot(radius * np.cos(angle), radius * np.sin(angle), linewidth=width,
+                   color=style.MUTED if tilt == 90.0 else style.RULE, zorder=0)  # fmt: skip
+    below = "below" in title or "−z" in title
+    for x, y, text in ((1.07, 0, "−x" if below else "+x"), (-1.07, 0, "+x" if below else "−x"),
+                       (0, 1.07, "+y"), (0, -1.07, "−y")):  # fmt: skip
+        place.annotate(text, (x, y), ha="center", va="center", fontsize=7.5, color=style.MUTED)
+    place.set_xlim(-1.16, 1.16)
+    place.set_ylim(-1.16, 1.16)
+    place.set_aspect("equal")
+    place.set_axis_off()
+    place.text(0.5, -0.04, title, transform=place.transAxes, ha="center", fontsize=8.5)
+
+
+def _number(place: Axes, at: Array, here: Any, count: int) -> None:
+    """Rings with their ranks around the best."""
+    for rank in range(count):
+        if here[rank]:
+            x, y = at[rank].tolist()
+            place.scatter(x, y, s=95, facecolors="none", edgecolors=style.LOST, linewidths=1.3)
+            place.annotate(str(rank + 1), (x, y), (7, 5), textcoords="offset points",
+                           fontsize=8.5, fontweight="bold", color=style.LOST)  # fmt: skip
+
+
+def _unfilled(mark: str, color: str) -> dict[str, Any]:
+    if mark in "x+":
+        return {"color": color}
+    return {"facecolors": "none", "edgecolors": color}
+
+
+def _keys(table: pd.DataFrame) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    found = [
+        Line2D(
+            [], [], marker="o", linestyle="", color=style.EDGE, label="ranked, coloured by score"
+        )
+    ]
+    for status, (mark, color) in ENDS.items():
+        count = int((table["status"] == status).sum())
+        if count:
+            found.append(Line2D([], [], marker=mark, linestyle="", color=color, fillstyle="none",
+                                markersize=5, label=f"{count} {status}"))  # fmt: skip
+    return found
+
+
+def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
+    """The score over drift, and over the rank."""
+    score = _numbers(planned.table, "score")
+    with style.figure(path, 3.3) as figure:
+        grid = style.panels(figure, 1, 2, margins=(0.7, 0.25, 0.5, 0.35), gaps=(0.95, 0.3))
+        _over_drift(figure.add_subplot(grid[0]), planned, score)
+        _over_rank(figure.add_subplot(grid[1]), planned, score[np.isfinite(score)])
+    return path
+
+
+def _over_drift(place: Axes, planned: PlannedGrasps, score: Array) -> None:
+    table, drift = planned.table, drift_of(planned)
+    ranked, best = np.isfinite(score), len(planned.best_rows)
+    moved, contacts = 1e3 * _numbers(table, drift.column), _numbers(table, "contacts")
+    dots = place.scatter(
+        moved[ranked], score[ranked], c=contacts[ranked], cmap="viridis", s=14, linewidths=0
+    )
+    place.scatter(moved[:best], score[:best], s=80, facecolors="none", edgecolors=style.LOST)
+    place.set_xlabel(f"{drift.name} [mm]")
+    place.set_ylabel(planned.plan.rank_by)
+    place.set_title("each ranked grasp")
+    whole = np.unique(contacts[ranked].astype(int)).tolist()
+    bar = place.get_figure().colorbar(dots, ax=place, fraction=0.05, pad=0.03, ticks=whole)  # type: ignore[union-attr]
+    bar.set_label("bodies in contact", fontsize=7)
+
+
+def _over_rank(place: Axes, planned: PlannedGrasps, score: Array) -> None:
+    places, best = np.arange(1, len(score) + 1), len(planned.best_rows)
+    place.plot(places, score, color=style.POSITION)
+    place.scatter(places[:best], score[:best], s=40, color=style.LOST, zorder=3)
+    place.set_xlabel("rank")
+    place.set_ylabel(planned.plan.rank_by)
+    place.set_xlim(0, len(score) + 1)
+    place.set_title("from the best to the worst")
+
+
+def correlation_verdict(planned: PlannedGrasps) -> str:
+    """Whether score and drift go together, by Spearman's rank correlation."""
+    drift = drift_of(planned)
+    score, moved = _numbers(planned.table, "score"), _numbers(planned.table, drift.column)
+    both = np.isfinite(score) & np.isfinite(moved)
+    if both.sum() < LEAST or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
+        return f"Too little to compare {planned.plan.rank_by} with the {drift.name}."
+    found = spearmanr(score[both], moved[both])
+    rho, chance = float(found.statistic), float(found.pvalue)
+    how = "tells nothing about" if chance > 0.01 else ("falls with" if rho < 0 else "grows with")
+    odds = "p < 0.001" if chance < 1e-3 else f"p = {chance:.2g}"
+    return (
+        f"Over {int(both.sum())} grasps {planned.plan.rank_by} {how} the {drift.name} "
+        f"(Spearman ρ = {style.signed(rho, 2)}, {odds})."
+    )
+
+
+def evenness_verdict(planned: PlannedGrasps) -> str:
+    """Whether directions are even over the sphere: Rayleigh's test, 3nR² is χ² with 3 degrees.
+
+    (Mardia and Jupp, Directional Statistics, Wiley 2000, §10.4.1.)
+    """
+    directions = _directions(planned.table)
+    if planned.plan.poses.cone < math.pi:
+        told = math.degrees(planned.plan.poses.cone)
+        return f"Directions are within {told:.3g}° of the scene's own."
+    length = float(np.linalg.norm(directions.mean(axis=0)))
+    chance = float(chi2.sf(3 * len(directions) * length**2, df=3))
+    word = "even" if chance > 0.01 else "not even"
+    return (
+        f"Directions are {word} over the sphere: their mean has length {length:.3f}, and chance "
+        f"alone makes it longer in {chance:.0%} of such draws."
+    )
+
+
+def _directions(table: pd.DataFrame) -> Array:
+    return np.column_stack([_numbers(table, f"direction_{axis}") for axis in "xyz"])
+
+
+def _numbers(table: pd.DataFrame, column: str) -> Array:
+    return np.asarray(table[column].to_numpy(dtype=float, na_value=np.nan))
+
+
+def _ends(values: Array) -> tuple[float, float] | tuple[None, None]:
+    """Least and largest of the numbers that there are."""
+    there = values[np.isfinite(values)]
+    return (float(there.min()), float(there.max())) if there.size else (None, None)

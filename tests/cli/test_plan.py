@@ -1,0 +1,120 @@
+"""``softgrasp plan`` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.cli import main, sweep
+from softgrasp.cli.verb import INTERRUPTED, NOT_HELD
+from softgrasp.report import planner_page
+from tests.cli.conftest import Run
+
+pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
+pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
+
+WORDS = ("plan", "four_finger", "sphere", "--workers", "1", "--grasp", "precision")
+SHORT = (*WORDS, "--candidates", "4", "--set", "duration=0.02", "--no-report")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A search of three poses with its page; of the report of the best only the numbers."""
+    folder = tmp_path_factory.mktemp("plan")
+    words = (*WORDS, "--candidates", "3", "--top", "1", "--test", "hold", "--offset", "0.005",
+             "--renderer", "none", "--out", str(folder))  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planner_page, "write_report", lambda result, own, **_: result.save(own))
+        assert main(list(words)) == 0
+    return folder
+
+
+def test_the_files_of_a_search(made: Path) -> None:
+    there = {path.name for path in made.iterdir()}
+    assert there >= {"grasp_plan.json", "plan.json", "grasps.csv", "sweep.csv", "index.html",
+                     "directions.png", "scores.png", "top-1"}  # fmt: skip
+    written = json.loads((made / "grasp_plan.json").read_text())["plan"]
+    assert (written["candidates"], written["seed"], written["test"]["name"]) == (3, 0, "hold")
+    assert pd.read_csv(made / "grasps.csv")["rank"].tolist() == [1, 2, 3]
+
+
+def test_the_page_tells_the_verdicts_beside_the_pictures(made: Path) -> None:
+    page = (made / "index.html").read_text()
+    best = sg.load_result(made / "top-1")
+    assert "3 of 3 hand poses ended with the hand closed on the object" in page
+    assert ("Of the best 1, 1 passed" if best.held else "Of the best 1, 0 passed") in page
+    assert 'href="top-1/report.html"' in page
+    assert "over the sphere: their mean has length" in page
+    assert "Too little to compare quality_min_singular with the displacement" in page
+
+
+def test_the_best_is_what_the_table_says_with_the_test_behind_it(made: Path) -> None:
+    best = sg.load_result(made / "top-1")
+    first = pd.read_csv(made / "grasps.csv").iloc[0]
+    assert best.scene.success.name == "hold"
+    alone = sg.simulate(best.scene.replace(success=None))
+    assert alone.trajectory_sha256 == first["trajectory_sha256"]
+
+
+def test_another_ranking_needs_no_other_simulation(made: Path, run: Run) -> None:
+    words = (*WORDS, "--candidates", "3", "--test", "hold", "--offset", "0.005", "--resume",
+             "--no-report", "--out", made)  # fmt: skip
+    before = (made / "rows.jsonl").read_bytes()
+    ran = run(*words, "--rank-by", "displacement_m", "--json")
+    assert ran.code == 0
+    scores = [best["score"] for best in ran.json["top"]]
+    assert scores == sorted(scores)
+    assert (made / "rows.jsonl").read_bytes() == before
+    there = {path.name for path in made.iterdir()}
+    assert not there & {"index.html", "scores.png", "top-1"}  # they were of the other one
+
+
+def test_a_folder_with_rows_is_gone_on_from_only_where_asked(run: Run, tmp_path: Path) -> None:
+    ran = run(*SHORT, "--out", tmp_path / "out")
+    assert ran.code == NOT_HELD  # no hand closes in 20 ms
+    assert "no candidate ended with the hand closed on the object" in ran.err
+    assert ran.out.startswith("plan      0 of 4 hand poses ended with the hand closed")
+    ran = run(*SHORT, "--out", tmp_path / "out")
+    assert ran.code == 2
+    assert "expected no rows yet, found 4; --resume goes on from them" in ran.err
+    ran = run(*SHORT, "--resume", "--json", "--out", tmp_path / "out")
+    assert (ran.json["candidates"], ran.json["ranked"], ran.json["top"]) == (4, 0, [])
+    assert ran.json["status"] == {"TIMED_OUT": 4}
+
+
+def test_an_interrupted_search_says_how_it_goes_on(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("softgrasp.sweeps.planner.plan_grasps", stopped)
+    ran = run(*SHORT, "--out", tmp_path / "out")
+    assert ran.code == INTERRUPTED
+    assert "0 finished grasps are safe in" in ran.err
+    assert sweep.finished(tmp_path / "out") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--rank-by", "epsilon"), "rank_by: expected perturbation or a numeric column"),
+        (("--rank-by", "final_force_N"), "best: expected largest or smallest with rank_by"),
+        (("--preshape", "opne"), "expected a preshape of hand 'four_finger', found 'opne'"),
+        (("--candidates", "0"), "candidates: expected a number at least 1, found 0"),
+        (("--cone-deg", "200"), "poses.cone: expected a number at most"),
+        (("--test", "shake"), "no criterion 'shake'"),
+        (("--workers", "0"), "workers: expected at least 1, found 0"),
+        (("--rank-by", "perturbation", "--criterion", "hold"),
+         "rank_by: expected a scene whose success criterion has directions with 'perturbation', "
+         "found 'hold' without any"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_sentences(run: Run, words: tuple[str, ...], sentence: str) -> None:
+    ran = run(*SHORT, *words)
+    assert ran.code == 2
+    assert sentence in " ".join(ran.err.split())
+    assert "Traceback" not in ran.err

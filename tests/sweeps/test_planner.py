@@ -1,0 +1,284 @@
+"""The grasp planner: which poses it tries, that it repeats itself, and how it ranks."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from scipy.stats import chi2, kstest
+
+import softgrasp as sg
+from softgrasp.build.placing import object_pose
+from softgrasp.description.grasp_plan import PERTURBATION
+from softgrasp.mechanics.transforms import transform
+from softgrasp.sweeps.candidates import candidates_of, object_in_hand
+from softgrasp.sweeps.planner import GRASPS, PLAN, POSE_COLUMNS, PlannedGrasps
+from softgrasp.sweeps.ranking import largest_is_best, order, scores
+from softgrasp.sweeps.rows import COLUMNS, FAILED
+from softgrasp.sweeps.store import JOURNAL
+from tests.scenes import ball, pinch
+
+pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
+pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
+
+MANY = 400
+
+
+def plan(**changes: Any) -> sg.GraspPlan:
+    return sg.GraspPlan(**({"scene": pinch(), "candidates": 4, "seed": 3} | changes))
+
+
+def short(**changes: Any) -> sg.GraspPlan:
+    """Of a few control samples: no hand closes in them."""
+    return plan(scene=pinch(duration=0.02), candidates=6, **changes)
+
+
+def told(table: Any) -> Any:
+    """A table without what differs from run to run."""
+    return table[[name for name in table.columns if "wall" not in name]]
+
+
+@pytest.fixture(scope="module")
+def planned() -> PlannedGrasps:
+    return sg.plan_grasps(plan(top=1), workers=1)
+
+
+# which poses are tried
+
+
+def test_poses_are_uniform_over_all_rotations() -> None:
+    drawn = candidates_of(plan(candidates=MANY))
+    directions = np.array([one.direction for one in drawn])
+    assert 3 * MANY * float(np.square(directions.mean(axis=0)).sum()) < chi2.ppf(0.999, 3)
+    assert kstest([(one.roll / math.pi + 1) / 2 for one in drawn], "uniform").pvalue > 1e-3
+    # of uniform rotations the four parts of the quaternion are alike and not correlated
+    turns = Rotation.from_matrix([one.pose[:3, :3] for one in drawn]).as_quat()
+    assert turns.T @ turns / MANY == pytest.approx(np.eye(4) / 4, abs=4 / math.sqrt(24 * MANY))
+    # a uniform rotation turns by the angle a with density (1 - cos a)/π
+    angles = 2 * np.arccos(np.clip(np.abs(turns[:, 3]), 0.0, 1.0))
+    assert kstest((angles - np.sin(angles)) / math.pi, "uniform").pvalue > 1e-3
+
+
+def test_the_direction_is_where_the_hand_is_seen_from_the_object() -> None:
+    scene = pinch(object_euler=(0.3, -0.5, 1.1))
+    for one in candidates_of(plan(scene=scene, poses=sg.PoseSampling(offset=0.0))):
+        # the finger bases are straight above the grasp's centre
+        middle = np.linalg.inv(one.pose) @ [0.0, 0.0, 0.0, 1.0]
+        assert middle[:3] / np.linalg.norm(middle[:3]) == pytest.approx(one.direction, abs=1e-9)
+
+
+def test_what_is_switched_off_stays_as_in_the_scene() -> None:
+    still = sg.PoseSampling(cone=0.0, roll=0.0, offset=0.0)
+    for one in candidates_of(plan(poses=still)):
+        assert one.pose == pytest.approx(object_in_hand(pinch()), abs=1e-12)
+    upright = pinch(object_euler=(0.0, 0.0, 0.0))
+    rolled = candidates_of(
+        plan(scene=upright, poses=sg.PoseSampling(cone=0.0, roll=0.1, offset=0.0))
+    )
+    assert {tuple(np.round(one.direction, 9)) for one in rolled} == {(0.0, 0.0, 1.0)}
+    assert 0.0 < max(abs(one.roll) for one in rolled) <= 0.1
+    leaning = candidates_of(plan(scene=upright, poses=sg.PoseSampling(cone=0.4)))
+    assert min(one.direction[2] for one in leaning) >= math.cos(0.4)
+
+
+def test_more_candidates_keep_the_first_and_other_seeds_do_not() -> None:
+    few, more = candidates_of(plan(candidates=3)), candidates_of(plan(candidates=5))
+    assert all((a.pose == b.pose).all() for a, b in zip(few, more, strict=False))
+    other = candidates_of(plan(candidates=3, seed=4))
+    assert not any((a.pose == b.pose).all() for a, b in zip(few, other, strict=True))
+
+
+def test_a_turned_world_changes_no_pose_in_the_hand() -> None:
+    scene = pinch()
+    thing = object_pose(scene)
+    turn = Rotation.from_rotvec([0.4, -1.0, 0.7])
+    place = np.add(turn.apply(thing.position), [0.1, 0.2, 0.3])
+    own = Rotation.from_quat(thing.quaternion, scalar_first=True)
+    x, y, z = (turn * own).as_euler("ZYX")[::-1].tolist()
+    hand = sg.Pose(
+        position=(0.1, 0.2, 0.3), quaternion=tuple(turn.as_quat(scalar_first=True).tolist())
+    )
+    turned = scene.replace(
+        hand_pose=hand, object_position=tuple(place.tolist()), object_euler=(x, y, z)
+    )
+    for a, b in zip(candidates_of(plan()), candidates_of(plan(scene=turned)), strict=True):
+        assert a.pose == pytest.approx(b.pose, abs=1e-9)
+        assert a.pulled_back == pytest.approx(b.pulled_back, abs=1e-9)
+
+
+def test_hands_that_would_stand_in_the_object_are_pulled_back_until_they_do_not() -> None:
+    deep = pinch(object_position=(0.0, 0.0, -0.03))
+    found = candidates_of(plan(scene=deep, candidates=8, poses=sg.PoseSampling(offset=0.0)))
+    assert all(one.pulled_back and one.pulled_back > 0.0 for one in found)
+    table = sg.plan_grasps(plan(scene=deep.replace(duration=0.002), candidates=8), workers=1).table
+    assert (table["status"] != FAILED).all()
+
+
+def test_an_object_without_a_way_out_is_a_row_with_its_reason() -> None:
+    found = sg.plan_grasps(plan(scene=pinch(object=ball(0.25)), candidates=2), workers=1)
+    assert (found.ranked, found.failed, found.top) == (0, 2, ())
+    assert found.table["pulled_back_m"].isna().all()
+    assert "expected an object that starts clear of the hand" in found.table["error"].iloc[0]
+
+
+def test_preshapes_are_drawn_and_start_the_hand() -> None:
+    found = sg.plan_grasps(short(preshapes=("open", "hook")), workers=1)
+    assert set(found.table["preshape"]) == {"open", "hook"}
+    row = int(found.table["row"].iloc[0])
+    assert found.scene(row).preshape == found.table["preshape"].iloc[0]
+
+
+# the same again
+
+
+def test_hand_and_object_may_move_alike(planned: PlannedGrasps) -> None:
+    poses = sg.PoseSampling(moves="object")
+    other = sg.plan_grasps(plan(poses=poses, top=1), workers=1).table
+    assert other["row"].tolist() == planned.table["row"].tolist()
+    for name in ("score", "displacement_m", "final_force_N", "simulated_time_s"):
+        assert other[name].tolist() == pytest.approx(planned.table[name].tolist(), rel=1e-3), name
+
+
+def test_nothing_depends_on_the_number_of_workers() -> None:
+    alone, two = (sg.plan_grasps(short(), workers=count).table for count in (1, 2))
+    pd.testing.assert_frame_equal(told(alone), told(two), check_exact=True)
+
+
+def test_a_search_goes_on_from_the_rows_that_are_there(tmp_path: Path) -> None:
+    whole = sg.plan_grasps(short(), tmp_path, workers=1).table
+    lines = (tmp_path / JOURNAL).read_text().splitlines(keepends=True)
+    (tmp_path / JOURNAL).write_text("".join(lines[:2]) + lines[2][:40])
+    calls: list[tuple[int, int]] = []
+    again = sg.plan_grasps(short(), tmp_path, 1, lambda done, all_: calls.append((done, all_)))
+    assert calls[0] == (2, 6)
+    pd.testing.assert_frame_equal(told(whole), told(again.table), check_exact=True)
+    with pytest.raises(sg.ResultError, match="expected the results of this plan, found those"):
+        sg.plan_grasps(short(seed=9), tmp_path, workers=1)
+
+
+def test_the_files_hold_the_plan_and_the_table(tmp_path: Path) -> None:
+    found = sg.plan_grasps(short(), tmp_path, workers=1)
+    assert (tmp_path / PLAN).exists()
+    read = pd.read_csv(tmp_path / GRASPS)
+    assert list(read.columns) == list(found.table.columns) == [*POSE_COLUMNS, *COLUMNS]
+    assert read["direction_z"].tolist() == found.table["direction_z"].tolist()
+
+
+def test_the_best_are_scenes_that_run_to_the_same_trajectory(planned: PlannedGrasps) -> None:
+    first = planned.table.iloc[0]
+    assert planned.best_rows == [int(first["row"])]
+    assert sg.simulate(planned.top[0]).trajectory_sha256 == first["trajectory_sha256"]
+    scene = planned.top[0]
+    hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
+    assert not np.allclose(hand, np.eye(4))  # the hand went round, the object stayed
+    assert scene.object_position == object_pose(pinch()).position
+
+
+def test_the_test_of_the_best_has_no_part_in_the_table(planned: PlannedGrasps) -> None:
+    assert planned.tested(0) == planned.scene(0)
+    test = sg.load_criterion("hold")
+    other = PlannedGrasps(plan=plan(test=test), sweep_plan=planned.sweep_plan, table=planned.table)
+    assert other.tested(0).success == test
+    assert other.scene(0).success is None
+
+
+# ranking
+
+
+def rows(**columns: list[Any]) -> Any:
+    """A table of a sweep with some of its columns."""
+    count = len(next(iter(columns.values())))
+    base = {"row": list(range(count)), "status": ["CLOSED"] * count}
+    base |= {"displacement_m": [0.0] * count, "hold_drop_m": [0.0] * count}
+    return pd.DataFrame(base | columns)
+
+
+def test_the_largest_comes_first_and_what_let_go_last() -> None:
+    table = rows(quality_min_singular=[0.2, 0.9, 5.0, None, 0.5],
+                 status=["CLOSED", "CLOSED", "EJECTED", "CLOSED", "CLOSED"])  # fmt: skip
+    assert order(plan(), table) == [1, 4, 0, 2, 3]
+    assert np.isnan(scores(plan(), table)).tolist() == [False, False, True, True, False]
+
+
+def test_equal_scores_go_by_drift_and_then_by_number() -> None:
+    table = rows(quality_min_singular=[1.0] * 4, displacement_m=[3e-3, 1e-3, 3e-3, 2e-3])
+    assert order(plan(), table) == [1, 3, 0, 2]
+
+
+def test_of_drift_the_smallest_is_best_unless_asked_otherwise() -> None:
+    table = rows(displacement_m=[3e-3, 1e-3, 2e-3])
+    assert order(plan(rank_by="displacement_m"), table) == [1, 2, 0]
+    assert order(plan(rank_by="displacement_m", best="largest"), table) == [0, 2, 1]
+
+
+def six_forces() -> sg.GraspScene:
+    return pinch(success=sg.load_criterion("dexgraspbench"))
+
+
+def test_perturbation_ranks_by_directions_borne_and_then_by_drift() -> None:
+    table = rows(hold_directions=[0.5, 1.0, 1.0], hold_drop_m=[0.0, 2e-3, 1e-3])
+    asked = plan(scene=six_forces(), rank_by=PERTURBATION)
+    assert order(asked, table) == [2, 1, 0]
+
+
+def test_the_share_of_directions_borne_is_a_column() -> None:
+    success = sg.SuccessCriterion(directions=((0, 0, -5.0), (0, 0, -4e3)), direction_time=0.05,
+                                  ramp_time=0.0, max_drop=1e-3)  # fmt: skip
+    still = sg.PoseSampling(cone=0.0, roll=0.0, offset=0.0)
+    asked = plan(scene=pinch(success=success), candidates=1, poses=still, rank_by=PERTURBATION)
+    assert sg.plan_grasps(asked, workers=1).table["score"].tolist() == [0.5]
+
+
+@pytest.mark.parametrize("name", [name for name in COLUMNS if name.startswith("quality_")])
+def test_of_every_quality_the_largest_is_best(name: str) -> None:
+    assert largest_is_best(plan(rank_by=name))
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"candidates": 0}, "candidates: expected a number at least 1, found 0"),
+        ({"poses": {"cone": 4.0}}, "poses.cone: expected a number at most 3.14159, found 4.0"),
+        ({"poses": {"moves": "palm"}}, "poses.moves: expected hand or object, found 'palm'"),
+        (
+            {"preshapes": ("opne",)},
+            "preshapes[0]: expected a preshape of hand 'four_finger', found 'opne'; "
+            "did you mean 'open'",
+        ),
+        ({"preshapes": ("open", "open")}, "expected every preshape once, found 'open' twice"),
+        (
+            {"rank_by": PERTURBATION},
+            "rank_by: expected a scene whose success criterion has directions with "
+            "'perturbation', found no criterion; dexgraspbench has six",
+        ),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError) as caught:
+        plan(**changes)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("quality_min_singulr", "rank_by: expected perturbation or a numeric column of sweeps, "
+         "found 'quality_min_singulr'; did you mean 'quality_min_singular'"),
+        ("status", "found 'status'"),
+        ("final_force_N", "best: expected largest or smallest with rank_by 'final_force_N', found "
+         "none"),
+    ],
+)  # fmt: skip
+def test_a_column_that_cannot_rank_is_refused_before_anything_runs(
+    name: str, sentence: str
+) -> None:
+    with pytest.raises(sg.DescriptionError) as caught:
+        sg.plan_grasps(plan(rank_by=name), workers=1)
+    assert sentence in str(caught.value)
