@@ -36,8 +36,9 @@ def test_the_python_blocks_run_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    names: dict[Path, dict[str, object]] = {}  # of a page: its later blocks go on from earlier ones
     for page, text in blocks("python"):
-        exec(compile(text, str(page), "exec"), {})
+        exec(compile(text, str(page), "exec"), names.setdefault(page, {}))
     assert "held: True" in capsys.readouterr().out
     assert (tmp_path / "out" / "readme" / "report.html").exists()
 

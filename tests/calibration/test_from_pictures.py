@@ -55,6 +55,7 @@ def test_photographs_lead_to_the_springs(loaded: LoadedProblem) -> None:
     np.testing.assert_allclose(stage.values[[0, 1, 4]], truth[[0, 1, 4]], rtol=0.1)
 
 
+@pytest.mark.slow
 def test_a_film_is_read_as_overshoots_and_as_a_track(loaded: LoadedProblem) -> None:
     (release,) = loaded.problem.releases
     assert release.overshoots == 12

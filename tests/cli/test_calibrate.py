@@ -140,6 +140,7 @@ def test_a_calibration_that_is_interrupted_is_resumed(run: Run, tables: Path) ->
         assert (out / name).read_bytes() == (tables / "whole" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_nothing_of_an_earlier_calibration_stays(run: Run, tables: Path) -> None:
     words = ("calibrate", "--finger", "paper000", "--out", str(tables / "out"))
     hung = ("--hung", str(tables / "hung.csv"))

@@ -35,6 +35,7 @@ def test_a_light_object_is_taken_gently_where_nothing_else_is_asked(
     assert scene_of("four_finger", "sphere", SceneOptions(mass=mass)).grasp == "power"
 
 
+@pytest.mark.slow
 def test_an_object_that_rolls_in_the_hand_is_told(run: Run) -> None:
     ran = run("grasp", "soft_gripper", "strawberry", "--gravity", "--grasp", "power", *QUICK)
     assert ran.code == 0

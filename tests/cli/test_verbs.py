@@ -329,7 +329,12 @@ def test_every_verb_has_help_with_an_example(verb: str, run: Run) -> None:
     assert all(option in ran.out for option in ("--out", "--json"))
 
 
-@pytest.mark.parametrize("verb", VERBS)
+SLOW = ("calibrate", "crosscheck")
+
+
+@pytest.mark.parametrize(
+    "verb", [pytest.param(v, marks=pytest.mark.slow) if v in SLOW else v for v in VERBS]
+)
 def test_the_example_in_the_help_runs(verb: str, run: Run, tmp_path: Path) -> None:
     if verb == "rerun":
         sg.simulate(pinch(duration=0.02)).save(tmp_path / "out" / "demo")

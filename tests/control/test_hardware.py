@@ -180,7 +180,14 @@ def test_impedance_makes_a_segment_as_stiff_as_asked(drives: str) -> None:
     assert machine.curvature("s1")[0] == pytest.approx(1.0 + 0.4 / (2 * STIFFNESS), rel=0.02)
 
 
-@pytest.mark.parametrize(("stiffness", "damping"), [(0.5, 0.02), (1.0, 0.02), (2.0, 0.1)])
+@pytest.mark.parametrize(
+    ("stiffness", "damping"),
+    [
+        (0.5, 0.02),
+        pytest.param(1.0, 0.02, marks=pytest.mark.slow),
+        pytest.param(2.0, 0.1, marks=pytest.mark.slow),
+    ],
+)
 def test_impedance_calms_the_shipped_arm(stiffness: float, damping: float) -> None:
     robot = sg.load_robot("three_segment_arm")
     machine = ControlledRobot(robot)

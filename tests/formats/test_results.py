@@ -37,7 +37,8 @@ def test_the_document_has_the_names_of_the_contract(result: sg.GraspResult, tmp_
     assert {
         "schema_version", "softgrasp_version", "backend", "scene", "status", "message", "held",
         "success_criterion", "simulated_time_s", "wall_time_s", "contacts", "events", "objects",
-        "object", "joints", "contact_model", "hold", "phases", "warnings", "trajectory_sha256",
+        "object", "joints", "contact_model", "hold", "phases", "quality", "warnings",
+        "trajectory_sha256",
     } == set(document)  # fmt: skip
     assert document["status"] == "CLOSED"
     assert set(document["contacts"][0]) == {
@@ -49,7 +50,9 @@ def test_the_document_has_the_names_of_the_contract(result: sg.GraspResult, tmp_
         "normal_force_N", "friction_force_N", "slip_speed_m_s", "separation_m",
     }  # fmt: skip
     assert document["object"] == document["objects"][0]
-    assert "quality" not in document
+    assert {"epsilon", "norm", "edges", "torque_scale_m", "force_closure_s"} <= set(
+        document["quality"]
+    )
 
 
 def test_the_same_result_gives_the_same_bytes(result: sg.GraspResult, tmp_path: Path) -> None:

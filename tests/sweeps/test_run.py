@@ -181,7 +181,8 @@ worker.Rows.compute = deadly
 """
 
 
-@pytest.mark.parametrize("survives", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("survives", [True, False])
 def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
     survives: bool, undisturbed: Any, tmp_path: Path
 ) -> None:

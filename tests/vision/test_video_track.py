@@ -40,9 +40,9 @@ def rms_mm(track: TipTrack, film: SyntheticVideo) -> float:
 @pytest.mark.parametrize(
     ("grams", "width", "name"),
     [
-        (20, 320, "release.avi"),
         (40, 320, "release.avi"),
-        (100, 320, "release.avi"),
+        pytest.param(20, 320, "release.avi", marks=pytest.mark.slow),
+        pytest.param(100, 320, "release.avi", marks=pytest.mark.slow),
         pytest.param(40, 640, "release.mp4", marks=pytest.mark.slow),
         pytest.param(20, 640, "release.mp4", marks=pytest.mark.slow),
         pytest.param(100, 640, "release.mp4", marks=pytest.mark.slow),
