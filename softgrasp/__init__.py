@@ -123,16 +123,12 @@ if TYPE_CHECKING:
     from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
-    from softgrasp.simulation.result import (
-        ContactEvent,
-        GraspResult,
-        HoldTest,
-        OtherContact,
-        PhaseSpan,
-    )
+    from softgrasp.simulation.result import GraspResult
     from softgrasp.simulation.run import simulate
     from softgrasp.simulation.sensor_reading import SensorReading
     from softgrasp.simulation.stability import stable_timestep
+    from softgrasp.simulation.told_contacts import ContactEvent, OtherContact
+    from softgrasp.simulation.told_hold import HoldTest, PhaseSpan
     from softgrasp.sweeps.planner import PlannedGrasps, plan_grasps
     from softgrasp.sweeps.run import sweep
 
@@ -239,13 +235,9 @@ _ROOMS = {
     "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
-    "simulation.result": (
-        "ContactEvent",
-        "GraspResult",
-        "HoldTest",
-        "OtherContact",
-        "PhaseSpan",
-    ),
+    "simulation.result": ("GraspResult",),
+    "simulation.told_contacts": ("ContactEvent", "OtherContact"),
+    "simulation.told_hold": ("HoldTest", "PhaseSpan"),
     "simulation.run": ("simulate",),
     "simulation.sensor_reading": ("SensorReading",),
     "simulation.stability": ("stable_timestep",),

@@ -10,7 +10,8 @@ import numpy as np
 
 from softgrasp.build.scene import compile_model
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.result import BodyContact, GraspResult
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.told_contacts import BodyContact
 
 RANK = 1e-6
 """Directions in which a body moves this much less than in its best one do not count [–]."""

@@ -6,7 +6,7 @@ from softgrasp.build.webots.world import STIFF
 from softgrasp.crosschecks.engines import EMULATES, EngineFacts
 from softgrasp.crosschecks.grasp_runs import GraspRuns
 from softgrasp.crosschecks.release_runs import ReleaseRuns
-from softgrasp.simulation.result import ContactModel
+from softgrasp.simulation.told_contacts import ContactModel
 from softgrasp.simulation.webots.backend import PLAYERS
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from softgrasp.render.phases import has_phases, phase_instants
 from softgrasp.simulation.outcome import GraspStatus
-from softgrasp.simulation.result import ContactEvent, GraspResult
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.told_contacts import ContactEvent
 
 Instant = tuple[float, str]
 """Simulated time [s] and caption."""

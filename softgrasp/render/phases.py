@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from softgrasp.simulation.result import GraspResult, PhaseSpan
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.told_hold import PhaseSpan
 
 LONGEST = {"hold": 1.0, "push": 0.8}
 """Phases last as long on film as in the run, but at most this long [s], by their first word."""

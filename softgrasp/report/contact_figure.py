@@ -15,7 +15,8 @@ from softgrasp.report import style
 from softgrasp.report.phase_marks import LANE_HEIGHT, draw_lane, mark_phases, phase_key
 from softgrasp.report.quantities import newtons
 from softgrasp.report.series import body_rows, merged, peaks, spans
-from softgrasp.simulation.result import BodyContact, GraspResult, column
+from softgrasp.simulation.result import GraspResult, column
+from softgrasp.simulation.told_contacts import BodyContact
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -19,7 +19,8 @@ from softgrasp.render.phases import has_phases, shown_phases
 from softgrasp.report.hold_words import asked_text, limits_text, phase_text
 from softgrasp.report.quantities import count, grouped, millimetres
 from softgrasp.report.tables import point_mm
-from softgrasp.simulation.result import BodyContact, GraspResult
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.told_contacts import BodyContact
 
 
 def scene_facts(result: GraspResult) -> list[tuple[str, str]]:

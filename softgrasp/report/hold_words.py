@@ -8,7 +8,8 @@ from softgrasp.description.sequence import ClosePhase, Phase, ShakePhase
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.report.quantities import count, millimetres
-from softgrasp.simulation.result import DirectionTest, GraspResult, HoldTest
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.told_hold import DirectionTest, HoldTest
 
 PLAIN_NAMES = ("hold", "")
 """Criteria that need not be named: the default one, whose limits stand in the words."""

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from softgrasp.render.phases import shown_phases
 from softgrasp.report import style
-from softgrasp.simulation.result import GraspResult, PhaseSpan
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.told_hold import PhaseSpan
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

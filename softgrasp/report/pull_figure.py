@@ -11,7 +11,8 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.series import thinned
-from softgrasp.simulation.result import GraspResult, PullTest
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.told_hold import PullTest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,8 @@ from softgrasp.description.base import Vec3
 from softgrasp.report.quantities import count, grouped
 from softgrasp.report.style import signed
 from softgrasp.report.words import label_of
-from softgrasp.simulation.result import BodyContact, ContactEvent, GraspResult
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.told_contacts import BodyContact, ContactEvent
 
 EMPTY = "–"
 

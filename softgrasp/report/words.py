@@ -12,7 +12,8 @@ from softgrasp.render.instants import body_label
 from softgrasp.report.hold_words import hold_clause
 from softgrasp.report.quantities import count, millimetres, newtons
 from softgrasp.simulation.outcome import GraspStatus
-from softgrasp.simulation.result import BodyContact, GraspResult, column
+from softgrasp.simulation.result import GraspResult, column
+from softgrasp.simulation.told_contacts import BodyContact
 
 Tone = Literal["good", "neutral", "bad"]
 

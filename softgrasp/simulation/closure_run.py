@@ -10,15 +10,13 @@ from functools import cached_property
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.deformable import node_bodies
 from softgrasp.build.scene import BuiltScene, start_targets
-from softgrasp.description.base import Vec3
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sequence import ClosePhase, Phase
-from softgrasp.description.success import Pull, SuccessCriterion
+from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.attempts import Attempts
 from softgrasp.simulation.contacts import (
     ContactPoint,
     ContactReader,
@@ -34,20 +32,13 @@ from softgrasp.simulation.interrupt import held_back
 from softgrasp.simulation.lifting import lift_path
 from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_pays
-from softgrasp.simulation.pulling import (
-    SLIP_TIME,
-    Pulled,
-    SlipWatch,
-    friction_limit,
-    pull_forces,
-    pull_rate,
-)
-from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.pulling import Pulled
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sequencing import PhaseRows, Way, finger_path
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
-from softgrasp.simulation.stepper import OwnStepper, PlainStepper, Saved, Stepper, driven
-from softgrasp.simulation.trials import Gone, Trial, direction_label, push_steps
+from softgrasp.simulation.stepper import OwnStepper, PlainStepper, Stepper, driven
+from softgrasp.simulation.told_contacts import ContactEvent
+from softgrasp.simulation.trials import Trial
 from softgrasp.simulation.workspace import Workspace
 
 MOST_ROWS = 100_000
@@ -200,7 +191,7 @@ class ClosureRun:
             self._stepper.lead(0, path)
         elif phase.moves_wrist:
             self._stepper.lead(drives, path)
-        yield from self._advancing(len(path))
+        yield from self.advancing(len(path))
 
     @cached_property
     def _way(self) -> Way:
@@ -211,7 +202,7 @@ class ClosureRun:
         given = scene.duration is not None
         total = planned_samples(self.scene) - min(self.recording.rows, 1)
         settle = round(scene.settling_time / scene.control_period)
-        yield from self._advancing(total, idle_limit=total + 1 if given else max(settle, 1))
+        yield from self.advancing(total, idle_limit=total + 1 if given else max(settle, 1))
 
     def _empty_recording(self) -> Recording:
         # rows that are not used cost nothing
@@ -239,73 +230,31 @@ class ClosureRun:
         steps = [*gravity_steps(criterion, self.model.opt.gravity.copy(), period)]
         samples, loads = zip(*steps, strict=True)
         self._stepper.loads = np.repeat(loads, samples, axis=0)
-        yield from self._advancing(sum(samples))
+        yield from self.advancing(sum(samples))
 
     def _trying(self, criterion: SuccessCriterion) -> Plans:
         """Push and pull the object, each time from the state that there is now."""
         assert isinstance(self._stepper, OwnStepper)  # can_be_batched
-        closed, gone = self._stepper.saved(), Gone(criterion, self.model, self.data)
-        friction = friction_limit(self.model, self.data, list(self.built.bodies))
-        begin = self.recording.rows - 1
+        attempts = Attempts(self, self._stepper, criterion, self._contacts)
         # contacts of a trial are not those of the grasp, to whose state every one goes back
         self._silent = True
-        for load in criterion.directions:
-            trying = self._pushing(criterion, load, closed, gone)
-            yield from self._noted(f"push {direction_label(load)}", trying)
+        for attempt in attempts.all():
+            yield from self._noted(attempt.label, attempt.plans)
             if self.diverged:
                 return
-            phase, contacts = self.phases[-1], sum(self.state.in_contact)
-            self.trials.append(Trial(load, begin, phase.begin + 1, phase.end, contacts))
-        for pull in criterion.pulls:
-            rate, watch = pull_rate(self.model, pull, friction), self._slip_watch()
-            trying = self._pulling(pull, rate, closed, watch)
-            yield from self._noted(f"pull {direction_label(pull.direction)}", trying)
-            if self.diverged:
-                return
-            first, end = self.phases[-1].begin + 1, self.phases[-1].end
-            self.pulls.append(Pulled(pull, begin, first, end, friction, rate, watch.since))
-        self._stepper.put_back(closed)
-        yield from self._noted("closed", self._advancing(1))
+            attempt.end(self.phases[-1])
+        attempts.put_back()
+        yield from self._noted("closed", self.advancing(1))
         self._silent = False
-
-    def _slip_watch(self) -> SlipWatch:
-        return SlipWatch(max(round(SLIP_TIME / self.scene.control_period), 1))
-
-    def _pushing(self, criterion: SuccessCriterion, load: Vec3, closed: Saved, gone: Gone) -> Plans:
-        assert isinstance(self._stepper, OwnStepper)
-        self._stepper.put_back(closed)
-        pushed, masses = self._pushed
-        for samples, share in push_steps(criterion, self.scene.control_period):
-            self.data.xfrc_applied[pushed, :3] = share * np.outer(masses, load)
-            yield from self._advancing(samples)
-            if self.diverged or gone(self.data):
-                return
-
-    def _pulling(self, pull: Pull, rate: float, closed: Saved, watch: SlipWatch) -> Plans:
-        assert isinstance(self._stepper, OwnStepper)
-        self._stepper.put_back(closed)
-        pushed, masses = self._pushed
-        for force in pull_forces(pull, rate, self.scene.control_period):
-            self.data.xfrc_applied[pushed, :3] = np.outer(masses / masses.sum(), force)
-            yield from self._advancing(1)
-            points = self._contacts.read(self.data, self.built.bodies)
-            own = [point for point in points if point.thing == names.OBJECT]
-            if self.diverged or watch.look(own, self.recording.rows - 1):
-                return
-
-    @property
-    def _pushed(self) -> tuple[list[int], Array]:
-        """Bodies of the object to be grasped, and their masses [kg]."""
-        bodies = node_bodies(self.model) or [self.model.body(names.OBJECT).id]
-        return bodies, np.array(self.model.body_mass[bodies])
 
     def _lifting(self, lift: Lift) -> Plans:
         period = self.scene.control_period
         samples = max(round(lift.time / period), 1)
         self._stepper.lead(len(self.scene.drives), lift_path(self.scene, lift, samples))
-        yield from self._advancing(samples + round(lift.hold_time / period))
+        yield from self.advancing(samples + round(lift.hold_time / period))
 
-    def _advancing(self, samples: int, idle_limit: int | None = None) -> Plans:
+    def advancing(self, samples: int, idle_limit: int | None = None) -> Plans:
+        """Go on for some control samples, or until ``idle_limit`` of them have changed nothing."""
         end = self.recording.rows + samples
         limit = samples + self.state.idle + 1 if idle_limit is None else idle_limit
         while self.recording.rows < end and not self.diverged:

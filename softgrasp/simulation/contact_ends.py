@@ -11,7 +11,7 @@ from softgrasp.build.sensors import MOST_SLOTS
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import ContactPoint, OtherPoint, merged, on_hardest
 from softgrasp.simulation.finished_run import FinishedRun
-from softgrasp.simulation.result import BodyContact, OtherContact
+from softgrasp.simulation.told_contacts import BodyContact, OtherContact
 
 
 def body_contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyContact, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softgrasp.description.scene import GraspScene, Solver
-from softgrasp.simulation.result import HoldTest
+from softgrasp.simulation.told_hold import HoldTest
 
 TOLD = 1e-4
 """Creep that is told [m/s]: a tenth of the default limit of a hold test in half a second."""

@@ -9,7 +9,7 @@ from softgrasp.build import names
 from softgrasp.build.scene import BuiltScene
 from softgrasp.simulation.contacts import BodyContactState, ContactPoint, merged, on_hardest
 from softgrasp.simulation.laws import ESTABLISHED, LOST, TOUCHING
-from softgrasp.simulation.result import ContactEvent
+from softgrasp.simulation.told_contacts import ContactEvent
 
 EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost"))
 

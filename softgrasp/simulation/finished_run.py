@@ -11,10 +11,10 @@ from softgrasp.build.scene import BuiltScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.simulation.contacts import ContactPoint, OtherPoint
 from softgrasp.simulation.pulling import Pulled
-from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sequencing import PhaseRows
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
+from softgrasp.simulation.told_contacts import ContactEvent
 from softgrasp.simulation.trials import Trial
 
 

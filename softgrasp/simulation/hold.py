@@ -12,7 +12,7 @@ from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.pulling import Pulled
-from softgrasp.simulation.result import DirectionTest, HoldTest, OtherHeld, PullTest
+from softgrasp.simulation.told_hold import DirectionTest, HoldTest, OtherHeld, PullTest
 from softgrasp.simulation.track import Track
 from softgrasp.simulation.trials import Trial, direction_label
 

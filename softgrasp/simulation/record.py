@@ -13,19 +13,10 @@ from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.formats.results import read_result, write_result
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.quality_log import QualityLog
-from softgrasp.simulation.result import (
-    ADDED_KEYS,
-    TRAJECTORY_KEYS,
-    BodyContact,
-    ContactEvent,
-    ContactModel,
-    GraspResult,
-    HoldTest,
-    ObjectMotion,
-    OtherContact,
-    PhaseSpan,
-    SoftFingerEnd,
-)
+from softgrasp.simulation.result import ADDED_KEYS, TRAJECTORY_KEYS, GraspResult
+from softgrasp.simulation.told_contacts import BodyContact, ContactEvent, ContactModel, OtherContact
+from softgrasp.simulation.told_hold import HoldTest, PhaseSpan
+from softgrasp.simulation.told_motion import ObjectMotion, SoftFingerEnd
 
 SCHEMA_VERSION = 1
 SERIES = ("directions", "pulls")

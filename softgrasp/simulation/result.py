@@ -6,220 +6,30 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.base import Description, Vec3, Vec4
-from softgrasp.description.contact import Contact
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.sensor_reading import SensorReading, readings
+from softgrasp.simulation.told_contacts import (
+    BodyContact,
+    ContactEvent,
+    ContactModel,
+    OtherContact,
+)
+from softgrasp.simulation.told_hold import HoldTest, PhaseSpan
+from softgrasp.simulation.told_motion import ObjectMotion, SoftFingerEnd
 
 if TYPE_CHECKING:
     from softgrasp.simulation.quality_log import QualityLog
 
 Names = NDArray[np.str_]
-
-
-class ContactEvent(Description):
-    """A change of contact between a body of the hand and objects, at a control sample.
-
-    A body that touches several objects has one event; it tells of the one that it presses hardest.
-    """
-
-    time_s: float
-    body: str
-    finger: str
-    """Empty for the palm."""
-    phalanx: str
-    """Empty for the palm."""
-    kind: Literal["touching", "established", "lost"]
-    object: str | None = None
-    """Name of the object; of a lost contact the last one. None in results that do not tell."""
-    point_m: Vec3 | None = None
-    """Centre of pressure in the world; None where a lost contact has no point any more."""
-    normal: Vec3 | None = None
-    """Unit normal into the object."""
-    normal_force_N: float = 0.0
-    friction_force_N: float = 0.0
-    slip_speed_m_s: float = 0.0
-    separation_m: float | None = None
-    """Negative where the bodies overlap."""
-
-
-class BodyContact(Description):
-    """The contact history of one body of the hand; forces are those at the end.
-
-    Of several objects that a body touches, they are those on the one that it presses hardest.
-    """
-
-    body: str
-    finger: str
-    phalanx: str
-    object: str | None = None
-    """Name of the object that it touches, or touched last; None where it never did."""
-    first_touch_s: float | None
-    established_s: tuple[float, ...]
-    lost_s: tuple[float, ...]
-    normal_force_N: float
-    friction_force_N: float
-    point_m: Vec3 | None
-    normal: Vec3 | None
-    slip_speed_m_s: float
-
-    @property
-    def in_contact(self) -> bool:
-        """Whether contact is established at the end."""
-        return len(self.established_s) > len(self.lost_s)
-
-
-class OtherContact(Description):
-    """A contact at the end that is none of the hand with an object."""
-
-    first: str
-    """Name of an object, or body of the hand."""
-    second: str
-    """Name of a later object, or of what stands around."""
-    point_m: Vec3
-    """Centre of pressure in the world."""
-    normal: Vec3
-    """Unit normal into the second one."""
-    normal_force_N: float
-    """Sum over its points."""
-    friction_force_N: float
-    """Sum over its points."""
-    force_N: Vec3
-    """Whole force on the second one in the world; the first one feels the opposite."""
-    separation_m: float
-    """Negative where the two overlap; the deepest point's."""
-
-
-class ObjectMotion(Description):
-    """Where an object started and where it ended, in the world."""
-
-    name: str
-    initial_position_m: Vec3
-    final_position_m: Vec3
-    initial_quat_wxyz: Vec4
-    final_quat_wxyz: Vec4
-    displacement_m: Vec3
-    rotation_rad: Vec3
-    """Turn since the start about (x, y, z) of intrinsic z-y-x."""
-
-
-class ContactModel(Description):
-    """Which contact was asked for, which one was set, and what was measured at the end."""
-
-    asked: Contact
-    used: Contact
-    """As asked, or softer where the time step could not honour it and that was allowed."""
-    measured_stiffness_N_m: dict[str, float]
-    """Normal force over penetration of each pair in contact at the end."""
-    integrator: str
-    timestep_s: float
-
-
-class PhaseSpan(Description):
-    """A part of a run: closure, phase of a sequence, hold test, direction of one."""
-
-    name: str
-    start_s: float
-    end_s: float
-
-
-class DirectionTest(Description):
-    """What the object did in the hand under one direction of a hold test."""
-
-    name: str
-    """``+x``, or the unit vector."""
-    acceleration: Vec3
-    """In the world [m/s²]."""
-    force_N: float
-    """Acceleration times the object's mass."""
-    start_s: float
-    end_s: float
-    """Earlier than asked where a limit was exceeded."""
-    drop_m: float
-    """Largest distance of its centre from the closed state, in the frame of the palm."""
-    rotation_rad: float
-    contacts: int
-    """Bodies of the hand in contact at the end."""
-    held: bool
-
-
-class PullTest(Description):
-    """What it took to pull the object out of the hand."""
-
-    name: str
-    """Of the direction: ``+x``, or the unit vector."""
-    slip_force_N: float | None = None
-    """Force from which on all contacts slipped; None where they did not up to the largest one."""
-    largest_force_N: float
-    """That was put on."""
-    friction_N: float
-    """Sum of µ·N over all contacts of the closed hand: Coulomb's bound where all of them resist
-    along the pull and none presses more while it grows."""
-    rate_N_s: float
-    """At which the force grew from zero [N/s]."""
-    start_s: float
-    end_s: float
-    drop_m: float
-    """Way of the object's centre in the frame of the palm until it slipped, or until the end."""
-    held: bool | None = None
-    """Whether it bore the least force that was asked for; None where none was."""
-
-
-class OtherHeld(Description):
-    """What a further object did in the hand meanwhile; it is told, not judged."""
-
-    name: str
-    drop_m: float
-    rotation_rad: float
-
-
-class HoldTest(Description):
-    """What the object did in the hand from the end of the closure on.
-
-    Numbers are the largest of what followed the closure and of all directions. Of several objects
-    the one to be grasped is judged.
-    """
-
-    drop_m: float
-    """Largest distance of its centre from where the test began, in the frame of the palm."""
-    rotation_rad: float
-    """Largest turn since the test began."""
-    weight_N: float
-    start_s: float
-    creep_m_s: float
-    """Mean speed in the hand over the last quarter of the time under full load, or at the top."""
-    """Where the last part is none of these, over its last quarter."""
-    lifted_m: float | None = None
-    """How much higher it is at the end than when the test began, where it was to be lifted."""
-    failed_in: str | None = None
-    """The first part of the run, or direction, in which a limit was exceeded."""
-    failed_s: float | None = None
-    """When."""
-    directions: tuple[DirectionTest, ...] = ()
-    pulls: tuple[PullTest, ...] = ()
-    others: tuple[OtherHeld, ...] | None = None
-    """Further objects; None where there are none."""
-
-
-class SoftFingerEnd(Description):
-    """A soft finger at the end of a run."""
-
-    finger: str
-    pressure_Pa: float
-    curvature_1_m: float
-    """Bending angle from base to tip over the length."""
-    discretisation_error_m: float | None
-    """How far the tip of its chain of links is from that of the beam that it stands for, at this
-    pressure with nothing in its way; see ``Equilibrium.discretisation_error``."""
 
 
 TRAJECTORY_KEYS = (

@@ -24,10 +24,13 @@ from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.hold import bodies_on_object, hold_test, is_held
 from softgrasp.simulation.outcome import GraspStatus, judge
 from softgrasp.simulation.quality_sampling import quality_log
-from softgrasp.simulation.result import ContactModel, GraspResult, ObjectMotion, PhaseSpan
+from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.sensing import sensed
 from softgrasp.simulation.soft_series import soft_ends, soft_series, squeeze_warning
 from softgrasp.simulation.stiffness import chatter_warnings, measured_stiffness, stiffness_warnings
+from softgrasp.simulation.told_contacts import ContactModel
+from softgrasp.simulation.told_hold import PhaseSpan
+from softgrasp.simulation.told_motion import ObjectMotion
 from softgrasp.simulation.track import Track, object_motion, object_tracks
 
 FLEX_WARNING = (

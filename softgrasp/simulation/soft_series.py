@@ -13,7 +13,7 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.equilibrium import equilibrium
 from softgrasp.simulation.finished_run import FinishedRun
-from softgrasp.simulation.result import SoftFingerEnd
+from softgrasp.simulation.told_motion import SoftFingerEnd
 
 ROLLED = math.radians(30.0)
 """An object that turns by more was not taken as it stood."""

@@ -24,10 +24,10 @@ from softgrasp.simulation.contacts import ContactPoint, OtherPoint, contact_poin
 from softgrasp.simulation.event_log import EventLog
 from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.pulling import Pulled
-from softgrasp.simulation.result import ContactEvent
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sequencing import PhaseRows
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
+from softgrasp.simulation.told_contacts import ContactEvent
 from softgrasp.simulation.trials import Trial
 
 

@@ -19,7 +19,7 @@ from softgrasp.mechanics.transforms import (
     transform,
 )
 from softgrasp.simulation.finished_run import FinishedRun
-from softgrasp.simulation.result import ObjectMotion
+from softgrasp.simulation.told_motion import ObjectMotion
 
 
 class Track(NamedTuple):

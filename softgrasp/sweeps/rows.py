@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from softgrasp.mechanics.quality.grasp_matrix import smallest_singular_value
-from softgrasp.simulation.result import GraspResult, HoldTest
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.told_hold import HoldTest
 
 FAILED = "FAILED"
 """Status of a row whose grasp could not be simulated; its ``error`` says why."""
