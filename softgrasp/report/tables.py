@@ -92,14 +92,16 @@ def untouched(result: GraspResult) -> list[str]:
 
 def pair_rows(result: GraspResult) -> list[PairRow]:
     """Measured stiffness of every pair in contact at the end."""
-    asked = result.contact_model.used.stiffness
+    asked = result.contact_model.set_stiffness
     called = names.told_names(result.scene)
     promised = _promised(result)
     return [
         PairRow(
             label=_pair_label(pair, called),
             measured=grouped(stiffness),
-            deviation=f"{signed(100.0 * (stiffness / asked - 1.0), 2)} %" if promised else EMPTY,
+            deviation=f"{signed(100.0 * (stiffness / asked(pair) - 1.0), 2)} %"
+            if promised
+            else EMPTY,
         )
         for pair, stiffness in result.contact_model.measured_stiffness_N_m.items()
     ]
@@ -151,8 +153,8 @@ def stiffness_verdict(result: GraspResult) -> str:
             "contact model promises none."
         )
     worst = max(
-        abs(stiffness / model.used.stiffness - 1.0)
-        for stiffness in model.measured_stiffness_N_m.values()
+        abs(stiffness / model.set_stiffness(pair) - 1.0)
+        for pair, stiffness in model.measured_stiffness_N_m.items()
     )
     return f"Force over penetration of {pairs}: within {100.0 * worst:.2g} % of the model.{softer}"
 

@@ -67,9 +67,10 @@ def result_of(
     position, quaternion = tracks[0]
     points = [] if run.diverged else run.contact_points()
     measured = measured_stiffness(points)
+    asked = _asked_stiffness(run, measured)
     normal = force[..., 0].sum(-1)
     if run.finished:
-        notes += tuple(stiffness_warnings(measured, _asked_stiffness(run, measured)))
+        notes += tuple(stiffness_warnings(measured, asked))
         notes += tuple(chatter_warnings(normal, run.built.bodies))
         notes += squeeze_warning(run, quaternion)
     notes += slot_warnings(run, force)
@@ -96,6 +97,7 @@ def result_of(
             asked=scene.asked_contact,
             used=run.built.contact,
             measured_stiffness_N_m=measured,
+            set_stiffness_N_m=_others_than(asked, run.built.contact.stiffness),
             integrator=run.engine.integrator,
             timestep_s=run.engine.timestep,
         ),
@@ -141,6 +143,10 @@ def _asked_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, 
     return {
         pair: known[name] for pair in measured for name in (pair, turned[pair]) if name in known
     }
+
+
+def _others_than(asked: dict[str, float], usual: float) -> dict[str, float]:
+    return {pair: stiffness for pair, stiffness in asked.items() if stiffness != usual}
 
 
 def _phases(run: FinishedRun) -> tuple[PhaseSpan, ...]:

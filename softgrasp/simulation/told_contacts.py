@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from softgrasp.description.base import Description, Vec3
 from softgrasp.description.contact import Contact
 
@@ -89,5 +91,12 @@ class ContactModel(Description):
     """As asked, or softer where the time step could not honour it and that was allowed."""
     measured_stiffness_N_m: dict[str, float]
     """Normal force over penetration of each pair in contact at the end."""
+    set_stiffness_N_m: dict[str, float] = Field(default_factory=dict)
+    """What was set for these pairs, where it is not the scene's contact for all."""
+
     integrator: str
     timestep_s: float
+
+    def set_stiffness(self, pair: str) -> float:
+        """What was set for a pair [N/m]."""
+        return self.set_stiffness_N_m.get(pair, self.used.stiffness)

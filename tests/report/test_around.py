@@ -77,3 +77,18 @@ def test_the_page_has_all_of_it(two: sg.GraspResult, tmp_path: Path) -> None:
     assert "<h2>Objects</h2>" in page
     assert "presses on" in page
     assert "Further object small" in page
+
+
+def test_a_pair_is_held_against_its_own_contact() -> None:
+    """One of two objects is softer; both have what was set for them."""
+    soft, scene = sg.Contact(stiffness=2e4, damping=100.0), sg.load_scene("two_spheres")
+    beside = tuple(thing.replace(contact=soft) for thing in scene.objects)
+    result = sg.simulate(scene.replace(objects=beside))
+    model = result.contact_model
+    assert set(model.set_stiffness_N_m.values()) == {2e4}
+    assert len(model.measured_stiffness_N_m) > len(model.set_stiffness_N_m)
+    for pair, stiffness in model.measured_stiffness_N_m.items():
+        assert stiffness == pytest.approx(model.set_stiffness(pair), rel=0.05)
+    for row in tables.pair_rows(result):
+        assert abs(float(row.deviation.removesuffix(" %").replace("−", "-"))) < 5.0
+    assert "of the model" in tables.stiffness_verdict(result)
