@@ -119,8 +119,8 @@ def sweep_plan_of(plan: GraspPlan, candidates: list[Candidate]) -> SweepPlan:
     axes = [Axis(path=path, values=tuple(one[path] for one in placed)) for path in placed[0]]
     if plan.preshapes:
         axes.append(Axis(path="preshape", values=tuple(one.preshape for one in candidates)))
-    # with ε, so that the same grasps can be ranked by it later
-    return SweepPlan(scene=scene, axes=tuple(axes), method="list", seed=plan.seed, quality=True)
+    quality = plan.rank_by == "quality_epsilon"  # it takes a tenth of a closure
+    return SweepPlan(scene=scene, axes=tuple(axes), method="list", seed=plan.seed, quality=quality)
 
 
 def _fields(scene: GraspScene, poses: PoseSampling, pose: Array) -> dict[str, Any]:

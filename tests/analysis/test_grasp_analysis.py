@@ -99,7 +99,7 @@ def test_the_stiffness_is_that_of_the_physics() -> None:
 def test_measures_are_the_functions_of_these_contacts() -> None:
     found = sg.analysis_of(grasped("four_finger"), per_body=True)
     told = found.measures
-    assert told["epsilon"] == pytest.approx(quality.epsilon(**found.contacts), abs=1e-12)
+    assert told["epsilon"] == pytest.approx(quality.epsilon(**found.contacts), abs=1e-9)
     assert told["volume"] == pytest.approx(quality.volume(**found.contacts), rel=1e-9)
     assert told["torque_scale_m"] == pytest.approx(0.03)
     assert told["pgr"] >= told["pcr"] > 0.0

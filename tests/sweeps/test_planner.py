@@ -282,3 +282,14 @@ def test_a_column_that_cannot_rank_is_refused_before_anything_runs(
     with pytest.raises(sg.DescriptionError) as caught:
         sg.plan_grasps(plan(rank_by=name), workers=1)
     assert sentence in str(caught.value)
+
+
+def test_grasps_are_ranked_by_epsilon_where_it_is_asked_for() -> None:
+    plan = sg.GraspPlan(scene=pinch(), candidates=4, rank_by="quality_epsilon", top=1, seed=3)
+    planned = sg.plan_grasps(plan, workers=1)
+    scores = planned.table["quality_epsilon"].to_numpy(dtype=float)[: planned.ranked]
+    assert planned.ranked > 0
+    assert (np.diff(scores) <= 0.0).all()
+    best = sg.simulate(planned.top[0], quality_rate=0.0)
+    assert best.quality is not None
+    assert best.quality["epsilon"] == pytest.approx(scores[0], abs=1e-9)
