@@ -114,7 +114,7 @@ class DriveModel:
         found = np.einsum("cij,cj->ci", self.matrices(self.resistance(self.flow(states))), states)
         pushed = self.forces(torques) - piston.friction * np.sign(states[:, 0])
         found[:, 0] += pushed / piston.mass
-        return found
+        return np.asarray(found)
 
     @property
     def inertias(self) -> Array:
