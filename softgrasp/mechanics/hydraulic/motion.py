@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
-from scipy.interpolate import make_interp_spline
 
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError, DivergedError
@@ -42,8 +41,15 @@ class PressureRecording:
     cylinders: Array
 
     def __call__(self, time: float) -> Array:
-        """Of the chambers at a time, on straight lines between the recorded ones [Pa], (k,)."""
-        return np.asarray(make_interp_spline(self.times, self.chambers, k=1)(time))
+        """Of the chambers at a time, on straight lines between the recorded ones [Pa], (k,).
+
+        Before the first and after the last they stay.
+        """
+        last = len(self.times) - 2
+        index = min(max(int(np.searchsorted(self.times, time)) - 1, 0), last)
+        begin, end = self.times[index], self.times[index + 1]
+        share = min(max((time - begin) / (end - begin), 0.0), 1.0)
+        return np.asarray((1.0 - share) * self.chambers[index] + share * self.chambers[index + 1])
 
 
 @dataclass(frozen=True)
