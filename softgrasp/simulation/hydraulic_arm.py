@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import mujoco
 import numpy as np
@@ -16,7 +17,7 @@ from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError, DivergedError, SimulationError
 from softgrasp.mechanics.hydraulic.lumped_model import checked_pressures
-from softgrasp.mechanics.hydraulic.motion import SAMPLE, Inputs
+from softgrasp.mechanics.hydraulic.motion import SAMPLE, Inputs, inputs_of
 from softgrasp.mechanics.hydraulic.recording import TipRecording
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import has_diverged
@@ -70,7 +71,7 @@ class ArmChain:
 
     def ends(self) -> Array:
         """Ends of the sections as they are [m], (sections, 3)."""
-        return self.data.xpos[self._ends].copy()
+        return np.array(self.data.xpos[self._ends])
 
     def rest(self, pressures: ArrayLike) -> ChainRest:
         """Where it comes to rest at constant pressures [Pa], (k,); it is left there.
@@ -79,14 +80,15 @@ class ArmChain:
             DescriptionError: Not one pressure a chamber, or one beyond its limits.
             SimulationError: No rest was found.
         """
-        given, scale = checked_pressures(self.arm, pressures), self.model.jnt_stiffness
+        given = checked_pressures(self.arm, pressures)
+        mujoco.mj_resetData(self.model, self.data)
+        mujoco.mj_forward(self.model, self.data)
         gravity, found = self.model.opt.gravity.copy(), np.zeros(self.model.nv)
         try:
             for share in np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:]:
                 self.model.opt.gravity[:] = share * gravity
-                solved = root(
-                    lambda at, s=share: self._forces(at, s * given, s) / scale, found, tol=1e-13
-                )
+                off = partial(self._off, pressures=share * given, share=share)
+                solved = root(off, found, tol=1e-13)
                 found = solved.x
                 worst = float(np.abs(solved.fun).max())
                 if not worst <= BALANCED:
@@ -96,12 +98,12 @@ class ArmChain:
                     )
         finally:
             self.model.opt.gravity[:] = gravity
-        self._forces(found, given, 1.0)
+        self._off(found, given, 1.0)
         return ChainRest(*self._shape(), self.ends())
 
     def move(
         self,
-        pressures: Inputs,
+        pressures: Inputs | ArrayLike,
         duration: float,
         *,
         timestep: float | None = None,
@@ -110,29 +112,30 @@ class ArmChain:
         """Its motion from the straight state at rest.
 
         Args:
-            pressures: Of all chambers in time [Pa], such as a PressureRecording.
+            pressures: Of all chambers [Pa]: (k,), or a function of time such as a
+                PressureRecording.
             duration: [s]
             timestep: [s]; a safe one where not given.
             sample: Time between two rows of the recording [s].
 
         Raises:
-            DescriptionError: A time is not positive.
+            DescriptionError: A time is not positive, or a pressure beyond the limits of its
+                chamber when a row is recorded.
             DivergedError: The motion diverges.
         """
         for field, value in {"duration": duration, "timestep": timestep, "sample": sample}.items():
             if value is not None and not 0.0 < value < math.inf:
-                raise DescriptionError(
-                    f"expected a time above 0 s, found {value:g} s", field=field
-                )
+                raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
         longest = min(SAFE_SHARE * spring_limit(self.model), LONGEST_STEP, sample)
         substeps = math.ceil(sample / (timestep or longest) * (1.0 - 1e-9))
         self.model.opt.timestep = sample / substeps
         mujoco.mj_resetData(self.model, self.data)
         mujoco.mj_forward(self.model, self.data)
-        rows = [self.ends()]
+        rows, given = [self.ends()], inputs_of(pressures)
         for _ in range(round(duration / sample)):
+            checked_pressures(self.arm, given(float(self.data.time)))
             for _ in range(substeps):
-                self.data.ctrl[:] = pressures(float(self.data.time))
+                self.data.ctrl[:] = given(float(self.data.time))
                 self._push(1.0)
                 mujoco.mj_step(self.model, self.data)
             if has_diverged(self.data):
@@ -143,14 +146,14 @@ class ArmChain:
             rows.append(self.ends())
         return TipRecording(np.arange(len(rows), dtype=np.float64) * sample, np.stack(rows))
 
-    def _forces(self, joints: Array, pressures: Array, share: float) -> Array:
-        """All that acts on the joints at rest, (nv,), with a share of the tip load."""
+    def _off(self, joints: Array, pressures: Array, share: float) -> Array:
+        """Forces on the joints at rest over their stiffness, (nv,)."""
         self.data.qpos[:], self.data.qvel[:] = joints, 0.0
         self.data.ctrl[:] = pressures
         mujoco.mj_kinematics(self.model, self.data)
         self._push(share)
         mujoco.mj_forward(self.model, self.data)
-        return self.data.qfrc_smooth.copy()
+        return np.asarray(self.data.qfrc_smooth / self.model.jnt_stiffness)
 
     def _push(self, share: float) -> None:
         """Drag on the cells, and a share of the load at the tip, at the velocities of before."""

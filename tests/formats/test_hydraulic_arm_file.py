@@ -107,17 +107,19 @@ def test_mistakes_are_told_with_file_and_line(tmp_path: Path) -> None:
 
 
 def test_an_unknown_arm_is_told_with_those_that_exist() -> None:
-    with pytest.raises(DescriptionError, match="no hydraulic_arm 'two'; .*hydraulic_two_section"):
+    with pytest.raises(DescriptionError, match=r"no hydraulic arm 'two'; .*hydraulic_two_section"):
         load_hydraulic_arm("two")
 
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=True) | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["name", "sections", "drive", "units", "length", "angle", "area", "x"]),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["name", "sections", "drive", "units", "length", "angle", "area", "x"]),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )

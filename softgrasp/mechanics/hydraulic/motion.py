@@ -128,7 +128,7 @@ def move_arm(
     _refuse_no_time(sample, "sample")
     model = lumped_model(arm)
     times = np.linspace(0.0, duration, max(round(duration / sample), 1) + 1)
-    given = _inputs(pressures)
+    given = inputs_of(pressures)
     for time in times:
         checked_pressures(arm, given(float(time)))
     still = np.zeros((model.segments, 4))
@@ -156,7 +156,8 @@ def move_arm(
     return ArmRecording(times=times, ends=ends, strains=states[:, 0], rates=states[:, 1])
 
 
-def _inputs(pressures: Inputs | ArrayLike) -> Inputs:
+def inputs_of(pressures: Inputs | ArrayLike) -> Inputs:
+    """A function of time, of one or of numbers that stay."""
     if callable(pressures):
         return pressures
     fixed = np.asarray(pressures, dtype=float)

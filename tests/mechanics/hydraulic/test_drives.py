@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def test_work_over_a_step_is_stored_or_lost() -> None:
     nodes, weights = leggauss(40)
     edges = np.concatenate([[0.0], np.geomspace(1e-5, whole, 12)])
     work = np.zeros(4)
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in pairwise(edges):
         for node, weight in zip(nodes, weights, strict=True):
             stepper = DriveStepper(model, begin + 0.5 * (end - begin) * (node + 1.0))
             quiet_step(stepper, 1.5)
@@ -112,7 +113,13 @@ def test_steps_are_those_of_a_general_solver(arm: HydraulicArm) -> None:
 
 
 def test_exponentials_are_those_of_scipy() -> None:
-    matrices = np.random.default_rng(2).normal(size=(5, 4, 4)) * [[[0.1]], [[1]], [[3]], [[8]], [[0]]]
+    matrices = np.random.default_rng(2).normal(size=(5, 4, 4)) * [
+        [[0.1]],
+        [[1]],
+        [[3]],
+        [[8]],
+        [[0]],
+    ]
     wanted = np.stack([expm(one) for one in matrices])
     assert exponential(matrices) == pytest.approx(wanted, rel=1e-11, abs=1e-11)
 
@@ -169,10 +176,9 @@ def test_turbulence_slows_the_pressure() -> None:
 
 def test_turbulent_flow_under_the_law_of_laminar_flow_is_told_once() -> None:
     stepper = DriveStepper(drive_model(laminar()), 1e-3)
-    with pytest.warns(SoftgraspWarning, match="Reynolds number of at most 2300, where Pois") as told:
-        for _ in range(5):
-            stepper.step(2.5)
-    assert len(told) == 1
+    with pytest.warns(SoftgraspWarning, match="Reynolds number of at most 2300, where Pois"):
+        stepper.step(2.5)
+    stepper.step(2.5)  # another warning would be an error here
 
 
 def test_dry_friction_holds_a_piston_until_the_torque_is_enough() -> None:

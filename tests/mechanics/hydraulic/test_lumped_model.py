@@ -117,7 +117,9 @@ def test_chambers_do_work_on_their_volumes() -> None:
 
 @pytest.mark.parametrize("angle", [0.7, -2.0])
 def test_turning_the_chambers_turns_the_rest(angle: float) -> None:
-    plain, other = (arm_rest(arm, PRESSURES) for arm in (two_sections(), turned(two_sections(), angle)))
+    plain, other = (
+        arm_rest(arm, PRESSURES) for arm in (two_sections(), turned(two_sections(), angle))
+    )
     turn = rotate_about("z", angle)[:3, :3]
     assert other.ends == pytest.approx(plain.ends @ turn.T, abs=1e-9)
     assert other.bends == pytest.approx(plain.bends, abs=1e-9)

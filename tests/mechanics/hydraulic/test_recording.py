@@ -84,7 +84,7 @@ def test_a_workspace_turns_with_its_chambers() -> None:
 
 
 def test_a_workspace_that_asks_too_much_is_told() -> None:
-    with pytest.raises(DescriptionError, match="levels: .* found 9 levels of 6 chambers"):
+    with pytest.raises(DescriptionError, match=r"levels: .* found 9 levels of 6 chambers"):
         arm_workspace(two_sections(), levels=9)
     chambers = tuple(part.replace(pressure_max=None) for part in one_section().sections[0].chambers)
     with pytest.raises(DescriptionError, match=r"chambers\[0\].pressure_max: expected a largest"):
