@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softgrasp import library
@@ -125,6 +125,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from(["name", "sections", "drive", "units", "gravity"]), JSON))
 def test_whatever_the_tree_it_is_an_arm_or_a_sentence(tree: dict[str, object]) -> None:
     with pytest.raises(DescriptionError):

@@ -188,3 +188,19 @@ def checked_pressures(arm: HydraulicArm, pressures: ArrayLike) -> Array:
                 location=("pressures", index),
             )
     return found
+
+
+def checked_states(model: LumpedModel, values: ArrayLike, field: str) -> Array:
+    """Strains or rates as an array, (n, 4).
+
+    Raises:
+        DescriptionError: They are not four finite numbers a segment; names the field.
+    """
+    found = np.asarray(values, dtype=float)
+    if found.shape != (model.segments, 4) or not np.isfinite(found).all():
+        raise DescriptionError(
+            f"expected four finite numbers a segment, shape ({model.segments}, 4), found shape "
+            f"{found.shape}",
+            field=field,
+        )
+    return found

@@ -14,7 +14,11 @@ from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError, DivergedError
 from softgrasp.mechanics.hydraulic.drive_model import drive_model
 from softgrasp.mechanics.hydraulic.drive_stepper import DriveStepper
-from softgrasp.mechanics.hydraulic.lumped_model import checked_pressures, lumped_model
+from softgrasp.mechanics.hydraulic.lumped_model import (
+    checked_pressures,
+    checked_states,
+    lumped_model,
+)
 from softgrasp.mechanics.hydraulic.recording import TipRecording
 from softgrasp.mechanics.transforms import Array
 
@@ -121,7 +125,8 @@ def move_arm(
         tolerance: Relative and absolute.
 
     Raises:
-        DescriptionError: A time is not positive, or a pressure beyond the limits of its chamber.
+        DescriptionError: A time is not positive, a pressure beyond the limits of its chamber, or
+            strains or rates do not fit.
         DivergedError: The integration came to no end.
     """
     _refuse_no_time(duration, "duration")
@@ -131,15 +136,17 @@ def move_arm(
     given = inputs_of(pressures)
     for time in times:
         checked_pressures(arm, given(float(time)))
-    still = np.zeros((model.segments, 4))
-    begin = [model.straight if strains is None else strains, still if rates is None else rates]
+    begin = [
+        model.straight if strains is None else checked_states(model, strains, "strains"),
+        np.zeros((model.segments, 4)) if rates is None else checked_states(model, rates, "rates"),
+    ]
 
     def slope(time: float, flat: Array) -> Array:
         at, moving = flat.reshape(2, -1, 4)
         found = model.accelerations(at, moving, given(time))
         return np.concatenate([moving.ravel(), found.ravel()])
 
-    start = np.concatenate([np.asarray(part, dtype=float).ravel() for part in begin])
+    start = np.concatenate([part.ravel() for part in begin])
     done = solve_ivp(
         slope,
         (0.0, duration),

@@ -14,11 +14,12 @@ from softgrasp.mechanics.hydraulic.arm_motion import arm_motion
 from softgrasp.mechanics.hydraulic.lumped_model import (
     LumpedModel,
     checked_pressures,
+    checked_states,
     lumped_model,
 )
 from softgrasp.mechanics.transforms import Array
 
-LOAD_STEPS = 6
+LOAD_STEPS = 4
 """Steps in which pressures, weight and tip load grow from nothing."""
 BALANCED = 1e-9
 """Largest force left over its stiffness that counts as none [rad or m]."""
@@ -35,7 +36,8 @@ class ArmRest:
         bends: Bending angles of the sections, those of their segments added [rad], (sections,).
         lengths: Of the axes of the sections [m], (sections,).
         ends: Ends of the sections in the base frame [m], (sections, 3).
-        stable: Whether it comes back when it is moved a little.
+        stable: Whether it comes back when it is moved a little, under loads that keep their
+            direction; a load that follows the tip can make it flutter where this says stable.
     """
 
     strains: Array
@@ -60,12 +62,13 @@ def arm_rest(arm: HydraulicArm, pressures: ArrayLike, *, start: ArrayLike | None
         start: Strains near the rest, (n, 4); where they are not given, all loads grow from nothing.
 
     Raises:
-        DescriptionError: Not one pressure a chamber, or one beyond its limits.
-        SimulationError: No rest was found.
+        DescriptionError: Not one pressure a chamber, or one beyond its limits; ``start`` does not
+            fit.
+        SimulationError: No rest was found, or its segments would have no length.
     """
     given, model = checked_pressures(arm, pressures), lumped_model(arm)
     shares = [1.0] if start is not None else np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist()
-    strains = model.straight if start is None else np.asarray(start, dtype=float)
+    strains = model.straight if start is None else checked_states(model, start, "start")
     for share in shares:
         strains = _balanced(model, strains, given, share)
     return _rest(model, strains, given)
@@ -92,6 +95,11 @@ def _balanced(model: LumpedModel, start: Array, pressures: Array, share: float) 
 
 
 def _rest(model: LumpedModel, strains: Array, pressures: Array) -> ArmRest:
+    if strains[:, 2].min() <= 0.0:
+        raise SimulationError(
+            f"{model.arm.name}: expected loads that leave its segments some length, found a rest "
+            f"with one of {strains[:, 2].min():.2g} m"
+        )
     shape = (-1, model.arm.segments)
     return ArmRest(
         strains=strains,

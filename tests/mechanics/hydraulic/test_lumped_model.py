@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from softgrasp.description.hydraulic_arm import HydraulicArm, SectionDamping, TipLoad
-from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.hydraulic import arm_rest, lumped_model, move_arm
+from softgrasp.errors import DescriptionError, SimulationError
+from softgrasp.mechanics.hydraulic import arm_rest, lumped_model, move_arm, rest
 from softgrasp.mechanics.hydraulic.arm_motion import arm_motion
 from softgrasp.mechanics.hydraulic.lumped_model import LumpedModel
 from softgrasp.mechanics.hydraulic.rest import tangent_stiffness
@@ -135,23 +135,23 @@ def test_turning_the_chambers_turns_the_motion() -> None:
 
 def test_without_pressure_it_hangs_straight_and_its_weight_lengthens_it() -> None:
     arm = two_sections()
-    rest = arm_rest(arm, np.zeros(6))
+    found = arm_rest(arm, np.zeros(6))
     first, second = arm.sections
     weights = np.array([first.mass + second.mass, second.mass]) * arm.gravity[2]
     longer = weights * first.length / first.axial_stiffness
-    assert rest.bends == pytest.approx([0.0, 0.0], abs=1e-12)
-    assert rest.lengths - first.length == pytest.approx(longer, rel=1e-6)
-    assert rest.stable
-    assert (rest.radii > 1e9).all()
+    assert found.bends == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert found.lengths - first.length == pytest.approx(longer, rel=1e-6)
+    assert found.stable
+    assert (found.radii > 1e9).all()
 
 
 def test_all_pressures_alike_lengthen_only() -> None:
-    rest = arm_rest(one_section().replace(gravity=WEIGHTLESS), np.full(3, 5.0e5))
+    found = arm_rest(one_section().replace(gravity=WEIGHTLESS), np.full(3, 5.0e5))
     section = one_section().sections[0]
     push = 3 * 5.0e5 * section.chambers[0].area
     longer = push * section.length / section.axial_stiffness
-    assert rest.bends == pytest.approx([0.0], abs=1e-9)
-    assert rest.lengths[0] - section.length == pytest.approx(longer, rel=1e-9)
+    assert found.bends == pytest.approx([0.0], abs=1e-9)
+    assert found.lengths[0] - section.length == pytest.approx(longer, rel=1e-9)
 
 
 def test_an_arm_that_stands_too_soft_is_not_stable() -> None:
@@ -222,6 +222,32 @@ def test_small_vibrations_are_those_of_a_beam() -> None:
     coarse, fine = lowest_frequency(8), lowest_frequency(16)
     assert abs(fine - beam) < 0.6 * abs(coarse - beam)
     assert 2.0 * fine - coarse == pytest.approx(beam, rel=0.01)
+
+
+def test_a_rest_that_is_not_found_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest, "BALANCED", -1.0)
+    with pytest.raises(SimulationError, match="expected a rest at 25% of its loads, found none"):
+        arm_rest(one_section(), np.zeros(3))
+
+
+def test_a_load_that_would_turn_it_inside_out_is_refused() -> None:
+    arm = one_section().replace(tip_load=TipLoad(force=(0.0, 0.0, -1e5), frame="base"))
+    with pytest.raises(SimulationError, match="leave its segments some length, found a rest with"):
+        arm_rest(arm, np.zeros(3))
+
+
+def test_a_rest_near_its_start_is_the_same() -> None:
+    pressures = (2.0e5, 0.0, 4.0e5)
+    whole = arm_rest(one_section(2), pressures)
+    again = arm_rest(one_section(2), pressures, start=whole.strains + 0.01)
+    assert again.strains == pytest.approx(whole.strains, abs=1e-9)
+
+
+def test_states_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(DescriptionError, match=r"start: .* shape \(1, 4\), found shape \(3,\)"):
+        arm_rest(one_section(), np.zeros(3), start=np.zeros(3))
+    with pytest.raises(DescriptionError, match=r"rates: expected four finite numbers a segment"):
+        move_arm(one_section(), np.zeros(3), 1.0, rates=np.full((1, 4), np.nan))
 
 
 def test_pressures_beyond_the_limit_are_refused() -> None:
