@@ -47,7 +47,7 @@ def test_without_damping_the_energy_stays() -> None:
         strains=strains,
         rates=rates,
         method="DOP853",
-        tolerance=3e-11,
+        tolerance=1e-10,
         sample=0.1,
     )
     energies = [
