@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from softgrasp.description.finger import Finger, Phalanx
     from softgrasp.description.grasp_plan import GraspPlan, PoseSampling
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
+    from softgrasp.description.hydraulic_arm import HydraulicArm
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
     from softgrasp.formats.hand_writer import save_hand
+    from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
@@ -108,7 +110,7 @@ if TYPE_CHECKING:
     from softgrasp.inspection.finding import Finding, Inspection
     from softgrasp.inspection.inspect import inspect
     from softgrasp.inspection.repair import Repair, repaired, repairs
-    from softgrasp.mechanics import pcc, quality, rld
+    from softgrasp.mechanics import hydraulic, pcc, quality, rld
     from softgrasp.mechanics.contact_patch import hertz_patch_radius
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
@@ -120,6 +122,7 @@ if TYPE_CHECKING:
     from softgrasp.report.page import write_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
+    from softgrasp.simulation.hydraulic_arm import ArmChain
     from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
@@ -162,6 +165,7 @@ _ROOMS = {
     "description.finger": ("Finger", "Phalanx"),
     "description.grasp_plan": ("GraspPlan", "PoseSampling"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
+    "description.hydraulic_arm": ("HydraulicArm",),
     "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
@@ -213,6 +217,7 @@ _ROOMS = {
     "formats.finger_file": ("load_finger", "save_finger"),
     "formats.finger_mesh": ("finger_from_mesh",),
     "formats.hand_writer": ("save_hand",),
+    "formats.hydraulic_arm_file": ("load_hydraulic_arm",),
     "formats.load": ("load_hand", "load_object"),
     "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
@@ -220,7 +225,7 @@ _ROOMS = {
     "inspection.finding": ("Finding", "Inspection"),
     "inspection.inspect": ("inspect",),
     "inspection.repair": ("Repair", "repaired", "repairs"),
-    "mechanics": ("pcc", "quality", "rld"),
+    "mechanics": ("hydraulic", "pcc", "quality", "rld"),
     "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.joined_hands": ("PlacedHand", "joined_hands"),
@@ -232,6 +237,7 @@ _ROOMS = {
     "report.page": ("write_report",),
     "simulation.equilibrium": ("Equilibrium", "equilibrium"),
     "simulation.finger_motion": ("FingerMotion", "move_finger"),
+    "simulation.hydraulic_arm": ("ArmChain",),
     "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
@@ -248,6 +254,7 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "ApproachPhase",
+    "ArmChain",
     "Axis",
     "BackendUnavailable",
     "Block",
@@ -285,6 +292,7 @@ __all__ = [
     "HoldPhase",
     "HoldTest",
     "HungAngles",
+    "HydraulicArm",
     "Inspection",
     "JointTorqueClosure",
     "JointTorqueSensor",
@@ -350,11 +358,13 @@ __all__ = [
     "finger_from_mesh",
     "forward_kinematics",
     "hertz_patch_radius",
+    "hydraulic",
     "inspect",
     "joined_hands",
     "load_criterion",
     "load_finger",
     "load_hand",
+    "load_hydraulic_arm",
     "load_object",
     "load_problem",
     "load_release",

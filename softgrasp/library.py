@@ -8,9 +8,9 @@ from pathlib import Path
 from softgrasp.errors import DescriptionError, did_you_mean
 
 SUFFIX, ROBOT_SUFFIX = ".yaml", ".ucrdf"
-IN_ASSETS = ("arms", "criteria", "fingers", "problems", "robots", "scenes")
+IN_ASSETS = ("arms", "criteria", "fingers", "hydraulic_arms", "problems", "robots", "scenes")
 """Kinds that have their folder below ``assets/``."""
-SINGULAR = {"criteria": "criterion"}
+SINGULAR = {"criteria": "criterion", "hydraulic_arms": "hydraulic arm"}
 
 
 @cache

@@ -1,0 +1,52 @@
+"""Water-hydraulic soft arms (paper 003): the lumped segment model and the drives of its chambers.
+
+``arm_rest`` says where an arm comes to rest, ``move_arm`` how it moves, ``drive_pressures`` which
+pressures the torques of its motors make, ``tip_errors`` how far two recordings are apart. What the
+paper prints and what is used here is in docs/hydraulic_arm.md.
+"""
+
+from softgrasp.mechanics.hydraulic.drive_model import (
+    DriveModel,
+    PowerBalance,
+    drive_model,
+    pressure_of_torque,
+)
+from softgrasp.mechanics.hydraulic.drive_stepper import DriveStepper, check_explicit_step
+from softgrasp.mechanics.hydraulic.lumped_model import LumpedModel, lumped_model
+from softgrasp.mechanics.hydraulic.motion import (
+    ArmRecording,
+    PressureRecording,
+    drive_pressures,
+    move_arm,
+)
+from softgrasp.mechanics.hydraulic.recording import (
+    TipErrors,
+    TipRecording,
+    settling_times,
+    tip_errors,
+)
+from softgrasp.mechanics.hydraulic.rest import ArmRest, arm_rest
+from softgrasp.mechanics.hydraulic.workspace import Workspace, arm_workspace
+
+__all__ = [
+    "ArmRecording",
+    "ArmRest",
+    "DriveModel",
+    "DriveStepper",
+    "LumpedModel",
+    "PowerBalance",
+    "PressureRecording",
+    "TipErrors",
+    "TipRecording",
+    "Workspace",
+    "arm_rest",
+    "arm_workspace",
+    "check_explicit_step",
+    "drive_model",
+    "drive_pressures",
+    "lumped_model",
+    "move_arm",
+    "pressure_of_torque",
+    "settling_times",
+    "tip_errors",
+]

@@ -1,0 +1,219 @@
+"""The equations of motion of the drives of an arm (paper 003, eq 32 to 36, corrected).
+
+A channel is a motor with screw, piston, cylinder and tube, and the chamber that it fills. Its state
+is the speed of the piston ẋ [m/s] and the pressures P_a in the chamber and P_c in the cylinder
+[Pa]; its input is the torque T of the motor [N·m]:
+
+    m ẍ   = 2π η T / s − f sign ẋ − A_c P_c − d ẋ
+    C_a Ṗ_a = (P_c − P_a) / R
+    C_c Ṗ_c = A_c ẋ − (P_c − P_a) / R
+
+What the paper prints differently is told in docs/hydraulic_arm.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.description.hydraulic_arm import ArmSection, HydraulicArm
+from softgrasp.description.hydraulic_drive import HydraulicDrive
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.hydraulic.tube import poiseuille_resistance, tube_resistance
+from softgrasp.mechanics.transforms import Array
+
+
+@dataclass(frozen=True)
+class PowerBalance:
+    """Where the power of the drives goes [W], each of shape (channels,).
+
+    Args:
+        supplied: By the screws to the pistons.
+        stored: Rate of the energy in pistons, chambers and water.
+        viscous: Lost to viscous friction of the pistons.
+        dry: Lost to dry friction of the pistons.
+        tube: Lost in the tubes.
+    """
+
+    supplied: Array
+    stored: Array
+    viscous: Array
+    dry: Array
+    tube: Array
+
+    @property
+    def gap(self) -> Array:
+        """Supplied less stored and lost [W]; 0 where the equations are right."""
+        return np.asarray(self.supplied - self.stored - self.viscous - self.dry - self.tube)
+
+
+@dataclass(frozen=True)
+class DriveModel:
+    """The equations of all channels; states have the shape (channels, 3).
+
+    Args:
+        drive: What all channels have.
+        compliances: Volume over pressure C_a of the chambers [m³/Pa], shape (channels,).
+    """
+
+    drive: HydraulicDrive
+    compliances: Array
+
+    @property
+    def channels(self) -> int:
+        """How many there are."""
+        return len(self.compliances)
+
+    @property
+    def cylinder_compliance(self) -> float:
+        """Of the water in a cylinder, V₂/K [m³/Pa]."""
+        return self.drive.piston.volume / self.drive.fluid.bulk_modulus
+
+    def resistance(self, flow: ArrayLike) -> Array:
+        """Of the tubes at a flow [Pa·s/m³]; see ``tube_resistance``."""
+        return tube_resistance(self.drive.tube, self.drive.fluid, flow)
+
+    def flow(self, states: Array) -> Array:
+        """From the cylinders into the chambers [m³/s], (channels,).
+
+        Solves (P_c − P_a) = R(Q) Q, which grows with Q, by fixed-point steps on R.
+        """
+        drop = states[..., 2] - states[..., 1]
+        found: Array = drop / poiseuille_resistance(self.drive.tube, self.drive.fluid)
+        for _ in range(FLOW_STEPS):
+            found = found + FLOW_SHARE * (drop / self.resistance(found) - found)
+        return found
+
+    def matrices(self, resistance: ArrayLike) -> Array:
+        """The linear part of eq 36, (channels, 3, 3).
+
+        Args:
+            resistance: Of the tubes [Pa·s/m³], (channels,) or one for all.
+        """
+        piston = self.drive.piston
+        through = 1.0 / np.broadcast_to(np.asarray(resistance, dtype=float), self.channels)
+        found = np.zeros((self.channels, 3, 3))
+        found[:, 0, 0] = -piston.damping / piston.mass
+        found[:, 0, 2] = -piston.area / piston.mass
+        found[:, 1, 1] = -through / self.compliances
+        found[:, 1, 2] = through / self.compliances
+        found[:, 2, 0] = piston.area / self.cylinder_compliance
+        found[:, 2, 1] = through / self.cylinder_compliance
+        found[:, 2, 2] = -through / self.cylinder_compliance
+        return found
+
+    def forces(self, torques: ArrayLike) -> Array:
+        """On the pistons, F_b = 2π η T / s [N], (channels,)."""
+        return np.asarray(force_of_torque(self.drive) * np.asarray(torques, dtype=float))
+
+    def rates(self, states: Array, torques: ArrayLike) -> Array:
+        """Of the states of moving pistons, (channels, 3)."""
+        piston = self.drive.piston
+        found = np.einsum("cij,cj->ci", self.matrices(self.resistance(self.flow(states))), states)
+        pushed = self.forces(torques) - piston.friction * np.sign(states[:, 0])
+        found[:, 0] += pushed / piston.mass
+        return np.asarray(found)
+
+    @property
+    def inertias(self) -> Array:
+        """Twice the energy over the square of each state, (channels, 3)."""
+        found = np.empty((self.channels, 3))
+        found[:, 0], found[:, 1] = self.drive.piston.mass, self.compliances
+        found[:, 2] = self.cylinder_compliance
+        return found
+
+    def energy(self, states: Array) -> Array:
+        """In pistons, chambers and cylinders [J], (channels,)."""
+        return np.asarray(0.5 * (self.inertias * states**2).sum(axis=-1))
+
+    def power(self, states: Array, torques: ArrayLike) -> PowerBalance:
+        """Where the power goes at a state, with a torque of the motors [N·m], (channels,)."""
+        piston, speed = self.drive.piston, states[:, 0]
+        stored = (self.inertias * states * self.rates(states, torques)).sum(axis=1)
+        return PowerBalance(
+            supplied=self.forces(torques) * speed,
+            stored=stored,
+            viscous=piston.damping * speed**2,
+            dry=piston.friction * np.abs(speed),
+            tube=(states[:, 2] - states[:, 1]) * self.flow(states),
+        )
+
+    def poles(self) -> Array:
+        """Eigenvalues of the channels at laminar flow [1/s], (channels, 3), fastest first."""
+        laminar = poiseuille_resistance(self.drive.tube, self.drive.fluid)
+        found = np.linalg.eigvals(self.matrices(laminar))
+        return np.asarray(np.take_along_axis(found, np.argsort(found.real, axis=1), axis=1))
+
+    def lags(self) -> Array:
+        """Times after which the pressures follow a small step of torque by 63 % [s], (channels,).
+
+        Of the slowest motion alone: (R + d/A_c²) C_a at laminar flow.
+        """
+        piston = self.drive.piston
+        laminar = poiseuille_resistance(self.drive.tube, self.drive.fluid)
+        return np.asarray((laminar + piston.damping / piston.area**2) * self.compliances)
+
+
+FLOW_STEPS = 40
+"""Steps on the resistance of a tube: they leave 1e-12 of the flow."""
+FLOW_SHARE = 4.0 / 7.0
+"""Of a step that is taken: Blasius's resistance grows with Q^¾, and Q = drop/R would overshoot."""
+
+
+def drive_model(arm: HydraulicArm) -> DriveModel:
+    """The drives of an arm, one a chamber, from the base outwards."""
+    found = [
+        chamber_compliance(arm, section, index)
+        for section in arm.sections
+        for index in range(len(section.chambers))
+    ]
+    return DriveModel(arm.drive, np.array(found))
+
+
+def chamber_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> float:
+    """Volume over pressure of a chamber in its bundle, C_a [m³/Pa].
+
+    A_d² l (1/EA + r²/EI) + A_d l / K: its pressure lengthens and bends the whole section. Eq 34
+    takes one unit that is free of the others.
+    """
+    chamber, length = section.chambers[index], section.length
+    axial = length / section.axial_stiffness
+    bending = chamber.radius**2 * length / section.bending_stiffness
+    water = chamber.area * length / arm.drive.fluid.bulk_modulus
+    return chamber.area**2 * (axial + bending) + water
+
+
+def force_of_torque(drive: HydraulicDrive) -> float:
+    """Force on the piston over torque of the motor, 2π η / s [1/m] (eq 33, corrected)."""
+    return 2.0 * np.pi * drive.screw.efficiency / drive.screw.lead
+
+
+def pressure_of_torque(drive: HydraulicDrive, torque: ArrayLike) -> Array:
+    """Pressure at rest of a torque of the motor [Pa], of the torque's shape, without dry friction.
+
+    Args:
+        drive: Motor, screw and piston.
+        torque: [N·m]
+
+    Raises:
+        DescriptionError: It is more than the motor has, or not finite.
+    """
+    return force_of_torque(drive) * checked_torques(drive, torque) / drive.piston.area
+
+
+def checked_torques(drive: HydraulicDrive, torque: ArrayLike) -> Array:
+    """Torques as an array [N·m].
+
+    Raises:
+        DescriptionError: One is not finite or more than the motor has.
+    """
+    found = np.asarray(torque, dtype=float)
+    most = np.inf if drive.screw.torque_max is None else drive.screw.torque_max
+    worst = float(found.flat[np.argmax(np.abs(found))]) if found.size else 0.0
+    if not np.isfinite(found).all() or abs(worst) > most * (1.0 + 1e-12):
+        raise DescriptionError(
+            f"expected finite torques of at most {most:g} N·m, found {worst:g} N·m", field="torque"
+        )
+    return found

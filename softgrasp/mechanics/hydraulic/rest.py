@@ -1,0 +1,126 @@
+"""Where a hydraulic arm comes to rest: all forces of the lumped model in balance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import root
+
+from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.errors import SimulationError
+from softgrasp.mechanics.hydraulic.arm_motion import arm_motion
+from softgrasp.mechanics.hydraulic.lumped_model import (
+    LumpedModel,
+    checked_pressures,
+    checked_states,
+    lumped_model,
+)
+from softgrasp.mechanics.transforms import Array
+
+LOAD_STEPS = 4
+"""Steps in which pressures, weight and tip load grow from nothing."""
+BALANCED = 1e-9
+"""Largest force left over its stiffness that counts as none [rad or m]."""
+NUDGE = 1e-6
+"""Change of a strain from which the tangent stiffness is taken [rad or m]."""
+
+
+@dataclass(frozen=True)
+class ArmRest:
+    """An arm at rest.
+
+    Args:
+        strains: (u, v, l, τ) of the segments [rad, rad, m, rad], (n, 4).
+        bends: Bending angles of the sections, those of their segments added [rad], (sections,).
+        lengths: Of the axes of the sections [m], (sections,).
+        ends: Ends of the sections in the base frame [m], (sections, 3).
+        stable: Whether it comes back when it is moved a little, under loads that keep their
+            direction; a load that follows the tip can make it flutter where this says stable.
+    """
+
+    strains: Array
+    bends: Array
+    lengths: Array
+    ends: Array
+    stable: bool
+
+    @property
+    def radii(self) -> Array:
+        """Lengths over bends [m], (sections,); infinite where a section is straight."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.lengths / self.bends)
+
+
+def arm_rest(arm: HydraulicArm, pressures: ArrayLike, *, start: ArrayLike | None = None) -> ArmRest:
+    """The rest of an arm at constant pressures.
+
+    Args:
+        arm: The arm.
+        pressures: Of all chambers, from the base outwards [Pa], (k,).
+        start: Strains near the rest, (n, 4); where they are not given, all loads grow from nothing.
+
+    Raises:
+        DescriptionError: Not one pressure a chamber, or one beyond its limits; ``start`` does not
+            fit.
+        SimulationError: No rest was found, or its segments would have no length.
+    """
+    given, model = checked_pressures(arm, pressures), lumped_model(arm)
+    shares = [1.0] if start is not None else np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist()
+    strains = model.straight if start is None else checked_states(model, start, "start")
+    for share in shares:
+        strains = _balanced(model, strains, given, share)
+    return _rest(model, strains, given)
+
+
+def _balanced(model: LumpedModel, start: Array, pressures: Array, share: float) -> Array:
+    """Strains at which a share of all loads is in balance."""
+
+    def unbalanced(flat: Array) -> Array:
+        strains = flat.reshape(start.shape)
+        motion = arm_motion(strains, np.zeros_like(strains))
+        loads = model.chamber_forces(pressures) + model.outer_forces(motion)
+        forces = model.elastic_forces(strains) + share * loads
+        return np.asarray((forces / model.stiffness).ravel())
+
+    found = root(unbalanced, start.ravel(), method="hybr", tol=1e-13)
+    worst = float(np.abs(found.fun).max())
+    if not worst <= BALANCED:
+        raise SimulationError(
+            f"{model.arm.name}: expected a rest at {share:.0%} of its loads, found none; the "
+            f"strains are {worst:.2g} rad or m off"
+        )
+    return np.asarray(found.x.reshape(start.shape))
+
+
+def _rest(model: LumpedModel, strains: Array, pressures: Array) -> ArmRest:
+    if strains[:, 2].min() <= 0.0:
+        raise SimulationError(
+            f"{model.arm.name}: expected loads that leave its segments some length, found a rest "
+            f"with one of {strains[:, 2].min():.2g} m"
+        )
+    shape = (-1, model.arm.segments)
+    return ArmRest(
+        strains=strains,
+        bends=np.hypot(strains[:, 0], strains[:, 1]).reshape(shape).sum(axis=1),
+        lengths=strains[:, 2].reshape(shape).sum(axis=1),
+        ends=model.section_ends(strains),
+        stable=bool(np.linalg.eigvalsh(tangent_stiffness(model, strains, pressures))[0] > 0.0),
+    )
+
+
+def tangent_stiffness(model: LumpedModel, strains: Array, pressures: ArrayLike) -> Array:
+    """Symmetric part of −∂F/∂x of the static forces, over the roots of the stiffness, (4n, 4n).
+
+    Its eigenvalues are 1 where nothing but the material acts, and above 0 where a rest is stable.
+    """
+    size, scale = strains.size, np.sqrt(model.stiffness.ravel())
+    found = np.empty((size, size))
+    for index in range(size):
+        change = np.zeros(size)
+        change[index] = NUDGE
+        low, high = (strains + way * change.reshape(strains.shape) for way in (-1.0, 1.0))
+        fall = model.static_forces(low, pressures) - model.static_forces(high, pressures)
+        found[:, index] = fall.ravel() / (2.0 * NUDGE)
+    return np.asarray(0.5 * (found + found.T) / np.outer(scale, scale))
