@@ -94,7 +94,9 @@ class GraspAnalysis:
         found |= {
             "distance_to_singularity": quality.distance_to_singularity(G, self.J),
             "manipulability_volume": quality.manipulability_volume(G, self.J),
-            "uniformity_of_transformation": quality.uniformity_of_transformation(G, self.J),
+            "uniformity_of_transformation": _finite(
+                quality.uniformity_of_transformation(G, self.J)
+            ),
         }
         if (self.friction > 0.0).all() and np.ptp(self.friction) == 0.0:
             mu = float(self.friction[0])
@@ -217,6 +219,11 @@ def _independent(result: GraspResult, own: list[str]) -> tuple[tuple[str, ...], 
             ratio *= share
         follow[row, free.index(name)] = ratio
     return tuple(free), follow
+
+
+def _finite(value: float) -> float | None:
+    """None for what is beyond all numbers, which JSON does not have."""
+    return value if np.isfinite(value) else None
 
 
 def _held(stiffness: Array, joints: tuple[str, ...]) -> Array:

@@ -141,6 +141,25 @@ def _can_be_judged(scene: GraspScene) -> None:
         loads["gravity",] = success.gravity
     loads |= {("directions", i): load for i, load in enumerate(success.directions)}
     loads |= {("pulls", i, "direction"): pull.direction for i, pull in enumerate(success.pulls)}
+    if success.pulls and scene.object.elasticity is not None:
+        raise FieldError(
+            "expected a rigid object to be pulled out, found a deformable one", "success", "pulls"
+        )
+    tested = (success.gravity, success.motion, success.directions)
+    if success.max_creep is not None and not (any(tested) or follows):
+        raise FieldError(
+            "expected a time under load to creep in: gravity, motion or directions; found pulls "
+            "only",
+            "success",
+            "max_creep",
+        )
+    for index, pull in enumerate(success.pulls if scene.object_mount == "planar" else ()):
+        if pull.direction[1] != 0.0 and any(pull.direction[::2]):
+            raise FieldError(
+                "expected a direction in the x–z plane, in which a planar object moves, found "
+                f"{pull.direction}",
+                "success", "pulls", index, "direction",
+            )  # fmt: skip
     for place, load in loads.items() if scene.object_mount == "planar" else ():
         if not any(load[::2]):
             raise FieldError(

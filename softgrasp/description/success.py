@@ -6,6 +6,7 @@ means in it. Shipped ones lie in ``assets/criteria``.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 from pydantic import model_validator
@@ -13,6 +14,9 @@ from pydantic import model_validator
 from softgrasp.description.base import Count, Description, NonNegative, Positive, Vec3
 from softgrasp.description.problems import FieldError
 from softgrasp.description.sequence import Motions
+
+SHORTEST = 1e-9
+"""Directions have at least this length."""
 
 
 class Pull(Description):
@@ -32,6 +36,11 @@ class Pull(Description):
     def _somewhere(self) -> Self:
         if not any(self.direction):
             raise FieldError("expected a direction, found three zeros", "direction")
+        if math.hypot(*self.direction) < SHORTEST:
+            raise FieldError(
+                f"expected a direction longer than {SHORTEST:g}, found {self.direction}",
+                "direction",
+            )
         return self
 
 

@@ -28,7 +28,7 @@ MOST_INTEGER = 2**63 - 1
 LENGTHS = frozenset(
     [
         *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
-        *("position", "center", "mass_center", "tip", "object_position", "max_drop"),
+        *("position", "center", "mass_center", "tip", "object_position", "max_drop", "max_creep"),
         *("offset", "displacement", "about", "amplitude", "min_lift"),
         *("point", "thickness"),
         *("torsional_friction", "rolling_friction", "critical_velocity"),

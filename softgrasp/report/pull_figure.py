@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softgrasp.build import names
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.series import thinned
+from softgrasp.simulation.posed_result import PosedResult
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.told_hold import PullTest
 
@@ -60,7 +62,22 @@ def _draw_pull(axes: Axes, result: GraspResult, pull: PullTest, color: str) -> N
 
 
 def _way(result: GraspResult, pull: PullTest) -> Array:
-    """Distance from where the pull began, (T,) [mm]; the palm stands still meanwhile."""
+    """Distance in the frame of the palm from where the pull began, (T,) [mm]."""
     first = int(np.searchsorted(result.time, pull.start_s, side="right"))
-    begin = result.object_position[min(first, len(result.time) - 1)]
-    return 1e3 * np.asarray(np.linalg.norm(result.object_position - begin, axis=1))
+    place = result.object_position
+    if result.scene.on_wrist:  # the wrist gives way to the pull
+        place = _in_palm(result)
+    begin = place[min(first, len(result.time) - 1)]
+    return 1e3 * np.asarray(np.linalg.norm(place - begin, axis=1))
+
+
+def _in_palm(result: GraspResult) -> Array:
+    """Positions of the object in the frame of the palm while it is pulled, (T, 3) [m]."""
+    posed, palm = PosedResult(result), names.hand_body(result.scene.hand)
+    found = np.zeros_like(result.object_position)
+    assert result.hold is not None  # there are pulls
+    begin = np.searchsorted(result.time, result.hold.pulls[0].start_s)
+    for row in range(int(begin), len(found)):
+        body = posed.pose(float(result.time[row])).body(palm)
+        found[row] = body.xmat.reshape(3, 3).T @ (result.object_position[row] - body.xpos)
+    return found

@@ -37,7 +37,8 @@ def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
     gone = _gone(in_hand[: end + 1], turned[: end + 1])
     late = max(round(CREEP_SHARE * _last_time(run, criterion) / scene.control_period), 1)
     late = min(late, end) or 1
-    crept = float(np.linalg.norm(in_hand[end] - in_hand[end - late]))
+    # without anything before pushes and pulls there is no time under load
+    crept = float(np.linalg.norm(in_hand[end] - in_hand[end - late])) if end else 0.0
     tests = [_direction(run, trial, in_hand, turned) for trial in run.trials]
     creeps = [_direction_creep(run, trial, in_hand) for trial in run.trials]
     pulls = [_pull(run, pulled, in_hand) for pulled in run.pulls]
@@ -63,7 +64,10 @@ def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
     """What further objects did in the hand, which is told and not judged."""
     found = []
     for name, track in zip(run.scene.object_names[1:], tracks, strict=True):
-        drop, turn = (float(v.max()) for v in _gone(*seen_from_palm(run, *track)))
+        place, turned = seen_from_palm(run, *track)
+        last = min(_before_trials(run), len(track.position) - 1) - (run.hold_from or 0)
+        rows = slice(0, last + 1)  # pushes and pulls are on the one that is judged
+        drop, turn = (float(v.max()) for v in _gone(place[rows], turned[rows]))
         found.append(OtherHeld(name=name, drop_m=drop, rotation_rad=turn))
     return tuple(found)
 
@@ -166,17 +170,18 @@ def _pull(run: FinishedRun, pulled: Pulled, place: Array) -> PullTest:
     slip = None
     if pulled.slipped is not None:  # the row before is the last one that was held
         slip = max(pulled.rate * (float(times[pulled.slipped]) - start), 0.0)
-    least = pulled.pull.min_force
+    least, largest = pulled.pull.min_force, pulled.rate * (end - start)
+    borne = largest if slip is None else slip
     return PullTest(
         name=direction_label(pulled.pull.direction),
         slip_force_N=slip,
-        largest_force_N=pulled.rate * (end - start),
+        largest_force_N=largest,
         friction_N=pulled.friction,
         rate_N_s=pulled.rate,
         start_s=start,
         end_s=end,
         drop_m=float(np.linalg.norm(place[last - begin] - place[pulled.begin - begin])),
-        held=None if least is None else slip is None or slip >= least,
+        held=None if least is None else borne >= least * (1.0 - 1e-9),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ SLIP_SPEED = 2e-3
 settings of a new scene at less than a tenth of it."""
 SLIP_TIME = 0.01
 """Time for which all of them have to [s]."""
+LONGEST = 20.0
+"""A pull goes on for at most so long beyond its own time to reach a least force [s]."""
 EARTH = 9.81
 """[m/s²]"""
 
@@ -111,5 +114,7 @@ def pull_forces(pull: Pull, rate: float, period: float) -> Iterator[Array]:
         period: Of the controller [s].
     """
     way = np.array(pull.direction) / np.linalg.norm(pull.direction)
-    for sample in range(max(round(pull.most * pull.time / period), 1)):
+    # where a least force is asked for, it has to be put on to be borne
+    lasting = max(pull.most * pull.time, min((pull.min_force or 0.0) / rate, LONGEST))
+    for sample in range(max(math.ceil(lasting / period - 1e-9), 1)):
         yield (sample + 1) * period * rate * way

@@ -16,12 +16,15 @@ from softgrasp._version import __version__
 from softgrasp.description.grasp_plan import GraspPlan
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep_plan import SweepPlan
+from softgrasp.errors import ResultError
 from softgrasp.formats.atomic import atomic_path, write_text
 from softgrasp.sweeps.candidates import Candidate, candidates_of, sweep_plan_of
 from softgrasp.sweeps.fields import scene_of_row
-from softgrasp.sweeps.ranking import largest_is_best, order, scores
+from softgrasp.sweeps.ranking import largest_is_best, order, require_scored, scores
 from softgrasp.sweeps.rows import COLUMNS, FAILED
 from softgrasp.sweeps.run import Progress, sweep
+from softgrasp.sweeps.store import PLAN as SWEEP_PLAN
+from softgrasp.sweeps.store import plan_in
 from softgrasp.sweeps.table import require_pandas
 
 if TYPE_CHECKING:
@@ -120,8 +123,11 @@ def plan_grasps(
     """
     require_pandas()
     largest_is_best(plan)
+    require_scored(plan)
     candidates = candidates_of(plan)
     swept = sweep_plan_of(plan, candidates)
+    if out is not None:
+        swept = _as_kept(swept, Path(out))
     rows = sweep(swept, out, workers=workers, progress=progress)
     table = ranked_table(plan, candidates, rows)
     if out is not None:
@@ -150,6 +156,20 @@ def ranked_table(
     rank = pd.Series(range(1, len(found) + 1), dtype="Int64").mask(found["score"].isna())
     found.insert(0, "rank", rank)
     return found[[*POSE_COLUMNS, *COLUMNS]]
+
+
+def _as_kept(swept: SweepPlan, folder: Path) -> SweepPlan:
+    """The sweep of a folder where it has all that is asked for, and ε besides."""
+    if (folder / SWEEP_PLAN).exists():
+        kept = plan_in(folder)
+        if kept.quality and kept == swept.replace(quality=True):
+            return kept
+        if swept.quality and kept == swept.replace(quality=False):
+            raise ResultError(
+                f"{folder}: expected grasps with ε to rank them by quality_epsilon, found ones "
+                "without: choose another folder"
+            )
+    return swept
 
 
 def _pose_columns(candidates: Sequence[Candidate]) -> dict[str, object]:

@@ -57,6 +57,26 @@ def largest_is_best(plan: GraspPlan) -> bool:
     )
 
 
+def require_scored(plan: GraspPlan) -> None:
+    """Refuse a plan whose scene leaves the column that it ranks by empty.
+
+    Raises:
+        DescriptionError: The column needs a hold test, pulls, directions or a rigid object.
+    """
+    name, success = plan.rank_by, plan.scene.success
+    if name == "hold_slip_force_N" and not (success and success.pulls):
+        needs = "pulls in the scene's criterion"
+    elif name == "hold_directions" and not (success and success.directions):
+        needs = "directions in the scene's criterion"
+    elif name.startswith("hold_") and not (success or plan.scene.lift):
+        needs = "a hold test or a lift in the scene"
+    elif name == "quality_epsilon" and plan.scene.object.elasticity is not None:
+        needs = "a rigid object"
+    else:
+        return
+    raise DescriptionError(f"expected {needs} to rank by '{name}', found none", field="rank_by")
+
+
 def scores(plan: GraspPlan, table: pd.DataFrame) -> Array:
     """What every row of a sweep is ranked by, (n,); NaN where it is not ranked."""
     found = _numbers(table, "hold_directions" if plan.rank_by == PERTURBATION else plan.rank_by)

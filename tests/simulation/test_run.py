@@ -209,7 +209,7 @@ def test_a_diverged_run_says_what_to_change_and_keeps_finite_numbers(tmp_path: P
 
 def advance(run: ClosureRun, samples: int) -> None:
     """Let a run go on for some control samples."""
-    driven(run._advancing(samples), run._stepper.stretch)
+    driven(run.advancing(samples), run._stepper.stretch)
 
 
 def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(

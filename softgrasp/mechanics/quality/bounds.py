@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.mechanics.quality.checks import known, number
@@ -89,20 +90,27 @@ def force_closure(
 ) -> ForceClosure:
     """Whether forces within the round friction cones make any wrench, and why not.
 
-    True where zero is strictly inside the hull of the cones' unit wrenches. Does not depend on
-    ``center`` and ``torque_scale`` but for rounding: a length near the size of the object suits
-    best. With mu = 0 this is form closure of first order. Arguments and errors as
-    ``wrench_space``.
+    True where zero is strictly inside the hull of the cones' unit wrenches. That does not depend on
+    ``center`` and ``torque_scale``, which only the reason is told in; it is found about the middle
+    of the contacts, moments over their spread, where rounding does least. With mu = 0 this is form
+    closure of first order. Arguments and errors as ``wrench_space``.
     """
-    cones = friction_cones(
+    given = friction_cones(
         points, normals, mu, torsion=torsion, torque_scale=torque_scale, center=center
+    )
+    places = np.asarray(points, dtype=float)
+    middle = places.mean(axis=0)
+    spread = float(np.linalg.norm(places - middle, axis=1).max())
+    cones = friction_cones(
+        points, normals, mu, torsion=torsion, torque_scale=spread or 1.0, center=middle
     )
     support = of_cones(cones, "L1")
     least = CLOSURE_TOLERANCE * cones.size
     near = shortest_reach(support, cones.dimension, cones.size, 1e-4, enough=least)
     if near.lower > least:
         return ForceClosure(True, "")
-    return ForceClosure(False, shortcoming(cones, near))
+    told = shortest_reach(of_cones(given, "L1"), given.dimension, given.size, 1e-4)
+    return ForceClosure(False, shortcoming(given, told))
 
 
 def is_force_closure(

@@ -84,8 +84,8 @@ class _Grasp:
         if held and range_space(grasp, float(np.linalg.norm(grasp))).shape[1] < len(self.G):
             return nothing
         basis = self._controllable(grasp, rows)
-        # equal stiffness in all directions: the weighted pseudo-inverse is the plain one
-        balancing = -np.linalg.pinv(grasp, rcond=RANK_TOLERANCE) @ self.wrench
+        lifted = np.linalg.solve(self._compliance(rows), grasp.T)
+        balancing = -lifted @ np.linalg.pinv(grasp @ lifted, rcond=RANK_TOLERANCE) @ self.wrench
         unbalanced = np.linalg.norm(grasp @ balancing + self.wrench)
         if unbalanced > 1e-6 * np.linalg.norm(self.wrench):
             return nothing
@@ -101,9 +101,14 @@ class _Grasp:
     def _controllable(self, grasp: Array, rows: list[int]) -> Array:
         if self.J is None:
             return null_space(grasp)
-        hand = self.J[rows]
-        compliance = contact_compliance(self.stiffness, len(rows), hand, self.joint)
-        return controllable_internal_forces(grasp, hand, compliance, self.synergies)
+        return controllable_internal_forces(
+            grasp, self.J[rows], self._compliance(rows), self.synergies
+        )
+
+    def _compliance(self, rows: list[int]) -> Array:
+        """Of contacts and joints in series."""
+        hand = None if self.J is None else self.J[rows]
+        return contact_compliance(self.stiffness, len(rows), hand, self.joint)
 
 
 def contact_robustness(
@@ -213,6 +218,9 @@ def _checked(
             field="G",
         )
     hand = None if J is None else paired(grasp, J)[1]
+    for name, value in (("joint", joint), ("synergies", synergies)):
+        if hand is None and value is not None:
+            raise DescriptionError(f"expected J with {name}, found none", field="J")
     limits = Limits(
         number(mu, "mu", 0.0, above=True),
         number(least, "least", 0.0),
