@@ -168,3 +168,44 @@ def test_slip_counts_once_all_contacts_have_slipped_for_a_while() -> None:
     assert gone.look([], 7)
     assert gone.since == 7
     assert np.isfinite(gone.since)
+
+
+def test_a_least_force_is_put_on_before_it_counts_as_borne() -> None:
+    """Along a pad that is in the way nothing slips; the pull goes on until the least force."""
+    result = pulled(2, {"direction": ALONG, "time": 0.2, "most": 0.5, "min_force": 12.0})
+    assert result.hold is not None
+    (test,) = result.hold.pulls
+    assert test.slip_force_N is None
+    assert test.largest_force_N >= 12.0
+    assert test.held
+
+
+def test_creep_needs_a_time_under_load() -> None:
+    with pytest.raises(DescriptionError) as caught:
+        pads(2, success=sg.SuccessCriterion(pulls=({"direction": UP},), max_creep=1e-3))
+    assert str(caught.value) == (
+        "success.max_creep: expected a time under load to creep in: gravity, motion or directions; "
+        "found pulls only"
+    )
+    hold = out_of_two().hold
+    assert hold is not None
+    assert hold.creep_m_s == 0.0
+
+
+def test_what_cannot_be_pulled_is_refused() -> None:
+    foam = sg.load_object("sphere").replace(elasticity=sg.Elasticity(young=5e4))
+    pull = sg.SuccessCriterion(pulls=({"direction": UP},))
+    with pytest.raises(DescriptionError) as caught:
+        pads(2, object=foam, success=pull)
+    assert str(caught.value) == (
+        "success.pulls: expected a rigid object to be pulled out, found a deformable one"
+    )
+    slanted = sg.SuccessCriterion(pulls=({"direction": (1, 3, 0)},))
+    with pytest.raises(DescriptionError) as caught:
+        pads(2, object_mount="planar", success=slanted)
+    assert str(caught.value) == (
+        "success.pulls[0].direction: expected a direction in the x–z plane, in which a planar "
+        "object moves, found (1.0, 3.0, 0.0)"
+    )
+    with pytest.raises(DescriptionError, match="expected a direction longer than 1e-09"):
+        sg.SuccessCriterion(pulls=({"direction": (1e-200, 0, 0)},))

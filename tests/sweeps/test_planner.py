@@ -293,3 +293,27 @@ def test_grasps_are_ranked_by_epsilon_where_it_is_asked_for() -> None:
     best = sg.simulate(planned.top[0], quality_rate=0.0)
     assert best.quality is not None
     assert best.quality["epsilon"] == pytest.approx(scores[0], abs=1e-9)
+
+
+def test_a_column_that_the_scene_cannot_fill_ranks_nothing() -> None:
+    plan = sg.GraspPlan(scene=pinch(), candidates=2, rank_by="hold_slip_force_N")
+    with pytest.raises(sg.DescriptionError) as told:
+        sg.plan_grasps(plan)
+    assert str(told.value) == (
+        "rank_by: expected pulls in the scene's criterion to rank by 'hold_slip_force_N', found "
+        "none"
+    )
+
+
+def test_grasps_with_epsilon_can_be_ranked_otherwise_and_those_without_not(tmp_path: Path) -> None:
+    plan = sg.GraspPlan(scene=pinch(), candidates=3, rank_by="quality_epsilon", seed=3)
+    first = sg.plan_grasps(plan, tmp_path / "a", workers=1)
+    again = sg.plan_grasps(plan.replace(rank_by="quality_min_singular"), tmp_path / "a", workers=1)
+    assert set(again.table["trajectory_sha256"]) == set(first.table["trajectory_sha256"])
+    sg.plan_grasps(plan.replace(rank_by="displacement_m"), tmp_path / "b", workers=1)
+    with pytest.raises(sg.ResultError) as told:
+        sg.plan_grasps(plan, tmp_path / "b", workers=1)
+    assert str(told.value) == (
+        f"{tmp_path / 'b'}: expected grasps with ε to rank them by quality_epsilon, found ones "
+        "without: choose another folder"
+    )

@@ -116,3 +116,21 @@ def test_wrong_input_is_told(options: dict[str, object], message: str) -> None:
 def test_too_many_contacts_are_told() -> None:
     with pytest.raises(sg.DescriptionError, match=r"G: expected at most 8 contacts.*found 9"):
         quality.pgr(np.ones((6, 27)))
+
+
+def test_a_load_is_borne_by_soft_joints_as_the_quasi_static_response_says() -> None:
+    """Without internal forces that synergies can make, forces are those of the springs."""
+    points, normals = equator(0, 120, 240)
+    G = sg.quality.grasp_matrix(points, normals)
+    J = np.random.default_rng(0).normal(size=(9, 3))
+    joint, synergies, wrench = [0.05, 1.0, 1.0], np.zeros((3, 0)), np.array([0, 0.3, 0, 0, 0, 0])
+    springs = sg.quality.quasistatic(G, J, 1000.0, joint, wrench=wrench).forces
+    found = sg.quality.contact_robustness(
+        G, 5.0, wrench=wrench, J=J, joint=joint, synergies=synergies, stiffness=1000.0,
+        least=0.0, most=100.0,
+    )  # fmt: skip
+    if found.states:
+        assert found.forces.ravel() == pytest.approx(springs, abs=1e-9)
+    with pytest.raises(sg.DescriptionError) as told:
+        sg.quality.pcr(G, 0.5, joint=joint)
+    assert str(told.value) == "J: expected J with joint, found none"

@@ -254,3 +254,11 @@ def test_the_whole_hull_and_its_near_part_say_the_same(seed: int) -> None:
     assert quality.epsilon(*contacts, 0.5) == pytest.approx(
         quality.epsilon(*doubled, 0.5), abs=1e-8
     )
+
+
+def test_closure_does_not_depend_on_where_moments_are_taken_about() -> None:
+    points, normals = equator(0, 120, 240)
+    for center in ((0.0, 0.0, 0.0), (1e3, 0.0, 0.0), (0.0, 1e6, 0.0)):
+        assert quality.is_force_closure(points, normals, 0.5, center=center)
+        assert not quality.is_force_closure(points[:2], normals[:2], 0.1, center=center)
+    assert quality.is_force_closure(points + 1e4, normals, 0.5)
