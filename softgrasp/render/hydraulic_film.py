@@ -152,7 +152,7 @@ def upright(gravity: Array) -> Array:
         return np.diag([1.0, -1.0, -1.0])
     goal = np.array([0.0, 0.0, -1.0])
     axis, cosine = np.cross(down, goal), float(down @ goal)
-    cross = np.cross(np.eye(3), axis).T
+    cross = np.cross(axis, np.eye(3)).T
     return np.asarray(np.eye(3) + cross + cross @ cross / (1.0 + cosine))
 
 

@@ -52,12 +52,13 @@ def draw_curvatures(run: ArmRun, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    names, curvatures = _curvature_lines(run)
+    names, curvatures = curvature_lines(run)
     with style.figure(path, HEIGHT) as figure:
         left, right = _two(figure)
         _lines(left, run, curvatures, names, "curvature [1/m]")
         _lines(right, run, 1e3 * run.lengths, _sections(run), "length of the axis [mm]")
         style.legend(figure, left.get_lines()[: len(names)])
+        right.legend(loc="best")
         _finish(figure, run, (left, right))
         style.least_span(right, 1.0)
     return Path(path)
@@ -82,6 +83,7 @@ def draw_tip(run: ArmRun, path: str | Path) -> Path:
                 )  # fmt: skip
         left.set_title("end of the section, base frame [m]")
         _lines(right, run, run.speeds, _sections(run), "speed of the end [m/s]")
+        right.legend(loc="best")
         style.legend(figure, left.get_lines())
         _finish(figure, run, (left, right))
     return Path(path)
@@ -94,7 +96,6 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
         ResultError: The place cannot be written.
     """
     from matplotlib import colormaps
-    from matplotlib.colors import Normalize
 
     rows = pose_rows(run)
     flip = -1.0 if run.arm.gravity[2] > 0.0 else 1.0
@@ -102,12 +103,11 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
     with style.figure(path, POSES_HEIGHT) as figure:
         columns = 1 if flat else 2
         grid = style.panels(figure, 1, columns, margins=(0.65, 1.9, 0.55, 0.35), gaps=GAPS)
-        colors = colormaps["viridis_r"]
-        scale = Normalize(0.0, float(run.times[-1]))
+        colors = colormaps["viridis_r"](np.linspace(0.08, 1.0, len(rows)))
         for column in range(columns):
             axes = figure.add_subplot(grid[0, column])
-            for row in rows:
-                points, color = run.backbone[row], colors(0.05 + 0.95 * scale(run.times[row]))
+            for row, color in zip(rows, colors, strict=True):
+                points = run.backbone[row]
                 axes.plot(points[:, column], points[:, 2], color=color, linewidth=3.0,
                           solid_capstyle="round", label=f"{run.times[row]:.2f} s")  # fmt: skip
                 ends = run.ends[row]
@@ -115,12 +115,14 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
             tip = run.ends[:, -1]
             axes.plot(tip[:, column], tip[:, 2], color=style.INK, linewidth=0.8,
                       linestyle=DASHES[2], label="way of the end")  # fmt: skip
-            axes.set_aspect("equal", adjustable="datalim")
+            axes.set_aspect("equal", adjustable="box")
             axes.set_xlabel(f"{'xy'[column]} [m]")
             axes.set_ylabel("z [m]" if column == 0 else "")
             if flip < 0.0:
                 axes.invert_yaxis()
-        handles = [line for line in figure.axes[0].get_lines() if line.get_label()[:1] != "_"]
+        handles = [
+            line for line in figure.axes[0].get_lines() if not str(line.get_label()).startswith("_")
+        ]
         figure.legend(handles=handles, loc="center right", bbox_to_anchor=(0.99, 0.5))
         figure.axes[0].set_title("poses in the base frame" + (", z down" if flip < 0.0 else ""))
     return Path(path)
@@ -169,8 +171,8 @@ def _sections(run: ArmRun) -> list[str]:
     return [section.name for section in run.arm.sections]
 
 
-def _curvature_lines(run: ArmRun) -> tuple[list[str], Array]:
-    """Those towards x and y that are any, and what to call them."""
+def curvature_lines(run: ArmRun) -> tuple[list[str], Array]:
+    """Curvatures towards x and y that are any [1/m], (t, lines), and what to call them."""
     largest = np.abs(run.curvatures).max()
     there = [
         (section, way)

@@ -123,8 +123,7 @@ def _drawn(run: ArmRun, folder: Path) -> list[Picture]:
 def _film_note(film: ArmFilm) -> str:
     return (
         f"{film.seconds:.1f} s, as fast as it is; {film.renderer_note}. Weight pulls down, x of "
-        "the base goes to the right; angles are those by which the sections bend, points the way "
-        "of the end."
+        "the base goes to the right. Angles: how far the sections bend. Points: the way of the end."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from softgrasp.report.hydraulic_figures import curvature_lines
 from softgrasp.report.style import signed
 from softgrasp.simulation.hydraulic_moves import ArmMove, arm_moves
 from softgrasp.simulation.hydraulic_run import ArmRun
@@ -63,16 +64,17 @@ def pressure_clause(run: ArmRun) -> str:
 
 
 def curvature_clause(run: ArmRun) -> str:
-    """Curvature and bend of each section at the end, in words."""
-    last = np.linalg.norm(run.curvatures[-1], axis=1).tolist()
-    bends = np.degrees(np.linalg.norm(run.bends[-1], axis=1)).tolist()
-    told = [
-        f"{section.name} {k:.3f} 1/m ({bend:.1f}° over {1e3 * length:.1f} mm)"
-        for section, k, bend, length in zip(
-            run.arm.sections, last, bends, run.lengths[-1].tolist(), strict=True
-        )
+    """Curvature, bend and length of each section at the end, in words."""
+    names, curvatures = curvature_lines(run)
+    bent = [
+        f"{name} {signed(k, 3)} 1/m" for name, k in zip(names, curvatures[-1].tolist(), strict=True)
     ]
-    return f"At the end: {', '.join(told)}."
+    bends = np.degrees(np.linalg.norm(run.bends[-1], axis=1)).tolist()
+    arcs = [
+        f"{bend:.1f}° over {1e3 * length:.1f} mm"
+        for bend, length in zip(bends, run.lengths[-1].tolist(), strict=True)
+    ]
+    return f"At the end: {', '.join(bent)}; {', '.join(arcs)}."
 
 
 def tip_clause(run: ArmRun) -> str:

@@ -20,8 +20,8 @@ from softgrasp.mechanics.hydraulic.torques import TorqueTable
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.hydraulic_arm import ArmChain
 
-DRIVE_STEP = 4e-3
-"""Of the drives [s]; the flow of a step is its mean, so it is no finer than what is recorded."""
+DRIVE_STEP = 5e-3
+"""Of the drives [s]; the flow of a step is its mean, and two make a row."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ArmRun:
     @cached_property
     def speeds(self) -> Array:
         """Of the ends, by central differences [m/s], (t, sections)."""
-        return np.linalg.norm(np.gradient(self.ends, self.times, axis=0), axis=2)
+        return np.asarray(np.linalg.norm(np.gradient(self.ends, self.times, axis=0), axis=2))
 
     @property
     def commanded(self) -> Array:
