@@ -101,8 +101,8 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
     flip = -1.0 if run.arm.gravity[2] > 0.0 else 1.0
     flat = _flat(run)
     with style.figure(path, POSES_HEIGHT) as figure:
-        columns = 1 if flat else 2
-        grid = style.panels(figure, 1, columns, margins=(0.65, 1.9, 0.55, 0.35), gaps=GAPS)
+        columns, side = (1, 2.4) if flat else (2, 0.65)
+        grid = style.panels(figure, 1, columns, margins=(side, 1.3 + side, 0.55, 0.35), gaps=GAPS)
         colors = colormaps["viridis_r"](np.linspace(0.08, 1.0, len(rows)))
         for column in range(columns):
             axes = figure.add_subplot(grid[0, column])
@@ -123,7 +123,9 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
         handles = [
             line for line in figure.axes[0].get_lines() if not str(line.get_label()).startswith("_")
         ]
-        figure.legend(handles=handles, loc="center right", bbox_to_anchor=(0.99, 0.5))
+        figure.legend(
+            handles=handles, loc="center left", bbox_to_anchor=(0.9 - side / style.WIDTH, 0.5)
+        )
         figure.axes[0].set_title("poses in the base frame" + (", z down" if flip < 0.0 else ""))
     return Path(path)
 

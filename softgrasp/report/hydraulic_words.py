@@ -71,10 +71,12 @@ def curvature_clause(run: ArmRun) -> str:
     ]
     bends = np.degrees(np.linalg.norm(run.bends[-1], axis=1)).tolist()
     arcs = [
-        f"{bend:.1f}° over {1e3 * length:.1f} mm"
-        for bend, length in zip(bends, run.lengths[-1].tolist(), strict=True)
+        f"{section.name} by {bend:.1f}° over {1e3 * length:.1f} mm"
+        for section, bend, length in zip(
+            run.arm.sections, bends, run.lengths[-1].tolist(), strict=True
+        )
     ]
-    return f"At the end: {', '.join(bent)}; {', '.join(arcs)}."
+    return f"Curvature at the end: {', '.join(bent)}. Bent: {', '.join(arcs)}."
 
 
 def tip_clause(run: ArmRun) -> str:

@@ -56,7 +56,7 @@ def arm_moves(run: ArmRun) -> list[ArmMove]:
     """One a change of the torques that the run has seen."""
     last = float(run.times[-1])
     changes = [change for change in run.torques.changes if change[0] < last]
-    ends = [*(begin for begin, _ in changes[1:]), last]
+    ends = [*(begin for begin, _ in changes), last][1:]
     return [
         _move(run, begin, min(stop, last), end)
         for (begin, stop), end in zip(changes, ends, strict=True)
