@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.build.hydraulic_arm import end_link
 from softgrasp.mechanics.hydraulic import TorqueTable
-from softgrasp.render.hydraulic_film import upright
+from softgrasp.render.camera import Camera
+from softgrasp.render.hydraulic_film import PosedArm, upright
 from softgrasp.simulation.hydraulic_arm import ArmChain
 from softgrasp.simulation.hydraulic_moves import arm_moves
 from softgrasp.simulation.hydraulic_run import ArmRun
@@ -75,3 +77,15 @@ def test_the_film_turns_weight_down(gravity: tuple[float, float, float]) -> None
     assert turn @ gravity == pytest.approx([0.0, 0.0, -size], abs=1e-12)
     assert turn @ turn.T == pytest.approx(np.eye(3), abs=1e-12)
     assert np.linalg.det(turn) == pytest.approx(1.0)
+
+
+def test_the_film_poses_the_recorded_arm_above_the_floor() -> None:
+    run = short_run()
+    posed = PosedArm(run)
+    data = posed.pose(0.5)
+    end = data.body(end_link(run.arm.sections[-1])).xpos
+    assert end == pytest.approx(posed.turn @ run.ends[50, -1])
+    assert end[2] < 0.0  # it hangs
+    assert posed.model.geom("floor").pos[2] < posed.cloud()[:, 2].min()
+    camera = Camera((0.0, 0.0, 0.0), 1.0, 90.0, 0.0)
+    assert 1 == len(posed.marks(0.0, camera)) < len(posed.marks(1.2, camera))
