@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene, save_scene
+    from softgrasp.formats.torque_file import load_torques
     from softgrasp.inspection.finding import Finding, Inspection
     from softgrasp.inspection.inspect import inspect
     from softgrasp.inspection.repair import Repair, repaired, repairs
@@ -119,10 +120,12 @@ if TYPE_CHECKING:
     from softgrasp.render.playback import render_video
     from softgrasp.report.calibration_page import write_calibration_page
     from softgrasp.report.crosscheck_page import write_crosscheck_page
+    from softgrasp.report.hydraulic_page import write_arm_report
     from softgrasp.report.page import write_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
     from softgrasp.simulation.hydraulic_arm import ArmChain
+    from softgrasp.simulation.hydraulic_run import ArmRun, drive_arm
     from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
@@ -222,6 +225,7 @@ _ROOMS = {
     "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
     "formats.scene_file": ("load_scene", "save_scene"),
+    "formats.torque_file": ("load_torques",),
     "inspection.finding": ("Finding", "Inspection"),
     "inspection.inspect": ("inspect",),
     "inspection.repair": ("Repair", "repaired", "repairs"),
@@ -234,10 +238,12 @@ _ROOMS = {
     "render.playback": ("render_video",),
     "report.calibration_page": ("write_calibration_page",),
     "report.crosscheck_page": ("write_crosscheck_page",),
+    "report.hydraulic_page": ("write_arm_report",),
     "report.page": ("write_report",),
     "simulation.equilibrium": ("Equilibrium", "equilibrium"),
     "simulation.finger_motion": ("FingerMotion", "move_finger"),
     "simulation.hydraulic_arm": ("ArmChain",),
+    "simulation.hydraulic_run": ("ArmRun", "drive_arm"),
     "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
@@ -255,6 +261,7 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = [
     "ApproachPhase",
     "ArmChain",
+    "ArmRun",
     "Axis",
     "BackendUnavailable",
     "Block",
@@ -353,6 +360,7 @@ __all__ = [
     "calibrate",
     "compile_model",
     "crosscheck",
+    "drive_arm",
     "equilibrium",
     "finger_from_bendable",
     "finger_from_mesh",
@@ -371,6 +379,7 @@ __all__ = [
     "load_result",
     "load_robot",
     "load_scene",
+    "load_torques",
     "make_dm_env",
     "make_env",
     "move_finger",
@@ -396,6 +405,7 @@ __all__ = [
     "to_mjcf",
     "variance_explained",
     "with_convention",
+    "write_arm_report",
     "write_calibration_page",
     "write_crosscheck_page",
     "write_joint_states",

@@ -8,13 +8,21 @@ from typing import Annotated
 import typer
 
 from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer, RendererChoice
+from softgrasp.errors import DescriptionError
 
 DEMOS = {"main": "demo", "soft": "demo_soft"}
-"""Demonstrations, and the scene of each."""
+"""Demonstrations of grasps, and the scene of each."""
+HYDRAULIC = "hydraulic"
 
 
 def demo(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which one: main or soft.")] = "main",
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Which one: main, soft or hydraulic.")
+    ] = "main",
+    torques: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="hydraulic: torques in CSV, time_s, torque_1, …."),
+    ] = None,
     out: Out = None,
     renderer: Renderer = RendererChoice.AUTO,
     no_video: NoVideo = False,
@@ -24,12 +32,27 @@ def demo(
     """Show the main job: a four-fingered hand takes a strawberry and holds it.
 
     soft: two pneumatic fingers take the strawberry from a table and lift it.
+    hydraulic: an arm of two sections bends under the water that motors press into its chambers.
     """
     from softgrasp.cli.job import Job, run_job
     from softgrasp.cli.scene_options import require_known
     from softgrasp.formats.scene_file import load_scene
 
-    require_known("demonstration", name, list(DEMOS))
+    require_known("demonstration", name, [*DEMOS, HYDRAULIC])
+    if name == HYDRAULIC:
+        from softgrasp.cli.hydraulic_demo import run_hydraulic_demo
+
+        run_hydraulic_demo(
+            out or Path("out") / HYDRAULIC,
+            torques,
+            renderer=renderer,
+            video=not no_video,
+            page=not no_report,
+            json=json,
+        )
+        return
+    if torques is not None:
+        raise DescriptionError(f"--torques: expected the demonstration hydraulic, found {name}")
     folder = out or Path("out") / DEMOS[name]
     job = Job(folder=folder, renderer=renderer, video=not no_video, page=not no_report, json=json)
     run_job(load_scene(DEMOS[name]), job)

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     OBJECTS = "objects"
     SCENES = "scenes"
     ROBOTS = "robots"
+    HYDRAULIC_ARMS = "hydraulic-arms"
     FINGERS = "fingers"
     PROBLEMS = "problems"
     CRITERIA = "criteria"
@@ -135,6 +136,22 @@ def _robots() -> list[Row]:
     ]
 
 
+def _hydraulic_arms() -> list[Row]:
+    from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm
+
+    return [
+        {
+            "name": name,
+            "sections": len(arm.sections),
+            "chambers": len(arm.chambers),
+            "mass_kg": float(f"{sum(section.mass for section in arm.sections):.4g}"),
+            "source": arm.source,
+        }
+        for name in library.names("hydraulic_arms")
+        for arm in [load_hydraulic_arm(name)]
+    ]
+
+
 def _fingers() -> list[Row]:
     from softgrasp.formats.finger_file import load_finger
 
@@ -230,6 +247,7 @@ LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.OBJECTS: _objects,
     Kind.SCENES: _scenes,
     Kind.ROBOTS: _robots,
+    Kind.HYDRAULIC_ARMS: _hydraulic_arms,
     Kind.FINGERS: _fingers,
     Kind.PROBLEMS: _problems,
     Kind.CRITERIA: _criteria,

@@ -6,15 +6,15 @@ import copy
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+import mujoco
 import numpy as np
 import numpy.typing as npt
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera
 from softgrasp.render.marks import Ball, Mark, Rgba
-from softgrasp.render.poses import Playback
 from softgrasp.render.renderer import Renderer
 
 Image = npt.NDArray[np.uint8]
@@ -25,6 +25,24 @@ AHEAD = 2
 """Frames that wait for each drawing thread: enough to keep it busy, few in memory."""
 
 
+class Posed(Protocol):
+    """Something that is filmed: states of a model in time, and what is drawn besides."""
+
+    data: mujoco.MjData
+
+    def pose(self, time: float) -> mujoco.MjData:
+        """The state at a time [s]."""
+        ...
+
+    def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:
+        """What is drawn over it."""
+        ...
+
+    def colors(self, time: float) -> dict[int, Rgba]:
+        """Colours of geoms by id."""
+        ...
+
+
 class View(NamedTuple):
     """All that a picture shows of a posed run."""
 
@@ -33,7 +51,7 @@ class View(NamedTuple):
     colors: dict[int, Rgba]
 
     @classmethod
-    def of(cls, playback: Playback, camera: Camera, time: float, window: float) -> View:
+    def of(cls, playback: Posed, camera: Camera, time: float, window: float) -> View:
         """Pose the run at a time [s]; forces are averaged over a window [s] around it."""
         data = playback.pose(time)
         marks = playback.marks(time, camera, window)
@@ -51,7 +69,7 @@ class View(NamedTuple):
 
 
 def draw_frames(
-    playback: Playback, drawer: Renderer, camera: Camera, times: Array, windows: Array
+    playback: Posed, drawer: Renderer, camera: Camera, times: Array, windows: Array
 ) -> Iterator[Image]:
     """One picture a time, in order; alike pictures are one array, so they must not be changed.
 

@@ -44,6 +44,19 @@ class ChainRest:
     ends: Array
 
 
+@dataclass(frozen=True)
+class ChainRecording(TipRecording):
+    """A chain of cells in time.
+
+    Args:
+        times: [s], (t,).
+        ends: Ends of the sections in the base frame [m], (t, sections, 3).
+        joints: Of all cells [m or rad], (t, nq).
+    """
+
+    joints: Array
+
+
 class ArmChain:
     """The arm as a chain of rigid cells in MuJoCo; the base frame is that of the world.
 
@@ -108,7 +121,7 @@ class ArmChain:
         *,
         timestep: float | None = None,
         sample: float = SAMPLE,
-    ) -> TipRecording:
+    ) -> ChainRecording:
         """Its motion from the straight state at rest.
 
         Args:
@@ -131,7 +144,7 @@ class ArmChain:
         self.model.opt.timestep = sample / substeps
         mujoco.mj_resetData(self.model, self.data)
         mujoco.mj_forward(self.model, self.data)
-        rows, given = [self.ends()], inputs_of(pressures)
+        rows, joints, given = [self.ends()], [self.data.qpos.copy()], inputs_of(pressures)
         for _ in range(round(duration / sample)):
             checked_pressures(self.arm, given(float(self.data.time)))
             for _ in range(substeps):
@@ -144,7 +157,9 @@ class ArmChain:
                     f"timestep below {self.model.opt.timestep:g} s may help"
                 )
             rows.append(self.ends())
-        return TipRecording(np.arange(len(rows), dtype=np.float64) * sample, np.stack(rows))
+            joints.append(self.data.qpos.copy())
+        times = np.arange(len(rows), dtype=np.float64) * sample
+        return ChainRecording(times, np.stack(rows), np.stack(joints))
 
     def _off(self, joints: Array, pressures: Array, share: float) -> Array:
         """Forces on the joints at rest over their stiffness, (nv,)."""

@@ -324,11 +324,12 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         ("grasp four_finger sphere --position 1 2", "Option '--position' requires 3 arguments."),
-        ("demo sof", "no demonstration 'sof'; did you mean 'soft'? known: main, soft"),
+        ("demo sof", "no demonstration 'sof'; did you mean 'soft'? known: hydraulic, main, soft"),
         ("bench sweep", "no benchmark 'sweep'; known: closure"),
         ("gras", "No such command 'gras'. Did you mean 'grasp'?"),
         ("list", "Missing argument 'kind'. Choose from: hands, objects, scenes, robots, "
-         "fingers, problems, criteria, backends, closures, contact-models, sensors"),
+         "hydraulic-arms, fingers, problems, criteria, backends, closures, contact-models, "
+         "sensors"),
         ("convert four_finger hand.ucrdf", "hand.ucrdf: expected a file name ending in .xml, "
          ".urdf, .yaml or .wbt, found '.ucrdf'"),
         ("convert strawberry it.xml", "strawberry: expected a hand, a scene, a release, a robot or "

@@ -26,6 +26,7 @@ from softgrasp.mechanics.hydraulic.recording import (
     tip_errors,
 )
 from softgrasp.mechanics.hydraulic.rest import ArmRest, arm_rest
+from softgrasp.mechanics.hydraulic.torques import TorqueTable
 from softgrasp.mechanics.hydraulic.workspace import Workspace, arm_workspace
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "PressureRecording",
     "TipErrors",
     "TipRecording",
+    "TorqueTable",
     "Workspace",
     "arm_rest",
     "arm_workspace",

@@ -1,0 +1,144 @@
+"""The report of a hydraulic arm: its files, its figures, its film and the page with all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp._version import __version__
+from softgrasp.formats.atomic import write_text
+from softgrasp.formats.results import RESULT_FILE, TRAJECTORY_FILE
+from softgrasp.render.hydraulic_film import ArmFilm, film_arm
+from softgrasp.report import hydraulic_figures as figures
+from softgrasp.report.hydraulic_words import (
+    curvature_clause,
+    key_numbers,
+    move_rows,
+    poses_clause,
+    pressure_clause,
+    summary,
+    tip_clause,
+)
+from softgrasp.report.page import NO_PICTURES, embedded, templates
+from softgrasp.simulation.hydraulic_moves import BAND
+from softgrasp.simulation.hydraulic_record import save_arm_run
+from softgrasp.simulation.hydraulic_run import ArmRun
+
+FILM, PRESSURE, CURVATURE, TIP, POSES, PAGE = (
+    "hydraulic.mp4", "pressure.png", "curvature.png", "tip.png", "poses.png", "report.html",
+)  # fmt: skip
+WRITTEN = (RESULT_FILE, TRAJECTORY_FILE, PRESSURE, CURVATURE, TIP, POSES, FILM, PAGE)
+"""Everything that a report of an arm writes, in this order."""
+
+Progress = Callable[[str, float], None]
+"""Called with the file that is being written and the part of it that is done, 0 to 1."""
+
+
+class Picture(NamedTuple):
+    """A figure with its heading, what it says in numbers, and its caption."""
+
+    title: str
+    path: Path
+    finding: str
+    caption: str
+
+
+def write_arm_report(
+    run: ArmRun,
+    folder: str | Path,
+    *,
+    renderer: str = "auto",
+    video: bool = True,
+    page: bool = True,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Write a run with its figures, its film and a page that shows them without a network.
+
+    Args:
+        run: The run.
+        folder: Where to; it is made when it is missing.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no film.
+        video: Whether to make the film.
+        page: Whether to draw the figures and write the page.
+        progress: Called with what is being written and how far it is.
+
+    Returns:
+        The files, in the order in which they were written.
+
+    Raises:
+        BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
+        ResultError: The folder cannot be written.
+    """
+    folder, tell = Path(folder), progress or _silent
+    written, film = save_arm_run(run, folder), None
+    shown = _drawn(run, folder) if page else []
+    written += [part.path for part in shown]
+    if video and renderer != NO_PICTURES:
+        film = film_arm(
+            run, folder / FILM, renderer=renderer, progress=lambda done: tell(FILM, done)
+        )
+        written.append(film.path)
+    if page:
+        written.append(write_text(folder / PAGE, arm_page_html(run, shown, film)))
+        tell(PAGE, 1.0)
+    return written
+
+
+def arm_page_html(run: ArmRun, shown: list[Picture], film: ArmFilm | None) -> str:
+    """The page as HTML that needs no other file."""
+    return templates().get_template("hydraulic.html.j2").render(
+        version=__version__,
+        title=f"{run.arm.name} under the torques of its motors",
+        summary=summary(run),
+        keys=key_numbers(run),
+        film=embedded(film.path, "video/mp4") if film else "",
+        film_note=_film_note(film) if film else "",
+        moves=move_rows(run),
+        band=f"{100.0 * BAND:g}",
+        shown=[(part, embedded(part.path, "image/png")) for part in shown],
+        source=run.arm.source,
+        facts=_facts(run),
+    )  # fmt: skip
+
+
+def _drawn(run: ArmRun, folder: Path) -> list[Picture]:
+    return [
+        Picture("Pressure", figures.draw_pressures(run, folder / PRESSURE), pressure_clause(run),
+                "Motors without torque are left out. Grey: while the torques change."),
+        Picture("Curvature", figures.draw_curvatures(run, folder / CURVATURE),
+                curvature_clause(run),
+                "Bending angle of a section over the length of its axis, towards x and y of its "
+                "base; a direction in which nothing bends is left out."),
+        Picture("Tip", figures.draw_tip(run, folder / TIP), tip_clause(run),
+                "Coordinates in the frame of the base, z along the straight arm."),
+        Picture("Poses", figures.draw_poses(run, folder / POSES), poses_clause(run),
+                "Axis of the arm at equal parts of the way of its end; dots are ends of sections, "
+                "dotted, the way of the end."),
+    ]  # fmt: skip
+
+
+def _film_note(film: ArmFilm) -> str:
+    return (
+        f"{film.seconds:.1f} s, as fast as it is; {film.renderer_note}. Weight pulls down, x of "
+        "the base goes to the right. Angles: how far the sections bend. Points: the way of the end."
+    )
+
+
+def _facts(run: ArmRun) -> list[tuple[str, str]]:
+    sections = ", ".join(
+        f"{part.name} {1e3 * part.length:.4g} mm, {1e3 * part.mass:.4g} g"
+        for part in run.arm.sections
+    )
+    return [
+        ("Sections", sections),
+        ("Cells a section", str(run.links)),
+        ("Chambers", str(len(run.arm.chambers))),
+        ("Largest torque asked", f"{np.abs(run.torques.torques).max():.4g} N·m"),
+    ]
+
+
+def _silent(file: str, done: float) -> None:
+    """Tell nobody."""

@@ -1,0 +1,156 @@
+"""A whole arm under torques of its motors: drives, chain of cells, and what its tip did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import mujoco
+import numpy as np
+
+from softgrasp.build.bendable_names import bend_joints, slide_joints
+from softgrasp.build.hydraulic_arm import arm_model, arm_robot, end_link
+from softgrasp.description.bendable import DEFAULT_LINKS, Bendable
+from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.hydraulic.motion import SAMPLE, PressureRecording, drive_pressures
+from softgrasp.mechanics.hydraulic.recording import TipRecording
+from softgrasp.mechanics.hydraulic.torques import TorqueTable
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.hydraulic_arm import ArmChain
+
+DRIVE_STEP = 5e-3
+"""Of the drives [s]; the flow of a step is its mean, and two make a row."""
+
+
+@dataclass(frozen=True)
+class ArmRun:
+    """An arm in MuJoCo under the torques of its motors, recorded at equal intervals.
+
+    Args:
+        arm: The arm.
+        links: Cells a section.
+        torques: Of the motors.
+        times: [s], (t,).
+        pressures: In the chambers [Pa], (t, k).
+        joints: Of all cells [m or rad], (t, nq).
+        backbone: Points along the axis in the base frame, base first [m], (t, points, 3).
+        ends: Ends of the sections in the base frame [m], (t, sections, 3).
+        bends: Bending angles of the sections towards x and y [rad], (t, sections, 2).
+        lengths: Of the axes of the sections [m], (t, sections).
+    """
+
+    arm: HydraulicArm
+    links: int
+    torques: TorqueTable
+    times: Array
+    pressures: Array
+    joints: Array
+    backbone: Array
+    ends: Array
+    bends: Array
+    lengths: Array
+
+    @property
+    def curvatures(self) -> Array:
+        """Of the sections towards x and y, bend over length [1/m], (t, sections, 2)."""
+        return np.asarray(self.bends / self.lengths[:, :, None])
+
+    @cached_property
+    def speeds(self) -> Array:
+        """Of the ends, by central differences [m/s], (t, sections)."""
+        return np.asarray(np.linalg.norm(np.gradient(self.ends, self.times, axis=0), axis=2))
+
+    @property
+    def commanded(self) -> Array:
+        """Torques of the motors at the recorded times [N·m], (t, k)."""
+        return np.stack([self.torques(time) for time in self.times.tolist()])
+
+    @property
+    def recording(self) -> TipRecording:
+        """Its ends, for ``settling_times`` and ``tip_errors``."""
+        return TipRecording(self.times, self.ends)
+
+
+def drive_arm(
+    arm: HydraulicArm,
+    torques: TorqueTable,
+    duration: float | None = None,
+    *,
+    links: int = DEFAULT_LINKS,
+) -> ArmRun:
+    """The motion of an arm from its straight state at rest, under the torques of its motors.
+
+    Args:
+        arm: The arm.
+        torques: One a chamber.
+        duration: [s]; up to the last time of the torques where not given.
+        links: Cells a section.
+
+    Raises:
+        DescriptionError: Not one torque a chamber, one that a motor has not, or no time.
+        BuildError: MuJoCo refuses the arm.
+        DivergedError: The motion diverges.
+    """
+    count = len(arm.chambers)
+    if torques.torques.shape[1] != count:
+        raise DescriptionError(
+            f"{arm.name}: expected one torque a chamber ({count}), found "
+            f"{torques.torques.shape[1]}",
+            field="torques",
+        )
+    duration = float(torques.times[-1]) if duration is None else duration
+    pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_STEP)
+    chain = ArmChain(arm, links).move(pressures, duration)
+    return recorded(arm, links, torques, pressures, chain.joints)
+
+
+def recorded(
+    arm: HydraulicArm,
+    links: int,
+    torques: TorqueTable,
+    pressures: PressureRecording,
+    joints: Array,
+) -> ArmRun:
+    """A run from the joints of its cells every ``SAMPLE``, (t, nq): the rest is kinematics."""
+    times = np.arange(len(joints), dtype=np.float64) * SAMPLE
+    parts = arm_robot(arm, links).bendables
+    model = arm_model(arm, links)
+    places = np.stack(list(_places(model, joints)))
+    ends = [model.body(end_link(section)).id for section in arm.sections]
+    cells = [model.body(f"{part.name}_{k}").id for part in parts for k in range(1, links + 1)]
+    shapes = [_shape(model, part, joints) for part in parts]
+    slid = np.stack([shape[1] for shape in shapes], axis=1)
+    return ArmRun(
+        arm=arm,
+        links=links,
+        torques=torques,
+        times=times,
+        pressures=np.stack([pressures(time) for time in times.tolist()]),
+        joints=joints,
+        backbone=places[:, [0, *sorted([*cells, *ends])]],
+        ends=places[:, ends],
+        bends=np.stack([shape[0] for shape in shapes], axis=1),
+        lengths=slid + np.array([section.length for section in arm.sections]),
+    )
+
+
+def _places(model: mujoco.MjModel, joints: Array) -> Iterator[Array]:
+    """Of all bodies [m], (nbody, 3)."""
+    data = mujoco.MjData(model)
+    for row in joints:
+        data.qpos[:] = row
+        mujoco.mj_kinematics(model, data)
+        yield data.xpos.copy()
+
+
+def _shape(model: mujoco.MjModel, part: Bendable, joints: Array) -> tuple[Array, Array]:
+    """Bend towards x and y [rad], (t, 2), and how much longer it is [m], (t,)."""
+
+    def columns(names: list[str]) -> list[int]:
+        return [int(model.joint(name).qposadr[0]) for name in names]
+
+    angles = joints[:, columns([name for name, _ in bend_joints(part)])]
+    ways = np.array([way for _, way in bend_joints(part)])
+    return angles @ ways, joints[:, columns(slide_joints(part))].sum(axis=1)
