@@ -56,6 +56,16 @@ ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
 """Arrays that are there where they apply."""
 
 
+def _logged(name: str, told: str) -> property:
+    """An array of the log of contacts; None in a result without one."""
+
+    def read(result: GraspResult) -> NDArray[Any] | None:
+        log = result.quality_log
+        return None if log is None else getattr(log, name)
+
+    return property(read, doc=told)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GraspResult:
     """A finished run. Arrays are write-locked; T control samples, nj joints, nb bodies."""
@@ -169,20 +179,17 @@ class GraspResult:
         closed = {} if len(log.time) < 2 else {"force_closure_s": log.closed_at}
         return log.at(-1) | closed
 
-    @property
-    def quality_time(self) -> Array | None:
-        """Samples at which the quality was looked at, (Q,) [s]; None where it was not."""
-        return None if self.quality_log is None else self.quality_log.time
-
-    @property
-    def quality_epsilon(self) -> Array | None:
-        """ε at these samples, (Q,) [–]; see ``quality.epsilon``."""
-        return None if self.quality_log is None else self.quality_log.epsilon
-
-    @property
-    def quality_margin(self) -> Array | None:
-        """Friction margin of the body that is nearest to slipping at these samples, (Q,) [–]."""
-        return None if self.quality_log is None else self.quality_log.margin
+    quality_time = _logged("time", "Samples at which contacts were looked at, (Q,) [s].")
+    quality_epsilon = _logged("epsilon", "ε at these samples, (Q,) [–]; see ``quality.epsilon``.")
+    quality_margin = _logged("margin", "Friction margin of the body nearest to slipping, (Q,) [–].")
+    quality_center = _logged("center", "Centre of mass of the object, (Q, 3) [m].")
+    quality_first = _logged("first", "Where contacts of each sample begin below, (Q + 1,).")
+    quality_points = _logged("points", "Contacts of all samples in the world, (N, 3) [m].")
+    quality_normals = _logged("normals", "Their unit normals into the object, (N, 3).")
+    quality_friction = _logged("friction", "Their µ, (N,) [–].")
+    quality_torsion = _logged("torsion", "Their largest spin over normal force, (N,) [m].")
+    quality_body = _logged("body", "Columns of their bodies in ``contact_bodies``, (N,).")
+    quality_torque_scale = _logged("torque_scale", "What moments are divided by, () [m].")
 
     @property
     def tracks(self) -> list[tuple[Array, Array]]:

@@ -119,6 +119,8 @@ def test_motion_and_its_hash_do_not_depend_on_it(tmp_path: Path) -> None:
     assert np.array_equal(one.epsilon, other.epsilon)
     assert again.quality == run().quality
     with np.load(tmp_path / "trajectory.npz") as arrays:
+        for key in arrays:
+            np.testing.assert_array_equal(getattr(again, key), arrays[key], err_msg=key)
         assert np.array_equal(arrays["quality_time"], other.time)
 
 
