@@ -99,7 +99,16 @@ def test_every_command_line_is_understood(
         assert main(words) == 0
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+SLOW = ("05_calibrate_from_photos", "06_closures")
+EXAMPLES = [
+    pytest.param(path, marks=pytest.mark.slow, id=path.stem)
+    if path.stem in SLOW
+    else pytest.param(path, id=path.stem)
+    for path in sorted((ROOT / "examples").glob("*.py"))
+]
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
 def test_every_example_is_short_and_runs(path: Path, tmp_path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= 40
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}

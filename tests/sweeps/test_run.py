@@ -233,6 +233,7 @@ def test_a_script_that_does_not_wait_for_its_turn_is_told_so(tmp_path: Path) -> 
     assert ended.stderr.count("Traceback") == 1
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) -> None:
     long = plan(scene=pinch(duration=0.3), repeats=4)
     script = tmp_path / "long.py"
