@@ -40,8 +40,10 @@ def draw_pulls(result: GraspResult, path: str | Path) -> Path:
     with style.figure(path, 3.4) as figure:
         grid = style.panels(figure, 1, 1, margins=(0.75, 0.1, 0.55, 0.55), gaps=(0.0, 0.0))
         axes = figure.add_subplot(grid[0])
+        # a wrist gives way to the pull
+        place = _in_palm(result) if result.scene.on_wrist else result.object_position
         for pull, color in zip(pulls, cycle(style.SERIES)):
-            _draw_pull(axes, result, pull, color)
+            _draw_pull(axes, result.time, place, pull, color)
         axes.axvline(pulls[0].friction_N, color=style.MUTED, lw=0.8, ls="--", label="µ·ΣN")
         widest = max(1e3 * pull.drop_m for pull in pulls)
         axes.set_ylim(0.0, max(BEYOND * widest, 1e-3))
@@ -52,23 +54,14 @@ def draw_pulls(result: GraspResult, path: str | Path) -> Path:
     return Path(path)
 
 
-def _draw_pull(axes: Axes, result: GraspResult, pull: PullTest, color: str) -> None:
-    rows = (result.time >= pull.start_s) & (result.time <= pull.end_s)
-    force = pull.rate_N_s * (result.time[rows] - pull.start_s)
-    way = _way(result, pull)[rows]
+def _draw_pull(axes: Axes, time: Array, place: Array, pull: PullTest, color: str) -> None:
+    first = min(int(np.searchsorted(time, pull.start_s, side="right")), len(time) - 1)
+    rows = (time > pull.start_s) & (time <= pull.end_s)  # at its start the last pull ends
+    force = pull.rate_N_s * (time[rows] - pull.start_s)
+    way = 1e3 * np.linalg.norm(place[rows] - place[first], axis=1)
     axes.plot(*thinned(force, way), color=color, label=pull.name)
     if pull.slip_force_N is not None:
         axes.plot(pull.slip_force_N, np.interp(pull.slip_force_N, force, way), "o", color=color)
-
-
-def _way(result: GraspResult, pull: PullTest) -> Array:
-    """Distance in the frame of the palm from where the pull began, (T,) [mm]."""
-    first = int(np.searchsorted(result.time, pull.start_s, side="right"))
-    place = result.object_position
-    if result.scene.on_wrist:  # the wrist gives way to the pull
-        place = _in_palm(result)
-    begin = place[min(first, len(result.time) - 1)]
-    return 1e3 * np.asarray(np.linalg.norm(place - begin, axis=1))
 
 
 def _in_palm(result: GraspResult) -> Array:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.mechanics import quality
 from softgrasp.mechanics.transforms import Array
 
 EDGES = 8
@@ -107,6 +106,8 @@ class QualityLog:
         return log
 
     def _epsilon(self, sample: int) -> float:
+        from softgrasp.mechanics import quality  # most runs never ask, and it takes a while to load
+
         given = self.contacts(sample)
         return quality.epsilon(**given, edges=EDGES) if len(given["points"]) > 1 else 0.0
 
@@ -121,6 +122,8 @@ def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
     Args:
         contacts: Arguments of ``quality.epsilon``.
     """
+    from softgrasp.mechanics import quality
+
     told: dict[str, Any] = {
         "contacts": len(contacts["points"]),
         "norm": "L1",

@@ -8,6 +8,8 @@ import softgrasp as sg
 from tests.pads import pads
 from tests.scenes import pinch
 
+pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
+
 
 def test_epsilon_is_a_column_where_it_is_asked_for() -> None:
     plan = sg.SweepPlan(scene=pinch(), axes=(sg.Axis(path="object.density", values=(300, 700)),))

@@ -14,19 +14,15 @@ from softgrasp.description.arm import Arm
 from softgrasp.description.finger import Phalanx
 from softgrasp.description.pose import Pose
 from softgrasp.description.shapes import (
-    Capsule,
-    Cuboid,
-    Cylinder,
-    Ellipsoid,
     Mesh,
     Part,
     Shape,
-    Sphere,
 )
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.mjcf.actuators import POSITION, kind_of, moments
 from softgrasp.formats.mjcf.hand import alone, starts_of
+from softgrasp.formats.mjcf.primitives import primitive_of
 from softgrasp.formats.mjcf.read import MOVING, OwnModel, read_model
 from softgrasp.formats.mjcf.tree import Tree, fingers_of, joint_frame, tree_of
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
@@ -162,21 +158,9 @@ def _placed(tree: Tree, geom: int, *, own_frame: bool) -> Array:
 
 
 def _shape(model: mujoco.MjModel, own: OwnModel, geom: int, path: Path) -> Shape | None:
-    radius, half, third = model.geom_size[geom].tolist()
-    match int(model.geom_type[geom]):
-        case GEOM.mjGEOM_SPHERE:
-            return Sphere(radius=radius)
-        case GEOM.mjGEOM_CAPSULE:
-            return Capsule(radius=radius, length=2 * half)
-        case GEOM.mjGEOM_CYLINDER:
-            return Cylinder(radius=radius, height=2 * half)
-        case GEOM.mjGEOM_BOX:
-            return Cuboid(size=(2 * radius, 2 * half, 2 * third))
-        case GEOM.mjGEOM_ELLIPSOID:
-            return Ellipsoid(radii=(radius, half, third))
-        case GEOM.mjGEOM_MESH:
-            return _mesh(model, own, int(model.geom_dataid[geom]), path)
-    return None
+    if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
+        return _mesh(model, own, int(model.geom_dataid[geom]), path)
+    return primitive_of(model, geom)
 
 
 def _mesh(model: mujoco.MjModel, own: OwnModel, index: int, path: Path) -> Mesh | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
+from softgrasp.description.shapes import Cuboid
 from softgrasp.formats.hull_points import inside, on_faces
 from softgrasp.formats.link_surfaces import corners
 from softgrasp.formats.mesh_solid import Hull, hull_of
 from softgrasp.formats.mjcf.attach import BOTH_GROUP, TOUCHED_GROUP
+from softgrasp.formats.mjcf.primitives import primitive_of
 from softgrasp.mechanics.transforms import Array
 
 GEOM = mujoco.mjtGeom
@@ -47,29 +48,12 @@ def _hull(model: mujoco.MjModel, geom: int) -> Hull:
     """The convex hull of a geom in its own frame."""
     if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
         return hull_of(_mesh_vertices(model, geom))
-    shape = _shape(model, geom)
+    shape = primitive_of(model, geom)
     if shape is not None:
         return hull_of(corners(shape))
     box = model.geom_aabb[geom]
     x, y, z = (2.0 * box[3:]).tolist()
     return hull_of(corners(Cuboid(size=(x, y, z))) + box[:3])
-
-
-def _shape(model: mujoco.MjModel, geom: int) -> Shape | None:
-    """A geom as one of our shapes, where it is one."""
-    radius, half, third = model.geom_size[geom].tolist()
-    match int(model.geom_type[geom]):
-        case GEOM.mjGEOM_SPHERE:
-            return Sphere(radius=radius)
-        case GEOM.mjGEOM_CAPSULE:
-            return Capsule(radius=radius, length=2 * half)
-        case GEOM.mjGEOM_CYLINDER:
-            return Cylinder(radius=radius, height=2 * half)
-        case GEOM.mjGEOM_BOX:
-            return Cuboid(size=(2 * radius, 2 * half, 2 * third))
-        case GEOM.mjGEOM_ELLIPSOID:
-            return Ellipsoid(radii=(radius, half, third))
-    return None
 
 
 def _mesh_vertices(model: mujoco.MjModel, geom: int) -> Array:
