@@ -45,9 +45,7 @@ class Description(BaseModel, metaclass=_DescriptionType):
         DescriptionError: A field is missing, unknown or out of range.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def replace(self, **changes: Any) -> Self:
         """A new description with the named fields changed, validated again.

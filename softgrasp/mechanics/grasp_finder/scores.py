@@ -86,8 +86,10 @@ def scores_of_places(
         return np.zeros(len(approach.places)), np.full(len(approach.places), -1.0)
     meeting = sweep.meet(approach, radius)
     score, least = _scores_of(sweep, meeting, still, wanted, radius)
-    sunken = sunk_by(sweep, meeting, still[0] - radius, wanted)
-    lost = np.where(least > ENCLOSED, np.minimum(GIVES * sunken, MOST_GIVEN), MOST_GIVEN)
+    lost = np.full(len(score), MOST_GIVEN)
+    held = np.flatnonzero(least > ENCLOSED)
+    sunken = sunk_by(sweep, meeting.of(held), still[0][held] - radius, wanted)
+    lost[held] = np.minimum(GIVES * sunken, MOST_GIVEN)
     score = score - lost * (1 + len(others))
     if not others:
         return score, least

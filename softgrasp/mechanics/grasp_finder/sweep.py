@@ -51,6 +51,10 @@ class Meeting(NamedTuple):
     link: Indices
     """Number of its moving link that does."""
 
+    def of(self, balls: Indices) -> Meeting:
+        """The same of some of the balls."""
+        return Meeting(*(column[balls] for column in self))
+
 
 class Approach(NamedTuple):
     """How near m places come to k fingers at s steps: what balls of any size there meet."""
@@ -206,10 +210,10 @@ class Sweep:
         rows, hits = np.arange(len(approach.places)), apart <= radius
         met, at = hits.any(axis=0), hits.argmax(axis=0)
         link, point = approach.link[finger, at, rows], approach.point[finger, at, rows]
+        touching = path.touching(at, link, point)
         if approach.precise:
-            touching = path.weighed(approach.places, at, link, point)
-        else:
-            touching = path.touching(at, link, point)
+            own = np.flatnonzero(met)
+            touching[own] = path.weighed(approach.places[own], at[own], link[own], point[own])
         way = approach.places - touching
         before = apart[np.maximum(at - 1, 0), rows]
         share = np.where(met, self._between(at, before, apart[at, rows], radius), 1.0)
