@@ -1,0 +1,1 @@
+"""What is looked at in a browser while it moves."""
