@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import mujoco
 import numpy as np
@@ -58,6 +58,11 @@ class DrawnModel:
                 wanted = _bytes(colors.get(geom, tuple(self._colors[geom])))
                 if tuple(handle.color) != wanted:
                     handle.color = wanted
+
+    def fade(self, geoms: Iterable[int], opacity: float) -> None:
+        """Let what is behind geoms be seen, from 1 (not at all) to 0 (they are not seen)."""
+        for geom in set(geoms) & {one for one in self._geoms if self._is_shown(one)}:
+            self._geoms[geom].opacity = None if opacity >= 1.0 else opacity
 
     def show_collisions(self, *, shown: bool) -> None:
         """Show or hide shapes that touch and are not seen."""

@@ -1,0 +1,171 @@
+"""A finished run in a browser: scrub in time, with contacts, forces and curves in step."""
+
+from __future__ import annotations
+
+import threading
+import time as clock
+from pathlib import Path
+
+import numpy as np
+
+from softgrasp.build.names import object_bodies
+from softgrasp.formats.atomic import write_text
+from softgrasp.render.camera import Camera
+from softgrasp.render.playback import framing
+from softgrasp.render.poses import Playback
+from softgrasp.simulation.result import GraspResult
+from softgrasp.view.chart import TimeChart
+from softgrasp.view.drawn_model import DrawnModel
+from softgrasp.view.grasp_marks import GraspMarks
+from softgrasp.view.page import Page
+
+FRAMES = 25.0
+"""Pictures a second while it plays."""
+SPEEDS = {"1 ×": 1.0, "0.5 ×": 0.5, "0.2 ×": 0.2, "0.1 ×": 0.1}
+SLIDER_STEPS = 1000
+THROUGH = 0.45
+"""Opacity of an object that what touches it is seen through."""
+MOST_SAVED = 250
+"""Instants of a saved scene."""
+AWAY = 1.35
+"""The browser's window is wider or narrower than a film: the camera stands farther back."""
+
+
+class ResultView:
+    """A result on a page.
+
+    Args:
+        page: The page.
+        result: The result.
+        words: What happened, in sentences.
+    """
+
+    def __init__(self, page: Page, result: GraspResult, words: str) -> None:
+        self._page, self._result = page, result
+        self._playback = Playback(result)
+        self.camera = framing([self._playback])
+        look_from(page, self.camera)
+        scene = page.server.scene
+        self._model = DrawnModel(scene, self._playback.model)
+        self._marks = GraspMarks(scene, self._playback, self.camera)
+        self._begin, self._end = (float(end) for end in result.time[[0, -1]])
+        self._time, self._playing = self._end, False
+        self._busy = threading.RLock()
+        things = [self._playback.model.body(name).id for name in object_bodies(result.scene)]
+        self._things = np.flatnonzero(np.isin(self._playback.model.geom_bodyid, things)).tolist()
+        self._charts: list[TimeChart] = []
+        page.server.gui.add_markdown(words)
+        self._add_timeline()
+        self._add_choices()
+        self._charts = self._add_charts()
+        self.show(self._end)
+
+    def show(self, time: float) -> None:
+        """Show an instant [s]."""
+        with self._busy, self._page.server.atomic():
+            self._time = float(np.clip(time, self._begin, self._end))
+            self._model.pose(self._playback.pose(self._time))
+            self._model.paint(self._playback.colors(self._time))
+            self._marks.pose(self._time)
+            for chart in self._charts:
+                chart.move(self._time)
+
+    def step(self, passed: float) -> None:
+        """Go on by so much of real time [s] where it plays; at the end it starts again."""
+        if not self._playing:
+            return
+        then = self._time + passed * SPEEDS[self._speed.value]
+        self._slider.value = self._begin if self._time >= self._end else min(then, self._end)  # type: ignore[misc]
+
+    def serve(self) -> None:
+        """Play and scrub until interrupted."""
+        before = clock.monotonic()
+        while True:
+            clock.sleep(1.0 / FRAMES)
+            now = clock.monotonic()
+            self.step(now - before)
+            before = now
+
+    def save(self, path: Path, frames: int = MOST_SAVED) -> Path:
+        """Write the moving scene as one file that any browser opens without a server.
+
+        Args:
+            path: The ``.html`` to write.
+            frames: Instants that it shows.
+
+        Raises:
+            ResultError: The place cannot be written.
+        """
+        times = np.linspace(self._begin, self._end, frames)
+        with self._busy:
+            self.show(float(times[0]))
+            recorded = self._page.server.get_scene_serializer()
+            for time in times[1:].tolist():
+                recorded.insert_sleep(1.0 / FRAMES)
+                self.show(time)
+            return write_text(path, recorded.as_html())
+
+    def _add_timeline(self) -> None:
+        gui = self._page.server.gui
+        step = (self._end - self._begin) / SLIDER_STEPS or 1e-3
+        with gui.add_folder("Time"):
+            self._slider = gui.add_slider(
+                "t / s", self._begin, max(self._end, self._begin + step), step, self._end
+            )
+            self._speed = gui.add_dropdown("speed", list(SPEEDS), initial_value="0.5 ×")
+            play = gui.add_button("Play")
+
+        @self._slider.on_update
+        def _(_: object) -> None:
+            self.show(self._slider.value)
+
+        @play.on_click
+        def _(_: object) -> None:
+            self._playing = not self._playing
+            play.label = "Pause" if self._playing else "Play"
+
+    def _add_choices(self) -> None:
+        gui = self._page.server.gui
+        with gui.add_folder("Shown"):
+            forces = gui.add_checkbox("forces", self._marks.forces)
+            cones = gui.add_checkbox("friction cones", self._marks.cones)
+            through = gui.add_checkbox("see through object", initial_value=True)
+            shapes = gui.add_checkbox("collision shapes", initial_value=False)
+
+        def changed(_: object) -> None:
+            self._marks.forces, self._marks.cones = forces.value, cones.value
+            self._model.fade(self._things, THROUGH if through.value else 1.0)
+            self._model.show_collisions(shown=shapes.value)
+            self.show(self._time)
+
+        changed(None)
+        for box in (forces, cones, through, shapes):
+            box.on_update(changed)
+
+    def _add_charts(self) -> list[TimeChart]:
+        result, gui = self._result, self._page.server.gui
+        bodies = result.contact_bodies.tolist()
+        touched = [k for k in range(len(bodies)) if result.normal_force[:, k].any()]
+        forces = {bodies[k]: result.normal_force[:, k] for k in touched}
+        names = result.joint_names.tolist()
+        joints = {name: result.joint_position[:, k] for k, name in enumerate(names)}
+        log = result.quality_log
+        with gui.add_folder("Curves"):
+            charts = []
+            if forces:
+                charts.append(TimeChart(gui, "normal force / N", result.time, forces))
+            charts.append(TimeChart(gui, "joints / rad or m", result.time, joints))
+            if log is not None and len(log.time):
+                quality = {"ε": log.epsilon, "margin": log.margin}
+                charts.append(TimeChart(gui, "quality", log.time, quality))
+        return charts
+
+
+def look_from(page: Page, camera: Camera) -> None:
+    """Have new browsers look from where a camera stands."""
+    start = page.server.initial_camera
+    away = camera.position - np.asarray(camera.lookat)
+    start.position = np.asarray(camera.lookat) + AWAY * away
+    start.look_at = np.asarray(camera.lookat)
+    start.fov = float(np.radians(camera.fovy_deg))
+    start.near = 0.01 * camera.distance
