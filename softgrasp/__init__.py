@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from softgrasp.description.contact import Contact, NativeLaw, Patch
     from softgrasp.description.coupling import Coupling
     from softgrasp.description.finger import Finger, Phalanx
+    from softgrasp.description.flange import FlangeSample
     from softgrasp.description.grasp_plan import GraspPlan, PoseSampling
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.hydraulic_arm import HydraulicArm
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
     from softgrasp.description.release import FingerRelease
+    from softgrasp.description.robot_program import RobotProgram
     from softgrasp.description.scene import GraspScene, Solver
     from softgrasp.description.sensors import (
         ForceTorqueSensor,
@@ -101,11 +103,13 @@ if TYPE_CHECKING:
     from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
+    from softgrasp.formats.flange_file import load_flange_samples, save_flange_samples
     from softgrasp.formats.hand_writer import save_hand
     from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
+    from softgrasp.formats.robot_program_file import load_robot_program
     from softgrasp.formats.scene_file import load_scene, save_scene
     from softgrasp.formats.torque_file import load_torques
     from softgrasp.inspection.finding import Finding, Inspection
@@ -137,6 +141,8 @@ if TYPE_CHECKING:
     from softgrasp.simulation.told_hold import HoldTest, PhaseSpan
     from softgrasp.sweeps.planner import PlannedGrasps, plan_grasps
     from softgrasp.sweeps.run import sweep
+    from softgrasp.twin.flange.open import open_flange
+    from softgrasp.twin.flange.robot import SimulatedRobot
 
 _ROOMS = {
     "analysis.grasp_analysis": ("GraspAnalysis", "analysis_of"),
@@ -166,6 +172,7 @@ _ROOMS = {
     "description.contact": ("Contact", "NativeLaw", "Patch"),
     "description.coupling": ("Coupling",),
     "description.finger": ("Finger", "Phalanx"),
+    "description.flange": ("FlangeSample",),
     "description.grasp_plan": ("GraspPlan", "PoseSampling"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.hydraulic_arm": ("HydraulicArm",),
@@ -173,6 +180,7 @@ _ROOMS = {
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
     "description.release": ("FingerRelease",),
+    "description.robot_program": ("RobotProgram",),
     "description.scene": ("GraspScene", "Solver"),
     "description.sensors": (
         "ForceTorqueSensor",
@@ -219,11 +227,13 @@ _ROOMS = {
     "formats.criterion_file": ("load_criterion",),
     "formats.finger_file": ("load_finger", "save_finger"),
     "formats.finger_mesh": ("finger_from_mesh",),
+    "formats.flange_file": ("load_flange_samples", "save_flange_samples"),
     "formats.hand_writer": ("save_hand",),
     "formats.hydraulic_arm_file": ("load_hydraulic_arm",),
     "formats.load": ("load_hand", "load_object"),
     "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
+    "formats.robot_program_file": ("load_robot_program",),
     "formats.scene_file": ("load_scene", "save_scene"),
     "formats.torque_file": ("load_torques",),
     "inspection.finding": ("Finding", "Inspection"),
@@ -255,6 +265,8 @@ _ROOMS = {
     "simulation.stability": ("stable_timestep",),
     "sweeps.planner": ("PlannedGrasps", "plan_grasps"),
     "sweeps.run": ("sweep",),
+    "twin.flange.open": ("open_flange",),
+    "twin.flange.robot": ("SimulatedRobot",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -284,6 +296,7 @@ __all__ = [
     "Finger",
     "FingerMotion",
     "FingerRelease",
+    "FlangeSample",
     "ForceLimitedClosure",
     "ForceTorqueSensor",
     "FreeBend",
@@ -330,9 +343,11 @@ __all__ = [
     "Release",
     "Repair",
     "ResultError",
+    "RobotProgram",
     "SensorErrors",
     "SensorReading",
     "ShakePhase",
+    "SimulatedRobot",
     "SimulationError",
     "SoftDigit",
     "SoftFinger",
@@ -371,6 +386,7 @@ __all__ = [
     "joined_hands",
     "load_criterion",
     "load_finger",
+    "load_flange_samples",
     "load_hand",
     "load_hydraulic_arm",
     "load_object",
@@ -378,11 +394,13 @@ __all__ = [
     "load_release",
     "load_result",
     "load_robot",
+    "load_robot_program",
     "load_scene",
     "load_torques",
     "make_dm_env",
     "make_env",
     "move_finger",
+    "open_flange",
     "pcc",
     "plan_grasps",
     "quality",
@@ -393,6 +411,7 @@ __all__ = [
     "save_calibration",
     "save_crosscheck",
     "save_finger",
+    "save_flange_samples",
     "save_hand",
     "save_release",
     "save_result",

@@ -9,7 +9,14 @@ from softgrasp.errors import DescriptionError, did_you_mean
 
 SUFFIX, ROBOT_SUFFIX = ".yaml", ".ucrdf"
 IN_ASSETS = (
-    *("arms", "criteria", "fingers", "hydraulic_arms", "pressure_fits", "problems", "robots"),
+    "arms",
+    "criteria",
+    "fingers",
+    "hydraulic_arms",
+    "pressure_fits",
+    "problems",
+    "robot_programs",
+    "robots",
     "scenes",
 )
 """Kinds that have their folder below ``assets/``."""
@@ -17,6 +24,7 @@ SINGULAR = {
     "criteria": "criterion",
     "hydraulic_arms": "hydraulic arm",
     "pressure_fits": "pressure fit",
+    "robot_programs": "robot program",
 }
 
 
