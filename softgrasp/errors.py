@@ -6,6 +6,11 @@
     ├── BackendUnavailable      an engine or optional library that was asked for is missing
     ├── SimulationError         a run cannot go on
     │   └── DivergedError       its motion has diverged
+    ├── DeviceError             a device on a wire is silent, refuses, or answers nonsense
+    │   ├── ConnectionLostError it cannot be reached, or did not answer in time
+    │   ├── RequestRefusedError it answered that it will not do what it was asked
+    │   ├── BadAnswerError      it answered what it cannot mean
+    │   └── StaleDataError      its last good answer is too old
     └── ResultError             a result on disk cannot be read or written
 
     SoftgraspWarning (UserWarning)   something was repaired or assumed, and the user should know
@@ -99,6 +104,26 @@ class SimulationError(SoftgraspError):
 
 class DivergedError(SimulationError):
     """A motion has diverged, where there is no result that could say so."""
+
+
+class DeviceError(SoftgraspError):
+    """A device on a wire is silent, refuses, or answers nonsense."""
+
+
+class ConnectionLostError(DeviceError):
+    """A device cannot be reached, or did not answer in time."""
+
+
+class RequestRefusedError(DeviceError):
+    """A device answered that it will not do what it was asked."""
+
+
+class BadAnswerError(DeviceError):
+    """A device answered what it cannot mean."""
+
+
+class StaleDataError(DeviceError):
+    """The last good answer of a device is too old."""
 
 
 class ResultError(SoftgraspError):
