@@ -15,6 +15,7 @@ IN_ASSETS = (
     "hydraulic_arms",
     "pressure_fits",
     "problems",
+    "register_maps",
     "robot_programs",
     "robots",
     "scenes",
@@ -24,6 +25,7 @@ SINGULAR = {
     "criteria": "criterion",
     "hydraulic_arms": "hydraulic arm",
     "pressure_fits": "pressure fit",
+    "register_maps": "register map",
     "robot_programs": "robot program",
 }
 

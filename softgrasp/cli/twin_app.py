@@ -5,7 +5,13 @@ from __future__ import annotations
 import typer
 
 from softgrasp.cli.twin_robot import robot
+from softgrasp.cli.twin_serve import serve
 from softgrasp.cli.verb import WRONG_INPUT, guarded
+
+VERBS = {
+    "serve": (serve, "Simulate a pneumatic controller on Modbus TCP.", "serve --port 5020"),
+    "robot": (robot, "Simulate a robot that tells its flange pose.", "robot --duration 10"),
+}
 
 twin = typer.Typer(
     name="twin",
@@ -14,11 +20,10 @@ twin = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-twin.command(
-    "robot",
-    short_help="Simulate a robot that tells its flange pose.",
-    epilog="Example: softgrasp twin robot --duration 10",
-)(guarded(robot))
+for _name, (_function, _line, _example) in VERBS.items():
+    twin.command(_name, short_help=_line, epilog=f"Example: softgrasp twin {_example}")(
+        guarded(_function)
+    )
 
 
 @twin.callback()

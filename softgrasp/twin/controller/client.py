@@ -1,0 +1,281 @@
+"""The client of a pneumatic controller: values by name, in Pa, and nothing outside the limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple, Self
+
+from softgrasp.description.register_map import (
+    ANSWER_WORDS,
+    CHALLENGE_WORDS,
+    Kind,
+    PressureRegister,
+    Register,
+    RegisterMap,
+)
+from softgrasp.errors import (
+    BadAnswerError,
+    DescriptionError,
+    RequestRefusedError,
+    StaleDataError,
+)
+from softgrasp.twin.controller.access import answer_to, require_token
+from softgrasp.twin.controller.connection import LinkCounts
+from softgrasp.twin.controller.exchange import (
+    Refusal,
+    check_written,
+    read_request,
+    words_in,
+    write_request,
+)
+from softgrasp.twin.controller.link import Ask, Link, TcpLink
+from softgrasp.twin.controller.reading import ControllerReading
+from softgrasp.twin.controller.words import allowed, from_words, to_words
+
+MOST_TOGETHER = 100
+"""Words in one request; the standard allows 123 to be written and 125 to be read."""
+
+
+class Span(NamedTuple):
+    """Registers that lie one behind the other, so that one request reaches them all."""
+
+    kind: Kind
+    address: int
+    values: tuple[tuple[str, Register], ...]
+
+    @property
+    def width(self) -> int:
+        """How many words, or bits."""
+        return sum(register.width for _, register in self.values)
+
+    def told(self) -> str:
+        """``positive_on (holding 0), …``, as errors tell it."""
+        return ", ".join(f"{name} ({register.place})" for name, register in self.values)
+
+
+def spans(values: Sequence[tuple[str, Register]]) -> list[Span]:
+    """Registers gathered into as few requests as there are gaps between them."""
+    found: list[Span] = []
+    for name, register in sorted(values, key=lambda pair: (pair[1].kind, pair[1].address)):
+        last = found[-1] if found else None
+        follows = last is not None and (
+            (last.kind, last.address + last.width) == (register.kind, register.address)
+        )
+        if last is not None and follows and last.width + register.width <= MOST_TOGETHER:
+            found[-1] = last._replace(values=(*last.values, (name, register)))
+        else:
+            found.append(Span(register.kind, register.address, ((name, register),)))
+    return found
+
+
+class ControllerClient:
+    """Reads a pneumatic controller and commands it.
+
+    Args:
+        registers: Where the controller has its values.
+        link: The wire to it; see ``connect_controller``.
+        token: What softgrasp's own server asks for before anything may be written.
+        stale_after: Age at which a reading is too old [s].
+        clock: The time [s].
+
+    Raises:
+        DescriptionError: The token is too short.
+    """
+
+    def __init__(
+        self,
+        registers: RegisterMap,
+        link: Link,
+        *,
+        token: str | None = None,
+        stale_after: float = 0.5,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.registers, self.stale_after = registers, stale_after
+        self._link, self._clock = link, clock
+        self._reads = spans([pair for pair in registers.reads if pair[1] is not None])
+        self._writes: dict[str, Register] = dict(registers.writes)
+        self.last: ControllerReading | None = None
+        self._begin = clock()
+        self._counter: float | None = None
+        self._counted_at = self._begin
+        if token is not None:
+            self._token = require_token(token)
+            link.on_connect(self._show_token)
+
+    @property
+    def counts(self) -> LinkCounts:
+        """What has happened on the wire."""
+        return self._link.counts
+
+    @property
+    def age(self) -> float:
+        """Time since the last good reading, or since the client was made [s]."""
+        return self._clock() - (self._begin if self.last is None else self.last.time)
+
+    def require_fresh(self) -> ControllerReading:
+        """The last good reading.
+
+        Raises:
+            StaleDataError: It is older than ``stale_after``, or there is none.
+        """
+        if self.last is None or self.age > self.stale_after:
+            found = "none" if self.last is None else f"one that is {self.age:.3g} s old"
+            raise StaleDataError(
+                f"expected a reading of at most {self.stale_after:g} s, found {found}"
+            )
+        return self.last
+
+    async def read(self) -> ControllerReading:
+        """All five values.
+
+        Raises:
+            ConnectionLostError: The controller did not answer.
+            RequestRefusedError: It has no such register.
+            BadAnswerError: A value is outside the limits of its register.
+            StaleDataError: The map has a counter, and it stands still.
+        """
+        found: dict[str, float] = {}
+        for span in self._reads:
+            words = await self._read(span)
+            at = 0
+            for name, register in span.values:
+                found[name] = from_words(register, words[at : at + register.width])
+                at += register.width
+                if name != "counter" and not allowed(register, found[name]):
+                    raise BadAnswerError(_outside(name, register, found[name], words))
+        self._check_counter(found.pop("counter", None))
+        self.last = ControllerReading(
+            time=self._clock(),
+            positive_on=bool(found["positive_on"]),
+            negative_on=bool(found["negative_on"]),
+            positive_target=found["positive_target"],
+            negative_target=found["negative_target"],
+            pressure=found["pressure"],
+        )
+        return self.last
+
+    async def set_targets(
+        self, *, positive: float | None = None, negative: float | None = None
+    ) -> None:
+        """Write target pressures; what is not given stays.
+
+        Args:
+            positive: For the positive trigger [Pa].
+            negative: For the negative trigger [Pa].
+
+        Raises:
+            DescriptionError: A pressure is outside the limits of its register; nothing was sent.
+            ConnectionLostError: The controller did not answer.
+            RequestRefusedError: It refused.
+        """
+        await self._write({"positive_target": positive, "negative_target": negative})
+
+    async def trigger(self, *, positive: bool | None = None, negative: bool | None = None) -> None:
+        """Switch triggers on or off; what is not given stays.
+
+        Raises:
+            ConnectionLostError: The controller did not answer.
+            RequestRefusedError: It refused.
+        """
+        await self._write({"positive_on": positive, "negative_on": negative})
+
+    async def close(self) -> None:
+        """Close the wire; commands stay as they are."""
+        await self._link.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _read(self, span: Span) -> list[int]:
+        request = read_request(span.kind, span.address, span.width)
+        try:
+            return await self._link.ask(
+                self.registers.device_id,
+                request,
+                partial(words_in, kind=span.kind, count=span.width),
+            )
+        except Refusal as refusal:
+            raise RequestRefusedError(
+                f"{span.told()}: expected to be read, found: {refusal}"
+            ) from None
+
+    async def _write(self, values: dict[str, float | None]) -> None:
+        given = {name: float(value) for name, value in values.items() if value is not None}
+        for name, value in given.items():
+            if not allowed(self._writes[name], value):
+                raise DescriptionError(
+                    _outside(name, self._writes[name], value), field=name, found=value
+                )
+        for span in spans([(name, self._writes[name]) for name in given]):
+            words = [w for name, register in span.values for w in to_words(register, given[name])]
+            request = write_request(span.kind, span.address, words)
+            try:
+                await self._link.ask(
+                    self.registers.device_id, request, partial(check_written, request=request)
+                )
+            except Refusal as refusal:
+                told = ", ".join(f"{name} = {given[name]:g}" for name, _ in span.values)
+                raise RequestRefusedError(
+                    f"{span.told()}: expected to take {told}, found: {refusal}"
+                ) from None
+
+    def _check_counter(self, counter: float | None) -> None:
+        if counter is None:
+            return
+        now = self._clock()
+        if counter != self._counter:
+            self._counter, self._counted_at = counter, now
+        elif now - self._counted_at > self.stale_after:
+            place = self.registers.reads.counter
+            raise StaleDataError(
+                f"counter ({place.place if place else ''}): expected to change within "
+                f"{self.stale_after:g} s, found {counter:g} for {now - self._counted_at:.3g} s"
+            )
+
+    async def _show_token(self, ask: Ask) -> None:
+        unit, place = self.registers.device_id, self.registers.handshake
+        try:
+            answer = await ask(unit, read_request("holding", place, CHALLENGE_WORDS))
+            challenge = words_in(answer, "holding", CHALLENGE_WORDS)
+            words = answer_to(challenge, self._token)
+            assert len(words) == ANSWER_WORDS
+            request = write_request("holding", place + CHALLENGE_WORDS, words)
+            check_written(await ask(unit, request), request)
+        except Refusal as refusal:
+            why = "it is wrong" if refusal.code == 3 else str(refusal)
+            raise RequestRefusedError(
+                f"token (holding {place}): expected the controller to take it, found: {why}"
+            ) from None
+
+
+def connect_controller(
+    host: str, port: int, registers: RegisterMap, *, token: str | None = None
+) -> ControllerClient:
+    """A client for a controller behind TCP; it connects when it is first asked.
+
+    Args:
+        host: Name or address of the controller.
+        port: Its port.
+        registers: Where it has its values.
+        token: What softgrasp's own server asks for before anything may be written.
+
+    Raises:
+        DescriptionError: The token is too short.
+    """
+    return ControllerClient(registers, TcpLink(host, port), token=token)
+
+
+def _outside(
+    name: str, register: Register, value: float, words: Sequence[int] | None = None
+) -> str:
+    wanted = "0 or 1"
+    if isinstance(register, PressureRegister):
+        wanted = "{:g} to {:g} Pa".format(*register.limits)
+    behind = "" if words is None else f" (in the words {list(words)})"
+    return f"{name} ({register.place}): expected {wanted}, found {value:g}{behind}"
