@@ -19,6 +19,7 @@ IN_ASSETS = (
     "robot_programs",
     "robots",
     "scenes",
+    "twins",
 )
 """Kinds that have their folder below ``assets/``."""
 SINGULAR = {
