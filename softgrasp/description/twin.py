@@ -75,6 +75,9 @@ class Twin(Description):
     """Turns of the loop a second [Hz]."""
     stale_after: Positive = 0.5
     """Without a reading for so long the connection is lost [s]."""
+    safe_stop: Literal["vent", "hold"] = "vent"
+    """When a lost connection comes back, and at the end: ``vent`` switches both triggers off,
+    ``hold`` leaves the controller as it is, for grippers that must not let go."""
     dynamics: TwinDynamics | None = None
     """Run the fingers in MuJoCo too."""
     margin: NonNegative = 500.0

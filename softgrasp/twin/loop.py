@@ -1,0 +1,181 @@
+"""The loop of a digital twin: ask the controller, take the newest pose, compute, record, show."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from softgrasp.description.flange import FlangeSample
+from softgrasp.description.twin import Twin
+from softgrasp.errors import DescriptionError, DeviceError
+from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.twin_shape import TwinShape, arm_joints, twin_shape
+from softgrasp.twin.commands import VENT, CommandBox
+from softgrasp.twin.controller.client import ControllerClient
+from softgrasp.twin.controller.reading import ControllerReading
+from softgrasp.twin.flange.clock import Clock, SystemClock
+from softgrasp.twin.flange.latest import LatestPose
+from softgrasp.twin.guard import Guard
+from softgrasp.twin.polling import Turn, poll
+from softgrasp.twin.row import TwinRow
+
+Shown = Callable[[TwinRow], None]
+"""Is told every row."""
+
+
+class Settling(Protocol):
+    """The fingers in an engine."""
+
+    def advance(self, shape: TwinShape, seconds: float) -> Array:
+        """Go on for so long; the tips then [m], (k, 3)."""
+
+
+class TwinLoop:
+    """Runs a twin until it is told to stop.
+
+    Args:
+        twin: The twin.
+        client: Of its controller.
+        pose: Of its flange.
+        keep: Are told every row, one after the other.
+        box: Commands of people.
+        settling: The fingers in an engine.
+        clock: By which it runs.
+    """
+
+    def __init__(
+        self,
+        twin: Twin,
+        client: ControllerClient,
+        pose: LatestPose,
+        keep: tuple[Shown, ...] = (),
+        *,
+        box: CommandBox | None = None,
+        settling: Settling | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.twin, self._client, self._pose, self._keep = twin, client, pose, keep
+        self.box = box or CommandBox()
+        self._settling, self._clock = settling, clock or SystemClock()
+        self.guard = Guard(twin.stale_after)
+        self._events: list[str] = []
+        self._told: dict[str, str] = {}
+        self._joints: Array | None = None
+        self._begin = 0.0
+
+    async def run(self, turns: int | None = None, stop: asyncio.Event | None = None) -> None:
+        """Run; then stop safely.
+
+        Args:
+            turns: How many; None: until ``stop`` is set.
+            stop: Set by whoever wants it to end.
+        """
+        self._begin = self._clock.now()
+        period = 1.0 / self.twin.rate
+        turning = poll(
+            self._client.read, period, turns=turns, clock=self._clock.now, sleep=self._clock.sleep
+        )
+        last: Turn[ControllerReading] | None = None
+        async for turn in turning:
+            await self._watch(turn)
+            self._put(self._row(turn))
+            last = turn
+            if stop is not None and stop.is_set():
+                break
+        await self._finish(last)
+
+    async def _watch(self, turn: Turn[ControllerReading]) -> None:
+        """Follow the connection, and send what was confirmed."""
+        if turn.missed:
+            self._events.append(f"{turn.missed} turns were missed.")
+        if turn.value is None:
+            self._tell("controller", f"No reading: {turn.error}.")
+            if self.guard.missed(turn.ended):
+                self.box.cancel()
+                self._events.append("The connection is lost: commands are held back.")
+            return
+        self._tell("controller", "")
+        if self.guard.heard():
+            self._events.append("The connection is back.")
+            await self._stop_safely()
+        for command in self.box.take():
+            self._events.append(f"Command: {command.words}.")
+            try:
+                await command.send(self._client)
+            except (DescriptionError, DeviceError) as error:
+                self._events.append(f"It was not taken: {error}.")
+
+    async def _stop_safely(self) -> None:
+        if self.twin.safe_stop == "hold":
+            return
+        try:
+            await VENT.send(self._client)
+        except DeviceError as error:
+            self._events.append(f"Safe stop failed: {error}.")
+        else:
+            self._events.append(f"Safe stop: {VENT.words}.")
+
+    def _row(self, turn: Turn[ControllerReading]) -> TwinRow:
+        flange = self._fresh_pose()
+        shape = joints = tips = None
+        if flange is not None:
+            joints = arm_joints(self.twin, flange, self._joints)
+            self._joints = self._joints if joints is None else joints
+        if turn.value is not None and flange is not None:
+            shape = self._shape(turn.value.pressure, flange)
+        if shape is not None and self._settling is not None:
+            tips = self._settling.advance(shape, (1 + turn.missed) / self.twin.rate)
+            if not np.isfinite(tips).all():
+                self._events.append("The fingers in MuJoCo diverged: they are left out from now.")
+                self._settling = tips = None
+        events, self._events = tuple(self._events), []
+        return TwinRow(
+            number=turn.number,
+            time=turn.due - self._begin,
+            lateness=turn.begun - turn.due,
+            latency=turn.ended - turn.begun,
+            reading=turn.value,
+            flange=flange,
+            shape=shape,
+            joints=joints,
+            settled_tips=tips,
+            events=events,
+        )
+
+    def _shape(self, pressure: float, flange: FlangeSample) -> TwinShape | None:
+        try:
+            shape = twin_shape(self.twin, pressure, flange)
+        except DescriptionError as error:
+            self._tell("pressure", f"No shape: {error}.")
+            return None
+        self._tell("pressure", "")
+        return shape
+
+    def _fresh_pose(self) -> FlangeSample | None:
+        """The newest pose; the last one stays while none comes, and that is told."""
+        self._tell("flange", f"No new pose: {self._pose.problem}." if self._pose.problem else "")
+        return self._pose.sample
+
+    def _tell(self, about: str, sentence: str) -> None:
+        """Note a sentence once, as long as it stays the same."""
+        if self._told.get(about, "") != sentence:
+            self._told[about] = sentence
+            if sentence:
+                self._events.append(sentence)
+
+    def _put(self, row: TwinRow) -> None:
+        for keep in self._keep:
+            keep(row)
+
+    async def _finish(self, last: Turn[ControllerReading] | None) -> None:
+        """Stop safely where the controller hears; the last row tells."""
+        if last is None:
+            return
+        now = self._clock.now()
+        if self.guard.may_command:
+            await self._stop_safely()
+        self._events.append("End.")
+        self._put(self._row(Turn(last.number + 1, now, now, now, None, None, 0)))

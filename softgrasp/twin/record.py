@@ -1,0 +1,176 @@
+"""The record of a twin: every row is on disk before the next turn; a table at the end.
+
+A run that is killed leaves its journal, which is read like the table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from softgrasp.description.twin import Twin
+from softgrasp.errors import BackendUnavailable, ResultError
+from softgrasp.formats.atomic import atomic_path, write_text
+from softgrasp.twin.row import TwinRow
+
+TWIN_FILE, JOURNAL, TABLE = "twin.json", "record.jsonl", "record.parquet"
+SCHEMA = 1
+"""Of these files; larger ones are of newer versions."""
+
+
+class TwinRecorder:
+    """Writes the record of one run into a folder.
+
+    Args:
+        folder: Where to; made where it is missing. It must not hold a record yet.
+        twin: The twin.
+
+    Raises:
+        BackendUnavailable: pandas or pyarrow is not installed.
+        ResultError: The folder holds a record, or cannot be written.
+    """
+
+    def __init__(self, folder: Path, twin: Twin) -> None:
+        require_tables()
+        for name in (JOURNAL, TABLE):
+            if (folder / name).exists():
+                raise ResultError(
+                    f"{folder / name}: expected no record here yet, found one; choose another "
+                    "folder with --out, or move it away"
+                )
+        self.folder, self.rows = folder, 0
+        document = {"schema": SCHEMA, "twin": twin.model_dump(mode="json")}
+        write_text(folder / TWIN_FILE, json.dumps(document, indent=1) + "\n")
+        try:
+            self._file = (folder / JOURNAL).open("x", encoding="utf-8")
+        except OSError as error:
+            raise ResultError(f"{folder / JOURNAL}: {error.strerror or error}") from error
+
+    def add(self, row: TwinRow) -> None:
+        """Write a row; it is with the operating system when this comes back."""
+        self._file.write(json.dumps(row.document(), allow_nan=False) + "\n")
+        self._file.flush()
+        self.rows += 1
+
+    def close(self) -> Path:
+        """Write the table and drop the journal; the table's path."""
+        if self._file.closed:
+            return self.folder / TABLE
+        os.fsync(self._file.fileno())
+        self._file.close()
+        rows, _ = _journal(self.folder / JOURNAL)
+        write_table(rows, self.folder / TABLE)
+        (self.folder / JOURNAL).unlink()
+        return self.folder / TABLE
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class TwinRecord(NamedTuple):
+    """A record that was read."""
+
+    twin: Twin
+    rows: list[dict[str, Any]]
+    """In the order of the turns; what was not there is None."""
+    broken: bool
+    """Whether the last row was cut off and is left out."""
+
+
+def read_record(folder: str | Path) -> TwinRecord:
+    """Read the record of a run, finished or not.
+
+    Raises:
+        ResultError: There is none, or it is of a newer version, or it cannot be read.
+        BackendUnavailable: pandas or pyarrow is not installed.
+    """
+    folder = Path(folder)
+    twin = _twin(folder / TWIN_FILE)
+    if (folder / TABLE).is_file():
+        return TwinRecord(twin, _table(folder / TABLE), broken=False)
+    if not (folder / JOURNAL).is_file():
+        raise ResultError(f"{folder}: expected {TABLE} or {JOURNAL}, found neither")
+    rows, broken = _journal(folder / JOURNAL)
+    return TwinRecord(twin, rows, broken)
+
+
+def write_table(rows: list[dict[str, Any]], path: Path) -> Path:
+    """Write rows as a parquet file, atomically.
+
+    Raises:
+        BackendUnavailable: pandas or pyarrow is not installed.
+        ResultError: The place cannot be written.
+    """
+    require_tables()
+    import pandas as pd
+
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    table = pd.DataFrame(rows, columns=names)
+    with atomic_path(path) as temporary:
+        table.to_parquet(temporary, index=False)
+    return path
+
+
+def require_tables() -> None:
+    """Say what to install where the libraries of tables are missing.
+
+    Raises:
+        BackendUnavailable: pandas or pyarrow is not installed.
+    """
+    missing = [name for name in ("pandas", "pyarrow") if find_spec(name) is None]
+    if missing:
+        raise BackendUnavailable(
+            f"the record of a twin needs {' and '.join(missing)}; pip install 'softgrasp[twin]'"
+        )
+
+
+def _twin(path: Path) -> Twin:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        schema = document["schema"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultError(f"{path}: expected the twin of a record, found none: {error}") from None
+    if schema > SCHEMA:
+        raise ResultError(
+            f"{path}: expected a record of version {SCHEMA} or older, found {schema}; it was "
+            "written by a newer softgrasp"
+        )
+    return Twin.model_validate_json(json.dumps(document["twin"]))
+
+
+def _journal(path: Path) -> tuple[list[dict[str, Any]], bool]:
+    """Rows of a journal, and whether the last one was cut off."""
+    rows: list[dict[str, Any]] = []
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    for number, line in enumerate(lines[:-1]):
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            raise ResultError(
+                f"{path}:{number + 1}: expected a row, found something else"
+            ) from None
+    return rows, bool(lines[-1])
+
+
+def _table(path: Path) -> list[dict[str, Any]]:
+    require_tables()
+    import pandas as pd
+
+    try:
+        table = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{path}: expected a table, found: {error}") from None
+    plain = table.astype(object).where(table.notna(), None)
+    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
