@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 
 import numpy as np
@@ -82,3 +83,41 @@ def _line(name: str, color: str) -> uplot.Series:
 def _thinned(rows: int) -> Array:
     """Numbers of at most so many rows, evenly spread, the last one too."""
     return np.unique(np.linspace(0, rows - 1, min(rows, MOST_ROWS)).round().astype(int))
+
+
+class RunningChart:
+    """Curves of the last seconds.
+
+    Args:
+        gui: The panel.
+        title: What stands over it, with the unit.
+        names: Of the curves.
+        seconds: How far back they go [s].
+    """
+
+    def __init__(self, gui: viser.GuiApi, title: str, names: Sequence[str], seconds: float) -> None:
+        self._seconds = seconds
+        self._rows: deque[tuple[float, ...]] = deque([(0.0, *[0.0] * len(names))])
+        self._handle = gui.add_uplot(
+            self._data(),
+            series=(uplot.Series(label="t / s"), *map(_line, names, cycle(COLORS))),
+            scales={"x": uplot.Scale(time=False)},
+            title=title,
+            height=HEIGHT,
+        )
+        self._rows.clear()
+
+    def add(self, time: float, values: Sequence[float]) -> None:
+        """Add an instant [s]; may be called from another thread than ``draw``."""
+        self._rows.append((time, *values))
+        while self._rows[0][0] < time - self._seconds:
+            self._rows.popleft()
+
+    def draw(self) -> None:
+        """Show what was added."""
+        if self._rows:
+            self._handle.data = self._data()
+
+    def _data(self) -> tuple[Array, ...]:
+        rows = np.array(list(self._rows))[:: max(1, len(self._rows) // MOST_ROWS)]
+        return tuple(np.ascontiguousarray(column) for column in rows.T)

@@ -9,14 +9,18 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
+import numpy as np
 import viser
 
 from softgrasp.errors import SoftgraspError
+from softgrasp.render.camera import Camera
 
 LOOPBACK = "127.0.0.1"
 FIRST_PORT = 8080
 NEXT_PORTS = 50
 """So many ports are tried, one after the other."""
+AWAY = 1.35
+"""The browser's window is wider or narrower than a film: the camera stands farther back."""
 
 
 class Page:
@@ -95,3 +99,13 @@ def quiet() -> Iterator[None]:
     """Keep what the library of the page prints off standard output, where results stand."""
     with contextlib.redirect_stdout(io.StringIO()):
         yield
+
+
+def look_from(page: Page, camera: Camera) -> None:
+    """Have new browsers look from where a camera stands."""
+    start = page.server.initial_camera
+    away = camera.position - np.asarray(camera.lookat)
+    start.position = np.asarray(camera.lookat) + AWAY * away
+    start.look_at = np.asarray(camera.lookat)
+    start.fov = float(np.radians(camera.fovy_deg))
+    start.near = 0.01 * camera.distance

@@ -1,0 +1,199 @@
+"""A twin in a browser: arm, flange and fingers as they are, curves, events, and commands.
+
+Commands need a second word. Everything that is shown is a row of the loop; the page has no numbers
+of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import viser
+
+from softgrasp.build.twin_model import TwinModel
+from softgrasp.description.twin import Twin
+from softgrasp.mechanics.piece_bends import KPA
+from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.twin_shape import TwinShape
+from softgrasp.render.camera import Camera
+from softgrasp.view.chart import RunningChart
+from softgrasp.view.drawn_model import DrawnModel
+from softgrasp.view.page import Page, look_from
+
+REFRESH = 15.0
+"""Pictures a second."""
+SECONDS = 20.0
+"""Of the curves."""
+EVENTS = 12
+"""Of the log that are shown, the newest first."""
+STATES = {
+    "running": "🟢 connected",
+    "waiting": "🟡 waiting for the controller",
+    "lost": "🔴 connection lost, commands are held back",
+}
+
+
+class Shown(Protocol):
+    """What the page needs to know of a row."""
+
+    time: float
+    lateness: float
+    latency: float
+    shape: TwinShape | None
+    joints: Array | None
+    events: tuple[str, ...]
+
+    @property
+    def pressures(self) -> tuple[float, float, float] | None:
+        """Measured one, positive and negative target [Pa]; None without a reading."""
+
+
+class Desk(Protocol):
+    """Where commands go."""
+
+    def propose(self, **values: float | bool) -> str:
+        """Ask for a command; its words."""
+
+    def confirm(self) -> None:
+        """Send the one that waits."""
+
+    def cancel(self) -> None:
+        """Take it back."""
+
+    @property
+    def waiting(self) -> str:
+        """Words of the command that waits; empty where none does."""
+
+
+class TwinView:
+    """A twin on a page.
+
+    Args:
+        page: The page.
+        twin: The twin.
+        desk: Takes commands; without it the page only shows.
+        state: Tells how the connection is.
+    """
+
+    def __init__(
+        self, page: Page, twin: Twin, desk: Desk | None = None, state: Callable[[], str] = str
+    ) -> None:
+        self._page, self.twin, self._desk, self._state = page, twin, desk, state
+        self._bodies = TwinModel(twin)
+        self._model = DrawnModel(page.server.scene, self._bodies.model)
+        self._row: Shown | None = None
+        self._log: deque[str] = deque(maxlen=EVENTS)
+        self._lock, self._aimed, self._ended = threading.Lock(), False, threading.Event()
+        gui = page.server.gui
+        self._words = gui.add_markdown("waiting for the first reading")
+        if desk is not None:
+            self._add_commands(gui, desk)
+        with gui.add_folder("Curves"):
+            self._pressure = RunningChart(
+                gui, "pressure / kPa", ("measured", "positive target", "negative target"), SECONDS
+            )
+            pieces = [f"piece {k + 1}" for k in range(len(twin.finger.lengths))]
+            self._curvature = RunningChart(gui, "curvature / (1/m)", pieces, SECONDS)
+            self._tip = RunningChart(gui, "tip of finger 1 / mm", ("x", "y", "z"), SECONDS)
+        with gui.add_folder("Events"):
+            self._events = gui.add_markdown("none yet")
+        self._thread = threading.Thread(target=self._refresh, daemon=True)
+        self._thread.start()
+
+    def __call__(self, row: Shown) -> None:
+        """Take a row; it is shown with the next picture. Takes no time."""
+        with self._lock:
+            self._row = row
+            self._log.extendleft(f"{row.time:8.2f} s  {event}" for event in row.events)
+        self._keep(row)
+
+    def close(self) -> None:
+        """Show nothing more."""
+        self._ended.set()
+        self._thread.join(timeout=2.0)
+
+    def _keep(self, row: Shown) -> None:
+        pressures = row.pressures
+        if pressures is not None:
+            self._pressure.add(row.time, [KPA * value for value in pressures])
+        if row.shape is not None:
+            self._curvature.add(row.time, row.shape.curvatures.tolist())
+            self._tip.add(row.time, (1e3 * row.shape.tips[0]).tolist())
+
+    def _refresh(self) -> None:
+        shown: Shown | None = None
+        while not self._ended.wait(1.0 / REFRESH):
+            with self._lock:
+                row, log = self._row, list(self._log)
+            if row is None or row is shown:
+                continue
+            shown = row
+            self.show(row, log)
+
+    def show(self, row: Shown, log: list[str]) -> None:
+        """Show a row and the events before it."""
+        with self._page.server.atomic():
+            if row.shape is not None:
+                self._model.pose(self._bodies.pose(row.shape, row.joints))
+                self._aim(row.shape)
+            for chart in (self._pressure, self._curvature, self._tip):
+                chart.draw()
+            self._words.content = self._told(row)
+            self._events.content = "\n\n".join(log) or "none yet"
+            if self._desk is not None:
+                self._waiting.content = self._desk.waiting or "no command waits"
+
+    def _aim(self, shape: TwinShape) -> None:
+        """Have browsers look at the gripper, with the arm behind it."""
+        if self._aimed:
+            return
+        self._aimed = True
+        camera = Camera(tuple(shape.tips.mean(axis=0).tolist()), 0.75, 145.0, -18.0)
+        look_from(self._page, camera)
+
+    def _told(self, row: Shown) -> str:
+        pressures = row.pressures
+        now = "no reading" if pressures is None else f"{KPA * pressures[0]:.1f} kPa"
+        bend = (
+            "" if row.shape is None else f", each finger bent by {np.degrees(row.shape.bend):.1f}°"
+        )
+        return (
+            f"**{STATES.get(self._state(), self._state())}**\n\n{now}{bend}\n\n"
+            f"answer after {1e3 * row.latency:.1f} ms, turn {1e3 * row.lateness:.1f} ms late"
+        )
+
+    def _add_commands(self, gui: viser.GuiApi, desk: Desk) -> None:
+        limits = self.twin.controller.map.writes
+        with gui.add_folder("Commands"):
+            low, high = (KPA * limit for limit in limits.positive_target.limits)
+            positive = gui.add_slider("positive / kPa", max(low, 0.0), high, 1.0, 0.5 * high)
+            low, high = (KPA * limit for limit in limits.negative_target.limits)
+            negative = gui.add_slider("negative / kPa", low, min(high, 0.0), 1.0, 0.5 * low)
+            buttons = [gui.add_button(name) for name in ("Close", "Open", "Vent")]
+            self._waiting = gui.add_markdown("no command waits")
+            confirm, cancel = gui.add_button("Confirm"), gui.add_button("Cancel")
+
+        def ask(name: str) -> dict[str, float | bool]:
+            if name == "Close":
+                target = positive.value / KPA
+                return {"positive_target": target, "positive_on": True, "negative_on": False}
+            if name == "Open":
+                target = negative.value / KPA
+                return {"negative_target": target, "negative_on": True, "positive_on": False}
+            return {"positive_on": False, "negative_on": False}
+
+        for button in buttons:
+            button.on_click(lambda event: self._say(desk.propose(**ask(event.target.label))))
+        confirm.on_click(lambda _: self._said(desk.confirm))
+        cancel.on_click(lambda _: self._said(desk.cancel))
+
+    def _say(self, words: str) -> None:
+        self._waiting.content = f"**waits for a confirmation:** {words}"
+
+    def _said(self, do: Callable[[], None]) -> None:
+        do()
+        self._waiting.content = "no command waits"
