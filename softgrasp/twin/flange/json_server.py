@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hmac
 import json
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -16,6 +17,8 @@ from softgrasp.errors import ConnectionLostError, DescriptionError
 from softgrasp.twin.flange.http_head import MOST_HEAD, Head, RefusedRequest, read_head
 
 Document = Mapping[str, Any]
+SEND_BUFFER = 65536
+"""Bytes of answers that the operating system keeps for a client that does not take them."""
 Answer = Callable[[str], Document | None]
 """From the path of a request to the document that is there, None where there is none."""
 
@@ -113,6 +116,8 @@ class JsonServer:
         ends = (OSError, TimeoutError, asyncio.CancelledError)
         try:
             with contextlib.suppress(*ends):
+                own = writer.get_extra_info("socket")
+                own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
                 await self._talk(reader, writer)
         finally:
             self._clients.discard(client)
