@@ -67,7 +67,7 @@ def test_poses_over_http_are_those_of_the_robot_to_the_printed_digits() -> None:
             return await first(HttpStream(wire, clock), 60)
 
     samples = finished(run())
-    assert [sample.time for sample in samples] == pytest.approx([0.02 * i for i in range(60)])
+    assert [sample.time for sample in samples] == pytest.approx([0.02 * i for i in range(30)])
     for sample in samples:
         time, position, quaternion = apart(sample, robot().sample_at(sample.time))
         assert time == 0.0
@@ -119,6 +119,24 @@ def test_a_lost_connection_is_made_anew() -> None:
             return stream
 
     assert finished(run()).counts.reconnected == 2
+
+
+def test_a_stream_that_has_given_up_may_be_asked_again() -> None:
+    well: list[bool] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await answers([body(1.0)], "200 OK" if well else "503 Busy")(reader, writer)
+
+    async def run() -> None:
+        server, port = await listening(talk)
+        async with server, HttpStream(source(port), ManualClock()) as stream:
+            with pytest.raises(ConnectionLostError, match="503"):
+                await anext(stream)
+            well.append(True)
+            stream._connection.close()
+            assert (await anext(stream)).position == pytest.approx(robot().sample_at(1.0).position)
+
+    finished(run())
 
 
 @pytest.mark.parametrize(
