@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hmac
 import json
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -16,6 +17,9 @@ from softgrasp.errors import ConnectionLostError, DescriptionError
 from softgrasp.twin.flange.http_head import MOST_HEAD, Head, RefusedRequest, read_head
 
 Document = Mapping[str, Any]
+SHORTEST_TOKEN = 8
+SEND_BUFFER = 65536
+"""Bytes of answers that the operating system keeps for a client that does not take them."""
 Answer = Callable[[str], Document | None]
 """From the path of a request to the document that is there, None where there is none."""
 
@@ -57,17 +61,23 @@ class JsonServer:
             limits: What clients can take.
 
         Raises:
-            DescriptionError: The address can be reached by other machines, and there is no token.
+            DescriptionError: The address can be reached by other machines, and there is no token;
+                or the token is too short.
         """
         if not is_loopback(host) and not token:
             raise DescriptionError(
                 f"expected a token for the address {host}, which other machines can reach, "
                 f"found none; without a token listen on 127.0.0.1"
             )
-        if not token.isascii() or not token.isprintable() or token.strip() != token:
-            raise DescriptionError("expected a token of visible ASCII letters, found others")
+        visible = token.isascii() and token.isprintable() and token.strip() == token
+        if token and (not visible or len(token) < SHORTEST_TOKEN):
+            raise DescriptionError(
+                f"expected a token of {SHORTEST_TOKEN} visible ASCII letters or more, "
+                f"found another of {len(token)}"
+            )
         self._answer, self._token = answer, token.encode()
-        self.host, self.port = host, port
+        # the name may stand for two addresses, and each would get a port of its own
+        self.host, self.port = "127.0.0.1" if host == "localhost" else host, port
         self.limits = limits or ServerLimits()
         self._server: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
@@ -113,6 +123,8 @@ class JsonServer:
         ends = (OSError, TimeoutError, asyncio.CancelledError)
         try:
             with contextlib.suppress(*ends):
+                own = writer.get_extra_info("socket")
+                own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
                 await self._talk(reader, writer)
         finally:
             self._clients.discard(client)

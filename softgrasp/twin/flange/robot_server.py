@@ -49,7 +49,8 @@ class RobotServer(JsonServer):
             limits: What clients can take.
 
         Raises:
-            DescriptionError: The address can be reached by other machines, and there is no token.
+            DescriptionError: The address can be reached by other machines, and there is no token;
+                or the token is too short.
         """
         super().__init__(self._document, host=host, port=port, token=token, limits=limits)
         self.robot, self.rate = robot, rate
