@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
+    from softgrasp.description.register_map import RegisterMap
     from softgrasp.description.release import FingerRelease
     from softgrasp.description.scene import GraspScene, Solver
     from softgrasp.description.sensors import (
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
         BackendUnavailable,
         BuildError,
         DescriptionError,
+        DeviceError,
         ResultError,
         SimulationError,
         SoftgraspError,
@@ -104,6 +106,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.hand_writer import save_hand
     from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm
     from softgrasp.formats.load import load_hand, load_object
+    from softgrasp.formats.register_map_file import load_register_map
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene, save_scene
@@ -137,6 +140,9 @@ if TYPE_CHECKING:
     from softgrasp.simulation.told_hold import HoldTest, PhaseSpan
     from softgrasp.sweeps.planner import PlannedGrasps, plan_grasps
     from softgrasp.sweeps.run import sweep
+    from softgrasp.twin.controller.connect import connect_controller, controller_server
+    from softgrasp.twin.controller.plant import Valve
+    from softgrasp.twin.controller.reading import ControllerReading
 
 _ROOMS = {
     "analysis.grasp_analysis": ("GraspAnalysis", "analysis_of"),
@@ -172,6 +178,7 @@ _ROOMS = {
     "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
+    "description.register_map": ("RegisterMap",),
     "description.release": ("FingerRelease",),
     "description.scene": ("GraspScene", "Solver"),
     "description.sensors": (
@@ -211,6 +218,7 @@ _ROOMS = {
         "BackendUnavailable",
         "BuildError",
         "DescriptionError",
+        "DeviceError",
         "ResultError",
         "SimulationError",
         "SoftgraspError",
@@ -222,6 +230,7 @@ _ROOMS = {
     "formats.hand_writer": ("save_hand",),
     "formats.hydraulic_arm_file": ("load_hydraulic_arm",),
     "formats.load": ("load_hand", "load_object"),
+    "formats.register_map_file": ("load_register_map",),
     "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
     "formats.scene_file": ("load_scene", "save_scene"),
@@ -255,6 +264,9 @@ _ROOMS = {
     "simulation.stability": ("stable_timestep",),
     "sweeps.planner": ("PlannedGrasps", "plan_grasps"),
     "sweeps.run": ("sweep",),
+    "twin.controller.connect": ("connect_controller", "controller_server"),
+    "twin.controller.plant": ("Valve",),
+    "twin.controller.reading": ("ControllerReading",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -272,11 +284,13 @@ __all__ = [
     "ClosePhase",
     "Contact",
     "ContactEvent",
+    "ControllerReading",
     "Coupling",
     "CrosscheckResult",
     "Cuboid",
     "Cylinder",
     "DescriptionError",
+    "DeviceError",
     "Elasticity",
     "Ellipsoid",
     "Equilibrium",
@@ -327,6 +341,7 @@ __all__ = [
     "PressureClosure",
     "Pull",
     "Pulley",
+    "RegisterMap",
     "Release",
     "Repair",
     "ResultError",
@@ -353,12 +368,15 @@ __all__ = [
     "TipForce",
     "Tolerances",
     "UnderactuatedClosure",
+    "Valve",
     "Wall",
     "__version__",
     "analysis_of",
     "build_spec",
     "calibrate",
     "compile_model",
+    "connect_controller",
+    "controller_server",
     "crosscheck",
     "drive_arm",
     "equilibrium",
@@ -375,6 +393,7 @@ __all__ = [
     "load_hydraulic_arm",
     "load_object",
     "load_problem",
+    "load_register_map",
     "load_release",
     "load_result",
     "load_robot",

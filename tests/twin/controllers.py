@@ -1,4 +1,4 @@
-"""Controllers and clients for tests: on loopback, on ports that the system gives, on a slow clock."""
+"""Controllers and clients for tests: on loopback, on free ports, on clocks that tests move."""
 
 from __future__ import annotations
 

@@ -63,7 +63,8 @@ async def assault(address: tuple[str, int], pieces: int, seed: int) -> int:
     """Send pieces, several on a connection until one is no frame, and check what is answered.
 
     Returns:
-        How many pieces were frames; answers came to them in order, one to each, until the connection was closed.
+        How many pieces were frames; answers came to them in order, one to each, until the
+        connection was closed.
     """
     random, frames, left = Random(seed), 0, pieces
     while left:

@@ -20,7 +20,8 @@ from softgrasp.errors import (
     StaleDataError,
 )
 from softgrasp.formats.register_map_file import load_register_map
-from softgrasp.twin.controller.client import ControllerClient, connect_controller, spans
+from softgrasp.twin.controller.client import ControllerClient, spans
+from softgrasp.twin.controller.connect import connect_controller
 from softgrasp.twin.controller.link import TcpLink
 from softgrasp.twin.controller.plant import Valve
 from tests.twin.controllers import Clock, bench, odd_map

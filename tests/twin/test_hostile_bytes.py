@@ -13,7 +13,7 @@ import pytest
 
 from softgrasp.formats.register_map_file import load_register_map
 from softgrasp.twin.controller.access import Access
-from softgrasp.twin.controller.client import connect_controller
+from softgrasp.twin.controller.connect import connect_controller
 from softgrasp.twin.controller.frames import Frame
 from softgrasp.twin.controller.plant import PlantState
 from softgrasp.twin.controller.session import Session
