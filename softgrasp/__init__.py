@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
+    from softgrasp.description.register_map import RegisterMap
     from softgrasp.description.release import FingerRelease
     from softgrasp.description.robot_program import RobotProgram
     from softgrasp.description.scene import GraspScene, Solver
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
         BackendUnavailable,
         BuildError,
         DescriptionError,
+        DeviceError,
         ResultError,
         SimulationError,
         SoftgraspError,
@@ -107,6 +109,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.hand_writer import save_hand
     from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm
     from softgrasp.formats.load import load_hand, load_object
+    from softgrasp.formats.register_map_file import load_register_map
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.robot_program_file import load_robot_program
@@ -141,6 +144,9 @@ if TYPE_CHECKING:
     from softgrasp.simulation.told_hold import HoldTest, PhaseSpan
     from softgrasp.sweeps.planner import PlannedGrasps, plan_grasps
     from softgrasp.sweeps.run import sweep
+    from softgrasp.twin.controller.connect import connect_controller, controller_server
+    from softgrasp.twin.controller.plant import Valve
+    from softgrasp.twin.controller.reading import ControllerReading
     from softgrasp.twin.flange.open import open_flange
     from softgrasp.twin.flange.robot import SimulatedRobot
 
@@ -179,6 +185,7 @@ _ROOMS = {
     "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
+    "description.register_map": ("RegisterMap",),
     "description.release": ("FingerRelease",),
     "description.robot_program": ("RobotProgram",),
     "description.scene": ("GraspScene", "Solver"),
@@ -219,6 +226,7 @@ _ROOMS = {
         "BackendUnavailable",
         "BuildError",
         "DescriptionError",
+        "DeviceError",
         "ResultError",
         "SimulationError",
         "SoftgraspError",
@@ -231,6 +239,7 @@ _ROOMS = {
     "formats.hand_writer": ("save_hand",),
     "formats.hydraulic_arm_file": ("load_hydraulic_arm",),
     "formats.load": ("load_hand", "load_object"),
+    "formats.register_map_file": ("load_register_map",),
     "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
     "formats.robot_program_file": ("load_robot_program",),
@@ -267,6 +276,9 @@ _ROOMS = {
     "sweeps.run": ("sweep",),
     "twin.flange.open": ("open_flange",),
     "twin.flange.robot": ("SimulatedRobot",),
+    "twin.controller.connect": ("connect_controller", "controller_server"),
+    "twin.controller.plant": ("Valve",),
+    "twin.controller.reading": ("ControllerReading",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -284,11 +296,13 @@ __all__ = [
     "ClosePhase",
     "Contact",
     "ContactEvent",
+    "ControllerReading",
     "Coupling",
     "CrosscheckResult",
     "Cuboid",
     "Cylinder",
     "DescriptionError",
+    "DeviceError",
     "Elasticity",
     "Ellipsoid",
     "Equilibrium",
@@ -340,6 +354,7 @@ __all__ = [
     "PressureClosure",
     "Pull",
     "Pulley",
+    "RegisterMap",
     "Release",
     "Repair",
     "ResultError",
@@ -368,12 +383,15 @@ __all__ = [
     "TipForce",
     "Tolerances",
     "UnderactuatedClosure",
+    "Valve",
     "Wall",
     "__version__",
     "analysis_of",
     "build_spec",
     "calibrate",
     "compile_model",
+    "connect_controller",
+    "controller_server",
     "crosscheck",
     "drive_arm",
     "equilibrium",
@@ -391,6 +409,7 @@ __all__ = [
     "load_hydraulic_arm",
     "load_object",
     "load_problem",
+    "load_register_map",
     "load_release",
     "load_result",
     "load_robot",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,17 +44,12 @@ def serve(
     encrypts nothing: a token keeps strangers from writing, not from reading.
     """
     from softgrasp.formats.register_map_file import load_register_map
-    from softgrasp.twin.require import require_modbus
-
-    require_modbus()
+    from softgrasp.twin.controller.connect import controller_server
     from softgrasp.twin.controller.plant import Valve
-    from softgrasp.twin.controller.server import ControllerServer, require_safe
-    from softgrasp.twin.controller.simulated import SimulatedController
 
-    require_safe(host, token)
     registers = load_register_map(map_)
     valve = Valve(time_constant=time_constant, noise=noise, seed=seed)
-    server = ControllerServer(SimulatedController(registers, valve), token=token)
+    server = controller_server(registers, valve, token=token)
     asyncio.run(_serve(server, host, port, registers, json=json))
     counts = ", ".join(f"{count} {name}" for name, count in asdict(server.counts).items() if count)
     terminal.note(f"stopped; {counts or 'nobody came'}")
@@ -68,16 +62,16 @@ async def _serve(
     async with server:
         await server.start(host, port)
         (terminal.put_json if json else _tell)(_document(server, registers))
-        await stop
+        await stop.wait()
 
 
-def _stop_on_signals() -> Awaitable[Any]:
-    """Waits until the process is interrupted or told to end."""
+def _stop_on_signals() -> asyncio.Event:
+    """Set when the process is interrupted or told to end."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    return stop.wait()
+    return stop
 
 
 def _document(server: ControllerServer, registers: RegisterMap) -> dict[str, Any]:

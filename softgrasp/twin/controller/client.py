@@ -30,7 +30,7 @@ from softgrasp.twin.controller.exchange import (
     words_in,
     write_request,
 )
-from softgrasp.twin.controller.link import Ask, Link, TcpLink
+from softgrasp.twin.controller.link import Ask, Link
 from softgrasp.twin.controller.reading import ControllerReading
 from softgrasp.twin.controller.words import allowed, from_words, to_words
 
@@ -252,23 +252,6 @@ class ControllerClient:
             raise RequestRefusedError(
                 f"token (holding {place}): expected the controller to take it, found: {why}"
             ) from None
-
-
-def connect_controller(
-    host: str, port: int, registers: RegisterMap, *, token: str | None = None
-) -> ControllerClient:
-    """A client for a controller behind TCP; it connects when it is first asked.
-
-    Args:
-        host: Name or address of the controller.
-        port: Its port.
-        registers: Where it has its values.
-        token: What softgrasp's own server asks for before anything may be written.
-
-    Raises:
-        DescriptionError: The token is too short.
-    """
-    return ControllerClient(registers, TcpLink(host, port), token=token)
 
 
 def _outside(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import socket
 from collections import OrderedDict
 from dataclasses import dataclass
 from types import TracebackType
@@ -24,6 +25,8 @@ from softgrasp.twin.controller.simulated import SimulatedController
 LOOPBACK, PORT = "127.0.0.1", 5020
 """Where ``softgrasp twin serve`` listens; the standard's port 502 is for administrators."""
 BACKLOG = 16
+SYSTEM_BUFFER = 2**14
+"""Bytes of answers that wait in the system, for one connection."""
 LOG = logging.getLogger(__name__)
 
 
@@ -144,6 +147,9 @@ class ControllerServer:
             self.counts.displaced += 1
         self._open[task] = writer
         writer.transport.set_write_buffer_limits(high=BUFFER)
+        # answers to one who does not listen pile up in the system, too
+        plug = writer.get_extra_info("socket")
+        plug.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SYSTEM_BUFFER)
         try:
             await self._converse(task, FrameReader(stream), writer)
         except TimeoutError:

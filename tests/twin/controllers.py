@@ -1,0 +1,95 @@
+"""Controllers and clients for tests: on loopback, on free ports, on clocks that tests move."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from softgrasp.description.register_map import RegisterMap
+from softgrasp.formats.register_map_file import load_register_map, register_map_from
+from softgrasp.twin.controller.client import ControllerClient
+from softgrasp.twin.controller.link import TcpLink
+from softgrasp.twin.controller.plant import PlantState, Valve
+from softgrasp.twin.controller.server import ControllerServer
+from softgrasp.twin.controller.simulated import SimulatedController
+
+PATIENCE = 20.0
+"""No wait of a test is longer [s]; nothing waits so long unless it is broken."""
+
+
+class Clock:
+    """Time that only tests move."""
+
+    def __init__(self, now: float = 100.0) -> None:
+        self.now = now
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def odd_map() -> RegisterMap:
+    """Everything that the default is not: floats, swapped words, gaps, coils, inputs, a counter."""
+    pressure = {"type": "float32", "word_order": "little", "scale": 1000}
+    return register_map_from(
+        {
+            "name": "odd",
+            "device_id": 7,
+            "unit": "Pa",
+            "reads": {
+                "positive_on": {"kind": "discrete", "address": 3},
+                "negative_on": {"kind": "discrete", "address": 9},
+                "positive_target": {"address": 40, "limits": [0, 120e3], **pressure},
+                "negative_target": {"address": 50, "limits": [-90e3, 0], **pressure},
+                "pressure": {
+                    "kind": "input", "address": 100, "limits": [-101e3, 130e3],
+                    "type": "int32", "scale": -1,
+                },
+                "counter": {"kind": "input", "address": 102, "type": "uint16"},
+            },
+            "writes": {
+                "positive_on": {"kind": "coil", "address": 0},
+                "negative_on": {"kind": "coil", "address": 1},
+                "positive_target": {"address": 40, "limits": [0, 120e3], **pressure},
+                "negative_target": {"address": 50, "limits": [-90e3, 0], **pressure},
+            },
+        }
+    )  # fmt: skip
+
+
+class Bench:
+    """A server, its controller, and everything that was commanded."""
+
+    def __init__(self, server: ControllerServer, heard: list[PlantState]) -> None:
+        self.server, self.heard = server, heard
+
+    def client(self, *, port: int | None = None, **options: Any) -> ControllerClient:
+        host, own = self.server.address
+        kept = {
+            name: options.pop(name) for name in ("token", "stale_after", "clock") if name in options
+        }
+        link = TcpLink(host, own if port is None else port, **{"timeout": PATIENCE} | options)
+        return ControllerClient(self.server.controller.registers, link, **kept)
+
+
+@asynccontextmanager
+async def bench(
+    registers: RegisterMap | None = None,
+    *,
+    clock: Clock | None = None,
+    valve: Valve | None = None,
+    **options: Any,
+) -> AsyncIterator[Bench]:
+    """A server on a free port, whose plant runs on a clock that only the test moves."""
+    heard: list[PlantState] = []
+    controller = SimulatedController(
+        registers or load_register_map(), valve, clock=clock or Clock(), heard=heard.append
+    )
+    async with ControllerServer(controller, **options) as server:
+        await server.start(port=0)
+        yield Bench(server, heard)

@@ -1,0 +1,357 @@
+"""Client and server over a real socket: both maps, limits, refusals, tokens, stale data."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+import pytest
+from pymodbus.client import AsyncModbusTcpClient
+from pymodbus.server import ModbusTcpServer
+from pymodbus.simulator import DataType, SimData, SimDevice
+
+from softgrasp.description.register_map import RegisterMap
+from softgrasp.errors import (
+    BadAnswerError,
+    ConnectionLostError,
+    DescriptionError,
+    DeviceError,
+    RequestRefusedError,
+    StaleDataError,
+)
+from softgrasp.formats.register_map_file import load_register_map
+from softgrasp.twin.controller.client import ControllerClient, spans
+from softgrasp.twin.controller.connect import connect_controller
+from softgrasp.twin.controller.link import TcpLink
+from softgrasp.twin.controller.plant import Valve
+from tests.twin.controllers import Clock, bench, odd_map
+
+DEFAULT, ODD = load_register_map(), odd_map()
+
+
+@pytest.mark.parametrize("registers", [DEFAULT, ODD], ids=["default", "odd"])
+def test_a_pressure_is_commanded_and_reached(registers: RegisterMap) -> None:
+    async def talk() -> None:
+        clock = Clock()
+        async with bench(registers, clock=clock) as there, there.client(clock=clock) as client:
+            first = await client.read()
+            assert first == (clock.now, False, False, 0.0, 0.0, 0.0)
+            await client.set_targets(positive=80e3, negative=-60e3)
+            await client.trigger(positive=True)
+            clock.now += 0.15
+            rising = await client.read()
+            assert rising.pressure == pytest.approx(80e3 * (1 - math.exp(-1)), abs=51)
+            assert rising[1:5] == (True, False, 80e3, -60e3)
+            clock.now += 10
+            assert (await client.read()).pressure == pytest.approx(80e3)
+            await client.trigger(positive=False, negative=True)
+            clock.now += 10
+            assert (await client.read()).pressure == pytest.approx(-60e3)
+            await client.trigger(negative=False)
+            clock.now += 10
+            end = await client.read()
+            assert end.pressure == pytest.approx(0.0, abs=1e-3)
+            assert end.negative_target == -60e3
+
+    asyncio.run(talk())
+
+
+def test_neighbours_are_read_and_written_together() -> None:
+    assert [span.width for span in spans(list(DEFAULT.reads)[:5])] == [5]
+    found = spans([pair for pair in ODD.reads if pair[1] is not None])
+    assert [(one.kind, one.address, one.width) for one in found] == [
+        ("discrete", 3, 1), ("discrete", 9, 1), ("holding", 40, 2), ("holding", 50, 2),
+        ("input", 100, 3),
+    ]  # fmt: skip
+
+    async def talk() -> None:
+        async with bench() as there, there.client() as client:
+            await client.read()
+            assert client.counts.requests == 1
+            await client.set_targets(positive=1e3, negative=-1e3)
+            await client.trigger(positive=False, negative=True)
+            assert client.counts.requests == 3
+            assert len(there.heard) == 2
+
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize("registers", [DEFAULT, ODD], ids=["default", "odd"])
+def test_nothing_outside_the_limits_leaves_the_client(registers: RegisterMap) -> None:
+    async def talk() -> None:
+        async with bench(registers) as there, there.client() as client:
+            for wrong in (120_001.0, -1.0, math.nan, math.inf, 1e9):
+                with pytest.raises(
+                    DescriptionError, match=r"positive_target \(holding \d+\): expected 0 to"
+                ):
+                    await client.set_targets(positive=wrong, negative=-50e3)
+            with pytest.raises(DescriptionError, match="expected -90000 to 0 Pa, found -90001"):
+                await client.set_targets(negative=-90_001.0)
+            assert client.counts.requests == 0
+            assert there.heard == []
+            await client.set_targets(positive=120e3, negative=-90e3)
+            assert there.heard[-1].positive_target == pytest.approx(120e3)
+            assert there.heard[-1].negative_target == pytest.approx(-90e3)
+
+    asyncio.run(talk())
+
+
+def moved(registers: RegisterMap, name: str, **changes: object) -> RegisterMap:
+    """A map in which one reading is elsewhere."""
+    there = getattr(registers.reads, name).replace(**changes)
+    return registers.replace(reads=registers.reads.replace(**{name: there}))
+
+
+def test_an_unknown_register_is_named() -> None:
+    async def talk() -> None:
+        async with bench() as there:
+            client = there.client()
+            host, port = there.server.address
+            wrong = connect_controller(host, port, moved(DEFAULT, "pressure", address=77))
+            with pytest.raises(RequestRefusedError) as caught:
+                await wrong.read()
+            assert str(caught.value) == (
+                "pressure (holding 77): expected to be read, found: illegal address: there is no "
+                "such register (exception 2)"
+            )
+            other = connect_controller(host, port, DEFAULT.replace(device_id=9))
+            with pytest.raises(RequestRefusedError, match="the device does not answer"):
+                await other.read()
+            await client.read()
+            for one in (client, wrong, other):
+                await one.close()
+
+    asyncio.run(talk())
+
+
+def test_the_server_refuses_what_is_outside_its_own_limits() -> None:
+    async def talk() -> None:
+        async with bench() as there:
+            wide = DEFAULT.writes.positive_target.replace(limits=(0.0, 200e3))
+            registers = DEFAULT.replace(writes=DEFAULT.writes.replace(positive_target=wide))
+            async with connect_controller(*there.server.address, registers) as client:
+                with pytest.raises(RequestRefusedError) as caught:
+                    await client.set_targets(positive=150e3)
+            assert str(caught.value) == (
+                "positive_target (holding 2): expected to take positive_target = 150000, found: "
+                "illegal value (exception 3)"
+            )
+            assert there.heard == []
+
+    asyncio.run(talk())
+
+
+def test_an_answer_outside_its_register_is_named() -> None:
+    async def talk() -> None:
+        device = SimDevice(
+            id=1, simdata=[SimData(0, values=[0, 0, 500, -500, 9999], datatype=DataType.INT16)]
+        )
+        server = ModbusTcpServer(device, address=("127.0.0.1", 0))
+        await server.serve_forever(background=True)
+        port = server.transport.sockets[0].getsockname()[1]
+        async with connect_controller("127.0.0.1", port, DEFAULT) as client:
+            with pytest.raises(BadAnswerError) as caught:
+                await client.read()
+            assert str(caught.value).startswith(
+                "pressure (holding 4): expected -100000 to 130000 Pa, found 999900 (in the words "
+            )
+            assert client.last is None
+            await server.async_setValues(1, 16, 4, [321])
+            assert (await client.read()).pressure == 32_100.0  # another maker's server
+            await client.set_targets(positive=70e3)
+            assert await server.async_getValues(1, 3, 2, 1) == [700]
+            await server.async_setValues(1, 16, 1, [2])
+            with pytest.raises(BadAnswerError, match=r"negative_on \(holding 1\): expected 0 or 1"):
+                await client.read()
+        await server.shutdown()
+
+    asyncio.run(talk())
+
+
+def test_another_makers_client_is_served() -> None:
+    async def talk() -> None:
+        clock = Clock()
+        async with bench(clock=clock) as there:
+            host, port = there.server.address
+            async with AsyncModbusTcpClient(host, port=port) as client:
+                assert not (await client.write_register(2, 500)).isError()
+                assert not (await client.write_registers(0, [1, 0])).isError()
+                clock.now += 10
+                assert (await client.read_holding_registers(0, count=5)).registers == [
+                    *(1, 0, 500, 0, 500)
+                ]
+                assert (await client.read_holding_registers(3, count=3)).exception_code == 2
+                assert (await client.write_register(4, 1)).exception_code == 2
+                assert (await client.write_register(2, 1201)).exception_code == 3
+                assert (await client.write_register(0, 2)).exception_code == 3
+                assert (await client.read_coils(0)).exception_code == 2
+                assert (await client.read_exception_status()).exception_code == 1
+
+    asyncio.run(talk())
+
+
+def test_half_a_value_is_not_written() -> None:
+    async def talk() -> None:
+        async with bench(ODD) as there:
+            host, port = there.server.address
+            async with AsyncModbusTcpClient(host, port=port) as client:
+                for address, words in ((40, [0]), (41, [0]), (40, [0, 0, 0])):
+                    answer = await client.write_registers(address, words, device_id=7)
+                    assert answer.exception_code == 2
+                nan = [0, 0x7FC0]
+                assert (await client.write_registers(40, nan, device_id=7)).exception_code == 3
+                assert there.heard == []
+
+    asyncio.run(talk())
+
+
+TOKEN = "a token for tests"
+
+
+def test_a_token_is_asked_for_before_anything_is_written() -> None:
+    async def talk() -> None:
+        async with bench(token=TOKEN) as there:
+            async with there.client() as stranger:
+                await stranger.read()
+                with pytest.raises(RequestRefusedError, match=r"or not in its present state"):
+                    await stranger.trigger(positive=True)
+            async with there.client(token="another token") as wrong:
+                with pytest.raises(RequestRefusedError) as caught:
+                    await wrong.read()
+            assert str(caught.value) == (
+                "token (holding 61440): expected the controller to take it, found: it is wrong"
+            )
+            assert there.heard == []
+            async with there.client(token=TOKEN) as friend:
+                await friend.trigger(positive=True)
+                await friend.set_targets(positive=10e3)
+            assert len(there.heard) == 2
+            async with there.client() as next_stranger:
+                with pytest.raises(RequestRefusedError):
+                    await next_stranger.trigger(positive=False)
+
+    asyncio.run(talk())
+
+
+def test_what_was_listened_to_is_worth_nothing_later() -> None:
+    async def talk() -> None:
+        async with bench(token=TOKEN) as there:
+            host, port = there.server.address
+            seen = []
+            for _ in range(2):
+                async with AsyncModbusTcpClient(host, port=port) as client:
+                    seen.append((await client.read_holding_registers(61440, count=8)).registers)
+            assert seen[0] != seen[1]
+            async with AsyncModbusTcpClient(host, port=port, retries=0, timeout=5) as client:
+                for _ in range(3):
+                    answer = await client.write_registers(61448, [1] * 16)
+                    assert answer.exception_code == 3
+                while client.connected:  # the server closes it after three
+                    await asyncio.sleep(0)
+            assert there.server.counts.locked_out == 1
+
+    asyncio.run(asyncio.wait_for(talk(), 20))
+
+
+def test_a_token_for_a_server_without_one_is_told() -> None:
+    async def talk() -> None:
+        async with bench() as there, there.client(token=TOKEN) as client:
+            with pytest.raises(RequestRefusedError, match="no such register"):
+                await client.read()
+
+    asyncio.run(talk())
+
+
+def test_a_remote_bind_needs_a_token_that_is_one() -> None:
+    async def talk(host: str) -> None:
+        async with bench() as there:
+            await there.server.start(host, 0)
+
+    for host in ("0.0.0.0", "::", "192.0.2.1", "controller.example"):
+        with pytest.raises(DescriptionError, match="host: expected a token"):
+            asyncio.run(talk(host))
+
+    async def short() -> None:
+        async with bench(token="short"):
+            pass
+
+    with pytest.raises(DescriptionError, match="token: expected a token of 8 letters or more"):
+        asyncio.run(short())
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    async def talk() -> None:
+        async with bench() as there:
+            port = there.server.address[1]
+            told = rf"127.0.0.1:{port}: expected an address to listen on, found"
+            async with bench() as other:
+                await other.server.close()
+                with pytest.raises(DeviceError, match=told):
+                    await other.server.start(port=port)
+
+    asyncio.run(talk())
+
+
+def test_a_reading_grows_old() -> None:
+    async def talk() -> None:
+        clock = Clock()
+        async with bench() as there, there.client(clock=clock, stale_after=0.5) as client:
+            with pytest.raises(StaleDataError, match=r"of at most 0\.5 s, found none"):
+                client.require_fresh()
+            read = await client.read()
+            clock.now += 0.5
+            assert client.require_fresh() is read
+            clock.now += 0.25
+            assert client.age == 0.75
+            with pytest.raises(StaleDataError, match=r"found one that is 0\.75 s old"):
+                client.require_fresh()
+
+    asyncio.run(talk())
+
+
+def test_a_counter_that_stands_still_is_stale_data() -> None:
+    async def talk() -> None:
+        device, here = Clock(), Clock()
+        async with bench(ODD, clock=device) as there, there.client(clock=here) as client:
+            for _ in range(5):  # both run
+                device.now += 0.3
+                here.now += 0.3
+                await client.read()
+            here.now += 0.4
+            await client.read()  # it may stand for a while
+            here.now += 0.4
+            with pytest.raises(
+                StaleDataError, match=r"counter \(input 102\): expected to change within 0\.5 s"
+            ):
+                await client.read()
+            device.now += 0.3
+            await client.read()
+
+    asyncio.run(talk())
+
+
+def test_noise_stays_inside_the_register() -> None:
+    async def talk() -> None:
+        clock = Clock()
+        valve = Valve(noise=500e3, seed=1)
+        async with bench(clock=clock, valve=valve) as there, there.client() as client:
+            found = set()
+            for _ in range(50):
+                clock.now += 0.01
+                found.add((await client.read()).pressure)
+            assert {-100e3, 130e3} <= found  # the sensor is at its ends
+
+    asyncio.run(talk())
+
+
+def test_nobody_there_is_told() -> None:
+    async def talk() -> None:
+        async with bench() as there:
+            port = there.server.address[1]
+        clock = Clock()
+        async with ControllerClient(DEFAULT, TcpLink("127.0.0.1", port, sleep=clock.sleep)) as one:
+            with pytest.raises(ConnectionLostError, match=rf"127.0.0.1:{port}: expected an answer"):
+                await one.read()
+        assert clock.slept == [0.0, 0.05, 0.1]
+
+    asyncio.run(talk())

@@ -1,0 +1,86 @@
+"""The simulated controller's pressure: laws of its valve, its limits, and its noise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from softgrasp.errors import DescriptionError, SimulationError
+from softgrasp.twin.controller.plant import (
+    PlantState,
+    Valve,
+    advanced,
+    measured,
+    sample_number,
+    target_of,
+)
+
+ON = PlantState(positive_on=True, positive_target=100e3, negative_target=-80e3)
+VALVE = Valve()
+
+
+def test_it_rises_as_a_first_order_valve() -> None:
+    for time in (0.0, 0.05, VALVE.time_constant, 1.0):
+        wanted = 100e3 * (1 - math.exp(-time / VALVE.time_constant))
+        assert advanced(ON, time, VALVE).pressure == pytest.approx(wanted, rel=1e-14)
+
+
+def test_it_does_not_depend_on_how_often_it_is_asked() -> None:
+    state = ON
+    for time in np.sort(np.random.default_rng(3).uniform(0, 1, 500)):
+        state = advanced(state, float(time), VALVE)
+    once = advanced(ON, state.time, VALVE)
+    assert state.pressure == pytest.approx(once.pressure, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "wanted"),
+    [(False, False, 0.0), (True, False, 100e3), (False, True, -80e3), (True, True, 0.0)],
+)
+def test_the_triggers_choose_the_target(positive: bool, negative: bool, wanted: float) -> None:
+    state = ON._replace(positive_on=positive, negative_on=negative)
+    assert target_of(state, VALVE) == wanted
+    assert advanced(state, 100.0, VALVE).pressure == pytest.approx(wanted, abs=1e-9)
+
+
+def test_no_target_leads_beyond_the_clamps() -> None:
+    too_high = ON._replace(positive_target=500e3)
+    too_low = ON._replace(positive_on=False, negative_on=True, negative_target=-500e3)
+    for state, bound in ((too_high, 120e3), (too_low, -90e3)):
+        path = [advanced(state, t, VALVE).pressure for t in np.linspace(0, 5, 300)]
+        assert np.abs(path).max() <= abs(bound)
+        assert path[-1] == pytest.approx(bound)
+        assert (np.diff(np.abs(path)) >= 0).all()
+
+
+def test_time_does_not_run_backwards() -> None:
+    with pytest.raises(SimulationError, match="expected a time from 2 s on, found 1 s"):
+        advanced(ON._replace(time=2.0), 1.0, VALVE)
+    with pytest.raises(SimulationError, match="found nan s"):
+        advanced(ON, math.nan, VALVE)
+
+
+def test_noise_has_its_size_and_its_seed_and_belongs_to_the_instant() -> None:
+    noisy = Valve(noise=200.0, seed=5)
+    states = [PlantState(time=k * noisy.sample_period + 1e-5) for k in range(4000)]
+    errors = np.array([measured(state, noisy) for state in states])
+    assert errors.std() == pytest.approx(200.0, rel=0.05)
+    assert abs(errors.mean()) < 4 * 200.0 / math.sqrt(len(errors))
+    again = np.array([measured(state, noisy) for state in reversed(states)])
+    assert (again[::-1] == errors).all()
+    other = Valve(noise=200.0, seed=6)
+    assert measured(states[9], other) != errors[9]
+    assert measured(states[9], VALVE) == states[9].pressure
+
+
+def test_samples_are_counted() -> None:
+    assert sample_number(PlantState(time=0.0105), VALVE) == 10
+
+
+def test_a_valve_has_the_air_around_in_its_range() -> None:
+    with pytest.raises(DescriptionError, match=r"lowest: expected lowest <= 0 <= highest"):
+        Valve(lowest=10.0)
+    with pytest.raises(DescriptionError, match="time_constant: expected a number above 0"):
+        Valve(time_constant=0.0)

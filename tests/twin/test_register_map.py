@@ -1,0 +1,133 @@
+"""Register maps: the shipped one, words of every type and order, and sentences about wrong ones."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from softgrasp.description.register_map import PressureRegister, RegisterMap
+from softgrasp.errors import DescriptionError
+from softgrasp.formats.register_map_file import load_register_map
+from softgrasp.library import folder, names
+from softgrasp.twin.controller.words import allowed, from_words, to_words
+from tests.twin.controllers import odd_map
+
+SHIPPED = folder("register_maps") / "softgrasp_default.yaml"
+
+
+def register(**fields: Any) -> PressureRegister:
+    return PressureRegister(**{"address": 0, "scale": 100.0, "limits": (-90e3, 120e3)} | fields)
+
+
+def test_the_default_map_is_the_proposal() -> None:
+    found = load_register_map()
+    assert names("register_maps") == ["softgrasp_default"]
+    assert [one.address for _, one in found.reads if one is not None] == [0, 1, 2, 3, 4]
+    assert [one.address for _, one in found.writes] == [0, 1, 2, 3]
+    assert found.reads.pressure.scale == 100.0
+    assert found.reads.positive_target.limits == (0.0, 120e3)
+    assert found.writes.negative_target.counts == (-900, 0)
+    assert "not in the paper" in SHIPPED.read_text("utf-8")
+    assert found.source.startswith("proposal of softgrasp")
+
+
+def test_a_map_comes_back_from_its_own_fields() -> None:
+    for one in (load_register_map(), odd_map()):
+        assert RegisterMap(**one.model_dump()) == one
+
+
+@pytest.mark.parametrize("order", ["big", "little"])
+@pytest.mark.parametrize("type_", ["int16", "int32", "float32"])
+@pytest.mark.parametrize("scale", [100.0, -100.0, 10.0])
+def test_every_pressure_comes_back_within_half_a_count(
+    type_: str, order: str, scale: float
+) -> None:
+    one = register(type=type_, word_order=order, scale=scale)
+    for step in range(-90, 121, 7):
+        pressure = 1e3 * step + 3.7 if step < 120 else 120e3
+        words = to_words(one, pressure)
+        assert len(words) == one.width
+        assert all(0 <= word <= 0xFFFF for word in words)
+        exact = 1e-6 * 120e3 if type_ == "float32" else abs(scale) / 2 + 1e-9
+        assert abs(from_words(one, words) - pressure) <= exact
+        assert allowed(one, from_words(one, words))
+
+
+def test_swapped_words_are_those_of_the_other_order_backwards() -> None:
+    big, little = (register(type="float32", word_order=order) for order in ("big", "little"))
+    assert to_words(big, 50e3) == list(reversed(to_words(little, 50e3)))
+    assert to_words(big, 50e3) == list(struct.unpack(">2H", struct.pack(">f", 500.0)))
+
+
+def test_limits_between_two_counts_round_inwards() -> None:
+    one = register(limits=(-89_950.0, 119_950.0))
+    assert one.counts == (-899, 1199)
+    assert from_words(one, to_words(one, 119_950.0)) == 119_900.0
+    assert from_words(one, to_words(one, -89_950.0)) == -89_900.0
+
+
+def test_what_is_no_number_is_not_allowed() -> None:
+    one = register(type="float32")
+    for text in ("nan", "inf", "-inf"):
+        words = list(struct.unpack(">2H", struct.pack(">f", float(text))))
+        assert not allowed(one, from_words(one, words))
+
+
+LINE = "positive_target: {kind: holding, address: 2, type: int16, scale: 0.1, limits: [0, 120]}"
+TRIGGER = "positive_on: {kind: holding, address: 0, type: int16}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (LINE, LINE.replace("address: 2", "address: 1"),
+         "yaml:10: reads.positive_target: expected a place of its own, found holding 1, where "
+         "reads.negative_on is"),
+        (LINE, LINE.replace("int16", "uint16").replace("[0, 120]", "[-5, 120]"),
+         "reads.positive_target.limits: expected limits that fit uint16 at 100 Pa a count (0 to "
+         "6.5535e+06 Pa), found -5000 Pa"),
+        (LINE, LINE.replace("[0, 120]", "[0, 4000]"), "expected limits that fit int16"),
+        (LINE, LINE.replace("[0, 120]", "[120, 0]"), "expected limits (lowest, highest)"),
+        (LINE, LINE.replace("scale: 0.1", "scale: 0"), "expected a pressure that is not zero"),
+        (LINE, LINE.replace("scale: 0.1, ", ""), "reads.positive_target.scale: this field is"),
+        (LINE, LINE.replace("address: 2", "address: 70000"), "at most 65535, found 70000"),
+        (LINE, LINE.replace("int16", "int61"),
+         "expected bit, int16, uint16, int32, uint32 or float32, found 'int61'; did you mean "
+         "'int16'?"),
+        (LINE, LINE.replace("kind: holding", "kind: coil"), "expected bit in a register of kind"),
+        (LINE, LINE.replace("address: 2, type: int16", "address: 65535, type: float32"),
+         "expected both words of a float32 below 65536"),
+        ("positive_target", "positive_traget",
+         "no such field; did you mean 'positive_target'? known: "),
+        ("unit: kPa", "unit: kpa", "yaml:4: unit: no unit of pressure 'kpa'; did you mean 'kPa'?"),
+        ("device_id: 1", "device_id: 300", "device_id: expected a number at most 255, found 300"),
+        ("device_id: 1", "handshake: 2", "handshake: expected a place of its own"),
+        ("device_id: 1", "handshake: 65530", "handshake: expected 24 registers below 65536"),
+    ],
+)  # fmt: skip
+def test_a_wrong_map_is_told_with_its_place(old: str, new: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "map.yaml"
+    text = SHIPPED.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+    with pytest.raises(DescriptionError) as caught:
+        load_register_map(path)
+    assert str(path) in str(caught.value)
+    assert told in str(caught.value)
+
+
+def test_what_is_written_must_be_writable(tmp_path: Path) -> None:
+    head, writes = SHIPPED.read_text("utf-8").split("writes:")
+    path = tmp_path / "map.yaml"
+    path.write_text(f"{head}writes:{writes.replace('kind: holding', 'kind: input', 1)}", "utf-8")
+    told = r"writes.positive_on.kind: expected a kind that can be written, holding or coil, found"
+    with pytest.raises(DescriptionError, match=told):
+        load_register_map(path)
+
+
+def test_an_unknown_map_names_what_exists() -> None:
+    with pytest.raises(DescriptionError, match="no register map 'softgrap_default'; did you mean"):
+        load_register_map("softgrap_default")
