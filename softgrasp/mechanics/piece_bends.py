@@ -104,7 +104,7 @@ def pressure_for(
             field="bend",
         )
     if len(found) > 1 and near is None:
-        listed = ", ".join(f"{KPA * pressure:.4g}" for pressure in found)
+        listed = ", ".join(f"{round(KPA * pressure, 6):.4g}" for pressure in found)
         raise DescriptionError(
             f"expected a bend of {whose} that one pressure makes, found {np.degrees(bend):.4g}°, "
             f"which {len(found)} make: {listed} kPa; near says which",
