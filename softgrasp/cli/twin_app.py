@@ -1,0 +1,37 @@
+"""``softgrasp twin``: the verbs of the digital twin."""
+
+from __future__ import annotations
+
+import typer
+
+from softgrasp.cli.twin_fit import fit
+from softgrasp.cli.twin_poses import poses
+from softgrasp.cli.verb import WRONG_INPUT, guarded
+
+VERBS = {
+    "fit": (
+        fit,
+        "Fit bends of a finger's pieces against pressure.",
+        "fit four_piece --sigma-deg 0.3",
+    ),
+    "poses": (poses, "Compare a finger's arcs with rigid pieces.", "poses --out out/poses"),
+}
+
+twin = typer.Typer(
+    name="twin",
+    help="The digital twin of a pneumatic gripper: simulated devices, and the loop.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for _name, (_function, _line, _example) in VERBS.items():
+    twin.command(_name, short_help=_line, epilog=f"Example: softgrasp twin {_example}")(
+        guarded(_function)
+    )
+
+
+@twin.callback()
+def _root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(WRONG_INPUT)
