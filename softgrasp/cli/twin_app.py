@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import typer
 
 from softgrasp.cli.twin_fit import fit
 from softgrasp.cli.twin_poses import poses
 from softgrasp.cli.verb import WRONG_INPUT, guarded
 
-VERBS = {
+VERBS: dict[str, tuple[Callable[..., None], str, str]] = {
     "fit": (
         fit,
         "Fit bends of a finger's pieces against pressure.",

@@ -129,6 +129,24 @@ def test_the_order_of_the_pieces_matters() -> None:
     assert apart == pytest.approx(0.2048158571, abs=1e-9)
 
 
+def test_table_1_names_two_different_quantities() -> None:
+    """A tenth more curvature everywhere moves the tip by 4.8 % of the finger, not by 10 %."""
+    apart = tip_error(arcs(1.1 * RISING, FLAT)[:3, 3], arcs(RISING, FLAT)[:3, 3], LENGTHS)
+    assert apart == pytest.approx(0.0483449097, abs=1e-9)
+
+
+def test_eq_6_and_8_need_the_mount_that_is_not_given() -> None:
+    """A gripper 60 mm long on the flange, and fingers 30 mm from its axis."""
+    flange = flange_transform((0.4, 0.0, 0.5), (0.0, 1.0, 0.0, 0.0))
+    mount = sg.MountedPose(position=(0.0, 0.0, 0.06))
+    gripper = sg.MountedGripper.around_axis(3, 0.03, mount=mount)
+    tips = sg.mounted_fingers(flange, gripper, RISING, FLAT, LENGTHS)[:, -1, :3, 3]
+    without = (flange @ arcs(RISING, FLAT))[:3, 3]
+    away = tip_error(tips, np.tile(without, (3, 1)), LENGTHS)
+    assert (away > 1.0).all()
+    assert tips[:, 2] == pytest.approx(without[2] - 0.06)  # z of the flange points down
+
+
 def printed_eq_7(quaternion: Array) -> Array:
     w, x, y, z = quaternion
     return np.array([
