@@ -52,9 +52,11 @@ if TYPE_CHECKING:
     from softgrasp.description.grasp_plan import GraspPlan, PoseSampling
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.hydraulic_arm import HydraulicArm
+    from softgrasp.description.mounted_gripper import MountedGripper, MountedPose
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
+    from softgrasp.description.pressure_fit import PressureFit
     from softgrasp.description.register_map import RegisterMap
     from softgrasp.description.release import FingerRelease
     from softgrasp.description.robot_program import RobotProgram
@@ -109,6 +111,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.hand_writer import save_hand
     from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm
     from softgrasp.formats.load import load_hand, load_object
+    from softgrasp.formats.pressure_fit_file import load_pressure_fit, save_pressure_fit
     from softgrasp.formats.register_map_file import load_register_map
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
@@ -122,6 +125,14 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.contact_patch import hertz_patch_radius
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
+    from softgrasp.mechanics.mounted_fingers import mounted_fingers
+    from softgrasp.mechanics.pressure_fit import (
+        FitReport,
+        angles_at,
+        fit_pressures,
+        pressure_for,
+    )
+    from softgrasp.mechanics.rigid_pieces import chord_pieces, rigid_pieces
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
     from softgrasp.mechanics.synergies import synergy_weights, variance_explained
     from softgrasp.render.playback import render_video
@@ -182,10 +193,12 @@ _ROOMS = {
     "description.grasp_plan": ("GraspPlan", "PoseSampling"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.hydraulic_arm": ("HydraulicArm",),
+    "description.mounted_gripper": ("MountedGripper", "MountedPose"),
     "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
     "description.register_map": ("RegisterMap",),
+    "description.pressure_fit": ("PressureFit",),
     "description.release": ("FingerRelease",),
     "description.robot_program": ("RobotProgram",),
     "description.scene": ("GraspScene", "Solver"),
@@ -240,6 +253,7 @@ _ROOMS = {
     "formats.hydraulic_arm_file": ("load_hydraulic_arm",),
     "formats.load": ("load_hand", "load_object"),
     "formats.register_map_file": ("load_register_map",),
+    "formats.pressure_fit_file": ("load_pressure_fit", "save_pressure_fit"),
     "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
     "formats.robot_program_file": ("load_robot_program",),
@@ -252,6 +266,14 @@ _ROOMS = {
     "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.joined_hands": ("PlacedHand", "joined_hands"),
+    "mechanics.mounted_fingers": ("mounted_fingers",),
+    "mechanics.pressure_fit": (
+        "FitReport",
+        "angles_at",
+        "fit_pressures",
+        "pressure_for",
+    ),
+    "mechanics.rigid_pieces": ("chord_pieces", "rigid_pieces"),
     "mechanics.rld_bendable": ("finger_from_bendable",),
     "mechanics.synergies": ("synergy_weights", "variance_explained"),
     "render.playback": ("render_video",),
@@ -310,6 +332,7 @@ __all__ = [
     "Finger",
     "FingerMotion",
     "FingerRelease",
+    "FitReport",
     "FlangeSample",
     "ForceLimitedClosure",
     "ForceTorqueSensor",
@@ -334,6 +357,8 @@ __all__ = [
     "LiftPhase",
     "Material",
     "Mesh",
+    "MountedGripper",
+    "MountedPose",
     "MovePhase",
     "NativeLaw",
     "OtherContact",
@@ -352,6 +377,7 @@ __all__ = [
     "Preshape",
     "PreshapePhase",
     "PressureClosure",
+    "PressureFit",
     "Pull",
     "Pulley",
     "RegisterMap",
@@ -387,8 +413,10 @@ __all__ = [
     "Wall",
     "__version__",
     "analysis_of",
+    "angles_at",
     "build_spec",
     "calibrate",
+    "chord_pieces",
     "compile_model",
     "connect_controller",
     "controller_server",
@@ -397,6 +425,7 @@ __all__ = [
     "equilibrium",
     "finger_from_bendable",
     "finger_from_mesh",
+    "fit_pressures",
     "forward_kinematics",
     "hertz_patch_radius",
     "hydraulic",
@@ -408,6 +437,7 @@ __all__ = [
     "load_hand",
     "load_hydraulic_arm",
     "load_object",
+    "load_pressure_fit",
     "load_problem",
     "load_register_map",
     "load_release",
@@ -418,20 +448,24 @@ __all__ = [
     "load_torques",
     "make_dm_env",
     "make_env",
+    "mounted_fingers",
     "move_finger",
     "open_flange",
     "pcc",
     "plan_grasps",
+    "pressure_for",
     "quality",
     "render_video",
     "repaired",
     "repairs",
+    "rigid_pieces",
     "rld",
     "save_calibration",
     "save_crosscheck",
     "save_finger",
     "save_flange_samples",
     "save_hand",
+    "save_pressure_fit",
     "save_release",
     "save_result",
     "save_scene",

@@ -26,7 +26,7 @@ from softgrasp.formats.piece_angles_file import PieceAngles, load_piece_angles, 
 from softgrasp.formats.pressure_fit_file import save_pressure_fit
 from softgrasp.mechanics.pressure_fit import fit_pressures
 
-LENGTHS = np.array([14.0, 14.0, 12.32, 15.39]) / 1e3
+LENGTHS = np.array([14e-3, 14e-3, 12.32e-3, 15.39e-3])
 """Of the pieces, base first [m]: three with air chambers, and the head."""
 HEIGHTS = np.array([13.0, 12.5, 12.0, 9.0]) * 1e-3
 """Of the bellows [m]; the head holds a shallow one."""
@@ -49,19 +49,17 @@ DIGITS = 2
 
 LENGTH = np.repeat(LENGTHS, LINKS) / LINKS
 HEIGHT, WALL = np.repeat(HEIGHTS, LINKS), np.repeat(WALLS, LINKS)
-LAYERS = (np.arange(20) + 0.5) / 20
-"""Heights in the side walls at which their stretch is taken, over the whole height."""
+LAYERS = (np.arange(20)[:, None] + 0.5) / 20
+"""Heights in the side walls where their stretch is taken, over the whole; the top wall comes last."""
 
 
 def wall_moments(bends: np.ndarray) -> np.ndarray:
     """Moments with which the walls of the links resist bends [N m], (32,)."""
 
-    def of_layer(height: np.ndarray, area: np.ndarray) -> np.ndarray:
-        stretch = 1.0 + bends * height / (LENGTH * FOLD)
-        return MODULUS * (stretch - stretch**-3) * area * height / FOLD
-
-    sides = sum(of_layer(part * HEIGHT, 2 * WALL * HEIGHT / len(LAYERS)) for part in LAYERS)
-    return of_layer(HEIGHT, WIDTH * WALL) + sides
+    heights = np.vstack([LAYERS * HEIGHT, HEIGHT])
+    areas = np.vstack([np.tile(2 * WALL * HEIGHT / len(LAYERS), (len(LAYERS), 1)), WIDTH * WALL])
+    stretch = 1.0 + bends * heights / (LENGTH * FOLD)
+    return np.sum(MODULUS * (stretch - stretch**-3) * areas * heights / FOLD, axis=0)
 
 
 def weight_moments(bends: np.ndarray) -> np.ndarray:

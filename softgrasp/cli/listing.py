@@ -24,6 +24,7 @@ class Kind(StrEnum):
     ROBOTS = "robots"
     HYDRAULIC_ARMS = "hydraulic-arms"
     FINGERS = "fingers"
+    PRESSURE_FITS = "pressure-fits"
     PROBLEMS = "problems"
     CRITERIA = "criteria"
     BACKENDS = "backends"
@@ -167,6 +168,21 @@ def _fingers() -> list[Row]:
     ]
 
 
+def _pressure_fits() -> list[Row]:
+    from softgrasp.formats.pressure_fit_file import load_pressure_fit
+
+    return [
+        {
+            "name": name,
+            "pieces": len(fit.lengths),
+            "pressures_kpa": [round(1e-3 * pressure, 9) for pressure in fit.pressures],
+            "source": fit.source,
+        }
+        for name in library.names("pressure_fits")
+        for fit in [load_pressure_fit(name)]
+    ]
+
+
 def _problems() -> list[Row]:
     from softgrasp.calibration.problem_file import load_problem
 
@@ -249,6 +265,7 @@ LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.ROBOTS: _robots,
     Kind.HYDRAULIC_ARMS: _hydraulic_arms,
     Kind.FINGERS: _fingers,
+    Kind.PRESSURE_FITS: _pressure_fits,
     Kind.PROBLEMS: _problems,
     Kind.CRITERIA: _criteria,
     Kind.BACKENDS: _backends,
@@ -259,12 +276,19 @@ LISTS: dict[Kind, Callable[[], list[Row]]] = {
 
 
 def _head(field: str) -> str:
-    return {"size_m": "size [mm]", "mass_kg": "mass [g]"}.get(field, field)
+    named = {
+        "size_m": "size [mm]",
+        "mass_kg": "mass [g]",
+        "pressures_kpa": "pressures [kPa]",
+    }
+    return named.get(field, field)
 
 
 def _text(field: str, value: Any) -> str:
     if field == "size_m":
         return " × ".join(f"{1e3 * edge:.4g}" for edge in value)
+    if field == "pressures_kpa":
+        return " … ".join(f"{pressure:g}" for pressure in value)
     if field == "mass_kg":
         return f"{1e3 * value:.4g}"
     if field == "parameters":

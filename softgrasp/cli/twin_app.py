@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import typer
 
+from softgrasp.cli.twin_fit import fit
+from softgrasp.cli.twin_poses import poses
 from softgrasp.cli.twin_robot import robot
+from softgrasp.cli.twin_run import replay, run
 from softgrasp.cli.twin_serve import serve
 from softgrasp.cli.verb import WRONG_INPUT, guarded
 
-VERBS = {
+VERBS: dict[str, tuple[Callable[..., None], str, str]] = {
     "serve": (serve, "Simulate a pneumatic controller on Modbus TCP.", "serve --port 5020"),
+    "run": (run, "Run the loop of a twin; record it, show it.", "run --duration 10"),
+    "replay": (replay, "Show a record again.", "replay out/twin_three_fingers --at 2"),
     "robot": (robot, "Simulate a robot that tells its flange pose.", "robot --duration 10"),
+    "fit": (
+        fit,
+        "Fit bends of a finger's pieces against pressure.",
+        "fit four_piece --sigma-deg 0.3",
+    ),
+    "poses": (poses, "Compare a finger's arcs with rigid pieces.", "poses --out out/poses"),
 }
 
 twin = typer.Typer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ SAME_BEND = 1e-12
 """Two bends are the same up to so much [rad]."""
 LEAST_REVERSAL = 1e-9
 """A piece that bends back by less is only rounding [rad]."""
+FARTHEST = 1e9
+"""Turns beyond so many scales are those of straight lines, and are none."""
 KPA = 1e-3
 """Kilopascals in a pascal, for sentences."""
 
@@ -104,7 +107,7 @@ def pressure_for(
             field="bend",
         )
     if len(found) > 1 and near is None:
-        listed = ", ".join(f"{KPA * pressure:.4g}" for pressure in found)
+        listed = ", ".join(f"{round(KPA * pressure, 6):.4g}" for pressure in found)
         raise DescriptionError(
             f"expected a bend of {whose} that one pressure makes, found {np.degrees(bend):.4g}°, "
             f"which {len(found)} make: {listed} kPa; near says which",
@@ -130,8 +133,9 @@ def reversals(fit: PressureFit) -> tuple[Reversal, ...]:
     Forwards is the way from the lowest to the highest pressure of the range.
     """
     found = []
-    for piece in range(len(fit.lengths) + 1):
-        curve = _curve(fit, piece if piece < len(fit.lengths) else None)
+    pieces = len(fit.lengths)
+    for piece in range(pieces + (pieces > 1)):
+        curve = _curve(fit, piece if piece < pieces else None)
         places = _monotonic_places(fit, curve)
         heights = polynomial.polyval(places, curve)
         forwards = 1.0 if heights[-1] >= heights[0] else -1.0
@@ -178,7 +182,20 @@ def _curve(fit: PressureFit, piece: int | None) -> Array:
 def _monotonic_places(fit: PressureFit, curve: Array) -> Array:
     """Ends of the stretches of scaled pressure in which a curve only rises or only falls."""
     low, high = (pressure / fit.scale for pressure in fit.pressures)
-    # of two conjugate roots the real part is taken, too: a cut more does no harm
-    turns = np.real(polynomial.polyroots(polynomial.polyder(curve)))
-    inner = turns[(turns > low) & (turns < high)]
-    return np.array([low, *sorted(set(inner.tolist())), high])
+    inner = {turn for turn in _turns(curve) if low < turn < high}
+    return np.array([low, *sorted(inner), high])
+
+
+def _turns(curve: Array) -> list[float]:
+    """Where a cubic has no slope.
+
+    The larger root first, the other from their product: a cubic term that is only rounding must
+    not spoil the turn of a parabola, as it does in a general solver.
+    """
+    c, b, a = (float(part) for part in polynomial.polyder(curve))
+    root = b * b - 4.0 * a * c
+    if root < 0.0:
+        return []
+    half = -0.5 * (b + math.copysign(math.sqrt(root), b))
+    pairs = ((half, a), (c, half))
+    return [above / below for above, below in pairs if abs(below) * FARTHEST > abs(above)]

@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from softgrasp.description.pressure_fit import PressureFit
 from softgrasp.errors import DescriptionError
@@ -110,7 +110,7 @@ class FitReport:
             return None
         samples, freedom = len(self.pressures), len(self.pressures) - TERMS
         left = np.sum(self.residuals**2, axis=0)
-        believed = left > self.sigma**2 * chi2.ppf(1.0 - SIGNIFICANCE / left.size, freedom)
+        believed = left > self.sigma**2 * chdtri(freedom, SIGNIFICANCE / left.size)
         misfit = np.where(believed, left - freedom * self.sigma**2, 0.0) / samples
         return np.asarray(np.sqrt(self.sigma**2 * TERMS / samples + misfit))
 
@@ -196,9 +196,10 @@ def curve_errors(fit: PressureFit, pressures: ArrayLike, truth: ArrayLike) -> Ar
 
 def reversal_clause(fit: PressureFit, one: Reversal) -> str:
     """Where a curve bends back, and by how much, in words."""
-    whose = f"piece {one.piece + 1}" if one.piece < len(fit.lengths) else "all together"
+    own = one.piece < len(fit.lengths)
+    whose = f"piece {one.piece + 1} bends" if own else "all together bend"
     return (
-        f"{whose} bends back by {np.degrees(one.amount):.3g}° from {KPA * one.begin:.4g} to "
+        f"{whose} back by {np.degrees(one.amount):.3g}° from {KPA * one.begin:.4g} to "
         f"{KPA * one.end:.4g} kPa"
     )
 

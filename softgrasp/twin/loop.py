@@ -40,7 +40,6 @@ class TwinLoop:
         twin: The twin.
         client: Of its controller.
         pose: Of its flange.
-        keep: Are told every row, one after the other.
         box: Commands of people.
         settling: The fingers in an engine.
         clock: By which it runs.
@@ -51,13 +50,13 @@ class TwinLoop:
         twin: Twin,
         client: ControllerClient,
         pose: LatestPose,
-        keep: tuple[Shown, ...] = (),
         *,
         box: CommandBox | None = None,
         settling: Settling | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self.twin, self._client, self._pose, self._keep = twin, client, pose, keep
+        self.twin, self._client, self._pose = twin, client, pose
+        self._keep: tuple[Shown, ...] = ()
         self.box = box or CommandBox()
         self._settling, self._clock = settling, clock or SystemClock()
         self.guard = Guard(twin.stale_after)
@@ -65,6 +64,10 @@ class TwinLoop:
         self._told: dict[str, str] = {}
         self._joints: Array | None = None
         self._begin = 0.0
+
+    def keep(self, *keepers: Shown) -> None:
+        """Have them told every row, one after the other."""
+        self._keep += keepers
 
     async def run(self, turns: int | None = None, stop: asyncio.Event | None = None) -> None:
         """Run; then stop safely.

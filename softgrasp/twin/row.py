@@ -37,6 +37,17 @@ class TwinRow(NamedTuple):
     events: tuple[str, ...]
     """What happened, in sentences."""
 
+    @property
+    def pressures(self) -> tuple[float, float, float] | None:
+        """Measured one, positive and negative target [Pa]; None without a reading."""
+        if self.reading is None:
+            return None
+        return (
+            self.reading.pressure,
+            self.reading.positive_target,
+            self.reading.negative_target,
+        )
+
     def document(self) -> dict[str, Any]:
         """The row as one level of plain numbers and texts, as it is recorded; SI units."""
         found: dict[str, Any] = {

@@ -1,0 +1,174 @@
+"""``softgrasp twin run``: the loop of a digital twin, its record and its page in the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softgrasp.cli import terminal
+from softgrasp.cli.options import Json, NoReport, Out, Renderer, RendererChoice
+
+if TYPE_CHECKING:
+    from softgrasp.description.twin import Twin
+    from softgrasp.twin.commands import CommandBox
+    from softgrasp.twin.loop import Shown, TwinLoop
+    from softgrasp.view.page import Page
+
+
+def run(
+    twin: Annotated[
+        str, typer.Argument(metavar="[CONFIG.yaml|NAME]", help="The twin; a shipped one by name.")
+    ] = "three_fingers",
+    duration: Annotated[
+        float | None, typer.Option(min=0.02, help="End after so many seconds; else with Ctrl-C.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of the page; 0: any that is free.")
+    ] = 8080,
+    controller: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Another place of the controller.")
+    ] = "",
+    no_view: Annotated[bool, typer.Option("--no-view", help="Serve no page.")] = False,
+    renderer: Renderer = RendererChoice.AUTO,
+    no_report: NoReport = False,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Run a digital twin: pressure and flange pose in, shape of the fingers out.
+
+    Asks the controller over Modbus TCP at the rate of the twin, records every turn, and serves a
+    page on this machine with the arm, the fingers, curves, events and commands. Start a simulated
+    controller in another terminal with `softgrasp twin serve`.
+    """
+    from softgrasp.cli.output import default_folder, require_writable
+    from softgrasp.formats.twin_file import load_twin
+    from softgrasp.report.twin_report import write_twin_report
+    from softgrasp.twin.record import JOURNAL, TABLE, read_record
+    from softgrasp.twin.session import run_twin
+
+    described = _at(load_twin(twin), controller)
+    folder = out if out is not None else _free(default_folder(f"twin_{described.name}"))
+    require_writable(folder)
+    turns = None if duration is None else max(1, round(duration * described.rate))
+    page, watching = (None, None) if no_view else _page(described, port, quiet=json)
+    try:
+        files = Path(twin).parent if Path(twin).suffix else None
+        asyncio.run(_until_told(run_twin, described, folder, turns, watching, files))
+    finally:
+        if page is not None:
+            page.close()
+    record = read_record(folder)
+    assert not (folder / JOURNAL).exists()
+    written = [folder / TABLE]
+    if not no_report:
+        written += write_twin_report(record, folder, renderer=renderer.value)
+    _tell(record, written, json=json)
+
+
+def replay(
+    folder: Annotated[
+        Path, typer.Argument(metavar="RECORD_DIR", help="Folder that holds a record.")
+    ],
+    at: Annotated[
+        float | None, typer.Option(help="Instant of the picture [s]; else the end.")
+    ] = None,
+    renderer: Renderer = RendererChoice.AUTO,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Show a record again: the picture of an instant, the figures and the page.
+
+    A record that was cut off, as by a power failure, is read too.
+    """
+    from softgrasp.cli.output import require_writable
+    from softgrasp.report.twin_report import write_twin_report
+    from softgrasp.twin.record import read_record
+
+    record = read_record(folder)
+    target = out if out is not None else folder
+    require_writable(target)
+    written = write_twin_report(record, target, at=at, renderer=renderer.value)
+    _tell(record, written, json=json)
+
+
+def _tell(record: object, written: list[Path], *, json: bool) -> None:
+    from softgrasp.report.twin_report import key_numbers, twin_words
+    from softgrasp.twin.record import TwinRecord
+
+    assert isinstance(record, TwinRecord)
+    words, keys = twin_words(record), key_numbers(record)
+    if json:
+        files = [str(path) for path in written]
+        terminal.put_json({"words": words, "turns": len(record.rows), "files": files} | dict(keys))
+        return
+    terminal.put(words)
+    for name, value in keys:
+        terminal.put(f"{name}: {value}")
+    terminal.put("files     " + "\n          ".join(map(str, written)))
+
+
+def _at(twin: Twin, place: str) -> Twin:
+    """The twin with its controller at another place."""
+    from softgrasp.errors import DescriptionError
+
+    if not place:
+        return twin
+    host, _, port = place.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()):
+        raise DescriptionError(
+            f"--controller: expected HOST:PORT such as 127.0.0.1:5020, found '{place}'"
+        )
+    changed = twin.controller.replace(host=host.strip("[]"), port=int(port))
+    return twin.replace(controller=changed)
+
+
+def _free(folder: Path) -> Path:
+    """The folder, or the first one with a number behind it that holds no record."""
+    from softgrasp.twin.record import TWIN_FILE
+
+    numbered = (folder.with_name(f"{folder.name}_{number}") for number in range(2, 10_000))
+    found = (one for one in (folder, *numbered) if not (one / TWIN_FILE).exists())
+    return next(found, folder)
+
+
+def _page(
+    twin: Twin, port: int, *, quiet: bool
+) -> tuple[Page, Callable[[CommandBox, TwinLoop], Shown]]:
+    from softgrasp.twin.desk import Desk
+    from softgrasp.view.require import require_viser
+
+    require_viser()
+    from softgrasp.view.page import Page
+    from softgrasp.view.twin_view import TwinView
+
+    page = Page(f"twin '{twin.name}'", port)
+    terminal.note(page.words)
+
+    def watching(box: CommandBox, loop: TwinLoop) -> Shown:
+        return TwinView(page, twin, Desk(box), lambda: loop.guard.state)
+
+    return page, watching
+
+
+async def _until_told(
+    run_twin: Callable[..., object],
+    twin: Twin,
+    folder: Path,
+    turns: int | None,
+    watching: object,
+    files: Path | None,
+) -> None:
+    """Run until the time is over, or the first Ctrl-C; the loop then stops safely."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    terminal.note(f"recording into {folder}; Ctrl-C ends it")
+    await run_twin(  # type: ignore[misc]
+        twin, folder, turns=turns, stop=stop, watching=watching, files=files
+    )

@@ -1,0 +1,153 @@
+"""The page of a twin's record: words, pictures, figures and events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from softgrasp._version import __version__
+from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.formats.atomic import write_text
+from softgrasp.mechanics.piece_bends import KPA
+from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.twin_shape import TwinShape
+from softgrasp.render.twin_picture import TwinCamera
+from softgrasp.report import twin_figures as figures
+from softgrasp.report.page import NO_PICTURES, embedded, templates
+from softgrasp.report.twin_figures import column
+from softgrasp.twin.record import TwinRecord
+from softgrasp.twin.replay import replayed
+
+PAGE, PICTURE, PRESSURE, TIPS, PACE = (
+    "report.html", "twin.png", "pressure.png", "tips.png", "pace.png",
+)  # fmt: skip
+MOST_EVENTS = 200
+"""Of the page; all are in the record."""
+
+
+class Seen(NamedTuple):
+    """An instant of a record, and how it looks."""
+
+    time: float
+    """Since the first turn [s]."""
+    shape: TwinShape
+    joints: Array | None
+
+
+def seen_at(record: TwinRecord, time: float | None = None) -> Seen:
+    """The last row with a shape at or before a time; that of the end where none is given.
+
+    Raises:
+        ResultError: No row up to then has a shape.
+    """
+    for row in reversed(record.rows):
+        if time is not None and row["time"] > time + 1e-9:
+            continue
+        found = replayed(record.twin, row)
+        if found is not None:
+            return Seen(float(row["time"]), *found)
+    when = "in the record" if time is None else f"up to {time:g} s"
+    raise ResultError(f"expected a row with a reading and a pose {when}, found none")
+
+
+def write_twin_report(
+    record: TwinRecord, folder: Path, *, at: float | None = None, renderer: str = "auto"
+) -> list[Path]:
+    """Write the picture of an instant, the figures and the page of a record.
+
+    Args:
+        record: The record.
+        folder: Where to.
+        at: The instant of the picture [s]; that of the end where none is given.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no picture.
+
+    Raises:
+        BackendUnavailable: The renderer that was asked for is not there.
+        ResultError: The folder cannot be written.
+    """
+    written: list[Path] = []
+    caption = ""
+    try:
+        seen = seen_at(record, at)
+    except ResultError:
+        seen = None
+    if seen is not None and renderer != NO_PICTURES:
+        with TwinCamera(record.twin, renderer) as camera:
+            written.append(camera.write(seen.shape, seen.joints, folder / PICTURE))
+            bend = np.degrees(seen.shape.bend)
+            caption = f"At {seen.time:.2f} s; each finger bent by {bend:.1f}°; {camera.note}."
+    drawn = [
+        ("Pressure and curvature", figures.draw_pressures(record.rows, folder / PRESSURE)),
+        ("Tips", figures.draw_tips(record.rows, folder / TIPS)),
+        ("Pace of the loop", figures.draw_pace(record.rows, folder / PACE)),
+    ]
+    page = templates().get_template("twin.html.j2").render(
+        version=__version__,
+        title=f"Record of the twin '{record.twin.name}'",
+        summary=twin_words(record),
+        picture=embedded(written[0], "image/png") if written else "",
+        caption=caption,
+        keys=key_numbers(record),
+        shown=[(title, embedded(path, "image/png")) for title, path in drawn],
+        events=_events(record),
+        source=record.twin.source,
+    )  # fmt: skip
+    written += [path for _, path in drawn]
+    return [*written, write_text(folder / PAGE, page)]
+
+
+def twin_words(record: TwinRecord) -> str:
+    """What happened, in sentences computed from the rows."""
+    rows = record.rows
+    if not rows:
+        return "Nothing was recorded."
+    connected = sum(bool(row["connected"]) for row in rows)
+    told = f"{len(rows)} turns in {rows[-1]['time']:.1f} s; {connected} with a reading."
+    pressure = column(rows, "pressure")
+    if np.isfinite(pressure).any():
+        told += (
+            f" The pressure went from {KPA * np.nanmin(pressure):.1f} to "
+            f"{KPA * np.nanmax(pressure):.1f} kPa."
+        )
+    lost = sum("is lost" in str(row["events"]) for row in rows)
+    if lost:
+        told += f" The connection was lost {lost} times." if lost > 1 else " It was lost once."
+    return told + (" The last row was cut off." if record.broken else "")
+
+
+def key_numbers(record: TwinRecord) -> list[tuple[str, str]]:
+    """Rate, latency and jitter of the loop."""
+    rows = [row for row in record.rows if row["connected"]]
+    if len(rows) < 2:
+        return []
+    latency, lateness = (1e3 * column(rows, name) for name in ("latency", "lateness"))
+    rate = (len(record.rows) - 1) / max(record.rows[-1]["time"] - record.rows[0]["time"], 1e-9)
+    return [
+        ("turns a second", f"{rate:.1f} of {record.twin.rate:g} wanted"),
+        ("answer", f"median {np.median(latency):.1f} ms, 99 % within "
+         f"{np.percentile(latency, 99):.1f} ms"),
+        ("turn late by", f"median {np.median(lateness):.2f} ms, 99 % within "
+         f"{np.percentile(lateness, 99):.1f} ms"),
+    ]  # fmt: skip
+
+
+def _events(record: TwinRecord) -> list[tuple[str, str]]:
+    told = [(f"{row['time']:.2f} s", str(row["events"])) for row in record.rows if row["events"]]
+    return told[-MOST_EVENTS:]
+
+
+def picture_of(record: TwinRecord, at: float | None, path: Path, renderer: str) -> Path:
+    """The picture of an instant of a record.
+
+    Raises:
+        BackendUnavailable: The renderer that was asked for is not there.
+        DescriptionError: No picture is wanted.
+        ResultError: No row has a shape, or the place cannot be written.
+    """
+    if renderer == NO_PICTURES:
+        raise DescriptionError("expected a renderer for a picture, found none", field="renderer")
+    seen = seen_at(record, at)
+    with TwinCamera(record.twin, renderer) as camera:
+        return camera.write(seen.shape, seen.joints, path)
