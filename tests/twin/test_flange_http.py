@@ -64,7 +64,7 @@ def test_poses_over_http_are_those_of_the_robot_to_the_printed_digits() -> None:
         clock = ManualClock()
         async with RobotServer(robot(), port=0, rate=50.0, clock=clock) as server:
             wire = HttpFlange(url=server.url, rate=50.0, timeout=10.0, fields=TIMED)
-            return await first(HttpStream(wire, clock), 60)
+            return await first(HttpStream(wire, clock), 30)
 
     samples = finished(run())
     assert [sample.time for sample in samples] == pytest.approx([0.02 * i for i in range(30)])
