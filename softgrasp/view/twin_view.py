@@ -40,12 +40,29 @@ STATES = {
 class Shown(Protocol):
     """What the page needs to know of a row."""
 
-    time: float
-    lateness: float
-    latency: float
-    shape: TwinShape | None
-    joints: Array | None
-    events: tuple[str, ...]
+    @property
+    def time(self) -> float:
+        """When the turn was due [s]."""
+
+    @property
+    def lateness(self) -> float:
+        """Of its beginning [s]."""
+
+    @property
+    def latency(self) -> float:
+        """Of the answer [s]."""
+
+    @property
+    def shape(self) -> TwinShape | None:
+        """The fingers."""
+
+    @property
+    def joints(self) -> Array | None:
+        """Of the arm [rad]."""
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """What happened, in sentences."""
 
     @property
     def pressures(self) -> tuple[float, float, float] | None:
