@@ -55,7 +55,7 @@ def run(
     folder = out if out is not None else _free(default_folder(f"twin_{described.name}"))
     require_writable(folder)
     turns = None if duration is None else max(1, round(duration * described.rate))
-    page, watching = (None, None) if no_view else _page(described, port, quiet=json)
+    page, watching = (None, None) if no_view else _page(described, port)
     try:
         files = Path(twin).parent if Path(twin).suffix else None
         asyncio.run(_until_told(run_twin, described, folder, turns, watching, files))
@@ -136,9 +136,7 @@ def _free(folder: Path) -> Path:
     return next(found, folder)
 
 
-def _page(
-    twin: Twin, port: int, *, quiet: bool
-) -> tuple[Page, Callable[[CommandBox, TwinLoop], Shown]]:
+def _page(twin: Twin, port: int) -> tuple[Page, Callable[[CommandBox, TwinLoop], Shown]]:
     from softgrasp.twin.desk import Desk
     from softgrasp.view.require import require_viser
 
