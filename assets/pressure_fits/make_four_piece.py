@@ -50,7 +50,7 @@ DIGITS = 2
 LENGTH = np.repeat(LENGTHS, LINKS) / LINKS
 HEIGHT, WALL = np.repeat(HEIGHTS, LINKS), np.repeat(WALLS, LINKS)
 LAYERS = (np.arange(20)[:, None] + 0.5) / 20
-"""Heights in the side walls where their stretch is taken, over the whole; the top wall comes last."""
+"""Heights in the side walls where their stretch is taken, over the whole; the top wall is last."""
 
 
 def wall_moments(bends: np.ndarray) -> np.ndarray:

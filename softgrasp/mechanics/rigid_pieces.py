@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.mechanics.pcc.chain import _of_one_length, frames_along
+from softgrasp.mechanics.pcc.chain import frames_along, of_one_length
 from softgrasp.mechanics.transforms import Array, rotate_about
 
 Order = Literal["unity", "plane"]
@@ -114,7 +114,7 @@ def mirrored(frames: ArrayLike, axis: Literal["x", "y", "z"] = "y") -> Array:
 
 
 def _checked(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> list[Array]:
-    found = _of_one_length(thetas=thetas, phis=phis, lengths=lengths)
+    found = of_one_length(thetas=thetas, phis=phis, lengths=lengths)
     if not all(np.isfinite(part).all() for part in found) or not (found[2] > 0.0).all():
         raise DescriptionError(
             f"expected finite angles and lengths above 0, found angles {found[0]} and {found[1]}, "

@@ -31,7 +31,7 @@ def chain_frames(
     kappas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, frame: Frame = "bishop"
 ) -> Array:
     """The base and the end frame of every segment, (n + 1, 4, 4); as ``chain_transform``."""
-    kappas, phis, lengths = _of_one_length(kappas=kappas, phis=phis, lengths=lengths)
+    kappas, phis, lengths = of_one_length(kappas=kappas, phis=phis, lengths=lengths)
     steps = segment_transform(kappas, phis, lengths, frame)
     return frames_along(steps)
 
@@ -49,7 +49,7 @@ def chain_jacobian(u: ArrayLike, v: ArrayLike, lengths: ArrayLike) -> Array:
     Raises:
         DescriptionError: Different numbers of values.
     """
-    u, v, lengths = _of_one_length(u=u, v=v, lengths=lengths)
+    u, v, lengths = of_one_length(u=u, v=v, lengths=lengths)
     frames = frames_along(bend_transform(u, v, lengths))
     own = bend_jacobian(u, v, lengths)
     base = frames[:-1, :3, :3]
@@ -84,7 +84,12 @@ def frames_along(steps: Array) -> Array:
     return np.stack(frames)
 
 
-def _of_one_length(**series: ArrayLike) -> list[Array]:
+def of_one_length(**series: ArrayLike) -> list[Array]:
+    """Series of one number a segment as arrays (n,).
+
+    Raises:
+        DescriptionError: They have different numbers of values.
+    """
     arrays = {name: np.atleast_1d(np.asarray(part, dtype=float)) for name, part in series.items()}
     sizes = {name: array.shape for name, array in arrays.items()}
     if len(set(sizes.values())) != 1 or len(next(iter(sizes.values()))) != 1:
