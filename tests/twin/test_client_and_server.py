@@ -24,6 +24,8 @@ from softgrasp.twin.controller.client import ControllerClient, spans
 from softgrasp.twin.controller.connect import connect_controller
 from softgrasp.twin.controller.link import TcpLink
 from softgrasp.twin.controller.plant import Valve
+from softgrasp.twin.controller.session import Session
+from softgrasp.twin.controller.simulated import SimulatedController
 from tests.twin.controllers import Clock, bench, odd_map
 
 DEFAULT, ODD = load_register_map(), odd_map()
@@ -243,14 +245,61 @@ def test_what_was_listened_to_is_worth_nothing_later() -> None:
                     seen.append((await client.read_holding_registers(61440, count=8)).registers)
             assert seen[0] != seen[1]
             async with AsyncModbusTcpClient(host, port=port, retries=0, timeout=5) as client:
+                asked = set()
                 for _ in range(3):
+                    told = await client.read_holding_registers(61440, count=8)
+                    asked.add(tuple(told.registers))
                     answer = await client.write_registers(61448, [1] * 16)
                     assert answer.exception_code == 3
+                assert len(asked) == 3  # a challenge is for one answer only
                 while client.connected:  # the server closes it after three
                     await asyncio.sleep(0)
             assert there.server.counts.locked_out == 1
 
     asyncio.run(asyncio.wait_for(talk(), 20))
+
+
+def test_a_wrong_token_is_not_tried_ever_faster() -> None:
+    async def talk() -> None:
+        clock = Clock()
+        async with bench(token=TOKEN) as there:
+            async with there.client(token="another token", sleep=clock.sleep) as wrong:
+                for _ in range(3):
+                    with pytest.raises(RequestRefusedError, match="it is wrong"):
+                        await wrong.read()
+            assert clock.slept == [0.0, 0.05, 0.1]
+            assert there.heard == []
+
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize(
+    ("pdu", "code"),
+    [
+        ("05 0000 1234", 3),  # a coil is on with FF00 and off with 0000
+        ("01 0000 0001 00", 3),  # a byte too many
+        ("03 0028 0001", None),  # half a value may be read
+        ("03 0028", 3),
+        ("03 0028 0000", 3),
+        ("03 0029 0002", 2),
+        ("0f 0000 0002 02 00", 3),
+        ("10 0028 0002 04 0000", 3),
+        ("0f 0000 0002 01 03", None),
+        ("08 0000 0000", 1),
+        ("2b 0e 01 00", 1),
+        ("83", 1),
+        ("00", 1),
+    ],
+)
+def test_what_the_server_answers_to(pdu: str, code: int | None) -> None:
+    session = Session(SimulatedController(ODD, clock=Clock()))
+    request = bytes.fromhex(pdu)
+    answer = asyncio.run(session.answer(7, request))
+    if code is None:
+        assert answer[0] == request[0]
+    else:
+        assert answer == bytes([request[0] & 0x7F | 0x80, code])
+    assert asyncio.run(session.answer(8, request))[1] == 11
 
 
 def test_a_token_for_a_server_without_one_is_told() -> None:

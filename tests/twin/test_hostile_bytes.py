@@ -64,7 +64,8 @@ def test_the_process_serves_after_ten_thousand_hostile_pieces(seed: int) -> None
         frames, before, after = asyncio.run(asyncio.wait_for(talk(), 300))
         assert frames > 5000
         assert after - before < 4 * 2**20
-    assert there.errors() == ""
+        assert there.stop() == 0
+        assert there.errors() == ""
 
 
 def resident(process: int) -> int:
