@@ -12,6 +12,7 @@ from pymodbus.simulator import DataType, SimData, SimDevice
 
 from softgrasp.description.register_map import RegisterMap
 from softgrasp.errors import (
+    BackendUnavailable,
     BadAnswerError,
     ConnectionLostError,
     DescriptionError,
@@ -20,12 +21,13 @@ from softgrasp.errors import (
     StaleDataError,
 )
 from softgrasp.formats.register_map_file import load_register_map
-from softgrasp.twin.controller.client import ControllerClient, spans
-from softgrasp.twin.controller.connect import connect_controller
+from softgrasp.twin.controller.client import ControllerClient
+from softgrasp.twin.controller.connect import connect_controller, controller_server
 from softgrasp.twin.controller.link import TcpLink
 from softgrasp.twin.controller.plant import Valve
 from softgrasp.twin.controller.session import Session
 from softgrasp.twin.controller.simulated import SimulatedController
+from softgrasp.twin.controller.spans import spans
 from tests.twin.controllers import Clock, bench, odd_map
 
 DEFAULT, ODD = load_register_map(), odd_map()
@@ -404,3 +406,11 @@ def test_nobody_there_is_told() -> None:
         assert clock.slept == [0.0, 0.05, 0.1]
 
     asyncio.run(talk())
+
+
+def test_a_plain_installation_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softgrasp.twin.controller.connect.find_spec", lambda name: None)
+    for end in (lambda: connect_controller("127.0.0.1", 1, DEFAULT),
+                lambda: controller_server(DEFAULT)):  # fmt: skip
+        with pytest.raises(BackendUnavailable, match=r"pip install 'softgrasp\[twin\]'"):
+            end()

@@ -19,7 +19,7 @@ from softgrasp.twin.polling import Turn, poll
 from tests.twin.controllers import PATIENCE, Bench, Clock, bench
 from tests.twin.faulty_proxy import QUICK_FAULTS, Plan, faulty, listed, seeded
 
-QUICK = 0.3
+QUICK = 0.5
 """Wait for an answer where one is kept back [s]; others take about a millisecond."""
 
 
