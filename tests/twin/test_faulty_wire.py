@@ -11,7 +11,7 @@ from softgrasp.errors import BadAnswerError, ConnectionLostError, DescriptionErr
 from softgrasp.formats.register_map_file import load_register_map
 from softgrasp.twin.controller.backoff import Backoff
 from softgrasp.twin.controller.client import ControllerClient
-from softgrasp.twin.controller.link import MemoryLink
+from softgrasp.twin.controller.memory_link import MemoryLink
 from softgrasp.twin.controller.plant import PlantState
 from softgrasp.twin.controller.session import Session
 from softgrasp.twin.controller.simulated import SimulatedController
