@@ -19,7 +19,7 @@ Plan = Callable[[], Fault]
 FINE = "fine"
 FAULTS = (
     *("drop", "swallow", "late", "twice", "cut", "garbled header", "garbled function"),
-    *("wrong transaction", "short", "out of range"),
+    *("wrong transaction", "wrong unit", "wrong echo", "short", "out of range"),
 )
 """What can happen to an answer."""
 QUICK_FAULTS = tuple(fault for fault in FAULTS if fault not in ("swallow", "late"))
@@ -119,6 +119,10 @@ def spoilt(answer: Frame, fault: Fault) -> bytes:
             return whole[:7] + bytes([whole[7] ^ 0x15]) + whole[8:]
         case "wrong transaction":
             return answer._replace(transaction=(answer.transaction + 999) % 0x10000).encoded()
+        case "wrong unit":
+            return answer._replace(unit=answer.unit ^ 2).encoded()
+        case "wrong echo" if answer.pdu[0] == 16:
+            return answer._replace(pdu=answer.pdu[:-1] + bytes([answer.pdu[-1] ^ 1])).encoded()
         case "short":
             return answer._replace(pdu=answer.pdu[:-1]).encoded()
         case "out of range" if answer.pdu[0] == 3:

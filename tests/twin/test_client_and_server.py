@@ -12,6 +12,7 @@ from pymodbus.simulator import DataType, SimData, SimDevice
 
 from softgrasp.description.register_map import RegisterMap
 from softgrasp.errors import (
+    BackendUnavailable,
     BadAnswerError,
     ConnectionLostError,
     DescriptionError,
@@ -20,10 +21,13 @@ from softgrasp.errors import (
     StaleDataError,
 )
 from softgrasp.formats.register_map_file import load_register_map
-from softgrasp.twin.controller.client import ControllerClient, spans
-from softgrasp.twin.controller.connect import connect_controller
+from softgrasp.twin.controller.client import ControllerClient
+from softgrasp.twin.controller.connect import connect_controller, controller_server
 from softgrasp.twin.controller.link import TcpLink
 from softgrasp.twin.controller.plant import Valve
+from softgrasp.twin.controller.session import Session
+from softgrasp.twin.controller.simulated import SimulatedController
+from softgrasp.twin.controller.spans import spans
 from tests.twin.controllers import Clock, bench, odd_map
 
 DEFAULT, ODD = load_register_map(), odd_map()
@@ -205,78 +209,33 @@ def test_half_a_value_is_not_written() -> None:
     asyncio.run(talk())
 
 
-TOKEN = "a token for tests"
-
-
-def test_a_token_is_asked_for_before_anything_is_written() -> None:
-    async def talk() -> None:
-        async with bench(token=TOKEN) as there:
-            async with there.client() as stranger:
-                await stranger.read()
-                with pytest.raises(RequestRefusedError, match=r"or not in its present state"):
-                    await stranger.trigger(positive=True)
-            async with there.client(token="another token") as wrong:
-                with pytest.raises(RequestRefusedError) as caught:
-                    await wrong.read()
-            assert str(caught.value) == (
-                "token (holding 61440): expected the controller to take it, found: it is wrong"
-            )
-            assert there.heard == []
-            async with there.client(token=TOKEN) as friend:
-                await friend.trigger(positive=True)
-                await friend.set_targets(positive=10e3)
-            assert len(there.heard) == 2
-            async with there.client() as next_stranger:
-                with pytest.raises(RequestRefusedError):
-                    await next_stranger.trigger(positive=False)
-
-    asyncio.run(talk())
-
-
-def test_what_was_listened_to_is_worth_nothing_later() -> None:
-    async def talk() -> None:
-        async with bench(token=TOKEN) as there:
-            host, port = there.server.address
-            seen = []
-            for _ in range(2):
-                async with AsyncModbusTcpClient(host, port=port) as client:
-                    seen.append((await client.read_holding_registers(61440, count=8)).registers)
-            assert seen[0] != seen[1]
-            async with AsyncModbusTcpClient(host, port=port, retries=0, timeout=5) as client:
-                for _ in range(3):
-                    answer = await client.write_registers(61448, [1] * 16)
-                    assert answer.exception_code == 3
-                while client.connected:  # the server closes it after three
-                    await asyncio.sleep(0)
-            assert there.server.counts.locked_out == 1
-
-    asyncio.run(asyncio.wait_for(talk(), 20))
-
-
-def test_a_token_for_a_server_without_one_is_told() -> None:
-    async def talk() -> None:
-        async with bench() as there, there.client(token=TOKEN) as client:
-            with pytest.raises(RequestRefusedError, match="no such register"):
-                await client.read()
-
-    asyncio.run(talk())
-
-
-def test_a_remote_bind_needs_a_token_that_is_one() -> None:
-    async def talk(host: str) -> None:
-        async with bench() as there:
-            await there.server.start(host, 0)
-
-    for host in ("0.0.0.0", "::", "192.0.2.1", "controller.example"):
-        with pytest.raises(DescriptionError, match="host: expected a token"):
-            asyncio.run(talk(host))
-
-    async def short() -> None:
-        async with bench(token="short"):
-            pass
-
-    with pytest.raises(DescriptionError, match="token: expected a token of 8 letters or more"):
-        asyncio.run(short())
+@pytest.mark.parametrize(
+    ("pdu", "code"),
+    [
+        ("05 0000 1234", 3),  # a coil is on with FF00 and off with 0000
+        ("01 0000 0001 00", 3),  # a byte too many
+        ("03 0028 0001", None),  # half a value may be read
+        ("03 0028", 3),
+        ("03 0028 0000", 3),
+        ("03 0029 0002", 2),
+        ("0f 0000 0002 02 00", 3),
+        ("10 0028 0002 04 0000", 3),
+        ("0f 0000 0002 01 03", None),
+        ("08 0000 0000", 1),
+        ("2b 0e 01 00", 1),
+        ("83", 1),
+        ("00", 1),
+    ],
+)
+def test_what_the_server_answers_to(pdu: str, code: int | None) -> None:
+    session = Session(SimulatedController(ODD, clock=Clock()))
+    request = bytes.fromhex(pdu)
+    answer = asyncio.run(session.answer(7, request))
+    if code is None:
+        assert answer[0] == request[0]
+    else:
+        assert answer == bytes([request[0] & 0x7F | 0x80, code])
+    assert asyncio.run(session.answer(8, request))[1] == 11
 
 
 def test_a_port_that_is_taken_is_told() -> None:
@@ -355,3 +314,11 @@ def test_nobody_there_is_told() -> None:
         assert clock.slept == [0.0, 0.05, 0.1]
 
     asyncio.run(talk())
+
+
+def test_a_plain_installation_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softgrasp.twin.controller.connect.find_spec", lambda name: None)
+    for end in (lambda: connect_controller("127.0.0.1", 1, DEFAULT),
+                lambda: controller_server(DEFAULT)):  # fmt: skip
+        with pytest.raises(BackendUnavailable, match=r"pip install 'softgrasp\[twin\]'"):
+            end()

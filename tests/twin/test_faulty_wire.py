@@ -11,7 +11,7 @@ from softgrasp.errors import BadAnswerError, ConnectionLostError, DescriptionErr
 from softgrasp.formats.register_map_file import load_register_map
 from softgrasp.twin.controller.backoff import Backoff
 from softgrasp.twin.controller.client import ControllerClient
-from softgrasp.twin.controller.link import MemoryLink
+from softgrasp.twin.controller.memory_link import MemoryLink
 from softgrasp.twin.controller.plant import PlantState
 from softgrasp.twin.controller.session import Session
 from softgrasp.twin.controller.simulated import SimulatedController
@@ -19,7 +19,7 @@ from softgrasp.twin.polling import Turn, poll
 from tests.twin.controllers import PATIENCE, Bench, Clock, bench
 from tests.twin.faulty_proxy import QUICK_FAULTS, Plan, faulty, listed, seeded
 
-QUICK = 0.3
+QUICK = 0.5
 """Wait for an answer where one is kept back [s]; others take about a millisecond."""
 
 
@@ -59,6 +59,7 @@ def outcome(*faults: str) -> tuple[dict[str, int], list[float], str]:
         ("garbled header", {"garbled": 1, "drops": 1, "connections": 2}),
         ("garbled function", {"garbled": 1, "drops": 1, "connections": 2}),
         ("wrong transaction", {"garbled": 1, "drops": 1, "connections": 2}),
+        ("wrong unit", {"garbled": 1, "drops": 1, "connections": 2}),
         ("short", {"garbled": 1, "drops": 1, "connections": 2}),
     ],
 )
@@ -99,10 +100,11 @@ def test_an_answer_out_of_range_is_told_and_not_believed() -> None:
     )
 
 
-def test_a_command_that_was_not_confirmed_is_sent_again_and_means_the_same() -> None:
+@pytest.mark.parametrize("fault", ["drop", "wrong echo", "garbled function"])
+def test_a_command_that_was_not_confirmed_is_sent_again_and_means_the_same(fault: str) -> None:
     async def talk() -> None:
         clock = Clock()
-        async with bench() as there, faulty(there.server.address, listed("drop")) as proxy:
+        async with bench() as there, faulty(there.server.address, listed(fault)) as proxy:
             async with there.client(port=proxy.port, sleep=clock.sleep) as client:
                 await client.set_targets(positive=50e3)
             assert [state.positive_target for state in there.heard] == [50e3, 50e3]

@@ -5,23 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, Self
+from typing import Self
 
-from softgrasp.description.register_map import (
-    ANSWER_WORDS,
-    CHALLENGE_WORDS,
-    Kind,
-    PressureRegister,
-    Register,
-    RegisterMap,
-)
+from softgrasp.description.register_map import PressureRegister, Register, RegisterMap
 from softgrasp.errors import (
     BadAnswerError,
     DescriptionError,
     RequestRefusedError,
     StaleDataError,
 )
-from softgrasp.twin.controller.access import answer_to, require_token
+from softgrasp.twin.controller.access import require_token
 from softgrasp.twin.controller.connection import LinkCounts
 from softgrasp.twin.controller.exchange import (
     Refusal,
@@ -30,44 +23,11 @@ from softgrasp.twin.controller.exchange import (
     words_in,
     write_request,
 )
-from softgrasp.twin.controller.link import Ask, Link
+from softgrasp.twin.controller.greeting import token_greeting
+from softgrasp.twin.controller.link import Link
 from softgrasp.twin.controller.reading import ControllerReading
+from softgrasp.twin.controller.spans import Span, spans
 from softgrasp.twin.controller.words import allowed, from_words, to_words
-
-MOST_TOGETHER = 100
-"""Words in one request; the standard allows 123 to be written and 125 to be read."""
-
-
-class Span(NamedTuple):
-    """Registers that lie one behind the other, so that one request reaches them all."""
-
-    kind: Kind
-    address: int
-    values: tuple[tuple[str, Register], ...]
-
-    @property
-    def width(self) -> int:
-        """How many words, or bits."""
-        return sum(register.width for _, register in self.values)
-
-    def told(self) -> str:
-        """``positive_on (holding 0), …``, as errors tell it."""
-        return ", ".join(f"{name} ({register.place})" for name, register in self.values)
-
-
-def spans(values: Sequence[tuple[str, Register]]) -> list[Span]:
-    """Registers gathered into as few requests as there are gaps between them."""
-    found: list[Span] = []
-    for name, register in sorted(values, key=lambda pair: (pair[1].kind, pair[1].address)):
-        last = found[-1] if found else None
-        follows = last is not None and (
-            (last.kind, last.address + last.width) == (register.kind, register.address)
-        )
-        if last is not None and follows and last.width + register.width <= MOST_TOGETHER:
-            found[-1] = last._replace(values=(*last.values, (name, register)))
-        else:
-            found.append(Span(register.kind, register.address, ((name, register),)))
-    return found
 
 
 class ControllerClient:
@@ -102,8 +62,7 @@ class ControllerClient:
         self._counter: float | None = None
         self._counted_at = self._begin
         if token is not None:
-            self._token = require_token(token)
-            link.on_connect(self._show_token)
+            link.on_connect(token_greeting(registers, require_token(token)))
 
     @property
     def counts(self) -> LinkCounts:
@@ -237,21 +196,6 @@ class ControllerClient:
                 f"counter ({place.place if place else ''}): expected to change within "
                 f"{self.stale_after:g} s, found {counter:g} for {now - self._counted_at:.3g} s"
             )
-
-    async def _show_token(self, ask: Ask) -> None:
-        unit, place = self.registers.device_id, self.registers.handshake
-        try:
-            answer = await ask(unit, read_request("holding", place, CHALLENGE_WORDS))
-            challenge = words_in(answer, "holding", CHALLENGE_WORDS)
-            words = answer_to(challenge, self._token)
-            assert len(words) == ANSWER_WORDS
-            request = write_request("holding", place + CHALLENGE_WORDS, words)
-            check_written(await ask(unit, request), request)
-        except Refusal as refusal:
-            why = "it is wrong" if refusal.code == 3 else str(refusal)
-            raise RequestRefusedError(
-                f"token (holding {place}): expected the controller to take it, found: {why}"
-            ) from None
 
 
 def _outside(

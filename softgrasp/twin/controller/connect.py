@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from softgrasp.description.register_map import RegisterMap
 from softgrasp.errors import BackendUnavailable
+from softgrasp.twin.controller.backoff import Backoff
 from softgrasp.twin.controller.plant import PlantState, Valve
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def connect_controller(
     token: str | None = None,
     timeout: float = 1.0,
     attempts: int = 3,
+    backoff: Backoff | None = None,
     stale_after: float = 0.5,
 ) -> ControllerClient:
     """A client for a pneumatic controller on Modbus TCP; it connects when it is first asked.
@@ -33,7 +35,9 @@ def connect_controller(
         registers: Where it has its values.
         token: What softgrasp's own server asks for before anything may be written.
         timeout: Longest wait for a connection, and for each answer [s].
-        attempts: How often a request is tried before it is given up.
+        attempts: How often a request is tried before it is given up; with the waits between, this
+            bounds how long one call takes.
+        backoff: Waits before it connects again.
         stale_after: Age at which a reading is too old [s].
 
     Raises:
@@ -44,7 +48,7 @@ def connect_controller(
     from softgrasp.twin.controller.client import ControllerClient
     from softgrasp.twin.controller.link import TcpLink
 
-    link = TcpLink(host, port, timeout=timeout, attempts=attempts)
+    link = TcpLink(host, port, timeout=timeout, attempts=attempts, backoff=backoff)
     return ControllerClient(registers, link, token=token, stale_after=stale_after)
 
 

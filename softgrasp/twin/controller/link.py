@@ -11,7 +11,6 @@ from softgrasp.twin.controller.backoff import Backoff
 from softgrasp.twin.controller.connection import Connection, LinkCounts
 from softgrasp.twin.controller.exchange import Refusal
 from softgrasp.twin.controller.frames import FrameError
-from softgrasp.twin.controller.session import Session
 
 T = TypeVar("T")
 Take = Callable[[bytes], T]
@@ -37,36 +36,6 @@ class Link(Protocol):
 
     async def close(self) -> None:
         """Close the wire."""
-
-
-class MemoryLink:
-    """A device in this process, without any wire: for time that runs faster than ours.
-
-    Args:
-        session: The conversation with it.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self.counts = LinkCounts()
-        self._session = session
-        self._greet: Greet | None = None
-
-    async def ask(self, unit: int, pdu: bytes, take: Take[T]) -> T:
-        """Ask, and make something of the answer."""
-        if self._greet is not None:
-            greet, self._greet = self._greet, None
-            await greet(self._session.answer)
-        self.counts.requests += 1
-        answer = take(await self._session.answer(unit, pdu))
-        self.counts.answers += 1
-        return answer
-
-    def on_connect(self, greet: Greet) -> None:
-        """Say something before the first request."""
-        self._greet = greet
-
-    async def close(self) -> None:
-        """There is nothing to close."""
 
 
 class TcpLink:
