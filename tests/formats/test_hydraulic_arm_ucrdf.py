@@ -22,6 +22,7 @@ from tests.formats.hydraulic_arms import hydraulic_arms
 from tests.mechanics.hydraulic.arms import two_sections
 from tests.robots import ARM, needs_xacro, written
 
+PAGE = Path(__file__).parents[2] / "docs" / "hydraulic_arm.md"
 SUFFIXES = ["yaml", "yml", "ucrdf", "urdf", "UCRDF"]
 ONE = """<?xml version="1.0"?>
 <robot name="one">
@@ -145,6 +146,25 @@ def test_what_is_not_said_is_as_by_default(tmp_path: Path) -> None:
     assert (damping.drag, damping.rotational_drag) == (0.0, 0.0)
     one, other = robot_model(sg.load_robot(tmp_path / "robot.ucrdf")), arm_model(arm)
     assert np.array_equal(one.dof_damping, other.dof_damping)
+
+
+def test_the_arm_of_the_page_is_one(tmp_path: Path) -> None:
+    page = (library.folder("hydraulic_arms").parents[1] / "docs/hydraulic_arm.md").read_text(
+        "utf-8"
+    )
+    text = page.split("```xml\n")[1].split("```")[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        arm = sg.load_hydraulic_arm(written(tmp_path, text))
+    shipped = two_sections()
+    first = shipped.sections[0]
+    assert arm.drive == shipped.drive
+    assert (arm.gravity, arm.tip_load, arm.segments) == (shipped.gravity, shipped.tip_load, 1)
+    assert arm.sections[0].damping == first.damping
+    assert arm.sections[0].length == pytest.approx(first.length)
+    assert [part.angle for part in arm.chambers] == pytest.approx(
+        [part.angle for part in first.chambers], abs=1e-4
+    )
 
 
 def test_sections_follow_the_links_and_not_the_file(tmp_path: Path) -> None:
