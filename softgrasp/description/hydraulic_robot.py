@@ -81,6 +81,7 @@ def arm_of_robot(robot: Robot) -> HydraulicArm:
         raise _mistake(
             "expected hydraulics with the drive of the chambers, found none", "hydraulics"
         )
+    _refuse_rigid_parts(robot)
     sections = [_section(robot.bendables[index], index) for index in _chain(robot)]
     return HydraulicArm(
         name=robot.name,
@@ -108,8 +109,7 @@ def _bendable(section: ArmSection, parent: str, child: str, links: int) -> Benda
     )
 
 
-def _chain(robot: Robot) -> list[int]:
-    """Indices of the bendables from the root link outwards."""
+def _refuse_rigid_parts(robot: Robot) -> None:
     for index, joint in enumerate(robot.joints):
         raise _mistake(
             "expected an arm of bendables only, one at the end of another, found "
@@ -126,6 +126,10 @@ def _chain(robot: Robot) -> list[int]:
                 index,
                 "inertial",
             )
+
+
+def _chain(robot: Robot) -> list[int]:
+    """Indices of the bendables from the root link outwards."""
     after: dict[str, int] = {}
     for index, part in enumerate(robot.bendables):
         if part.parent in after:
