@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
     from softgrasp.formats.hand_writer import save_hand
-    from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm
+    from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm, save_hydraulic_arm
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
@@ -220,7 +220,7 @@ _ROOMS = {
     "formats.finger_file": ("load_finger", "save_finger"),
     "formats.finger_mesh": ("finger_from_mesh",),
     "formats.hand_writer": ("save_hand",),
-    "formats.hydraulic_arm_file": ("load_hydraulic_arm",),
+    "formats.hydraulic_arm_file": ("load_hydraulic_arm", "save_hydraulic_arm"),
     "formats.load": ("load_hand", "load_object"),
     "formats.release_file": ("load_release", "save_release"),
     "formats.robot_file": ("load_robot",),
@@ -394,6 +394,7 @@ __all__ = [
     "save_crosscheck",
     "save_finger",
     "save_hand",
+    "save_hydraulic_arm",
     "save_release",
     "save_result",
     "save_scene",

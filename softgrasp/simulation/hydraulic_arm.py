@@ -15,13 +15,14 @@ from softgrasp.build.bendable_names import bend_joints, slide_joints
 from softgrasp.build.hydraulic_arm import arm_model, arm_robot, end_link
 from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.description.hydraulic_arm import HydraulicArm
-from softgrasp.errors import DescriptionError, DivergedError, SimulationError
+from softgrasp.errors import DescriptionError, DivergedError, SimulationError, did_you_mean
 from softgrasp.mechanics.hydraulic.lumped_model import checked_pressures
 from softgrasp.mechanics.hydraulic.motion import SAMPLE, Inputs, inputs_of
 from softgrasp.mechanics.hydraulic.recording import TipRecording
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import has_diverged
-from softgrasp.simulation.stability import spring_limit
+from softgrasp.simulation.hydraulic_step import STEPPED, check_step, safe_step
+from softgrasp.simulation.stability import INTEGRATORS
 
 LOAD_STEPS, BALANCED = 6, 1e-9
 """Steps in which all loads grow from nothing; largest force left over its stiffness [rad or m]."""
@@ -75,6 +76,11 @@ class ArmChain:
         self.data = mujoco.MjData(self.model)
         self._parts = arm_robot(arm, links).bendables
         self._ends = [self.model.body(end_link(section)).id for section in arm.sections]
+        highest = [part.pressure_max for part in arm.chambers]
+        self._limits = (
+            np.array([part.pressure_min for part in arm.chambers]),
+            np.array([math.inf if most is None else most for most in highest]),
+        )
         self._drag = np.zeros((self.model.nbody, 2))
         for section in arm.sections:
             loss = np.array([section.damping.drag, section.damping.rotational_drag])
@@ -120,6 +126,7 @@ class ArmChain:
         duration: float,
         *,
         timestep: float | None = None,
+        integrator: str = "implicitfast",
         sample: float = SAMPLE,
     ) -> ChainRecording:
         """Its motion from the straight state at rest.
@@ -129,37 +136,61 @@ class ArmChain:
                 PressureRecording.
             duration: [s]
             timestep: [s]; a safe one where not given.
+            integrator: ``implicitfast``, ``implicit``, ``euler``, or ``discrete``, which bears
+                long steps.
             sample: Time between two rows of the recording [s].
 
         Raises:
-            DescriptionError: A time is not positive, or a pressure beyond the limits of its
-                chamber when a row is recorded.
+            DescriptionError: A time is not positive, a pressure is beyond the limits of its
+                chamber at a step, there is no such integrator, or the straight arm is not stable
+                with it at the timestep.
             DivergedError: The motion diverges.
         """
         for field, value in {"duration": duration, "timestep": timestep, "sample": sample}.items():
             if value is not None and not 0.0 < value < math.inf:
                 raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
-        longest = min(SAFE_SHARE * spring_limit(self.model), LONGEST_STEP, sample)
-        substeps = math.ceil(sample / (timestep or longest) * (1.0 - 1e-9))
-        self.model.opt.timestep = sample / substeps
+        substeps = self._set_step(timestep, integrator, sample)
         mujoco.mj_resetData(self.model, self.data)
         mujoco.mj_forward(self.model, self.data)
         rows, joints, given = [self.ends()], [self.data.qpos.copy()], inputs_of(pressures)
         for _ in range(round(duration / sample)):
-            checked_pressures(self.arm, given(float(self.data.time)))
             for _ in range(substeps):
-                self.data.ctrl[:] = given(float(self.data.time))
-                self._push(1.0)
-                mujoco.mj_step(self.model, self.data)
-            if has_diverged(self.data):
-                raise DivergedError(
-                    f"{self.arm.name}: its motion has diverged at {self.data.time:.3g} s; a "
-                    f"timestep below {self.model.opt.timestep:g} s may help"
-                )
+                self._step(self._checked(given(float(self.data.time))))
+            mujoco.mj_kinematics(self.model, self.data)  # bodies of a step stand where it began
             rows.append(self.ends())
             joints.append(self.data.qpos.copy())
         times = np.arange(len(rows), dtype=np.float64) * sample
         return ChainRecording(times, np.stack(rows), np.stack(joints))
+
+    def _set_step(self, timestep: float | None, integrator: str, sample: float) -> int:
+        """Set the time step and the integrator; returns how many steps make a row."""
+        if integrator not in STEPPED:
+            told = f"no integrator '{integrator}'; {did_you_mean(integrator, STEPPED)}"
+            raise DescriptionError(told, field="integrator")
+        longest = min(SAFE_SHARE * safe_step(self.model, self._drag), LONGEST_STEP, sample)
+        substeps = math.ceil(sample / (timestep or longest) * (1.0 - 1e-9))
+        if timestep is not None:
+            check_step(self.model, self._drag, integrator, sample / substeps)
+        self.model.opt.timestep = sample / substeps
+        self.model.opt.integrator = INTEGRATORS[integrator]
+        return substeps
+
+    def _checked(self, pressures: ArrayLike) -> Array:
+        """As ``checked_pressures``, which takes its time: here it only tells what is wrong."""
+        found, (low, high) = np.asarray(pressures, dtype=float), self._limits
+        fits = found.shape == low.shape and ((low <= found) & (found <= high)).all()
+        return found if fits else checked_pressures(self.arm, found)
+
+    def _step(self, pressures: Array) -> None:
+        mujoco.mj_step1(self.model, self.data)
+        self.data.ctrl[:] = pressures
+        self._push(1.0)  # between the halves, where velocities are those of now
+        mujoco.mj_step2(self.model, self.data)
+        if has_diverged(self.data):
+            raise DivergedError(
+                f"{self.arm.name}: its motion has diverged at {self.data.time:.3g} s; a timestep "
+                f"below {self.model.opt.timestep:g} s, or integrator='discrete', may help"
+            )
 
     def _off(self, joints: Array, pressures: Array, share: float) -> Array:
         """Forces on the joints at rest over their stiffness, (nv,)."""
@@ -171,7 +202,7 @@ class ArmChain:
         return np.asarray(self.data.qfrc_smooth / self.model.jnt_stiffness)
 
     def _push(self, share: float) -> None:
-        """Drag on the cells, and a share of the load at the tip, at the velocities of before."""
+        """Drag on the cells, and a share of the load at the tip."""
         data, load, tip = self.data, self.arm.tip_load, self._ends[-1]
         spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self.model.body_rootid]
         velocity = data.cvel[:, 3:] + np.cross(spin, offset)

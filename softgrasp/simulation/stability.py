@@ -56,6 +56,13 @@ def stable_step_of(model: mujoco.MjModel, integrator: str) -> float:
     return _largest(own)
 
 
+def is_stable(model: mujoco.MjModel, integrator: str, timestep: float) -> bool:
+    """Whether a time step [s] of an integrator is stable; see ``stable_timestep``."""
+    own = copy.copy(model)
+    own.opt.integrator = INTEGRATORS[integrator]
+    return _is_stable(own, timestep)
+
+
 def spring_limit(model: mujoco.MjModel) -> float:
     """2/ω of the fastest mode of a model's joint springs in its straight state [s].
 

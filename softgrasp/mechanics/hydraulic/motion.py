@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from softgrasp.description.hydraulic_arm import HydraulicArm
-from softgrasp.errors import DescriptionError, DivergedError
+from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
 from softgrasp.mechanics.hydraulic.drive_model import drive_model
 from softgrasp.mechanics.hydraulic.drive_stepper import DriveStepper
 from softgrasp.mechanics.hydraulic.lumped_model import (
@@ -121,16 +121,20 @@ def move_arm(
         strains: To start from, (n, 4); straight where not given.
         rates: To start with, (n, 4); at rest where not given.
         sample: Time between two rows of the recording [s].
-        method: Of the integration; LSODA and Radau bear stiff arms.
+        method: Of the integration; LSODA, Radau and BDF bear stiff arms; explicit
+                methods (RK23, RK45, DOP853) need a very long time for them.
         tolerance: Relative and absolute.
 
     Raises:
-        DescriptionError: A time is not positive, a pressure beyond the limits of its chamber, or
-            strains or rates do not fit.
+        DescriptionError: A time is not positive, a pressure beyond the limits of its chamber,
+            strains or rates do not fit, or there is no such method.
         DivergedError: The integration came to no end.
     """
     _refuse_no_time(duration, "duration")
     _refuse_no_time(sample, "sample")
+    if method not in get_args(Method):
+        told = f"no method '{method}'; {did_you_mean(method, get_args(Method))}"
+        raise DescriptionError(told, field="method")
     model = lumped_model(arm)
     times = np.linspace(0.0, duration, max(round(duration / sample), 1) + 1)
     given = inputs_of(pressures)
@@ -143,7 +147,7 @@ def move_arm(
 
     def slope(time: float, flat: Array) -> Array:
         at, moving = flat.reshape(2, -1, 4)
-        found = model.accelerations(at, moving, given(time))
+        found = model.accelerations(at, moving, checked_pressures(arm, given(time)))
         return np.concatenate([moving.ravel(), found.ravel()])
 
     start = np.concatenate([part.ravel() for part in begin])
