@@ -110,8 +110,8 @@ class CoupledStepper:
         else:
             after = self._closed[:, :3] + self._moves[:, :3, 5] * swept[:, None]
         mean = swept + self.model.compliances * (after[:, 1] - before) / self.timestep
-        self._law.watch(mean, self.time)
         self._flow = self._flow + FLOW_SHARE * (mean - self._flow)
+        self._law.watch(self._flow, self.time)
         self.states, self.time = after, self.time + self.timestep
 
     def _ways(self) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ What the paper prints differently is told in docs/hydraulic_arm.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -203,15 +203,24 @@ def drive_model(arm: HydraulicArm, coupling: Coupling = "static") -> DriveModel:
     Raises:
         DescriptionError: No such coupling.
     """
-    compliance = {"static": chamber_compliance, "state": water_compliance}
-    if coupling not in compliance:
-        raise DescriptionError(f"expected static or state, found {coupling!r}", field="coupling")
+    compliance = water_compliance if checked_coupling(coupling) == "state" else chamber_compliance
     found = [
-        compliance[coupling](arm, section, index)
+        compliance(arm, section, index)
         for section in arm.sections
         for index in range(len(section.chambers))
     ]
     return DriveModel(arm.drive, np.array(found))
+
+
+def checked_coupling(coupling: Coupling) -> Coupling:
+    """A coupling that there is.
+
+    Raises:
+        DescriptionError: There is no such.
+    """
+    if coupling not in get_args(Coupling):
+        raise DescriptionError(f"expected static or state, found {coupling!r}", field="coupling")
+    return coupling
 
 
 def force_of_torque(drive: HydraulicDrive) -> float:

@@ -40,7 +40,7 @@ class FlowWatch:
             f"drive: expected a Reynolds number of at most {holds_to:g}, where {law} law "
             f"holds, found {number:.0f} at {time:.3g} s; the tube resists more than that",
             SoftgraspWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
