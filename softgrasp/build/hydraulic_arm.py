@@ -11,7 +11,7 @@ import math
 
 import mujoco
 
-from softgrasp.build.bendable_names import cell_numbers, slide_joints
+from softgrasp.build.bendable_names import cell_numbers, drive_names, slide_joints
 from softgrasp.build.compiling import compiled
 from softgrasp.build.robot import robot_spec
 from softgrasp.description.bendable import (
@@ -23,6 +23,7 @@ from softgrasp.description.bendable import (
 )
 from softgrasp.description.hydraulic_arm import ArmSection, HydraulicArm
 from softgrasp.description.robot import Link, Robot
+from softgrasp.mechanics.hydraulic.drive_model import drive_model
 
 BASE = "base"
 """The link that stands still."""
@@ -53,10 +54,20 @@ def arm_robot(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> Robot:
     )
 
 
-def arm_spec(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> mujoco.MjSpec:
+def arm_spec(
+    arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
+) -> mujoco.MjSpec:
     """The arm as an MjSpec with its own gravity and the damping of each of its strains.
 
     Drag and the load at the tip are forces of a run, and no part of it.
+
+    Args:
+        arm: The arm.
+        links: Rigid cells a section.
+        lagged: Whether its pressures follow their controls with one lag, τ = (R + d/A_c²) C_a at
+            laminar flow (``filterexact``), so that the model has its drives in it: the control of
+            a chamber is then the pressure at rest of its motor's torque
+            (``hydraulic.pressure_of_torque``).
 
     Raises:
         DescriptionError: The number of links is none.
@@ -73,22 +84,35 @@ def arm_spec(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> mujoco.MjSpec:
         ):
             for name in names:
                 spec.joint(name).damping = [damping * per_cell, 0.0, 0.0]
+    if lagged:
+        _add_lags(spec, arm, robot)
     return spec
 
 
-def arm_model(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> mujoco.MjModel:
+def arm_model(
+    arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
+) -> mujoco.MjModel:
     """The arm as a compiled model; see ``arm_spec``.
 
     Raises:
         DescriptionError: The number of links is none.
         BuildError: MuJoCo refuses it.
     """
-    return compiled(arm_spec(arm, links), arm.name)
+    return compiled(arm_spec(arm, links, lagged=lagged), arm.name)
 
 
 def end_link(section: ArmSection) -> str:
     """Name of the link at the end of a section."""
     return f"{section.name}_end"
+
+
+def _add_lags(spec: mujoco.MjSpec, arm: HydraulicArm, robot: Robot) -> None:
+    """A state a chamber, its pressure, that MuJoCo advances by the exponential of the step."""
+    names = [name for part in robot.bendables for name in drive_names(part)]
+    for name, lag in zip(names, drive_model(arm).lags().tolist(), strict=True):
+        actuator = spec.actuator(name)
+        actuator.dyntype = mujoco.mjtDyn.mjDYN_FILTEREXACT
+        actuator.dynprm[0] = lag
 
 
 def _bendable(section: ArmSection, parent: str, child: str, links: int) -> Bendable:

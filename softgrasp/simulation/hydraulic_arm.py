@@ -71,15 +71,18 @@ class ArmChain:
     Args:
         arm: The arm.
         links: Cells a section.
+        lagged: Whether its pressures follow the controls with one lag; see ``arm_spec``.
 
     Raises:
         DescriptionError: The number of links is none.
         BuildError: MuJoCo refuses the arm.
     """
 
-    def __init__(self, arm: HydraulicArm, links: int = DEFAULT_LINKS) -> None:
+    def __init__(
+        self, arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
+    ) -> None:
         self.arm, self.links = arm, links
-        self.model = arm_model(arm, links)
+        self.model = arm_model(arm, links, lagged=lagged)
         self.data = mujoco.MjData(self.model)
         self._parts = arm_robot(arm, links).bendables
         self._ends = [self.model.body(end_link(section)).id for section in arm.sections]
@@ -217,6 +220,7 @@ class ArmChain:
         """Forces on the joints at rest over their stiffness, (nv,)."""
         self.data.qpos[:], self.data.qvel[:] = joints, 0.0
         self.data.ctrl[:] = pressures
+        self.data.act[:] = pressures[: self.model.na]  # of lags, which have come to an end
         mujoco.mj_kinematics(self.model, self.data)
         self._push(share)
         mujoco.mj_forward(self.model, self.data)

@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.description.hydraulic_arm import HydraulicArm
-from softgrasp.errors import SoftgraspWarning
+from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.mechanics.hydraulic.coupled_stepper import CoupledStepper
 from softgrasp.mechanics.hydraulic.drive_model import drive_model, pressure_of_torque
 from softgrasp.mechanics.hydraulic.lumped_model import checked_pressures
@@ -48,14 +48,20 @@ def move_with_drive(
         sample: Time between two rows of the recordings [s].
 
     Raises:
-        DescriptionError: A time is not positive, a torque more than its motor has, or its pressure
-            at rest beyond the limits of the chamber.
+        DescriptionError: A time is not positive, a torque more than its motor has, its pressure at
+            rest beyond the limits of the chamber, or the chain has lags of its own.
         DivergedError: The motion diverges.
 
     Warns:
         SoftgraspWarning: The flow in the tubes is beyond the law that it follows, or water would
             boil.
     """
+    if chain.model.na:
+        raise DescriptionError(
+            f"{chain.arm.name}: expected a chain without lags, whose drives are simulated, found "
+            "one with lags",
+            field="lagged",
+        )
     substeps = chain.substeps(duration, timestep, sample)
     rows = round(duration / sample)
     for time in (sample * np.arange(rows + 1)).tolist():

@@ -87,6 +87,7 @@ def drive_arm(
     *,
     links: int = DEFAULT_LINKS,
     coupling: Coupling = "state",
+    timestep: float | None = None,
 ) -> ArmRun:
     """The motion of an arm from its straight state at rest, under the torques of its motors.
 
@@ -99,6 +100,7 @@ def drive_arm(
         duration: [s]; up to the last time of the torques where not given.
         links: Cells a section.
         coupling: ``state`` or ``static``.
+        timestep: Of the arm [s]; a safe one, of 1 ms at most, where not given.
 
     Raises:
         DescriptionError: Not one torque a chamber, one that a motor has not, a pressure that a
@@ -120,10 +122,10 @@ def drive_arm(
     duration = float(torques.times[-1]) if duration is None else duration
     chain = ArmChain(arm, links)
     if checked_coupling(coupling) == "state":
-        moved, pressures = move_with_drive(chain, torques, duration)
+        moved, pressures = move_with_drive(chain, torques, duration, timestep=timestep)
     else:
         pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_STEP)
-        moved = chain.move(pressures, duration)
+        moved = chain.move(pressures, duration, timestep=timestep)
     return recorded(chain, torques, coupling, pressures, moved.joints)
 
 

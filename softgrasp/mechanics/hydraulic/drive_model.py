@@ -134,7 +134,7 @@ class DriveModel:
             )
         return np.broadcast_to(self.forces(given), self.channels)
 
-    def rates(self, states: Array, torques: ArrayLike, swept: ArrayLike = 0.0) -> Array:
+    def rates(self, states: Array, torques: ArrayLike, swept: Array | float = 0.0) -> Array:
         """Of the states of moving pistons, (channels, 3).
 
         Args:
@@ -161,9 +161,7 @@ class DriveModel:
         """In pistons, chambers and cylinders [J], (channels,)."""
         return np.asarray(0.5 * (self.inertias * states**2).sum(axis=-1))
 
-    def power(
-        self, states: Array, torques: ArrayLike, swept: ArrayLike = 0.0
-    ) -> PowerBalance:
+    def power(self, states: Array, torques: ArrayLike, swept: Array | float = 0.0) -> PowerBalance:
         """Where the power goes at a state; the arguments are those of ``rates``."""
         piston, speed = self.drive.piston, states[:, 0]
         stored = (self.inertias * states * self.rates(states, torques, swept)).sum(axis=1)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.hydraulic.drive_model import DriveModel, checked_torques
+from softgrasp.mechanics.hydraulic.drive_model import DriveModel
 from softgrasp.mechanics.hydraulic.dry_friction import Channel, slide_and_stick
 from softgrasp.mechanics.hydraulic.exponential import affine_moves
 from softgrasp.mechanics.hydraulic.flow_watch import FlowWatch
