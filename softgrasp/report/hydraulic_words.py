@@ -11,7 +11,7 @@ from softgrasp.report.style import signed
 from softgrasp.simulation.hydraulic_moves import ArmMove, arm_moves
 from softgrasp.simulation.hydraulic_run import ArmRun
 
-HARDLY = 0.01
+HARDLY = 0.02
 """Part of the highest pressure below which a chamber counts as one without."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,13 +27,6 @@ LOAD_STEPS, BALANCED = 6, 1e-9
 """Steps in which all loads grow from nothing; largest force left over its stiffness [rad or m]."""
 SAFE_SHARE, LONGEST_STEP = 0.9, 1e-3
 """A step is this share of the largest stable one, and at most this long [s]."""
-
-Use = Callable[[mujoco.MjData], None]
-"""What is done with the state of a chain."""
-
-
-def _nothing(_: mujoco.MjData) -> None:
-    """Leave the state alone."""
 
 
 @dataclass(frozen=True)
@@ -147,74 +139,31 @@ class ArmChain:
                 chamber when a row is recorded.
             DivergedError: The motion diverges.
         """
-        given = inputs_of(pressures)
-
-        def press(data: mujoco.MjData) -> None:
-            data.ctrl[:] = given(float(data.time))
-
-        def look(data: mujoco.MjData) -> None:
-            checked_pressures(self.arm, given(float(data.time)))
-
-        substeps = self.substeps(duration, timestep, sample)
-        return self.steps(round(duration / sample), substeps, sample, press=press, look=look)
-
-    def substeps(self, duration: float, timestep: float | None, sample: float) -> int:
-        """Steps of a row of a recording, with a safe step where none is given.
-
-        Raises:
-            DescriptionError: A time is not positive.
-        """
         for field, value in {"duration": duration, "timestep": timestep, "sample": sample}.items():
             if value is not None and not 0.0 < value < math.inf:
                 raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
         longest = min(SAFE_SHARE * damped_spring_limit(self.model), LONGEST_STEP, sample)
-        return math.ceil(sample / (timestep or longest) * (1.0 - 1e-9))
-
-    def steps(
-        self,
-        rows: int,
-        substeps: int,
-        sample: float,
-        *,
-        press: Use,
-        look: Use = _nothing,
-        after: Use = _nothing,
-    ) -> ChainRecording:
-        """Its motion from the straight state at rest, row by row.
-
-        Args:
-            rows: How many come after the first.
-            substeps: Steps a row.
-            sample: Time between two rows [s].
-            press: Sets the controls before each step.
-            look: Looks at the beginning of each row.
-            after: Takes the state after each step.
-
-        Raises:
-            DivergedError: The motion diverges.
-        """
-        data = self.data
+        substeps = math.ceil(sample / (timestep or longest) * (1.0 - 1e-9))
         self.model.opt.timestep = sample / substeps
-        mujoco.mj_resetData(self.model, data)
-        mujoco.mj_forward(self.model, data)
-        ends, joints = [self.ends()], [data.qpos.copy()]
-        for _ in range(rows):
-            look(data)
+        mujoco.mj_resetData(self.model, self.data)
+        mujoco.mj_forward(self.model, self.data)
+        rows, joints, given = [self.ends()], [self.data.qpos.copy()], inputs_of(pressures)
+        for _ in range(round(duration / sample)):
+            checked_pressures(self.arm, given(float(self.data.time)))
             for _ in range(substeps):
-                press(data)
+                self.data.ctrl[:] = given(float(self.data.time))
                 self._push(1.0)
-                mujoco.mj_step(self.model, data)
-                after(data)
-            if has_diverged(data):
+                mujoco.mj_step(self.model, self.data)
+            if has_diverged(self.data):
                 raise DivergedError(
-                    f"{self.arm.name}: its motion has diverged at {data.time:.3g} s; a "
+                    f"{self.arm.name}: its motion has diverged at {self.data.time:.3g} s; a "
                     f"timestep below {self.model.opt.timestep:g} s may help"
                 )
-            mujoco.mj_kinematics(self.model, data)  # a step leaves the places of its beginning
-            ends.append(self.ends())
-            joints.append(data.qpos.copy())
-        times = np.arange(len(ends), dtype=np.float64) * sample
-        return ChainRecording(times, np.stack(ends), np.stack(joints))
+            mujoco.mj_kinematics(self.model, self.data)  # a step leaves the places of its begin
+            rows.append(self.ends())
+            joints.append(self.data.qpos.copy())
+        times = np.arange(len(rows), dtype=np.float64) * sample
+        return ChainRecording(times, np.stack(rows), np.stack(joints))
 
     def _off(self, joints: Array, pressures: Array, share: float) -> Array:
         """Forces on the joints at rest over their stiffness, (nv,)."""

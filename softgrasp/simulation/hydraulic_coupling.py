@@ -15,7 +15,6 @@ from contextlib import contextmanager
 import mujoco
 import numpy as np
 
-from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.mechanics.hydraulic.coupled_stepper import CoupledStepper
 from softgrasp.mechanics.hydraulic.drive_model import drive_model, pressure_of_torque
@@ -26,8 +25,8 @@ from softgrasp.simulation.hydraulic_arm import ArmChain, ChainRecording
 
 CAVITATES = -9.9e4
 """Pressure over that of the air at which water at 20 °C boils [Pa]."""
-VELOCITY = 2
-"""Place of the velocity's factor among the numbers of an actuator's bias."""
+FORCE, VELOCITY = 0, 2
+"""Places of the force and of the velocity's factor among the numbers of an actuator's bias."""
 
 
 def move_with_drive(
@@ -38,14 +37,14 @@ def move_with_drive(
     timestep: float | None = None,
     sample: float = SAMPLE,
 ) -> tuple[ChainRecording, PressureRecording]:
-    """The motion of a chain from its straight state at rest, and the pressures in its chambers.
+    """The motion of a chain from its straight state at rest, and the pressures of all steps.
 
     Args:
         chain: The arm.
         torques: Of the motors, one a chamber [N·m]; taken in the middle of each step.
         duration: [s]
         timestep: [s]; a safe one where not given.
-        sample: Time between two rows of the recordings [s].
+        sample: Time between two rows of the recording of the chain [s].
 
     Raises:
         DescriptionError: A time is not positive, a torque more than its motor has, its pressure at
@@ -62,71 +61,85 @@ def move_with_drive(
             "one with lags",
             field="lagged",
         )
-    substeps = chain.substeps(duration, timestep, sample)
-    rows = round(duration / sample)
-    for time in (sample * np.arange(rows + 1)).tolist():
-        checked_pressures(chain.arm, pressure_of_torque(chain.arm.drive, torques(time)))
-    coupling = _Coupling(chain.model, chain.arm, torques, sample / substeps)
+    coupling = _Coupling(chain, torques)
     with _free_chambers(chain.model):
-        found = chain.steps(
-            rows,
-            substeps,
-            sample,
-            press=coupling.press,
-            look=coupling.look,
-            after=coupling.advance,
-        )
-        coupling.look(chain.data)
-    states = np.stack(coupling.rows)
-    largest = coupling.drives.largest_reynolds
-    return found, PressureRecording(found.times, states[:, :, 1], states[:, :, 2], largest)
+        found = chain.move(coupling, duration, timestep=timestep, sample=sample)
+        coupling(float(chain.data.time))
+    return found, coupling.recording()
 
 
 class _Coupling:
     """The drives at the chambers of a chain, which are the tendons of its model.
 
+    It is called once or more with the time of every step, as pressures of ``ArmChain.move`` are.
+
     Args:
-        model: Of the chain.
-        arm: The arm.
+        chain: The arm.
         torques: Of the motors.
-        timestep: [s]
     """
 
-    def __init__(
-        self, model: mujoco.MjModel, arm: HydraulicArm, torques: Inputs, timestep: float
-    ) -> None:
-        self.drives = CoupledStepper(drive_model(arm, "state"), timestep)
-        self.rows: list[Array] = []
-        self._model, self._arm, self._torques = model, arm, torques
-        self._areas = np.array([chamber.area for chamber in arm.chambers])
-        self._volumes = self._areas[:, None] * tendon_jacobian(model)
+    def __init__(self, chain: ArmChain, torques: Inputs) -> None:
+        self._chain, self._torques = chain, torques
+        limits = [(part.pressure_min, part.pressure_max) for part in chain.arm.chambers]
+        self._low = np.array([low for low, _ in limits])
+        self._high = np.array([np.inf if high is None else high for _, high in limits])
+        self._areas = np.array([chamber.area for chamber in chain.arm.chambers])
+        self._volumes = self._areas[:, None] * tendon_jacobian(chain.model)
+        self._drives: CoupledStepper | None = None
+        self._times: list[float] = []
+        self._states: list[Array] = []
+        self._controls = self._low
         self._warned = False
 
-    def press(self, data: mujoco.MjData) -> None:
-        """Give the step its pressures and how they fall."""
-        middle = float(data.time) + 0.5 * self.drives.timestep
-        pressures, falls = self.drives.press(self._torques(middle))
-        data.ctrl[:] = pressures
-        self._model.actuator_biasprm[:, VELOCITY] = -falls * self._areas**2
+    def __call__(self, time: float) -> Array:
+        """Bring the drives to a time, and set what the chambers do in the step that begins there.
 
-    def advance(self, data: mujoco.MjData) -> None:
-        """Let the drives follow the step of the arm."""
-        self.drives.advance(self._volumes @ data.qvel)
-        self._watch()
+        Returns:
+            Pressures of the chambers within their limits [Pa], (k,).
+        """
+        if self._times and time == self._times[-1]:
+            return self._controls
+        if self._drives is None:
+            timestep = self._chain.model.opt.timestep
+            self._drives = CoupledStepper(drive_model(self._chain.arm, "state"), timestep)
+        else:
+            self._drives.advance(self._volumes @ self._chain.data.qvel)
+        self._times.append(time)
+        self._states.append(self._drives.states)
+        self._watch(self._drives.pressures, time)
+        self._press(self._drives, time)
+        return self._controls
 
-    def look(self, _: mujoco.MjData) -> None:
-        """Keep the states of the drives."""
-        self.rows.append(self.drives.states.copy())
+    def recording(self) -> PressureRecording:
+        """The pressures of all steps."""
+        states, drives = np.stack(self._states), self._drives
+        largest = drives.largest_reynolds if drives else 0.0
+        return PressureRecording(np.array(self._times), states[:, :, 1], states[:, :, 2], largest)
 
-    def _watch(self) -> None:
-        lowest = int(np.argmin(self.drives.states[:, 1]))
-        pressure = float(self.drives.states[lowest, 1])
-        if pressure < CAVITATES and not self._warned:
+    def _press(self, drives: CoupledStepper, time: float) -> None:
+        """Give the step its pressures and how they fall.
+
+        The pressure that a chamber would have if it stood still is none that it has to stand: what
+        is beyond the limits of a control, the bias of the actuator adds.
+        """
+        torques, arm = self._torques(time + 0.5 * drives.timestep), self._chain.arm
+        pressures, falls = drives.press(torques)
+        at_rest = pressure_of_torque(arm.drive, torques)
+        if ((at_rest < self._low) | (at_rest > self._high)).any():
+            checked_pressures(arm, at_rest)
+        self._controls = np.clip(pressures, self._low, self._high)
+        bias = self._chain.model.actuator_biasprm
+        bias[:, FORCE] = self._areas * (pressures - self._controls)
+        bias[:, VELOCITY] = -falls * self._areas**2
+
+    def _watch(self, pressures: Array, time: float) -> None:
+        lowest = int(np.argmin(pressures))
+        if pressures[lowest] < CAVITATES and not self._warned:
             self._warned = True
             warnings.warn(
-                f"{self._arm.name}: chamber {lowest + 1}: expected pressures above {CAVITATES:g} "
-                f"Pa, where water boils, found {pressure:.0f} Pa at {self.drives.time:.3g} s; a "
-                "real chamber would not be drawn along like that",
+                f"{self._chain.arm.name}: chamber {lowest + 1}: expected pressures above "
+                f"{CAVITATES:g} Pa, where water boils, found {pressures[lowest]:.0f} Pa at "
+                f"{time:.3g} s; a real chamber would not be drawn along like that",
                 SoftgraspWarning,
                 stacklevel=5,
             )
@@ -134,19 +147,13 @@ class _Coupling:
 
 @contextmanager
 def _free_chambers(model: mujoco.MjModel) -> Iterator[None]:
-    """Chambers whose pressure may fall with the volume, and without limits of their controls.
-
-    The pressure that a chamber would have if it stood still is no pressure that it has to stand.
-    """
-    flags, kinds = int(model.opt.disableflags), model.actuator_biastype.copy()
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL
+    """Chambers whose pressure may fall with the volume."""
+    kinds, numbers = model.actuator_biastype.copy(), model.actuator_biasprm.copy()
     model.actuator_biastype[:] = mujoco.mjtBias.mjBIAS_AFFINE
     try:
         yield
     finally:
-        model.opt.disableflags = flags
-        model.actuator_biastype[:] = kinds
-        model.actuator_biasprm[:, VELOCITY] = 0.0
+        model.actuator_biastype[:], model.actuator_biasprm[:] = kinds, numbers
 
 
 def tendon_jacobian(model: mujoco.MjModel) -> Array:

@@ -84,8 +84,9 @@ def test_by_turns_converges_to_one_system() -> None:
     off = []
     for timestep in (1e-3, 5e-4, 2.5e-4, 1.25e-4):
         chain, pressed = by_turns(laminar(), 2, 0.06, timestep)
+        found = np.stack([pressed(time) for time in chain.times.tolist()])
         bend = np.abs(chain.joints - joints).max() / np.abs(joints).max()
-        off.append([bend, np.abs(pressed.chambers - pressures).max() / pressures.max()])
+        off.append([bend, np.abs(found - pressures).max() / pressures.max()])
     errors = np.array(off)
     ratios = errors[:-1] / errors[1:]
     assert ratios[:, 0] == pytest.approx(2.0, rel=0.03)
@@ -112,7 +113,8 @@ def test_the_coupling_is_stable_at_any_step_of_the_chain(timestep: float) -> Non
     chain, pressures = by_turns(laminar(), 1, 0.1, timestep)
     assert np.abs(chain.joints).max() < 1.0
     at_rest = pressure_of_torque(laminar().drive, TORQUES)
-    assert np.abs(pressures.chambers - at_rest)[3:].max() < 0.25 * at_rest.max()
+    settled = pressures.times > 0.03
+    assert np.abs(pressures.chambers - at_rest)[settled].max() < 0.25 * at_rest.max()
 
 
 def test_the_model_is_as_before_afterwards() -> None:

@@ -11,7 +11,6 @@ from softgrasp.mechanics.hydraulic.coupled_stepper import CoupledStepper
 from softgrasp.mechanics.hydraulic.drive_model import (
     Coupling,
     DriveModel,
-    PowerBalance,
     drive_model,
     pressure_of_torque,
 )
@@ -23,6 +22,7 @@ from softgrasp.mechanics.hydraulic.motion import (
     drive_pressures,
     move_arm,
 )
+from softgrasp.mechanics.hydraulic.power_balance import PowerBalance
 from softgrasp.mechanics.hydraulic.recording import (
     TipErrors,
     TipRecording,
