@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import softgrasp as sg
 from softgrasp.mechanics.hydraulic import TorqueTable
-from softgrasp.report.hydraulic_page import write_arm_report
 from softgrasp.report.hydraulic_words import coupling_clause, flow_clause, pressure_clause
 from softgrasp.simulation.hydraulic_run import ArmRun
 from tests.mechanics.hydraulic.arms import one_section, with_drive
@@ -44,11 +42,3 @@ def test_a_chamber_that_only_the_motion_presses_is_not_named() -> None:
     assert coupling_clause(run) == "Arm and fluid act on each other."
     other = dataclasses.replace(run, coupling="static")
     assert "compliance at rest" in coupling_clause(other)
-
-
-def test_the_page_tells_the_flow(tmp_path: Path) -> None:
-    run = dataclasses.replace(a_run("laminar"), largest_reynolds=9876.0)
-    write_arm_report(run, tmp_path, video=False)
-    page = (tmp_path / "report.html").read_text("utf-8")
-    assert "Reynolds number up to 9876; Poiseuille" in page
-    assert "holds up to 2300 only, and the tubes resist more." in page

@@ -62,7 +62,7 @@ def test_power_is_in_balance_in_every_regime_of_the_flow(number: float) -> None:
     assert np.abs(power.gap).max() <= 1e-10 * np.abs(parts).max()
 
 
-@pytest.mark.parametrize("law", ["laminar", "blasius"])
+@pytest.mark.parametrize("law", ["laminar", pytest.param("blasius", marks=pytest.mark.slow)])
 def test_work_of_motor_and_load_is_stored_or_lost(law: str) -> None:
     """Arm and fluid in one system, in three dimensions: to 1e-10 of the work."""
     load = TipLoad(force=(0.5, 0.3, 0.0), moment=(0.0, 0.1, 0.05))
