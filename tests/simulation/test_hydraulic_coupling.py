@@ -79,7 +79,7 @@ def in_one_system(arm: HydraulicArm, links: int, duration: float) -> tuple[Array
 
 
 def test_by_turns_converges_to_one_system() -> None:
-    """Of the first order in joints and pressures, from steps 100 times the water's time constant."""
+    """Of the first order in joints and pressures, from 100 times the water's time constant."""
     joints, pressures = in_one_system(laminar(), 2, 0.06)
     off = []
     for timestep in (1e-3, 5e-4, 2.5e-4, 1.25e-4):

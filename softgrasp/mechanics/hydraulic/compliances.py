@@ -20,7 +20,7 @@ def chamber_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> fl
 def water_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> float:
     """Volume over pressure of the water in a chamber of its length at rest, V₁/K [m³/Pa].
 
-    V₁ stays as it is, as in eq 34: that the chamber lengthens by some per cent moves a pole that
-    is a thousand times as fast as the arm.
+    V₁ stays as it is, as in eq 34: that the chamber lengthens by some per cent moves poles
+    that are far faster than the arm.
     """
     return section.chambers[index].area * section.length / arm.drive.fluid.bulk_modulus

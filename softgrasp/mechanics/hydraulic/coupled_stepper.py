@@ -1,7 +1,7 @@
 """The drives of a moving arm step by step: exact for chambers that open evenly during a step.
 
 The arm and its drives are advanced one after the other, and each needs the other's answer first:
-the water is a thousand times as stiff as the arm. So a step of the drives is told as what it is for
+the water is far stiffer than the arm. So a step of the drives is told as what it is for
 the arm, a pressure that falls with the volume that the arm opens,
 
     mean P_a = P₀ − Z q,
