@@ -64,15 +64,18 @@ class ArmChain:
     Args:
         arm: The arm.
         links: Cells a section.
+        lagged: Whether its pressures follow the controls with one lag; see ``arm_spec``.
 
     Raises:
         DescriptionError: The number of links is none.
         BuildError: MuJoCo refuses the arm.
     """
 
-    def __init__(self, arm: HydraulicArm, links: int = DEFAULT_LINKS) -> None:
+    def __init__(
+        self, arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
+    ) -> None:
         self.arm, self.links = arm, links
-        self.model = arm_model(arm, links)
+        self.model = arm_model(arm, links, lagged=lagged)
         self.data = mujoco.MjData(self.model)
         self._parts = arm_robot(arm, links).bendables
         self._ends = [self.model.body(end_link(section)).id for section in arm.sections]
@@ -196,6 +199,7 @@ class ArmChain:
         """Forces on the joints at rest over their stiffness, (nv,)."""
         self.data.qpos[:], self.data.qvel[:] = joints, 0.0
         self.data.ctrl[:] = pressures
+        self.data.act[:] = pressures[: self.model.na]  # of lags, which have come to an end
         mujoco.mj_kinematics(self.model, self.data)
         self._push(share)
         mujoco.mj_forward(self.model, self.data)
@@ -205,7 +209,7 @@ class ArmChain:
         """Drag on the cells, and a share of the load at the tip."""
         data, load, tip = self.data, self.arm.tip_load, self._ends[-1]
         spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self.model.body_rootid]
-        velocity = data.cvel[:, 3:] + np.cross(spin, offset)
+        velocity = data.cvel[:, 3:] + _crossed(spin, offset)
         data.xfrc_applied[:, :3] = -self._drag[:, :1] * velocity
         data.xfrc_applied[:, 3:] = -self._drag[:, 1:] * spin
         turn = data.xmat[tip].reshape(3, 3) if load.frame == "tip" else np.eye(3)
@@ -221,3 +225,10 @@ class ArmChain:
             slid = sum(self.data.joint(name).qpos[0] for name in slide_joints(part))
             lengths.append(section.length + slid)
         return np.array(bends), np.array(lengths)
+
+
+def _crossed(first: Array, second: Array) -> Array:
+    """Cross products of rows, (m, 3); ``numpy.cross`` costs more than a step of MuJoCo."""
+    x, y, z = first.T
+    u, v, w = second.T
+    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=1)

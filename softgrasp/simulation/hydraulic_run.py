@@ -14,11 +14,13 @@ from softgrasp.build.hydraulic_arm import arm_model, arm_robot, end_link
 from softgrasp.description.bendable import DEFAULT_LINKS, Bendable
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.hydraulic.drive_model import Coupling, checked_coupling
 from softgrasp.mechanics.hydraulic.motion import SAMPLE, PressureRecording, drive_pressures
 from softgrasp.mechanics.hydraulic.recording import TipRecording
 from softgrasp.mechanics.hydraulic.torques import TorqueTable
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.hydraulic_arm import ArmChain
+from softgrasp.simulation.hydraulic_coupling import move_with_drive
 
 DRIVE_STEP = 5e-3
 """Of the drives [s]; the flow of a step is its mean, and two make a row."""
@@ -32,6 +34,9 @@ class ArmRun:
         arm: The arm.
         links: Cells a section.
         torques: Of the motors.
+        coupling: Whether the motion of the arm acted back on the drives (``state``) or not
+            (``static``).
+        largest_reynolds: Largest Reynolds number of the flow in a tube.
         times: [s], (t,).
         pressures: In the chambers [Pa], (t, k).
         joints: Of all cells [m or rad], (t, nq).
@@ -44,6 +49,8 @@ class ArmRun:
     arm: HydraulicArm
     links: int
     torques: TorqueTable
+    coupling: Coupling
+    largest_reynolds: float
     times: Array
     pressures: Array
     joints: Array
@@ -79,19 +86,31 @@ def drive_arm(
     duration: float | None = None,
     *,
     links: int = DEFAULT_LINKS,
+    coupling: Coupling = "state",
+    timestep: float | None = None,
 ) -> ArmRun:
     """The motion of an arm from its straight state at rest, under the torques of its motors.
+
+    With ``coupling="state"`` arm and fluid act on each other. With ``static`` the drives run first,
+    against the compliance of the chambers at rest, and the arm follows their pressures.
 
     Args:
         arm: The arm.
         torques: One a chamber.
         duration: [s]; up to the last time of the torques where not given.
         links: Cells a section.
+        coupling: ``state`` or ``static``.
+        timestep: Of the arm [s]; a safe one, of 1 ms at most, where not given.
 
     Raises:
-        DescriptionError: Not one torque a chamber, one that a motor has not, or no time.
+        DescriptionError: Not one torque a chamber, one that a motor has not, a pressure that a
+            chamber does not stand, no time, or no such coupling.
         BuildError: MuJoCo refuses the arm.
         DivergedError: The motion diverges.
+
+    Warns:
+        SoftgraspWarning: The flow in the tubes is beyond the law that it follows, or water would
+            boil.
     """
     count = len(arm.chambers)
     if torques.torques.shape[1] != count:
@@ -101,19 +120,24 @@ def drive_arm(
             field="torques",
         )
     duration = float(torques.times[-1]) if duration is None else duration
-    pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_STEP)
-    chain = ArmChain(arm, links).move(pressures, duration)
-    return recorded(arm, links, torques, pressures, chain.joints)
+    chain = ArmChain(arm, links)
+    if checked_coupling(coupling) == "state":
+        moved, pressures = move_with_drive(chain, torques, duration, timestep=timestep)
+    else:
+        pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_STEP)
+        moved = chain.move(pressures, duration, timestep=timestep)
+    return recorded(chain, torques, coupling, pressures, moved.joints)
 
 
 def recorded(
-    arm: HydraulicArm,
-    links: int,
+    chain: ArmChain,
     torques: TorqueTable,
+    coupling: Coupling,
     pressures: PressureRecording,
     joints: Array,
 ) -> ArmRun:
     """A run from the joints of its cells every ``SAMPLE``, (t, nq): the rest is kinematics."""
+    arm, links = chain.arm, chain.links
     times = np.arange(len(joints), dtype=np.float64) * SAMPLE
     parts = arm_robot(arm, links).bendables
     model = arm_model(arm, links)
@@ -126,6 +150,8 @@ def recorded(
         arm=arm,
         links=links,
         torques=torques,
+        coupling=coupling,
+        largest_reynolds=pressures.largest_reynolds,
         times=times,
         pressures=np.stack([pressures(time) for time in times.tolist()]),
         joints=joints,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import mujoco
 import numpy as np
 from scipy.linalg import eigh
@@ -13,8 +11,8 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.stability import (
     INTEGRATORS,
     SMALLEST,
+    damped_spring_limit,
     is_stable,
-    spring_limit,
     stable_step_of,
 )
 
@@ -22,8 +20,8 @@ STEPPED = tuple(name for name in INTEGRATORS if name != "rk4")
 """Integrators that take forces between the two halves of a step."""
 
 
-def drag_rate(model: mujoco.MjModel, drag: Array) -> float:
-    """Largest rate at which drag alone slows a motion of the straight state down [1/s].
+def drag_matrix(model: mujoco.MjModel, drag: Array) -> tuple[Array, Array]:
+    """Mass matrix, and that of drag on the bodies, in the straight state, (nv, nv) each.
 
     Args:
         model: A compiled arm.
@@ -38,18 +36,25 @@ def drag_rate(model: mujoco.MjModel, drag: Array) -> float:
     for body in np.flatnonzero(drag.any(axis=1)):
         mujoco.mj_jacBodyCom(model, data, along, about, body)
         damping += drag[body, 0] * along.T @ along + drag[body, 1] * about.T @ about
+    return inertia, damping
+
+
+def drag_rate(model: mujoco.MjModel, drag: Array) -> float:
+    """Largest rate at which drag alone slows a motion of the straight state down [1/s].
+
+    Args as ``drag_matrix``.
+    """
+    inertia, damping = drag_matrix(model, drag)
     return max(float(eigh(damping, inertia, eigvals_only=True)[-1]), 0.0)
 
 
 def safe_step(model: mujoco.MjModel, drag: Array) -> float:
     """A step below which no spring and no drag makes a semi-implicit step unstable [s].
 
-    The drag on a body is an explicit force. A mode ω with the rate λ of drag is stable where
-    ω² h² + 2 λ h < 4, taken here with the largest of both; damping of the material, which is taken
-    implicitly, allows more. Args as ``drag_rate``.
+    Damping of the material is taken implicitly and allows longer steps, drag is an explicit force
+    and shorter ones. Args as ``drag_matrix``.
     """
-    rate, fastest = drag_rate(model, drag), 2.0 / spring_limit(model)
-    return 4.0 / (rate + math.hypot(rate, 2.0 * fastest))
+    return damped_spring_limit(model, drag_matrix(model, drag)[1])
 
 
 def check_step(model: mujoco.MjModel, drag: Array, integrator: str, timestep: float) -> None:

@@ -38,11 +38,13 @@ class PressureRecording:
         times: [s], (t,).
         chambers: Pressures in the chambers [Pa], (t, k).
         cylinders: Pressures in the cylinders [Pa], (t, k).
+        largest_reynolds: Largest Reynolds number of the flow in a tube.
     """
 
     times: Array
     chambers: Array
     cylinders: Array
+    largest_reynolds: float = 0.0
 
     def __call__(self, time: float) -> Array:
         """Of the chambers at a time, on straight lines between the recorded ones [Pa], (k,).
@@ -90,7 +92,7 @@ def drive_pressures(
     Warns:
         SoftgraspWarning: The flow in the tubes is beyond the law that it follows.
     """
-    _refuse_no_time(duration, "duration")
+    refuse_no_time(duration, "duration")
     stepper = DriveStepper(drive_model(arm), timestep)
     states = [stepper.states]
     for index in range(round(duration / timestep)):
@@ -98,7 +100,7 @@ def drive_pressures(
         states.append(stepper.states)
     found = np.stack(states)
     times = np.arange(len(states), dtype=np.float64) * timestep
-    return PressureRecording(times, found[:, :, 1], found[:, :, 2])
+    return PressureRecording(times, found[:, :, 1], found[:, :, 2], stepper.largest_reynolds)
 
 
 def move_arm(
@@ -130,8 +132,8 @@ def move_arm(
             strains or rates do not fit, or there is no such method.
         DivergedError: The integration came to no end.
     """
-    _refuse_no_time(duration, "duration")
-    _refuse_no_time(sample, "sample")
+    refuse_no_time(duration, "duration")
+    refuse_no_time(sample, "sample")
     if method not in get_args(Method):
         told = f"no method '{method}'; {did_you_mean(method, get_args(Method))}"
         raise DescriptionError(told, field="method")
@@ -175,6 +177,11 @@ def inputs_of(pressures: Inputs | ArrayLike) -> Inputs:
     return lambda _: fixed
 
 
-def _refuse_no_time(value: float, field: str) -> None:
+def refuse_no_time(value: float, field: str) -> None:
+    """Refuse a time that is not positive.
+
+    Raises:
+        DescriptionError: Names the field.
+    """
     if not 0.0 < value < np.inf:
         raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
