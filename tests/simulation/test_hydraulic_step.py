@@ -31,15 +31,18 @@ def test_drag_slows_every_motion_down_at_its_rate_over_the_mass() -> None:
 
 
 def test_a_safe_step_is_that_of_springs_or_of_drag_alone() -> None:
-    chain = ArmChain(one_section(), 3)
-    limit, none = spring_limit(chain.model), np.zeros_like(chain._drag)
-    assert safe_step(chain.model, none) == pytest.approx(limit)
-    assert stable_step_of(ArmChain(undamped(one_section()), 3).model, "implicitfast") == (
-        pytest.approx(limit, rel=1e-3)
-    )
+    bare, chain = ArmChain(undamped(one_section()), 3), ArmChain(one_section(), 3)
+    limit, none = spring_limit(bare.model), np.zeros_like(bare._drag)
+    assert safe_step(bare.model, none) == pytest.approx(limit, rel=2e-3)
+    for model in (bare.model, chain.model):  # damping that is taken implicitly allows more
+        assert stable_step_of(model, "implicitfast") == (
+            pytest.approx(safe_step(model, none), rel=5e-3)
+        )
     thick = none.copy()
     thick[1:, 0] = 1e9
-    assert safe_step(chain.model, thick) == pytest.approx(2.0 / drag_rate(chain.model, thick))
+    assert safe_step(bare.model, thick) == (
+        pytest.approx(2.0 / drag_rate(bare.model, thick), rel=2e-3)
+    )
 
 
 @pytest.mark.parametrize("rates", [{"drag": 20.0}, {"drag": 300.0}, {"rotational_drag": 0.05}])
