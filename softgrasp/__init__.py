@@ -373,6 +373,7 @@ __all__ = [
     "forward_kinematics",
     "hertz_patch_radius",
     "hydraulic",
+    "hydraulic_experiment",
     "inspect",
     "joined_hands",
     "load_criterion",
@@ -396,6 +397,7 @@ __all__ = [
     "repaired",
     "repairs",
     "rld",
+    "run_hydraulic_experiments",
     "save_calibration",
     "save_crosscheck",
     "save_finger",
@@ -414,6 +416,7 @@ __all__ = [
     "write_arm_report",
     "write_calibration_page",
     "write_crosscheck_page",
+    "write_hydraulic_experiments",
     "write_joint_states",
     "write_report",
 ]

@@ -10,7 +10,7 @@ from softgrasp.cli.hydraulic_demo import ARM
 from softgrasp.cli.output import require_writable
 
 if TYPE_CHECKING:
-    from softgrasp.simulation.hydraulic_experiment_runs import AnyRun
+    from softgrasp.simulation.hydraulic_experiment_results import AnyRun
 
 ALL, LIST = "all", "list"
 LINKS = 8
@@ -69,13 +69,14 @@ def _tell(runs: list[AnyRun]) -> None:
         number_rows,
         refinement_words,
     )
-    from softgrasp.simulation.hydraulic_experiment_runs import RefinementRun
+    from softgrasp.simulation.hydraulic_experiment_results import RefinementRun
 
     rows = [[run.experiment.name, *row] for run in runs for row in number_rows(run)]
     terminal.put_table(HEADS, rows)
     if errors := error_rows(runs):
-        terminal.put("\nHow far the lumped model is from the chain (eq 37); the paper's is from its "
-                     "experiment:")  # fmt: skip
+        terminal.put(
+            "\nThe lumped model from the chain (eq 37); the paper's is from its experiment:"
+        )
         terminal.put_table(ERROR_HEADS, errors)
     for run in runs:
         if isinstance(run, RefinementRun):

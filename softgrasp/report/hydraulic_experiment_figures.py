@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.hydraulic_figures import DASHES, pose_rows
-from softgrasp.simulation.hydraulic_experiment_runs import (
+from softgrasp.simulation.hydraulic_experiment_results import (
     CHAIN,
     LUMPED,
     MotionRun,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 Color = Any
 """Whatever matplotlib takes for one."""
-Dash = str | tuple[int, tuple[float, ...]]
+Dash = Any
 Pick = Callable[[ArmShapes], Array]
 """One column a section."""
 POSES_HEIGHT, MOTION_HEIGHT, SPACE_HEIGHT, SMALL_HEIGHT = 5.0, 6.0, 4.2, 3.4
@@ -36,7 +37,7 @@ POSES_HEIGHT, MOTION_HEIGHT, SPACE_HEIGHT, SMALL_HEIGHT = 5.0, 6.0, 4.2, 3.4
 MARGINS, GAPS = (0.65, 0.2, 0.5, 0.6), (0.65, 0.45)
 KEYS = 1.75
 """Room for the keys of poses [in]."""
-WAYS = {CHAIN: "-", LUMPED: DASHES[1]}
+WAYS: dict[str, Dash] = {CHAIN: "-", LUMPED: DASHES[1]}
 """Lines of the two models."""
 VIEWS = {False: ((0, 2),), True: ((0, 2), (1, 2), (0, 1))}
 """Axes of the panels of poses in the x–z plane, and in space."""
@@ -108,7 +109,7 @@ def draw_motion(run: MotionRun, path: str | Path) -> Path:
         place, bend, speed, error = (figure.add_subplot(grid[k // 2, k % 2]) for k in range(4))
         for axis, mark in ((0, "x"), (2, "z")):
             shade = style.AXES_COLORS[axis], style.SERIES[axis + 4]
-            _both(place, run, lambda shapes, a=axis: shapes.ends[..., a], shade, mark)
+            _both(place, run, partial(_coordinate, axis), shade, mark)
         place.set_title("end of the section, base frame [m]")
         _both(bend, run, lambda shapes: shapes.curvatures[..., 0], style.SERIES, "")
         bend.set_title("curvature towards x [1/m]")
@@ -173,6 +174,10 @@ def draw_refinement(run: RefinementRun, path: str | Path) -> Path:
     return Path(path)
 
 
+def _coordinate(axis: int, shapes: ArmShapes) -> Array:
+    return np.asarray(shapes.ends[..., axis])
+
+
 def _speeds(axes: Axes, run: MotionRun) -> None:
     """Of the ends, and of the end of the arm where ramps are steps."""
     for (name, recording), style_ in zip(run.recordings.items(), WAYS.values(), strict=True):
@@ -188,9 +193,7 @@ def _speeds(axes: Axes, run: MotionRun) -> None:
     axes.set_title("speed of the end [m/s]")
 
 
-def _both(
-    axes: Axes, run: MotionRun, pick: Pick, colors: Sequence[str], mark: str
-) -> None:
+def _both(axes: Axes, run: MotionRun, pick: Pick, colors: Sequence[str], mark: str) -> None:
     """A line a section for both models."""
     for name, shapes in ((CHAIN, run.chain), (LUMPED, run.lumped)):
         for values, part, color in zip(pick(shapes).T, run.arm.sections, colors, strict=False):
@@ -204,12 +207,12 @@ def _pose(
 ) -> None:
     points, ends = shapes.backbone[row][:, view], shapes.ends[row][:, view]
     axes.plot(*points.T, color=color, linewidth=2.2 if dash == "-" else 1.3, linestyle=dash)
-    axes.plot(*ends.T, "o", color=color, markersize=4.0, fillstyle="full" if dash == "-" else "none")
+    axes.plot(
+        *ends.T, "o", color=color, markersize=4.0, fillstyle="full" if dash == "-" else "none"
+    )
 
 
-def _pose_panels(
-    figure: Figure, views: Sequence[tuple[int, int]], hanging: bool
-) -> list[Axes]:
+def _pose_panels(figure: Figure, views: Sequence[tuple[int, int]], hanging: bool) -> list[Axes]:
     """Panels of equal scale with the room for keys at the right."""
     grid = style.panels(figure, 1, len(views), margins=(0.65, KEYS, 0.5, 0.35), gaps=GAPS)
     panels = []
@@ -257,7 +260,9 @@ def _case_names(run: RestsRun) -> list[str]:
     """Motors of each case, and their torque where it is not the same in all."""
     cases = run.experiment.cases
     same = len({torque for _, torque in cases}) == 1
-    return [_motors(motors, run) + ("" if same else f", {torque:g} N·m") for motors, torque in cases]
+    return [
+        _motors(motors, run) + ("" if same else f", {torque:g} N·m") for motors, torque in cases
+    ]
 
 
 def _motors(motors: tuple[int, ...], run: RestsRun) -> str:

@@ -22,7 +22,7 @@ from softgrasp.report.hydraulic_experiment_tables import (
 )
 from softgrasp.report.hydraulic_numbers import LESS_BY, NO_SWING, numbers
 from softgrasp.report.page import embedded, templates
-from softgrasp.simulation.hydraulic_experiment_runs import (
+from softgrasp.simulation.hydraulic_experiment_results import (
     AnyRun,
     MotionRun,
     ReachRun,
@@ -129,7 +129,7 @@ def _drawn(run: AnyRun, folder: Path) -> list[Shown]:
                       "lumped model.")]  # fmt: skip
     if isinstance(run, ReachRun):
         return [Shown(figures.draw_reach(run, path),
-                      "Where the section ends, from the side and along the straight arm.")]  # fmt: skip
+                      "Ends of the section, from the side and along the arm.")]  # fmt: skip
     if isinstance(run, RefinementRun):
         return [Shown(figures.draw_refinement(run, path),
                       "Distance from Richardson's limit of each model: the chain comes nearer with "

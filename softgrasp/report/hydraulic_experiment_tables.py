@@ -14,7 +14,7 @@ from softgrasp.formats.atomic import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report.hydraulic_numbers import Apart, Number, apart, numbers
 from softgrasp.report.style import signed
-from softgrasp.simulation.hydraulic_experiment_runs import (
+from softgrasp.simulation.hydraulic_experiment_results import (
     CHAIN,
     LUMPED,
     AnyRun,
@@ -102,7 +102,9 @@ def _cell(value: str | float) -> str:
 def _of_motion(run: MotionRun) -> dict[str, Array]:
     chain = run.run
     columns = {"time_s": chain.times}
-    columns |= _columns("torque", "Nm", chain.commanded) | _columns("pressure", "Pa", chain.pressures)
+    columns |= _columns("torque", "Nm", chain.commanded) | _columns(
+        "pressure", "Pa", chain.pressures
+    )
     for name, shapes in ((CHAIN, run.chain), (LUMPED, run.lumped)):
         columns |= _points(name, shapes.ends)
         curved = shapes.curvatures.reshape(len(chain.times), -1)
@@ -126,9 +128,7 @@ def _columns(
 ) -> dict[str, Array]:
     """Columns by name, counted from 1."""
     marks = marks or [str(k) for k in range(1, values.shape[1] + 1)]
-    return {
-        f"{name}_{mark}_{unit}": column for mark, column in zip(marks, values.T, strict=True)
-    }
+    return {f"{name}_{mark}_{unit}": column for mark, column in zip(marks, values.T, strict=True)}
 
 
 def _points(name: str, ends: Array) -> dict[str, Array]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Literal
 
 import numpy as np
 
-from softgrasp.simulation.hydraulic_experiment_runs import (
+from softgrasp.simulation.hydraulic_experiment_results import (
     CHAIN,
     LUMPED,
     AnyRun,
@@ -50,8 +51,7 @@ class Number:
         unit: Of the numbers.
         paper: What the paper prints, in words.
         kind: See ``Kind``.
-        chain: Of the chain in MuJoCo.
-        lumped: Of the lumped model.
+        values: Of the chain in MuJoCo, and of the lumped model.
         within: Least and largest number that agrees with the paper; None where it prints none.
         digits: Behind the point.
     """
@@ -61,10 +61,19 @@ class Number:
     unit: str
     paper: str
     kind: Kind
-    chain: float
-    lumped: float
+    values: Sequence[float]
     within: tuple[float, float] | None = None
     digits: int = 3
+
+    @property
+    def chain(self) -> float:
+        """Of the chain in MuJoCo."""
+        return float(self.values[0])
+
+    @property
+    def lumped(self) -> float:
+        """Of the lumped model."""
+        return float(self.values[1])
 
     @property
     def met(self) -> str:
@@ -101,7 +110,7 @@ def _bends(run: RestsRun) -> list[Number]:
             goal, share = printed[index], BENDS_WITHIN[index]
             found.append(Number(
                 run.experiment.name, f"{what}, 1 MPa in {motors}", unit, f"{goal:g}", "fitted",
-                values[0][index], values[1][index], (goal * (1 - share), goal * (1 + share)),
+                [values[0][index], values[1][index]], (goal * (1 - share), goal * (1 + share)),
                 digits=1 if unit == "°" else 4,
             ))  # fmt: skip
     return found
@@ -114,12 +123,12 @@ def _arc(angle: float, length: float) -> tuple[float, float, float]:
 def _postures(run: RestsRun) -> list[Number]:
     name, angles = run.experiment.name, [np.degrees(s.angles[1:]) for s in _both(run)]
     ends = [float(shapes.ends[0, -1, 2]) for shapes in _both(run)]
-    rows = [Number(name, "z of the end, all at the limit", "m", FIGURE_ONLY, "ours", *ends)]
+    rows = [Number(name, "z of the end, all at the limit", "m", FIGURE_ONLY, "ours", ends)]
     for section, part in enumerate(run.arm.sections):
         for what, pick in (("least", np.min), ("largest", np.max)):
             values = [float(pick(found[:, section])) for found in angles]
             words = f"{what} bend of {part.name} at its limit"
-            rows.append(Number(name, words, "°", FIGURE_ONLY, "ours", *values, digits=1))
+            rows.append(Number(name, words, "°", FIGURE_ONLY, "ours", values, digits=1))
     return rows
 
 
@@ -130,7 +139,7 @@ def _steady(run: RestsRun) -> list[Number]:
         for case, (_, torque) in enumerate(run.experiment.cases):
             values = [float(found[case, section]) for found in bends]
             words = f"bend of {part.name} towards x at {torque:g} N·m"
-            rows.append(Number(name, words, "°", FIGURE_ONLY, "predicted", *values, digits=1))
+            rows.append(Number(name, words, "°", FIGURE_ONLY, "predicted", values, digits=1))
     return rows
 
 
@@ -142,14 +151,14 @@ def _of_motion(run: MotionRun) -> list[Number]:
         after = _after(run, index)
         swing, fast = [m.overshoot for m in moves], [m.top_speed for m in moves]
         says, bounds = ("no oscillation", (0.0, NO_SWING)) if slow else (FIGURE_ONLY, None)
-        rows.append(Number(name, f"overshoot{after}", "–", says, "predicted", *swing, bounds))
-        rows.append(Number(name, f"top speed{after}", "m/s", FIGURE_ONLY, "predicted", *fast,
+        rows.append(Number(name, f"overshoot{after}", "–", says, "predicted", swing, bounds))
+        rows.append(Number(name, f"top speed{after}", "m/s", FIGURE_ONLY, "predicted", fast,
                            digits=2))  # fmt: skip
         if run.at_once is not None:
             rows += _against_steps(name, moves, _moves(run.at_once)[index], after)
     away = [float(np.abs(shapes.backbone[..., 1]).max()) for shapes in _both(run)]
     told = "farthest from the x–z plane", "m", "in the plane"
-    rows.append(Number(name, *told, "predicted", *away, (0.0, IN_PLANE), digits=6))
+    rows.append(Number(name, *told, "predicted", away, (0.0, IN_PLANE), digits=6))
     return rows
 
 
@@ -164,7 +173,7 @@ def _settling(run: MotionRun) -> list[Number]:
             rows.append(Number(
                 name, f"settled{where}{_after(run, index)}", "s",
                 f"within {limit:g}" if limit else FIGURE_ONLY,
-                "fitted" if limit else "predicted", *values,
+                "fitted" if limit else "predicted", values,
                 (0.0, limit) if limit else None, digits=2,
             ))  # fmt: skip
     return rows
@@ -175,10 +184,10 @@ def _against_steps(name: str, ramp: Pair, step: Pair, after: str) -> list[Number
     bounds = (LESS_BY, np.inf)
     return [
         Number(name, f"overshoot after a step over this{after}", "–", "significantly reduced",
-               "predicted", *_ratios([m.overshoot for m in step], [m.overshoot for m in ramp]),
+               "predicted", _ratios([m.overshoot for m in step], [m.overshoot for m in ramp]),
                bounds, digits=1),
         Number(name, f"top speed after a step over this{after}", "–", "significantly reduced",
-               "predicted", *_ratios([m.top_speed for m in step], [m.top_speed for m in ramp]),
+               "predicted", _ratios([m.top_speed for m in step], [m.top_speed for m in ramp]),
                bounds, digits=1),
     ]  # fmt: skip
 
@@ -206,7 +215,7 @@ def _of_reach(run: ReachRun) -> list[Number]:
     spans = np.ptp(run.chain, axis=0).tolist(), np.ptp(run.lumped, axis=0).tolist()
     return [
         Number(run.experiment.name, f"extent along {axis}", "m", "about 0.5", "predicted",
-               spans[0][k], spans[1][k], digits=2)
+               (spans[0][k], spans[1][k]), digits=2)
         for k, axis in enumerate("xyz")
     ]  # fmt: skip
 
@@ -219,12 +228,21 @@ def _of_refinement(run: RefinementRun) -> list[Number]:
     for section, part in enumerate(run.arm.sections):
         chain, lumped = (float(limit[section]) for limit in limits)
         bounds = (lumped - SAME_ANGLE, lumped + SAME_ANGLE)
-        rows.append(Number(name, f"bend of {part.name}, limit of many", "°",
-                           f"both within {SAME_ANGLE:g}°", "ours", chain, lumped, bounds))
+        rows.append(
+            Number(
+                name,
+                f"bend of {part.name}, limit of many",
+                "°",
+                f"both within {SAME_ANGLE:g}°",
+                "ours",
+                (chain, lumped),
+                bounds,
+            )
+        )
     ends = [found.limit(found.ends)[-1] for found in (run.chain, run.lumped)]
     for axis, key in ((0, "x"), (2, "z")):
         values = [float(end[axis]) for end in ends]
-        rows.append(Number(name, f"{key} of the end, limit of many", "m", "–", "ours", *values,
+        rows.append(Number(name, f"{key} of the end, limit of many", "m", "–", "ours", values,
                            digits=4))  # fmt: skip
     return rows
 
