@@ -64,7 +64,7 @@ def _list(json: bool) -> None:
 
 def _tell(runs: list[AnyRun]) -> None:
     from softgrasp.report.hydraulic_experiment_tables import (
-        REFINEMENT_HEADS,
+        REFINEMENT_WORDS,
         error_rows,
         number_rows,
         refinement_words,
@@ -81,4 +81,4 @@ def _tell(runs: list[AnyRun]) -> None:
     for run in runs:
         if isinstance(run, RefinementRun):
             terminal.put("\nFiner sections:")
-            terminal.put_table(list(REFINEMENT_HEADS), refinement_words(run))
+            terminal.put_table(list(REFINEMENT_WORDS), refinement_words(run))

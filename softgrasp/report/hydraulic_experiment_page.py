@@ -13,7 +13,7 @@ from softgrasp.formats.atomic import write_text
 from softgrasp.formats.results import RESULT_FILE, read_document
 from softgrasp.report import hydraulic_experiment_figures as figures
 from softgrasp.report.hydraulic_experiment_tables import (
-    REFINEMENT_HEADS,
+    REFINEMENT_WORDS,
     error_rows,
     number_rows,
     refinement_words,
@@ -107,18 +107,26 @@ def experiments_page_html(runs: Sequence[AnyRun], shown: Sequence[Sequence[Shown
         arm=runs[0].arm.name if runs else "",
         source=runs[0].arm.source if runs else "",
         parts=[
-            (run.experiment, number_rows(run), [
+            (run.experiment, _discretised(run), number_rows(run), [
                 (part, embedded(part.path, "image/png")) for part in parts
             ])
             for run, parts in zip(runs, shown, strict=True)
         ],
         errors=error_rows(runs),
-        finer_heads=REFINEMENT_HEADS,
+        finer_heads=REFINEMENT_WORDS,
         finer=[row for run in refined for row in refinement_words(run)],
         less=f"{LESS_BY:g}",
         swing=f"{100.0 * NO_SWING:g}",
         band=f"{100.0 * BAND:g}",
     )  # fmt: skip
+
+
+def _discretised(run: AnyRun) -> str:
+    """Cells and arcs a section, in words."""
+    if isinstance(run, RefinementRun):
+        return "more and more cells and arcs a section"
+    arcs = f"{run.arm.segments} arc{'s' if run.arm.segments > 1 else ''}"
+    return f"chain of {run.links} cells, lumped model of {arcs} a section"
 
 
 def _drawn(run: AnyRun, folder: Path) -> list[Shown]:

@@ -143,6 +143,11 @@ def _pairs(sections: int) -> list[str]:
 REFINEMENT_HEADS = (
     "model", "cells_or_arcs", "end_x_m", "end_z_m", "change_m", "bend_1_deg", "bend_2_deg",
 )  # fmt: skip
+REFINEMENT_WORDS = (
+    "model", "cells or arcs", "x of the end [m]", "z of the end [m]", "change of the end [m]",
+    "bend 1 [°]", "bend 2 [°]",
+)  # fmt: skip
+"""The same in words, for a page."""
 
 
 def refinement_rows(run: RefinementRun) -> list[Row]:
@@ -185,7 +190,7 @@ def error_rows(runs: Iterable[AnyRun]) -> list[list[str]]:
 
 
 def refinement_words(run: RefinementRun) -> list[list[str]]:
-    """``refinement_rows`` as words of a page."""
+    """``refinement_rows`` as words of a page, under ``REFINEMENT_WORDS``."""
     digits = (4, 4, 4, 3, 3)
     return [
         [
