@@ -120,11 +120,14 @@ if TYPE_CHECKING:
     from softgrasp.render.playback import render_video
     from softgrasp.report.calibration_page import write_calibration_page
     from softgrasp.report.crosscheck_page import write_crosscheck_page
+    from softgrasp.report.hydraulic_experiment_page import write_hydraulic_experiments
     from softgrasp.report.hydraulic_page import write_arm_report
     from softgrasp.report.page import write_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
     from softgrasp.simulation.hydraulic_arm import ArmChain
+    from softgrasp.simulation.hydraulic_experiment_runs import run_hydraulic_experiments
+    from softgrasp.simulation.hydraulic_experiments import hydraulic_experiment
     from softgrasp.simulation.hydraulic_run import ArmRun, drive_arm
     from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.outcome import GraspStatus
@@ -238,11 +241,14 @@ _ROOMS = {
     "render.playback": ("render_video",),
     "report.calibration_page": ("write_calibration_page",),
     "report.crosscheck_page": ("write_crosscheck_page",),
+    "report.hydraulic_experiment_page": ("write_hydraulic_experiments",),
     "report.hydraulic_page": ("write_arm_report",),
     "report.page": ("write_report",),
     "simulation.equilibrium": ("Equilibrium", "equilibrium"),
     "simulation.finger_motion": ("FingerMotion", "move_finger"),
     "simulation.hydraulic_arm": ("ArmChain",),
+    "simulation.hydraulic_experiment_runs": ("run_hydraulic_experiments",),
+    "simulation.hydraulic_experiments": ("hydraulic_experiment",),
     "simulation.hydraulic_run": ("ArmRun", "drive_arm"),
     "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
@@ -367,6 +373,7 @@ __all__ = [
     "forward_kinematics",
     "hertz_patch_radius",
     "hydraulic",
+    "hydraulic_experiment",
     "inspect",
     "joined_hands",
     "load_criterion",
@@ -390,6 +397,7 @@ __all__ = [
     "repaired",
     "repairs",
     "rld",
+    "run_hydraulic_experiments",
     "save_calibration",
     "save_crosscheck",
     "save_finger",
@@ -409,6 +417,7 @@ __all__ = [
     "write_arm_report",
     "write_calibration_page",
     "write_crosscheck_page",
+    "write_hydraulic_experiments",
     "write_joint_states",
     "write_report",
 ]

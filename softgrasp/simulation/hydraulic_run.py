@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import mujoco
 import numpy as np
 
-from softgrasp.build.bendable_names import bend_joints, slide_joints
-from softgrasp.build.hydraulic_arm import arm_model, arm_robot, end_link
-from softgrasp.description.bendable import DEFAULT_LINKS, Bendable
+from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.hydraulic.drive_model import Coupling, checked_coupling
@@ -21,6 +17,7 @@ from softgrasp.mechanics.hydraulic.torques import TorqueTable
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.hydraulic_arm import ArmChain
 from softgrasp.simulation.hydraulic_coupling import move_with_drive
+from softgrasp.simulation.hydraulic_shapes import chain_shapes
 
 DRIVE_STEP = 5e-3
 """Of the drives [s]; the flow of a step is its mean, and two make a row."""
@@ -67,7 +64,7 @@ class ArmRun:
     @cached_property
     def speeds(self) -> Array:
         """Of the ends, by central differences [m/s], (t, sections)."""
-        return np.asarray(np.linalg.norm(np.gradient(self.ends, self.times, axis=0), axis=2))
+        return self.recording.speeds
 
     @property
     def commanded(self) -> Array:
@@ -139,13 +136,7 @@ def recorded(
     """A run from the joints of its cells every ``SAMPLE``, (t, nq): the rest is kinematics."""
     arm, links = chain.arm, chain.links
     times = np.arange(len(joints), dtype=np.float64) * SAMPLE
-    parts = arm_robot(arm, links).bendables
-    model = arm_model(arm, links)
-    places = np.stack(list(_places(model, joints)))
-    ends = [model.body(end_link(section)).id for section in arm.sections]
-    cells = [model.body(f"{part.name}_{k}").id for part in parts for k in range(1, links + 1)]
-    shapes = [_shape(model, part, joints) for part in parts]
-    slid = np.stack([shape[1] for shape in shapes], axis=1)
+    shapes = chain_shapes(arm, links, joints)
     return ArmRun(
         arm=arm,
         links=links,
@@ -155,28 +146,8 @@ def recorded(
         times=times,
         pressures=np.stack([pressures(time) for time in times.tolist()]),
         joints=joints,
-        backbone=places[:, [0, *sorted([*cells, *ends])]],
-        ends=places[:, ends],
-        bends=np.stack([shape[0] for shape in shapes], axis=1),
-        lengths=slid + np.array([section.length for section in arm.sections]),
+        backbone=shapes.backbone,
+        ends=shapes.ends,
+        bends=shapes.bends,
+        lengths=shapes.lengths,
     )
-
-
-def _places(model: mujoco.MjModel, joints: Array) -> Iterator[Array]:
-    """Of all bodies [m], (nbody, 3)."""
-    data = mujoco.MjData(model)
-    for row in joints:
-        data.qpos[:] = row
-        mujoco.mj_kinematics(model, data)
-        yield data.xpos.copy()
-
-
-def _shape(model: mujoco.MjModel, part: Bendable, joints: Array) -> tuple[Array, Array]:
-    """Bend towards x and y [rad], (t, 2), and how much longer it is [m], (t,)."""
-
-    def columns(names: list[str]) -> list[int]:
-        return [int(model.joint(name).qposadr[0]) for name in names]
-
-    angles = joints[:, columns([name for name, _ in bend_joints(part)])]
-    ways = np.array([way for _, way in bend_joints(part)])
-    return angles @ ways, joints[:, columns(slide_joints(part))].sum(axis=1)
