@@ -11,7 +11,7 @@ import math
 
 import mujoco
 
-from softgrasp.build.bendable_names import cell_numbers, slide_joints
+from softgrasp.build.bendable_names import slide_joints, twist_joints
 from softgrasp.build.compiling import compiled
 from softgrasp.build.robot import robot_spec
 from softgrasp.description.bendable import (
@@ -66,14 +66,19 @@ def arm_spec(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> mujoco.MjSpec:
     spec = robot_spec(robot)
     spec.option.gravity = arm.gravity
     for section, part in zip(arm.sections, robot.bendables, strict=True):
-        per_cell = links / section.length
-        for names, damping in (
-            (slide_joints(part), section.damping.axial),
-            ([f"{part.name}_T{k}" for k in cell_numbers(part)], section.damping.torsion),
-        ):
-            for name in names:
-                spec.joint(name).damping = [damping * per_cell, 0.0, 0.0]
+        damp_cells(spec, section, part)
     return spec
+
+
+def damp_cells(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
+    """Give stretch and twist of a section's cells their own damping."""
+    per_cell = part.backbone.links / section.length
+    for names, damping in (
+        (slide_joints(part), section.damping.axial),
+        (twist_joints(part), section.damping.torsion),
+    ):
+        for name in names:
+            spec.joint(name).damping = [damping * per_cell, 0.0, 0.0]
 
 
 def arm_model(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> mujoco.MjModel:

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import root
 
 from softgrasp.build.bendable_names import bend_joints, slide_joints
+from softgrasp.build.carrier_rest import balanced
 from softgrasp.build.hydraulic_arm import arm_model, arm_robot, end_link
 from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.description.hydraulic_arm import HydraulicArm
-from softgrasp.errors import DescriptionError, DivergedError, SimulationError
+from softgrasp.errors import DescriptionError, DivergedError
 from softgrasp.mechanics.hydraulic.lumped_model import checked_pressures
 from softgrasp.mechanics.hydraulic.motion import SAMPLE, Inputs, inputs_of
 from softgrasp.mechanics.hydraulic.recording import TipRecording
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import has_diverged
-from softgrasp.simulation.stability import spring_limit
+from softgrasp.build.spring_limit import spring_limit
 
-LOAD_STEPS, BALANCED = 6, 1e-9
-"""Steps in which all loads grow from nothing; largest force left over its stiffness [rad or m]."""
 SAFE_SHARE, LONGEST_STEP = 0.9, 1e-3
 """A step is this share of the largest stable one, and at most this long [s]."""
 
@@ -96,19 +93,14 @@ class ArmChain:
         given = checked_pressures(self.arm, pressures)
         mujoco.mj_resetData(self.model, self.data)
         mujoco.mj_forward(self.model, self.data)
-        gravity, found = self.model.opt.gravity.copy(), np.zeros(self.model.nv)
+        gravity = self.model.opt.gravity.copy()
+
+        def off(joints: Array, share: float) -> Array:
+            self.model.opt.gravity[:] = share * gravity
+            return self._off(joints, share * given, share)
+
         try:
-            for share in np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:]:
-                self.model.opt.gravity[:] = share * gravity
-                off = partial(self._off, pressures=share * given, share=share)
-                solved = root(off, found, tol=1e-13)
-                found = solved.x
-                worst = float(np.abs(solved.fun).max())
-                if not worst <= BALANCED:
-                    raise SimulationError(
-                        f"{self.arm.name}: expected a rest at {share:.0%} of its loads, found "
-                        f"none; the joints are {worst:.2g} rad or m off"
-                    )
+            found = balanced(off, self.model.nv, self.arm.name)
         finally:
             self.model.opt.gravity[:] = gravity
         self._off(found, given, 1.0)

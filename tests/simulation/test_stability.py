@@ -9,7 +9,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.build.soft_finger import finger_model
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
-from softgrasp.simulation.stability import spring_limit
+from softgrasp.build.spring_limit import spring_limit
 
 OSCILLATOR = """
 <mujoco><option gravity="0 0 0"/><worldbody><body><joint type="slide" stiffness="{stiffness}"/>
