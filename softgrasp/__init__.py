@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from softgrasp.description.grasp_plan import GraspPlan, PoseSampling
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.hydraulic_arm import HydraulicArm
+    from softgrasp.description.hydraulic_carrier import HydraulicCarrier
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
@@ -169,6 +170,7 @@ _ROOMS = {
     "description.grasp_plan": ("GraspPlan", "PoseSampling"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.hydraulic_arm": ("HydraulicArm",),
+    "description.hydraulic_carrier": ("HydraulicCarrier",),
     "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
@@ -300,6 +302,7 @@ __all__ = [
     "HoldTest",
     "HungAngles",
     "HydraulicArm",
+    "HydraulicCarrier",
     "Inspection",
     "JointTorqueClosure",
     "JointTorqueSensor",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import mujoco
@@ -25,6 +25,10 @@ from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, tr
 
 LOAD_STEPS, BALANCED = 6, 1e-9
 """Steps in which all loads grow from nothing; largest force left over its stiffness [rad or m]."""
+MOST_STEPS = 6
+"""Of Newton's method after the search for a rest."""
+NUDGE = 1e-6
+"""Of a joint, for differences [rad or m]."""
 
 Posture = tuple[tuple[str, float], ...]
 """Joints and their variables [rad or m]."""
@@ -82,9 +86,15 @@ def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Arr
     """
     found = np.zeros(count)
     for share in np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist():
-        solved = root(off, found, args=(share,), tol=1e-13)
-        found = np.asarray(solved.x)
-        worst = float(np.abs(solved.fun).max())
+        found = np.asarray(root(off, found, args=(share,), tol=1e-13).x)
+        worst = float(np.abs(off(found, share)).max())
+        for _ in range(MOST_STEPS):
+            if worst <= BALANCED or not np.isfinite(worst):
+                break
+            # forward differences of 'root' may end it a little before the rest
+            slopes = _slopes(partial(off, share=share), found)
+            found = found - np.linalg.lstsq(slopes, off(found, share))[0]
+            worst = float(np.abs(off(found, share)).max())
         if not worst <= BALANCED:
             raise SimulationError(
                 f"{name}: expected a rest at {share:.0%} of its loads, found none; the joints are "
@@ -146,16 +156,16 @@ def _rest(
     return CarrierRest(_pose(base), _pose(base @ within), at)
 
 
-NUDGE = 1e-6
-"""Of a joint, for differences [rad or m]."""
+def _slopes(values: Callable[[Array], Array], at: Array) -> Array:
+    """Central differences, (m, n)."""
+    nudges = NUDGE * np.eye(len(at))
+    columns = [(values(at + nudge) - values(at - nudge)) / (2.0 * NUDGE) for nudge in nudges]
+    return np.stack(columns, axis=1)
 
 
 def _refuse_unstable(forces: Callable[[Array], Array], rest: Array, name: str) -> None:
     """Refuse a rest from which the arm would fall: its stiffness is not positive."""
-    columns = []
-    for nudge in NUDGE * np.eye(len(rest)):
-        columns.append((forces(rest - nudge) - forces(rest + nudge)) / (2.0 * NUDGE))
-    matrix = np.stack(columns, axis=1)
+    matrix = -_slopes(forces, rest)
     if np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() <= 0.0:
         raise BuildError(
             f"arm: expected a rest of {name} that lasts, found one from which it falls; mount it "

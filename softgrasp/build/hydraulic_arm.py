@@ -14,6 +14,7 @@ import mujoco
 from softgrasp.build.bendable_names import slide_joints, twist_joints
 from softgrasp.build.compiling import compiled
 from softgrasp.build.robot import robot_spec
+from softgrasp.build.visual import Rgba
 from softgrasp.description.bendable import (
     DEFAULT_LINKS,
     Backbone,
@@ -28,6 +29,9 @@ BASE = "base"
 """The link that stands still."""
 LARGEST_BEND = math.tau
 """Of a section [rad]; the description asks for one, the simulation does not stop there."""
+
+SECTION_RGBA: tuple[Rgba, ...] = ((0.42, 0.57, 0.73, 1.0), (0.93, 0.78, 0.55, 1.0))
+"""In pictures sections alternate between these two, from the base outwards."""
 
 
 def arm_robot(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> Robot:

@@ -10,8 +10,9 @@ import numpy as np
 from softgrasp.build.bendable import add_bendable
 from softgrasp.build.bendable_drives import add_drives
 from softgrasp.build.bendable_names import bend_joints, drive_names, slide_joints, twist_joints
-from softgrasp.build.hydraulic_arm import arm_robot, damp_cells
+from softgrasp.build.hydraulic_arm import SECTION_RGBA, arm_robot, damp_cells
 from softgrasp.build.shapes import set_inertia
+from softgrasp.build.visual import Rgba
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.hydraulic_arm import ArmSection
 from softgrasp.description.hydraulic_carrier import HydraulicCarrier
@@ -31,7 +32,9 @@ GYRATION = 0.02
 
 def carrier_parts(carrier: HydraulicCarrier) -> tuple[Bendable, ...]:
     """The sections as bendable segments, in the names that they have under a hand."""
-    return arm_robot(carrier.hydraulic.replace(sections=_sections(carrier)), carrier.links).bendables
+    return arm_robot(
+        carrier.hydraulic.replace(sections=_sections(carrier)), carrier.links
+    ).bendables
 
 
 def cell_joints(carrier: HydraulicCarrier) -> list[str]:
@@ -39,7 +42,11 @@ def cell_joints(carrier: HydraulicCarrier) -> list[str]:
     return [
         name
         for part in carrier_parts(carrier)
-        for name in (*(bend for bend, _ in bend_joints(part)), *slide_joints(part), *twist_joints(part))
+        for name in (
+            *(bend for bend, _ in bend_joints(part)),
+            *slide_joints(part),
+            *twist_joints(part),
+        )
     ]
 
 
@@ -63,10 +70,11 @@ def add_hydraulic_arm(
     """
     body = spec.worldbody.add_body(name=ARM, pos=base.position, quat=base.quaternion)
     frame = np.eye(4)
-    for section, part in zip(_sections(carrier), carrier_parts(carrier), strict=True):
+    pairs = zip(_sections(carrier), carrier_parts(carrier), strict=True)
+    for index, (section, part) in enumerate(pairs):
         body, frame = add_bendable(spec, body, part, frame, driven=False)
         damp_cells(spec, section, part)
-        _leave_untouched(spec, part)
+        _show(spec, part, SECTION_RGBA[index % len(SECTION_RGBA)])
         _add_drag(spec, section, part)
     # the far ends of dampers are no part of the scene's size
     spec.stat.extent = 2.0 * sum(section.length for section in carrier.hydraulic.sections)
@@ -109,10 +117,13 @@ def _with_all_below(body: mujoco.MjsBody) -> Iterator[mujoco.MjsBody]:
         yield from _with_all_below(child)
 
 
-def _leave_untouched(spec: mujoco.MjSpec, part: Bendable) -> None:
+def _show(spec: mujoco.MjSpec, part: Bendable, rgba: Rgba) -> None:
     """Leave only what is seen of the cells: like other arms, this one touches nothing."""
     for index in range(part.backbone.links + 1):
-        spec.delete(spec.geom(f"{part.name}_{index}"))
+        body = spec.body(f"{part.name}_{index}")
+        spec.delete(spec.geom(body.name))
+        for geom in body.geoms:
+            geom.rgba = rgba
 
 
 def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:

@@ -35,9 +35,7 @@ def chamber_path(scene: GraspScene, samples: int) -> Array:
     found = pressures_under(
         drive_model(carrier.hydraulic), table, float(times[-1]), DRIVE_STEP, carrier.start
     )
-    path = np.stack(
-        [np.interp(times, found.times, column) for column in found.chambers.T], axis=1
-    )
+    path = np.stack([np.interp(times, found.times, column) for column in found.chambers.T], axis=1)
     path[0] = carrier.start
     for extreme in (path.min(axis=0), path.max(axis=0)):
         checked_pressures(carrier.hydraulic, extreme)
