@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from softgrasp.calibration.problem_file import load_problem
     from softgrasp.calibration.record import save_calibration
     from softgrasp.calibration.result import CalibrationResult
+    from softgrasp.control.arm_bend import ArmBendPid
+    from softgrasp.control.pid import Pid
     from softgrasp.crosschecks.crosscheck import crosscheck
     from softgrasp.crosschecks.record import save_crosscheck
     from softgrasp.crosschecks.result import CrosscheckResult
@@ -148,6 +150,8 @@ _ROOMS = {
     "calibration.problem_file": ("load_problem",),
     "calibration.record": ("save_calibration",),
     "calibration.result": ("CalibrationResult",),
+    "control.arm_bend": ("ArmBendPid",),
+    "control.pid": ("Pid",),
     "crosschecks.crosscheck": ("crosscheck",),
     "crosschecks.record": ("save_crosscheck",),
     "crosschecks.result": ("CrosscheckResult",),
@@ -262,6 +266,7 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "ApproachPhase",
+    "ArmBendPid",
     "ArmChain",
     "ArmRun",
     "Axis",
@@ -318,6 +323,7 @@ __all__ = [
     "Patch",
     "Phalanx",
     "PhaseSpan",
+    "Pid",
     "PlacedHand",
     "PlacedObject",
     "PlannedGrasps",

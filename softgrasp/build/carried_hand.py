@@ -8,8 +8,8 @@ import mujoco
 
 from softgrasp.build.arm import add_arm, add_arm_servos
 from softgrasp.build.hand import Actuation, add_hand
-from softgrasp.build.mechanism import add_mechanism
 from softgrasp.build.hydraulic_carrier import add_chambers, add_hydraulic_arm, load_with
+from softgrasp.build.mechanism import add_mechanism
 from softgrasp.build.names import hand_body
 from softgrasp.build.wrist import add_free_wrist, add_wrist
 from softgrasp.description.arm import Arm

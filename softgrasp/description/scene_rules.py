@@ -249,8 +249,8 @@ def _hydraulic_arm_fits(scene: GraspScene) -> None:
             )
     if scene.actuation == "prescribed":
         raise FieldError(
-            "expected 'servo': the joints of a hydraulic arm have springs, and no targets that they "
-            "could obey; found 'prescribed'",
+            "expected 'servo': the joints of a hydraulic arm have springs, and no targets that "
+            "they could obey; found 'prescribed'",
             "actuation",
         )
     if scene.object.elasticity is not None:

@@ -1,4 +1,4 @@
-"""Pressures in the chambers of an arm under a hand, sample by sample, from torques of its motors."""
+"""Pressures in the chambers of an arm under a hand in time, from torques of its motors."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import mujoco
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import ArrayLike
 from softgrasp.build.bendable_names import bend_joints, slide_joints
 from softgrasp.build.carrier_rest import balanced
 from softgrasp.build.hydraulic_arm import arm_model, arm_robot, end_link
-from softgrasp.description.bendable import DEFAULT_LINKS
+from softgrasp.build.spring_limit import spring_limit
+from softgrasp.description.bendable import DEFAULT_LINKS, Bendable
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError, DivergedError
 from softgrasp.mechanics.hydraulic.lumped_model import checked_pressures
@@ -20,7 +22,6 @@ from softgrasp.mechanics.hydraulic.motion import SAMPLE, Inputs, inputs_of
 from softgrasp.mechanics.hydraulic.recording import TipRecording
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import has_diverged
-from softgrasp.build.spring_limit import spring_limit
 
 SAFE_SHARE, LONGEST_STEP = 0.9, 1e-3
 """A step is this share of the largest stable one, and at most this long [s]."""
@@ -68,6 +69,8 @@ class ArmChain:
 
     def __init__(self, arm: HydraulicArm, links: int = DEFAULT_LINKS) -> None:
         self.arm, self.links = arm, links
+        self.load = arm.tip_load
+        """What pulls at its end; may be changed between two calls."""
         self.model = arm_model(arm, links)
         self.data = mujoco.MjData(self.model)
         self._parts = arm_robot(arm, links).bendables
@@ -79,9 +82,34 @@ class ArmChain:
                 body = self.model.body(f"{section.name}_{k}").id
                 self._drag[body] = loss * self.model.body_mass[body] / section.mass
 
+    @property
+    def time(self) -> float:
+        """Since it was straight and at rest [s]."""
+        return float(self.data.time)
+
     def ends(self) -> Array:
         """Ends of the sections as they are [m], (sections, 3)."""
         return np.array(self.data.xpos[self._ends])
+
+    def bends(self) -> Array:
+        """Bending angles of the sections towards x and y as they are [rad], (sections, 2)."""
+        return np.stack([self._angles(part).sum(axis=0) for part in self._parts])
+
+    def curvatures(self) -> Array:
+        """Of the sections towards x and y as they are: bend over length [1/m], (sections, 2)."""
+        return np.asarray(self.bends() / self.lengths()[:, None])
+
+    def lengths(self) -> Array:
+        """Of the axes of the sections as they are [m], (sections,)."""
+        slid = [
+            sum(self.data.joint(name).qpos[0] for name in slide_joints(part))
+            for part in self._parts
+        ]
+        return np.array(slid) + np.array([section.length for section in self.arm.sections])
+
+    @cached_property
+    def _spring_limit(self) -> float:
+        return spring_limit(self.model)
 
     def rest(self, pressures: ArrayLike) -> ChainRest:
         """Where it comes to rest at constant pressures [Pa], (k,); it is left there.
@@ -128,30 +156,50 @@ class ArmChain:
                 chamber when a row is recorded.
             DivergedError: The motion diverges.
         """
-        for field, value in {"duration": duration, "timestep": timestep, "sample": sample}.items():
-            if value is not None and not 0.0 < value < math.inf:
-                raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
-        longest = min(SAFE_SHARE * spring_limit(self.model), LONGEST_STEP, sample)
-        substeps = math.ceil(sample / (timestep or longest) * (1.0 - 1e-9))
-        self.model.opt.timestep = sample / substeps
-        mujoco.mj_resetData(self.model, self.data)
-        mujoco.mj_forward(self.model, self.data)
+        _refuse_no_time(duration=duration, timestep=timestep, sample=sample)
+        self.reset()
         rows, joints, given = [self.ends()], [self.data.qpos.copy()], inputs_of(pressures)
         for _ in range(round(duration / sample)):
-            checked_pressures(self.arm, given(float(self.data.time)))
-            for _ in range(substeps):
-                self.data.ctrl[:] = given(float(self.data.time))
-                self._push(1.0)
-                mujoco.mj_step(self.model, self.data)
-            if has_diverged(self.data):
-                raise DivergedError(
-                    f"{self.arm.name}: its motion has diverged at {self.data.time:.3g} s; a "
-                    f"timestep below {self.model.opt.timestep:g} s may help"
-                )
+            self._go(given, sample, timestep)
             rows.append(self.ends())
             joints.append(self.data.qpos.copy())
         times = np.arange(len(rows), dtype=np.float64) * sample
         return ChainRecording(times, np.stack(rows), np.stack(joints))
+
+    def reset(self) -> None:
+        """Put it back into its straight state at rest."""
+        mujoco.mj_resetData(self.model, self.data)
+        mujoco.mj_forward(self.model, self.data)
+
+    def advance(self, pressures: ArrayLike, duration: float) -> None:
+        """Go on from where it is, for feedback from one call to the next.
+
+        Args:
+            pressures: Of all chambers, which stand still meanwhile [Pa], (k,).
+            duration: [s]
+
+        Raises:
+            DescriptionError: The time is not positive, or a pressure beyond its limits.
+            DivergedError: The motion diverges.
+        """
+        _refuse_no_time(duration=duration)
+        self._go(inputs_of(pressures), duration, None)
+
+    def _go(self, given: Inputs, duration: float, timestep: float | None) -> None:
+        """Step for some time with pressures that are asked for at each step."""
+        longest = min(SAFE_SHARE * self._spring_limit, LONGEST_STEP, duration)
+        substeps = math.ceil(duration / (timestep or longest) * (1.0 - 1e-9))
+        self.model.opt.timestep = duration / substeps
+        checked_pressures(self.arm, given(float(self.data.time)))
+        for _ in range(substeps):
+            self.data.ctrl[:] = given(float(self.data.time))
+            self._push(1.0)
+            mujoco.mj_step(self.model, self.data)
+        if has_diverged(self.data):
+            raise DivergedError(
+                f"{self.arm.name}: its motion has diverged at {self.data.time:.3g} s; a "
+                f"timestep below {self.model.opt.timestep:g} s may help"
+            )
 
     def _off(self, joints: Array, pressures: Array, share: float) -> Array:
         """Forces on the joints at rest over their stiffness, (nv,)."""
@@ -164,7 +212,7 @@ class ArmChain:
 
     def _push(self, share: float) -> None:
         """Drag on the cells, and a share of the load at the tip, at the velocities of before."""
-        data, load, tip = self.data, self.arm.tip_load, self._ends[-1]
+        data, load, tip = self.data, self.load, self._ends[-1]
         spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self.model.body_rootid]
         velocity = data.cvel[:, 3:] + np.cross(spin, offset)
         data.xfrc_applied[:, :3] = -self._drag[:, :1] * velocity
@@ -175,10 +223,16 @@ class ArmChain:
 
     def _shape(self) -> tuple[Array, Array]:
         """Bends [rad] and lengths [m] of the sections as they are."""
-        bends, lengths = [], []
-        for section, part in zip(self.arm.sections, self._parts, strict=True):
-            angles = np.array([self.data.joint(name).qpos[0] for name, _ in bend_joints(part)])
-            bends.append(np.hypot(angles[0::2], angles[1::2]).sum())
-            slid = sum(self.data.joint(name).qpos[0] for name in slide_joints(part))
-            lengths.append(section.length + slid)
-        return np.array(bends), np.array(lengths)
+        bends = [np.linalg.norm(self._angles(part), axis=1).sum() for part in self._parts]
+        return np.array(bends), self.lengths()
+
+    def _angles(self, part: Bendable) -> Array:
+        """Of the cells of a section towards x and y [rad], (links, 2)."""
+        angles = [self.data.joint(name).qpos[0] for name, _ in bend_joints(part)]
+        return np.array(angles).reshape(-1, 2)
+
+
+def _refuse_no_time(**times: float | None) -> None:
+    for field, value in times.items():
+        if value is not None and not 0.0 < value < math.inf:
+            raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)

@@ -137,7 +137,7 @@ def test_the_step_is_one_that_its_springs_bear() -> None:
     asked = scene(carrier(base=HANGING))
     assert build(asked).model.opt.timestep <= 2e-4
     assert build(asked).model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    with pytest.raises(sg.BuildError, match="timestep: expected at most .* 4 cells a section"):
+    with pytest.raises(sg.BuildError, match=r"timestep: expected at most .* 4 cells a section"):
         build(asked.replace(timestep=1e-3))
 
 
