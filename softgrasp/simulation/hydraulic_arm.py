@@ -8,14 +8,14 @@ from functools import cached_property
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.build.bendable_names import bend_joints, slide_joints
 from softgrasp.build.carrier_rest import balanced
 from softgrasp.build.hydraulic_arm import arm_model, arm_robot, end_link
 from softgrasp.build.spring_limit import spring_limit
-from softgrasp.description.bendable import DEFAULT_LINKS, Bendable
-from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.description.bendable import DEFAULT_LINKS
+from softgrasp.description.hydraulic_arm import HydraulicArm, TipLoad
 from softgrasp.errors import DescriptionError, DivergedError
 from softgrasp.mechanics.hydraulic.lumped_model import checked_pressures
 from softgrasp.mechanics.hydraulic.motion import SAMPLE, Inputs, inputs_of
@@ -23,6 +23,9 @@ from softgrasp.mechanics.hydraulic.recording import TipRecording
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import has_diverged
 
+AHEAD, BEHIND = [1, 2, 0], [2, 0, 1]
+UNLOADED = TipLoad()
+Integers = NDArray[np.int64]
 SAFE_SHARE, LONGEST_STEP = 0.9, 1e-3
 """A step is this share of the largest stable one, and at most this long [s]."""
 
@@ -75,6 +78,7 @@ class ArmChain:
         self.data = mujoco.MjData(self.model)
         self._parts = arm_robot(arm, links).bendables
         self._ends = [self.model.body(end_link(section)).id for section in arm.sections]
+        self._roots = np.array(self.model.body_rootid)
         self._drag = np.zeros((self.model.nbody, 2))
         for section in arm.sections:
             loss = np.array([section.damping.drag, section.damping.rotational_drag])
@@ -93,7 +97,15 @@ class ArmChain:
 
     def bends(self) -> Array:
         """Bending angles of the sections towards x and y as they are [rad], (sections, 2)."""
-        return np.stack([self._angles(part).sum(axis=0) for part in self._parts])
+        return np.asarray(self.bends_of(self.data.qpos[None])[0])
+
+    def bends_of(self, joints: Array) -> Array:
+        """Bending angles of the sections towards x and y [rad], (t, sections, 2).
+
+        Args:
+            joints: Of all cells, such as ``ChainRecording.joints``, (t, nq).
+        """
+        return np.stack([joints[:, at].sum(axis=1) for at in self._bend_columns], axis=1)
 
     def curvatures(self) -> Array:
         """Of the sections towards x and y as they are: bend over length [1/m], (sections, 2)."""
@@ -141,8 +153,9 @@ class ArmChain:
         *,
         timestep: float | None = None,
         sample: float = SAMPLE,
+        start: ArrayLike | None = None,
     ) -> ChainRecording:
-        """Its motion from the straight state at rest.
+        """Its motion from rest.
 
         Args:
             pressures: Of all chambers [Pa]: (k,), or a function of time such as a
@@ -150,14 +163,19 @@ class ArmChain:
             duration: [s]
             timestep: [s]; a safe one where not given.
             sample: Time between two rows of the recording [s].
+            start: Pressures under which it rests at the beginning [Pa], (k,); straight and without
+                load where not given.
 
         Raises:
             DescriptionError: A time is not positive, or a pressure beyond the limits of its
                 chamber when a row is recorded.
             DivergedError: The motion diverges.
+            SimulationError: There is no rest to begin with.
         """
         _refuse_no_time(duration=duration, timestep=timestep, sample=sample)
         self.reset()
+        if start is not None:
+            self.rest(start)
         rows, joints, given = [self.ends()], [self.data.qpos.copy()], inputs_of(pressures)
         for _ in range(round(duration / sample)):
             self._go(given, sample, timestep)
@@ -213,23 +231,30 @@ class ArmChain:
     def _push(self, share: float) -> None:
         """Drag on the cells, and a share of the load at the tip, at the velocities of before."""
         data, load, tip = self.data, self.load, self._ends[-1]
-        spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self.model.body_rootid]
-        velocity = data.cvel[:, 3:] + np.cross(spin, offset)
-        data.xfrc_applied[:, :3] = -self._drag[:, :1] * velocity
+        spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self._roots]
+        # the vector product, for which numpy's own takes longer than the physics
+        turned = spin[:, AHEAD] * offset[:, BEHIND] - spin[:, BEHIND] * offset[:, AHEAD]
+        data.xfrc_applied[:, :3] = -self._drag[:, :1] * (data.cvel[:, 3:] + turned)
         data.xfrc_applied[:, 3:] = -self._drag[:, 1:] * spin
+        if load == UNLOADED:
+            return
         turn = data.xmat[tip].reshape(3, 3) if load.frame == "tip" else np.eye(3)
         data.xfrc_applied[tip, :3] += share * turn @ load.force
         data.xfrc_applied[tip, 3:] += share * turn @ load.moment
 
     def _shape(self) -> tuple[Array, Array]:
         """Bends [rad] and lengths [m] of the sections as they are."""
-        bends = [np.linalg.norm(self._angles(part), axis=1).sum() for part in self._parts]
+        bends = [np.linalg.norm(self.data.qpos[at], axis=1).sum() for at in self._bend_columns]
         return np.array(bends), self.lengths()
 
-    def _angles(self, part: Bendable) -> Array:
-        """Of the cells of a section towards x and y [rad], (links, 2)."""
-        angles = [self.data.joint(name).qpos[0] for name, _ in bend_joints(part)]
-        return np.array(angles).reshape(-1, 2)
+    @cached_property
+    def _bend_columns(self) -> list[Integers]:
+        """Where the bends of the cells of each section stand in ``qpos``, (links, 2) each."""
+        found = []
+        for part in self._parts:
+            places = [int(self.model.joint(name).qposadr[0]) for name, _ in bend_joints(part)]
+            found.append(np.array(places, dtype=np.int64).reshape(-1, 2))
+        return found
 
 
 def _refuse_no_time(**times: float | None) -> None:
