@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
 import mujoco
@@ -92,7 +92,7 @@ def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Arr
             if worst <= BALANCED or not np.isfinite(worst):
                 break
             # forward differences of 'root' may end it a little before the rest
-            slopes = _slopes(partial(off, share=share), found)
+            slopes = _slopes(lambda at, share=share: off(at, share), found)
             found = found - np.linalg.lstsq(slopes, off(found, share))[0]
             worst = float(np.abs(off(found, share)).max())
         if not worst <= BALANCED:

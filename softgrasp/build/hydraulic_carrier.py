@@ -133,7 +133,7 @@ def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
     """
     if not section.damping.drag:
         return
-    far = []
+    far: list[str] = []
     for place in FAR * np.eye(3):
         name = f"{part.name}_far_{len(far)}"
         spec.worldbody.add_site(name=name, pos=place.tolist(), group=HIDDEN)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from softgrasp import library
 from softgrasp.description.hydraulic_arm import HydraulicArm
-from softgrasp.formats.yaml_file import Tree, YamlFile, scaled, take_units
+from softgrasp.formats.atomic import write_text
+from softgrasp.formats.yaml_file import Tree, YamlFile, dump, scaled, take_units
 
 SUFFIXES = (".yaml", ".yml")
 LENGTHS = frozenset(["length", "radius", "diameter", "lead"])
@@ -25,6 +26,15 @@ def load_hydraulic_arm(name: str | Path) -> HydraulicArm:
     if path.suffix.lower() not in SUFFIXES:
         path = library.find("hydraulic_arms", str(name))
     return YamlFile(path).read(lambda data: hydraulic_arm_from({"name": path.stem} | data))
+
+
+def save_hydraulic_arm(arm: HydraulicArm, path: str | Path) -> Path:
+    """Write an arm as YAML in SI, from which ``load_hydraulic_arm`` makes an equal one.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    return write_text(path, dump(arm.model_dump(mode="json", exclude_defaults=True)))
 
 
 def hydraulic_arm_from(data: dict[str, Tree]) -> HydraulicArm:

@@ -61,7 +61,7 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
             data[key] = [_without_defaults(part, "type") for part in scene.surroundings]
         elif key == "arm" and isinstance(scene.arm, HydraulicCarrier):
             data[key] = carrier_tree(scene.arm)
-        elif key == "arm" and scene.arm is not None:
+        elif key == "arm" and isinstance(scene.arm, Arm):
             data[key] = _by_name(scene.arm, "arms", load_arm) or _arm_tree(value)
         elif getattr(scene, key) != defaults[key].default:
             data[key] = value

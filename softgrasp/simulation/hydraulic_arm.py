@@ -121,7 +121,7 @@ class ArmChain:
 
     @cached_property
     def _spring_limit(self) -> float:
-        return spring_limit(self.model)
+        return float(spring_limit(self.model))
 
     def rest(self, pressures: ArrayLike) -> ChainRest:
         """Where it comes to rest at constant pressures [Pa], (k,); it is left there.
