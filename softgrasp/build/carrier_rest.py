@@ -92,7 +92,7 @@ def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Arr
             if worst <= BALANCED or not np.isfinite(worst):
                 break
             # forward differences of 'root' may end it a little before the rest
-            slopes = _slopes(lambda at, share=share: off(at, share), found)
+            slopes = _slopes(off, found, share)
             found = found - np.linalg.lstsq(slopes, off(found, share))[0]
             worst = float(np.abs(off(found, share)).max())
         if not worst <= BALANCED:
@@ -156,10 +156,10 @@ def _rest(
     return CarrierRest(_pose(base), _pose(base @ within), at)
 
 
-def _slopes(values: Callable[[Array], Array], at: Array) -> Array:
-    """Central differences, (m, n)."""
+def _slopes(values: Callable[..., Array], at: Array, *given: float) -> Array:
+    """Central differences of values (m,) over their first argument (n,), (m, n)."""
     nudges = NUDGE * np.eye(len(at))
-    columns = [(values(at + nudge) - values(at - nudge)) / (2.0 * NUDGE) for nudge in nudges]
+    columns = [(values(at + n, *given) - values(at - n, *given)) / (2.0 * NUDGE) for n in nudges]
     return np.stack(columns, axis=1)
 
 

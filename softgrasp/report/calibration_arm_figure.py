@@ -32,7 +32,9 @@ def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
             columns = zip(columns_of(motion), np.array(motion.rows).T, found.T, strict=True)
             for number, (name, measured, simulated) in enumerate(columns):
                 color = style.SERIES[number % len(style.SERIES)]
-                axes.plot(motion.times, factor * measured, ".", color=color, ms=3, mew=0)
+                axes.plot(
+                    motion.times, factor * measured, "o", color=color, ms=4, mew=0, alpha=0.45
+                )
                 axes.plot(motion.times, factor * simulated, color=color, lw=1.1, label=name)
             style.time_limits(axes, np.array(motion.times))
             axes.set_title(label + (", held out" if motion.held_out else ""))

@@ -117,7 +117,8 @@ class ArmChain:
             sum(self.data.joint(name).qpos[0] for name in slide_joints(part))
             for part in self._parts
         ]
-        return np.array(slid) + np.array([section.length for section in self.arm.sections])
+        own = np.array([section.length for section in self.arm.sections])
+        return np.asarray(own + np.array(slid))
 
     @cached_property
     def _spring_limit(self) -> float:
