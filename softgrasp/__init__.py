@@ -22,14 +22,18 @@ if TYPE_CHECKING:
     from softgrasp.build.conventions import with_convention
     from softgrasp.build.hand_robot import save_urdf
     from softgrasp.build.scene import build_spec, compile_model, to_mjcf
+    from softgrasp.calibration.arm_problem_file import recorded_motion
     from softgrasp.calibration.calibrate import calibrate
     from softgrasp.calibration.problem_file import load_problem
     from softgrasp.calibration.record import save_calibration
-    from softgrasp.calibration.result import CalibrationResult
+    from softgrasp.calibration.result import ArmCalibrationResult, CalibrationResult
+    from softgrasp.control.arm_bend import ArmBendPid
+    from softgrasp.control.pid import Pid
     from softgrasp.crosschecks.crosscheck import crosscheck
     from softgrasp.crosschecks.record import save_crosscheck
     from softgrasp.crosschecks.result import CrosscheckResult
     from softgrasp.crosschecks.tolerances import Tolerances
+    from softgrasp.description.arm_calibration import ArmCalibrationProblem, ArmMotion
     from softgrasp.description.calibration import (
         CalibrationProblem,
         FreeBend,
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     from softgrasp.description.grasp_plan import GraspPlan, PoseSampling
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.hydraulic_arm import HydraulicArm
+    from softgrasp.description.hydraulic_carrier import HydraulicCarrier
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
@@ -147,13 +152,17 @@ _ROOMS = {
     "build.hand_robot": ("save_urdf",),
     "build.scene": ("build_spec", "compile_model", "to_mjcf"),
     "calibration.calibrate": ("calibrate",),
+    "calibration.arm_problem_file": ("recorded_motion",),
     "calibration.problem_file": ("load_problem",),
     "calibration.record": ("save_calibration",),
-    "calibration.result": ("CalibrationResult",),
+    "calibration.result": ("ArmCalibrationResult", "CalibrationResult"),
+    "control.arm_bend": ("ArmBendPid",),
+    "control.pid": ("Pid",),
     "crosschecks.crosscheck": ("crosscheck",),
     "crosschecks.record": ("save_crosscheck",),
     "crosschecks.result": ("CrosscheckResult",),
     "crosschecks.tolerances": ("Tolerances",),
+    "description.arm_calibration": ("ArmCalibrationProblem", "ArmMotion"),
     "description.calibration": (
         "CalibrationProblem",
         "FreeBend",
@@ -172,6 +181,7 @@ _ROOMS = {
     "description.grasp_plan": ("GraspPlan", "PoseSampling"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.hydraulic_arm": ("HydraulicArm",),
+    "description.hydraulic_carrier": ("HydraulicCarrier",),
     "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
@@ -266,7 +276,11 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "ApproachPhase",
+    "ArmBendPid",
+    "ArmCalibrationProblem",
+    "ArmCalibrationResult",
     "ArmChain",
+    "ArmMotion",
     "ArmRun",
     "Axis",
     "BackendUnavailable",
@@ -306,6 +320,7 @@ __all__ = [
     "HoldTest",
     "HungAngles",
     "HydraulicArm",
+    "HydraulicCarrier",
     "Inspection",
     "JointTorqueClosure",
     "JointTorqueSensor",
@@ -321,6 +336,7 @@ __all__ = [
     "Patch",
     "Phalanx",
     "PhaseSpan",
+    "Pid",
     "PlacedHand",
     "PlacedObject",
     "PlannedGrasps",
@@ -393,6 +409,7 @@ __all__ = [
     "pcc",
     "plan_grasps",
     "quality",
+    "recorded_motion",
     "render_video",
     "repaired",
     "repairs",

@@ -34,7 +34,12 @@ DISC_RGBA: Rgba = (0.42, 0.49, 0.58, 1.0)
 
 
 def add_bendable(
-    spec: mujoco.MjSpec, parent: mujoco.MjsBody, part: Bendable, frame: Array
+    spec: mujoco.MjSpec,
+    parent: mujoco.MjsBody,
+    part: Bendable,
+    frame: Array,
+    *,
+    driven: bool = True,
 ) -> tuple[mujoco.MjsBody, Array]:
     """Add a segment to a body.
 
@@ -43,6 +48,7 @@ def add_bendable(
         parent: The body that carries it.
         part: The segment.
         frame: Its base in the parent's frame, (4, 4).
+        driven: Whether to add its drives, too; their order is that of the actuators.
 
     Returns:
         The body of its last cell, and the segment's end in that body's frame (4, 4).
@@ -65,7 +71,8 @@ def add_bendable(
         body = body.add_body(name=f"{part.name}_{index}", pos=[0.0, 0.0, lengths[index - 1]])
         _add_joints(body, part, index)
         _fill(body, part, (index - 0.5) * cell, lengths[index], inertias[index])
-    add_drives(spec, part)
+    if driven:
+        add_drives(spec, part)
     end = np.eye(4)
     end[2, 3] = lengths[-1]
     return body, end

@@ -12,6 +12,7 @@ import mujoco
 from softgrasp.build.bendable_names import drive_names
 from softgrasp.build.compiling import compiled
 from softgrasp.build.robot import robot_spec
+from softgrasp.build.visual import Rgba
 from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.description.hydraulic_robot import arm_robot, end_link
@@ -19,6 +20,9 @@ from softgrasp.description.robot import Robot
 from softgrasp.mechanics.hydraulic.drive_model import drive_model
 
 __all__ = ["arm_model", "arm_robot", "arm_spec", "end_link"]
+
+SECTION_RGBA: tuple[Rgba, ...] = ((0.42, 0.57, 0.73, 1.0), (0.93, 0.78, 0.55, 1.0))
+"""In pictures sections alternate between these two, from the base outwards."""
 
 
 def arm_spec(

@@ -6,12 +6,12 @@ import mujoco
 import numpy as np
 from scipy.linalg import eigh
 
+from softgrasp.build.spring_limit import damped_spring_limit
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.stability import (
     INTEGRATORS,
     SMALLEST,
-    damped_spring_limit,
     is_stable,
     stable_step_of,
 )

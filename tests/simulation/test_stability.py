@@ -8,8 +8,9 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.soft_finger import finger_model
+from softgrasp.build.spring_limit import damped_spring_limit, spring_limit
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
-from softgrasp.simulation.stability import damped_spring_limit, spring_limit, stable_step_of
+from softgrasp.simulation.stability import stable_step_of
 
 OSCILLATOR = """
 <mujoco><option gravity="0 0 0"/><worldbody><body><joint type="slide" stiffness="{stiffness}"/>

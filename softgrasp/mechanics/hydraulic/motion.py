@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
-from softgrasp.mechanics.hydraulic.drive_model import drive_model
+from softgrasp.mechanics.hydraulic.drive_model import DriveModel, drive_model
 from softgrasp.mechanics.hydraulic.drive_stepper import DriveStepper
 from softgrasp.mechanics.hydraulic.lumped_model import (
     checked_pressures,
@@ -93,7 +93,27 @@ def drive_pressures(
         SoftgraspWarning: The flow in the tubes is beyond the law that it follows.
     """
     refuse_no_time(duration, "duration")
-    stepper = DriveStepper(drive_model(arm), timestep)
+    return pressures_under(drive_model(arm), torques, duration, timestep)
+
+
+def pressures_under(
+    model: DriveModel,
+    torques: Inputs,
+    duration: float,
+    timestep: float,
+    start: ArrayLike = 0.0,
+) -> PressureRecording:
+    """As ``drive_pressures``, from pistons that stand still.
+
+    Args:
+        model: The equations.
+        torques: As there.
+        duration: [s]
+        timestep: [s]
+        start: Pressures in chambers and cylinders at the beginning [Pa], (k,) or one for all.
+    """
+    stepper = DriveStepper(model, timestep)
+    stepper.states[:, 1:] = np.broadcast_to(start, model.channels)[:, None]
     states = [stepper.states]
     for index in range(round(duration / timestep)):
         stepper.step(torques((index + 0.5) * timestep))
