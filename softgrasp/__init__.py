@@ -22,14 +22,18 @@ if TYPE_CHECKING:
     from softgrasp.build.conventions import with_convention
     from softgrasp.build.hand_robot import save_urdf
     from softgrasp.build.scene import build_spec, compile_model, to_mjcf
+    from softgrasp.calibration.arm_problem_file import recorded_motion
     from softgrasp.calibration.calibrate import calibrate
     from softgrasp.calibration.problem_file import load_problem
     from softgrasp.calibration.record import save_calibration
-    from softgrasp.calibration.result import CalibrationResult
+    from softgrasp.calibration.result import ArmCalibrationResult, CalibrationResult
+    from softgrasp.control.arm_bend import ArmBendPid
+    from softgrasp.control.pid import Pid
     from softgrasp.crosschecks.crosscheck import crosscheck
     from softgrasp.crosschecks.record import save_crosscheck
     from softgrasp.crosschecks.result import CrosscheckResult
     from softgrasp.crosschecks.tolerances import Tolerances
+    from softgrasp.description.arm_calibration import ArmCalibrationProblem, ArmMotion
     from softgrasp.description.calibration import (
         CalibrationProblem,
         FreeBend,
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
     from softgrasp.description.grasp_plan import GraspPlan, PoseSampling
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.hydraulic_arm import HydraulicArm
+    from softgrasp.description.hydraulic_carrier import HydraulicCarrier
     from softgrasp.description.mounted_gripper import MountedGripper, MountedPose
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pose import Pose
@@ -109,7 +114,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.finger_mesh import finger_from_mesh
     from softgrasp.formats.flange_file import load_flange_samples, save_flange_samples
     from softgrasp.formats.hand_writer import save_hand
-    from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm
+    from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm, save_hydraulic_arm
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.pressure_fit_file import load_pressure_fit, save_pressure_fit
     from softgrasp.formats.register_map_file import load_register_map
@@ -138,11 +143,14 @@ if TYPE_CHECKING:
     from softgrasp.render.playback import render_video
     from softgrasp.report.calibration_page import write_calibration_page
     from softgrasp.report.crosscheck_page import write_crosscheck_page
+    from softgrasp.report.hydraulic_experiment_page import write_hydraulic_experiments
     from softgrasp.report.hydraulic_page import write_arm_report
     from softgrasp.report.page import write_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
     from softgrasp.simulation.hydraulic_arm import ArmChain
+    from softgrasp.simulation.hydraulic_experiment_runs import run_hydraulic_experiments
+    from softgrasp.simulation.hydraulic_experiments import hydraulic_experiment
     from softgrasp.simulation.hydraulic_run import ArmRun, drive_arm
     from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.outcome import GraspStatus
@@ -167,13 +175,17 @@ _ROOMS = {
     "build.hand_robot": ("save_urdf",),
     "build.scene": ("build_spec", "compile_model", "to_mjcf"),
     "calibration.calibrate": ("calibrate",),
+    "calibration.arm_problem_file": ("recorded_motion",),
     "calibration.problem_file": ("load_problem",),
     "calibration.record": ("save_calibration",),
-    "calibration.result": ("CalibrationResult",),
+    "calibration.result": ("ArmCalibrationResult", "CalibrationResult"),
+    "control.arm_bend": ("ArmBendPid",),
+    "control.pid": ("Pid",),
     "crosschecks.crosscheck": ("crosscheck",),
     "crosschecks.record": ("save_crosscheck",),
     "crosschecks.result": ("CrosscheckResult",),
     "crosschecks.tolerances": ("Tolerances",),
+    "description.arm_calibration": ("ArmCalibrationProblem", "ArmMotion"),
     "description.calibration": (
         "CalibrationProblem",
         "FreeBend",
@@ -194,6 +206,7 @@ _ROOMS = {
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.hydraulic_arm": ("HydraulicArm",),
     "description.mounted_gripper": ("MountedGripper", "MountedPose"),
+    "description.hydraulic_carrier": ("HydraulicCarrier",),
     "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
@@ -250,7 +263,7 @@ _ROOMS = {
     "formats.finger_mesh": ("finger_from_mesh",),
     "formats.flange_file": ("load_flange_samples", "save_flange_samples"),
     "formats.hand_writer": ("save_hand",),
-    "formats.hydraulic_arm_file": ("load_hydraulic_arm",),
+    "formats.hydraulic_arm_file": ("load_hydraulic_arm", "save_hydraulic_arm"),
     "formats.load": ("load_hand", "load_object"),
     "formats.register_map_file": ("load_register_map",),
     "formats.pressure_fit_file": ("load_pressure_fit", "save_pressure_fit"),
@@ -279,11 +292,14 @@ _ROOMS = {
     "render.playback": ("render_video",),
     "report.calibration_page": ("write_calibration_page",),
     "report.crosscheck_page": ("write_crosscheck_page",),
+    "report.hydraulic_experiment_page": ("write_hydraulic_experiments",),
     "report.hydraulic_page": ("write_arm_report",),
     "report.page": ("write_report",),
     "simulation.equilibrium": ("Equilibrium", "equilibrium"),
     "simulation.finger_motion": ("FingerMotion", "move_finger"),
     "simulation.hydraulic_arm": ("ArmChain",),
+    "simulation.hydraulic_experiment_runs": ("run_hydraulic_experiments",),
+    "simulation.hydraulic_experiments": ("hydraulic_experiment",),
     "simulation.hydraulic_run": ("ArmRun", "drive_arm"),
     "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
@@ -306,7 +322,11 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "ApproachPhase",
+    "ArmBendPid",
+    "ArmCalibrationProblem",
+    "ArmCalibrationResult",
     "ArmChain",
+    "ArmMotion",
     "ArmRun",
     "Axis",
     "BackendUnavailable",
@@ -350,6 +370,7 @@ __all__ = [
     "HoldTest",
     "HungAngles",
     "HydraulicArm",
+    "HydraulicCarrier",
     "Inspection",
     "JointTorqueClosure",
     "JointTorqueSensor",
@@ -367,6 +388,7 @@ __all__ = [
     "Patch",
     "Phalanx",
     "PhaseSpan",
+    "Pid",
     "PlacedHand",
     "PlacedObject",
     "PlannedGrasps",
@@ -429,6 +451,7 @@ __all__ = [
     "forward_kinematics",
     "hertz_patch_radius",
     "hydraulic",
+    "hydraulic_experiment",
     "inspect",
     "joined_hands",
     "load_criterion",
@@ -455,16 +478,19 @@ __all__ = [
     "plan_grasps",
     "pressure_for",
     "quality",
+    "recorded_motion",
     "render_video",
     "repaired",
     "repairs",
     "rigid_pieces",
     "rld",
+    "run_hydraulic_experiments",
     "save_calibration",
     "save_crosscheck",
     "save_finger",
     "save_flange_samples",
     "save_hand",
+    "save_hydraulic_arm",
     "save_pressure_fit",
     "save_release",
     "save_result",
@@ -480,6 +506,7 @@ __all__ = [
     "write_arm_report",
     "write_calibration_page",
     "write_crosscheck_page",
+    "write_hydraulic_experiments",
     "write_joint_states",
     "write_report",
 ]

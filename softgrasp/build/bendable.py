@@ -18,7 +18,7 @@ from softgrasp.build.bendable_inertia import cell_inertias
 from softgrasp.build.bendable_names import bend_joints
 from softgrasp.build.shapes import COLLISION_GROUP, VISUAL_GROUP, set_inertia
 from softgrasp.build.visual import SILICONE_RGBA, Rgba
-from softgrasp.description.bendable import Backbone, Bendable
+from softgrasp.description.bendable import Bendable
 from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.mechanics.transforms import Array
 
@@ -34,7 +34,12 @@ DISC_RGBA: Rgba = (0.42, 0.49, 0.58, 1.0)
 
 
 def add_bendable(
-    spec: mujoco.MjSpec, parent: mujoco.MjsBody, part: Bendable, frame: Array
+    spec: mujoco.MjSpec,
+    parent: mujoco.MjsBody,
+    part: Bendable,
+    frame: Array,
+    *,
+    driven: bool = True,
 ) -> tuple[mujoco.MjsBody, Array]:
     """Add a segment to a body.
 
@@ -43,6 +48,7 @@ def add_bendable(
         parent: The body that carries it.
         part: The segment.
         frame: Its base in the parent's frame, (4, 4).
+        driven: Whether to add its drives, too; their order is that of the actuators.
 
     Returns:
         The body of its last cell, and the segment's end in that body's frame (4, 4).
@@ -65,7 +71,8 @@ def add_bendable(
         body = body.add_body(name=f"{part.name}_{index}", pos=[0.0, 0.0, lengths[index - 1]])
         _add_joints(body, part, index)
         _fill(body, part, (index - 0.5) * cell, lengths[index], inertias[index])
-    add_drives(spec, part)
+    if driven:
+        add_drives(spec, part)
     end = np.eye(4)
     end[2, 3] = lengths[-1]
     return body, end
@@ -154,27 +161,24 @@ def _add_joints(body: mujoco.MjsBody, part: Bendable, index: int) -> None:
     hinge, slide = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
     along = (0.0, 0.0, 1.0)
     found = []
-    if backbone.axial_stiffness:
-        found.append((f"{part.name}_S{index}", slide, along, backbone.axial_stiffness))
-    if backbone.torsion_stiffness:
-        found.append((f"{part.name}_T{index}", hinge, along, backbone.torsion_stiffness))
-    count = 1 if part.planar else 2
+    for letter, kind, stiffness, damping in (
+        ("S", slide, backbone.axial_stiffness, backbone.axial_damping),
+        ("T", hinge, backbone.torsion_stiffness, backbone.torsion_damping),
+    ):
+        if stiffness:
+            own = backbone.damping_of(stiffness) if damping is None else damping
+            found.append((f"{part.name}_{letter}{index}", kind, along, stiffness, own))
+    count, bending = 1 if part.planar else 2, backbone.bending_stiffness or 0.0
     for name, (x, y) in bend_joints(part)[(index - 1) * count : index * count]:
-        found.append((name, hinge, (-y, x, 0.0), backbone.bending_stiffness or 0.0))
-    for name, kind, axis, stiffness in found[:: 1 if index % 2 else -1]:
+        found.append((name, hinge, (-y, x, 0.0), bending, backbone.damping_of(bending)))
+    for name, kind, axis, stiffness, damping in found[:: 1 if index % 2 else -1]:
         joint = body.add_joint(
             name=name,
             type=kind,
             axis=axis,
             stiffness=[stiffness * per_cell, 0.0, 0.0],
-            damping=[_relaxation(backbone) * stiffness * per_cell, 0.0, 0.0],
+            damping=[damping * per_cell, 0.0, 0.0],
         )
         if kind == slide and part.limits.eps_min is not None and part.limits.eps_max is not None:
             low, high = part.limits.eps_min / per_cell, part.limits.eps_max / per_cell
             joint.limited, joint.range = True, [low, max(high, low + LOCKED)]
-
-
-def _relaxation(backbone: Backbone) -> float:
-    """Damping over stiffness [s]: of bending as given, and of one material in all directions."""
-    assert backbone.bending_stiffness  # refused otherwise
-    return backbone.damping / backbone.bending_stiffness

@@ -23,6 +23,13 @@ def slide_joints(part: Bendable) -> list[str]:
     )
 
 
+def twist_joints(part: Bendable) -> list[str]:
+    """Names of the joints that twist it; none without a torsion stiffness."""
+    return (
+        [f"{part.name}_T{k}" for k in cell_numbers(part)] if part.backbone.torsion_stiffness else []
+    )
+
+
 def drive_names(part: Bendable) -> list[str]:
     """Its tendons and actuators: one an actuation element, else the two bending moments."""
     if part.actuation:

@@ -10,6 +10,7 @@ from scipy.interpolate import CubicSpline
 from softgrasp.build.arm import arm_base
 from softgrasp.description.arm import Arm
 from softgrasp.description.hand import Hand
+from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sequence import ApproachPhase
@@ -37,6 +38,8 @@ def carrier_targets(scene: GraspScene, poses: Array, before: Array) -> Array:
     Raises:
         BuildError: The arm does not reach, or the wrist would turn too far.
     """
+    if isinstance(scene.arm, HydraulicCarrier):  # whose scenes have no way to go
+        return np.tile(before, (len(poses), 1))
     if scene.arm is None:
         return wrist_values(home_pose(scene), poses, before)
     every = max(int(KNOTS / scene.control_period), 1)
@@ -69,11 +72,13 @@ def start_pose(scene: GraspScene) -> Array:
 
 
 def carrier_start(scene: GraspScene) -> list[float]:
-    """Targets of what carries the hand at the start of a run [m or rad].
+    """Targets of what carries the hand at the start of a run [m or rad, Pa of a hydraulic arm].
 
     Raises:
         BuildError: The arm does not reach.
     """
+    if isinstance(scene.arm, HydraulicCarrier):
+        return list(scene.arm.start)
     offset = approach_offset(scene)
     if scene.arm is not None:
         return list(_arm_start(scene.arm, scene.hand_pose, tuple(offset.tolist())))

@@ -7,56 +7,38 @@ its control is the pressure.
 
 from __future__ import annotations
 
-import math
-
 import mujoco
 
-from softgrasp.build.bendable_names import cell_numbers, slide_joints
+from softgrasp.build.bendable_names import drive_names
 from softgrasp.build.compiling import compiled
 from softgrasp.build.robot import robot_spec
-from softgrasp.description.bendable import (
-    DEFAULT_LINKS,
-    Backbone,
-    Bendable,
-    CurvatureLimits,
-    Inertial,
-)
-from softgrasp.description.hydraulic_arm import ArmSection, HydraulicArm
-from softgrasp.description.robot import Link, Robot
+from softgrasp.build.visual import Rgba
+from softgrasp.description.bendable import DEFAULT_LINKS
+from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.description.hydraulic_robot import arm_robot, end_link
+from softgrasp.description.robot import Robot
+from softgrasp.mechanics.hydraulic.drive_model import drive_model
 
-BASE = "base"
-"""The link that stands still."""
-LARGEST_BEND = math.tau
-"""Of a section [rad]; the description asks for one, the simulation does not stop there."""
+__all__ = ["arm_model", "arm_robot", "arm_spec", "end_link"]
+
+SECTION_RGBA: tuple[Rgba, ...] = ((0.42, 0.57, 0.73, 1.0), (0.93, 0.78, 0.55, 1.0))
+"""In pictures sections alternate between these two, from the base outwards."""
 
 
-def arm_robot(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> Robot:
-    """The sections as bendable segments, one after another.
+def arm_spec(
+    arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
+) -> mujoco.MjSpec:
+    """The arm as an MjSpec with its own gravity.
+
+    Drag and the load at the tip are forces of a run, and no part of it.
 
     Args:
         arm: The arm.
         links: Rigid cells a section.
-
-    Raises:
-        DescriptionError: The number of links is none.
-    """
-    ends = [BASE, *(end_link(section) for section in arm.sections)]
-    parts = [
-        _bendable(section, parent, child, links)
-        for section, parent, child in zip(arm.sections, ends[:-1], ends[1:], strict=True)
-    ]
-    return Robot(
-        name=arm.name,
-        source=arm.source,
-        links=tuple(Link(name=name) for name in ends),
-        bendables=tuple(parts),
-    )
-
-
-def arm_spec(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> mujoco.MjSpec:
-    """The arm as an MjSpec with its own gravity and the damping of each of its strains.
-
-    Drag and the load at the tip are forces of a run, and no part of it.
+        lagged: Whether its pressures follow their controls with one lag, τ = (R + d/A_c²) C_a at
+            laminar flow (``filterexact``), so that the model has its drives in it: the control of
+            a chamber is then the pressure at rest of its motor's torque
+            (``hydraulic.pressure_of_torque``).
 
     Raises:
         DescriptionError: The number of links is none.
@@ -65,47 +47,27 @@ def arm_spec(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> mujoco.MjSpec:
     robot = arm_robot(arm, links)
     spec = robot_spec(robot)
     spec.option.gravity = arm.gravity
-    for section, part in zip(arm.sections, robot.bendables, strict=True):
-        per_cell = links / section.length
-        for names, damping in (
-            (slide_joints(part), section.damping.axial),
-            ([f"{part.name}_T{k}" for k in cell_numbers(part)], section.damping.torsion),
-        ):
-            for name in names:
-                spec.joint(name).damping = [damping * per_cell, 0.0, 0.0]
+    if lagged:
+        _add_lags(spec, arm, robot)
     return spec
 
 
-def arm_model(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> mujoco.MjModel:
+def arm_model(
+    arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
+) -> mujoco.MjModel:
     """The arm as a compiled model; see ``arm_spec``.
 
     Raises:
         DescriptionError: The number of links is none.
         BuildError: MuJoCo refuses it.
     """
-    return compiled(arm_spec(arm, links), arm.name)
+    return compiled(arm_spec(arm, links, lagged=lagged), arm.name)
 
 
-def end_link(section: ArmSection) -> str:
-    """Name of the link at the end of a section."""
-    return f"{section.name}_end"
-
-
-def _bendable(section: ArmSection, parent: str, child: str, links: int) -> Bendable:
-    return Bendable(
-        name=section.name,
-        parent=parent,
-        child=child,
-        limits=CurvatureLimits(theta_max=LARGEST_BEND),
-        backbone=Backbone(
-            length=section.length,
-            radius=section.radius,
-            bending_stiffness=section.bending_stiffness,
-            axial_stiffness=section.axial_stiffness,
-            torsion_stiffness=section.torsion_stiffness,
-            damping=section.damping.bending,
-            links=links,
-        ),
-        actuation=section.chambers,
-        inertial=Inertial(mass=section.mass),
-    )
+def _add_lags(spec: mujoco.MjSpec, arm: HydraulicArm, robot: Robot) -> None:
+    """A state a chamber, its pressure, that MuJoCo advances by the exponential of the step."""
+    names = [name for part in robot.bendables for name in drive_names(part)]
+    for name, lag in zip(names, drive_model(arm).lags().tolist(), strict=True):
+        actuator = spec.actuator(name)
+        actuator.dyntype = mujoco.mjtDyn.mjDYN_FILTEREXACT
+        actuator.dynprm[0] = lag

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from softgrasp.build.hydraulic_carrier import ARM, cell_joints, chamber_drives
 from softgrasp.description.hand import Hand
+from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.soft_finger import Freedom, SoftFinger
@@ -14,7 +16,6 @@ OBJECT = "object"
 """Body of the one to be grasped; further ones are ``object2``, ``object3`` and so on."""
 PALM = "palm"
 TABLE = "table"
-ARM = "arm"
 WRIST = "wrist"
 """Joint, and its actuator, that lifts the hand."""
 WRIST_JOINTS = ("wrist_x", "wrist_y", "wrist_z", "wrist_turn_z", "wrist_turn_y", "wrist_turn_x")
@@ -136,12 +137,21 @@ def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[
 
 
 def carrier_joints(scene: GraspScene) -> list[str]:
-    """Joints, and their actuators, of what carries the hand: an arm, or a wrist."""
+    """Joints of what carries the hand: an arm, or a wrist."""
+    if isinstance(scene.arm, HydraulicCarrier):
+        return cell_joints(scene.arm)
     if scene.arm is not None:
         return [arm_joint(row.joint_name) for row in scene.arm.chain.phalanges]
     if scene.on_wrist:
         return list(WRIST_JOINTS)
     return [WRIST] if scene.lift is not None else []
+
+
+def carrier_drives(scene: GraspScene) -> list[str]:
+    """Actuators of what carries the hand: called as their joints, but for chambers of an arm."""
+    if isinstance(scene.arm, HydraulicCarrier):
+        return chamber_drives(scene.arm)
+    return carrier_joints(scene)
 
 
 def scene_joints(scene: GraspScene) -> list[str]:
@@ -152,7 +162,7 @@ def scene_joints(scene: GraspScene) -> list[str]:
 
 def scene_drives(scene: GraspScene) -> list[str]:
     """All actuators of a scene in the order of their targets: the hand's, then the carrier's."""
-    return [drive.name for drive in scene.drives] + carrier_joints(scene)
+    return [drive.name for drive in scene.drives] + carrier_drives(scene)
 
 
 def parts(hand: Hand) -> dict[str, tuple[str, str]]:

@@ -15,6 +15,7 @@ from softgrasp.build.around import add_surroundings, lowest_surrounding, shows_f
 from softgrasp.build.attached_hand import settle, silence
 from softgrasp.build.carried_hand import carried_hand
 from softgrasp.build.carrier import carrier_start
+from softgrasp.build.carrier_rest import carrier_rest, hand_posture, on_its_arm
 from softgrasp.build.clearance import START_TOLERANCE, refuse_overlaps, way_to_clear
 from softgrasp.build.compiling import compiled
 from softgrasp.build.deformable import add_deformable, full_size
@@ -29,6 +30,7 @@ from softgrasp.build.touching import Touching, with_objects, with_surroundings
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
+from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspWarning
@@ -85,7 +87,8 @@ def build(scene: GraspScene) -> BuiltScene:
     An object without a position of its own that would start inside the hand at the grasp's centre
     is moved away from the palm, with a warning. Other overlaps are refused.
     """
-    asked, scene = scene, on_its_table(scene)
+    asked = on_its_arm(scene)
+    scene = on_its_table(asked)
     deformable = scene.object.elasticity is not None
     if deformable:
         scene = _where_a_rigid_one_starts(asked)
@@ -138,7 +141,8 @@ def _add_rigid(spec: mujoco.MjSpec, thing: Thing) -> list[str]:
 def _carried(scene: GraspScene) -> tuple[Any, ...]:
     """What decides the hand and what carries it."""
     hand = (scene.mechanism, scene.hand_pose, scene.actuation)
-    return (*hand, scene.arm, scene.lift, scene.on_wrist)
+    base = carrier_rest(scene).base if isinstance(scene.arm, HydraulicCarrier) else None
+    return (*hand, scene.arm, scene.lift, scene.on_wrist, base)
 
 
 def _add_contacts(
@@ -182,6 +186,8 @@ def start_targets(scene: GraspScene) -> list[float]:
 
 def home_targets(scene: GraspScene) -> list[float]:
     """The same where the hand is at its place in the scene, to which an approach leads."""
+    if isinstance(scene.arm, HydraulicCarrier):
+        return [*scene.closing_start, *scene.arm.start]
     if scene.arm is not None:
         return [*scene.closing_start, *(row.start for row in scene.arm.chain.phalanges)]
     return [*scene.closing_start, *(0.0 for _ in names.carrier_joints(scene))]
@@ -206,17 +212,14 @@ def _set_options(spec: mujoco.MjSpec, scene: GraspScene, timestep: float) -> Non
 def _position(bare: mujoco.MjModel, scene: GraspScene, targets: list[float]) -> Array:
     """Joints at their targets, all else where it was put."""
     position = np.array(bare.qpos0)
-    carried = dict(zip(names.carrier_joints(scene), targets[len(scene.drives) :], strict=True))
-    sliders = {drive.name: drive.start for drive in scene.drives if drive.name in _sliders(scene)}
-    # where a closure moves joints otherwise than by their servos, no phase moves them before it
-    own = scene.way.start if scene.mechanism.actuators else targets[: len(scene.drives)]
-    for name, value in (scene.hand.posture(own) | sliders | carried).items():
+    if isinstance(scene.arm, HydraulicCarrier):
+        carried = dict(carrier_rest(scene).joints)
+    else:
+        led = targets[len(scene.drives) :]
+        carried = dict(zip(names.carrier_joints(scene), led, strict=True))
+    for name, value in (hand_posture(scene, targets) | carried).items():
         position[bare.joint(name).qposadr[0]] = value
     return settle(bare, scene.hand, position)
-
-
-def _sliders(scene: GraspScene) -> set[str]:
-    return {slider.name for slider in scene.mechanism.sliders}
 
 
 def _state_at(model: mujoco.MjModel, position: Array) -> mujoco.MjData:

@@ -25,8 +25,8 @@ def assessed(
     search: Search,
     position: Array,
     checked: Stage | None,
-    problem: CalibrationProblem,
-    stiffness: Array,
+    problem: CalibrationProblem | None = None,
+    stiffness: Array | None = None,
     springs: tuple[StageResult, Benches] | None = None,
 ) -> StageResult:
     """The result of a stage.
@@ -35,8 +35,8 @@ def assessed(
         search: That has come to its end.
         position: The parameters found, (p,).
         checked: The same stage with the measurements held out; None where there are none.
-        problem: The problem.
-        stiffness: Of the springs with which the stage was done, joint by joint [N·m/rad], (n,).
+        problem: Of a finger.
+        stiffness: Of its springs with which the stage was done, joint by joint [N·m/rad], (n,).
         springs: The stage that has found them, whose errors then add to those of this one.
 
     Raises:
@@ -56,20 +56,23 @@ def assessed(
     near = EDGE * (block.upper - block.lower)
     edge = (position - block.lower < near) | (block.upper - position < near)
     sure = certainty(slopes, scale, left[timed], block.names)
-    if springs is not None:
+    said = ""
+    if problem is not None and stiffness is not None:
+        said = _sum_sentence(stage, slopes / scale, position, problem, stiffness)
+    if problem is not None and springs is not None:
         sure = with_springs_behind(sure, slopes, stage, position, springs[0], problem, springs[1])
     held = np.zeros(0) if checked is None else checked.simulate(position[None])[0]
     held_measured = np.zeros(0) if checked is None else checked.measured
     return StageResult(
         name=stage.name,
         names=block.names,
-        units=tuple(block.unit if own else "" for own in block.relative),
+        units=block.units or tuple(block.unit if own else "" for own in block.relative),
         values=position,
         lower=block.lower,
         upper=block.upper,
         on_bound=tuple(name for name, on in zip(block.names, edge, strict=True) if on),
         certainty=sure,
-        sum_sentence=_sum_sentence(stage, slopes / scale, position, problem, stiffness),
+        sum_sentence=said,
         residual=root_mean_square(left[timed]),
         residual_unit=stage.unit,
         fitness=float(stage.fitness(simulated[None])[0]),

@@ -1,33 +1,65 @@
-"""Springs, then dampers, then torques: each stage with what the ones before have found."""
+"""Springs, then dampers, then torques: each stage with what the ones before have found.
+
+A hydraulic arm has one stage (``calibrate_arm``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict, Unpack, overload
 
 from softgrasp.calibration.assessment import assessed
 from softgrasp.calibration.benches import Benches
+from softgrasp.calibration.calibrate_arm import calibrate_arm
 from softgrasp.calibration.comparison import compare_models
+from softgrasp.calibration.finding import METHODS, found_by
 from softgrasp.calibration.journal import Journal
-from softgrasp.calibration.least_squares import least_squares_search
 from softgrasp.calibration.parameters import block_of, own_values, with_values
 from softgrasp.calibration.remarks import remarks
-from softgrasp.calibration.result import CalibrationResult, CalibrationStatus, StageResult
+from softgrasp.calibration.result import (
+    ArmCalibrationResult,
+    CalibrationResult,
+    CalibrationStatus,
+    StageResult,
+)
 from softgrasp.calibration.search import Progress, Search
 from softgrasp.calibration.stages import KIND_OF, STAGES, stage_of
-from softgrasp.calibration.swarm import Swarm, swarm_search
+from softgrasp.calibration.swarm import Swarm
 from softgrasp.calibration.together import fitted_together
+from softgrasp.description.arm_calibration import ArmCalibrationProblem
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.mechanics.transforms import Array
 
-METHODS = ("pso", "least-squares", "pso+least-squares")
+
+class Options(TypedDict, total=False):
+    """Those of ``calibrate``, by keyword."""
+
+    stages: Sequence[str] | None
+    swarm: Swarm | None
+    out: str | Path | None
+    threads: int
+    together: bool
+    models: bool
+    progress: Progress | None
+
+
+@overload
+def calibrate(
+    problem: CalibrationProblem, method: str = ..., seed: int = ..., **options: Unpack[Options]
+) -> CalibrationResult: ...
+
+
+@overload
+def calibrate(
+    problem: ArmCalibrationProblem, method: str = ..., seed: int = ..., **options: Unpack[Options]
+) -> ArmCalibrationResult: ...
 
 
 def calibrate(
-    problem: CalibrationProblem,
+    problem: CalibrationProblem | ArmCalibrationProblem,
     method: str = "least-squares",
     seed: int = 0,
     *,
@@ -38,17 +70,19 @@ def calibrate(
     together: bool = False,
     models: bool = True,
     progress: Progress | None = None,
-) -> CalibrationResult:
-    """Find a finger's stiffness, damping and gains of pressure from what was measured.
+) -> CalibrationResult | ArmCalibrationResult:
+    """Find constants from what was measured: of a finger, or of a hydraulic arm.
+
+    A finger's are stiffness, damping and gains of pressure, an arm's those that its problem names.
 
     A stage without measurements is left out, and the finger keeps its own values there.
 
     Args:
-        problem: The finger and its measurements.
+        problem: The finger or the arm, and its measurements.
         method: ``least-squares``; ``pso``, paper 000's particle swarm; or ``pso+least-squares``.
         seed: Of the swarm; nothing else is random.
         stages: Of ``springs``, ``dampers`` and ``torques``; where not given, those that were
-            measured.
+            measured. An arm has none to choose from.
         swarm: Its settings; those of the repository of paper 000 where not given.
         out: Folder where evaluations are kept, so that a killed calibration goes on.
         threads: Of the physics; the result does not depend on them.
@@ -58,11 +92,18 @@ def calibrate(
         progress: Called now and then.
 
     Raises:
-        DescriptionError: No such method or stage, or nothing was measured for any stage.
+        DescriptionError: No such method or stage, or nothing was measured for any stage; stages,
+            or fitting them together, are asked of an arm.
         ResultError: The folder belongs to another problem, or cannot be written.
     """
     _check(method, stages, seed)
     swarm, asked = swarm or Swarm(), None if stages is None else tuple(stages)
+    if isinstance(problem, ArmCalibrationProblem):
+        if asked is not None or together:
+            field = "together" if together else "stages"
+            raise DescriptionError("expected none for an arm, which has one stage", field=field)
+        folder = None if out is None else Path(out)
+        return calibrate_arm(problem, method, seed, swarm, folder, progress)
     benches = Benches(problem, threads)
     whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {asked} {together}"
     journal = Journal(None if out is None else Path(out), whole)
@@ -77,7 +118,7 @@ def calibrate(
         if stage is None:
             continue
         search = Search(stage, journal, progress)
-        position = _found(search, method, swarm, seed)
+        position = found_by(search, method, swarm, seed)
         checked = stage_of(name, problem, benches, stiffness, held_out=True)
         behind = next(((one, benches) for one in done if one.name == "springs"), None)
         done.append(assessed(search, position, checked, problem, stiffness, behind))
@@ -116,16 +157,3 @@ def _finger(problem: CalibrationProblem, done: Sequence[StageResult]) -> SoftFin
         kind = KIND_OF[one.name]
         finger = with_values(finger, kind, block_of(problem, kind).of_joints(one.values))
     return finger
-
-
-def _found(search: Search, method: str, swarm: Swarm, seed: int) -> Array:
-    start = search.stage.block.middle
-    if method == "least-squares":
-        return least_squares_search(search, start)
-    position = swarm_search(search, swarm, seed)
-    if method == "pso+least-squares" and search.stage.smooth:
-        position = least_squares_search(search, position)
-        if search.best_position is not None:
-            # least squares may leave an objective that is no sum of squares worse than it was
-            position = search.best_position
-    return position

@@ -11,7 +11,7 @@ from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array
 
-Kind = Literal["stiffness", "damping", "gain"]
+Kind = Literal["stiffness", "damping", "gain", "arm"]
 STEEPEST = 4.0
 """Largest coefficient of a smooth stiffness: EI changes at most some fifty times."""
 
@@ -21,7 +21,7 @@ class Block:
     """Parameters of one kind.
 
     Args:
-        kind: ``stiffness``, ``damping`` or ``gain``.
+        kind: ``stiffness``, ``damping`` or ``gain``; ``arm`` for a hydraulic arm.
         names: Short ones, such as ``k1``.
         unit: Of the first parameter.
         lower: Bounds, (p,).
@@ -30,6 +30,7 @@ class Block:
         cells: Length of beam that each joint bends for [m], (n,); where the parameters are those
             of a beam, else None.
         places: Of the joints along the beam, from −1/2 to 1/2, (n,).
+        units: Of each parameter where they are sizes of several kinds.
     """
 
     kind: Kind
@@ -40,6 +41,7 @@ class Block:
     relative: tuple[bool, ...]
     cells: Array | None
     places: Array
+    units: tuple[str, ...] = ()
 
     def of_joints(self, parameters: Array) -> Array:
         """Values joint by joint, (..., n), of parameters (..., p)."""

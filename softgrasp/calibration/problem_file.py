@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softgrasp.calibration import tables
+from softgrasp.calibration.arm_problem_file import arm_problem_from
+from softgrasp.description.arm_calibration import ArmCalibrationProblem
 from softgrasp.description.base import Description
 from softgrasp.description.calibration import (
     CalibrationProblem,
@@ -53,12 +55,12 @@ class LoadedProblem:
     """A problem, and the pictures and films behind it.
 
     Args:
-        problem: The problem.
+        problem: The problem, of a finger or of an arm.
         photos: Masses [kg] and photographs as they were read.
         tracks: Masses [kg] and tracked tips.
     """
 
-    problem: CalibrationProblem
+    problem: CalibrationProblem | ArmCalibrationProblem
     photos: tuple[tuple[float, PhotoMeasurement], ...]
     tracks: tuple[tuple[float, TipTrack], ...]
 
@@ -90,13 +92,16 @@ def problem_from(data: dict[str, Tree], folder: Path) -> LoadedProblem:
     Args:
         data: ``finger``; ``hung``, ``releases``, ``forces`` and ``bends`` with tables; ``traces``
             with a table a mass [g]; ``photos`` and ``videos`` with folders; ``held_out``,
-            ``bounds``; fields of ``CalibrationProblem``.
+            ``bounds``; fields of ``CalibrationProblem``. With ``arm`` it is the problem of a
+            hydraulic arm; see ``arm_problem_from``.
         folder: Where the files lie that it names.
 
     Raises:
         DescriptionError: Something cannot be read, or does not fit.
         BackendUnavailable: There are photographs or films, and OpenCV is not installed.
     """
+    if "arm" in data:
+        return LoadedProblem(arm_problem_from(data, folder), (), ())
     tree: dict[str, Any] = dict(data)
     finger = tree.pop("finger", None)
     if not isinstance(finger, str):

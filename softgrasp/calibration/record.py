@@ -9,27 +9,32 @@ from typing import Any
 
 from softgrasp._version import __version__
 from softgrasp.calibration.certainty import Combination
-from softgrasp.calibration.result import CalibrationResult, StageResult
+from softgrasp.calibration.result import ArmCalibrationResult, CalibrationResult, StageResult
+from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.formats.atomic import write_text
 from softgrasp.formats.finger_file import save_finger
+from softgrasp.formats.hydraulic_arm_file import save_hydraulic_arm
 from softgrasp.mechanics.webots_damping import from_webots
 
-DOCUMENT, FINGER = "calibration.json", "finger.yaml"
+DOCUMENT, FINGER, ARM = "calibration.json", "finger.yaml", "arm.yaml"
 FIGURES = (
     *("shapes", "angles", "releases", "settling", "forces"),
     *("parameters", "correlation", "fitness", "boxes", "overlays"),
+    "motions",
 )
 WRITTEN = (
-    *(DOCUMENT, FINGER, "report.html", "photo_*_*g.png", "film_*_*g.png"),
+    *(DOCUMENT, FINGER, ARM, "report.html", "photo_*_*g.png", "film_*_*g.png"),
     *(f"{name}.png" for name in FIGURES),
 )
 """Everything that a calibration writes."""
 SCHEMA_VERSION = 1
 
 
-def save_calibration(result: CalibrationResult, folder: str | Path) -> list[Path]:
-    """Write ``calibration.json`` and the finger with its new parameters; returns their paths.
+def save_calibration(
+    result: CalibrationResult | ArmCalibrationResult, folder: str | Path
+) -> list[Path]:
+    """Write ``calibration.json`` and the finger, or the arm, as found; returns their paths.
 
     Nothing in them depends on the clock: the same calibration gives the same bytes.
 
@@ -38,10 +43,10 @@ def save_calibration(result: CalibrationResult, folder: str | Path) -> list[Path
     """
     folder = Path(folder)
     told = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
-    return [
-        write_text(folder / DOCUMENT, told + "\n"),
-        save_finger(calibrated_finger(result), folder / FINGER),
-    ]
+    written = [write_text(folder / DOCUMENT, told + "\n")]
+    if isinstance(result, ArmCalibrationResult):
+        return [*written, save_hydraulic_arm(calibrated_arm(result), folder / ARM)]
+    return [*written, save_finger(calibrated_finger(result), folder / FINGER)]
 
 
 def clear_earlier(folder: Path) -> None:
@@ -66,14 +71,26 @@ def calibrated_finger(result: CalibrationResult) -> SoftFinger:
     return from_webots(result.finger, step).replace(source=told)
 
 
-def document(result: CalibrationResult) -> dict[str, Any]:
+def calibrated_arm(result: ArmCalibrationResult) -> HydraulicArm:
+    """The arm as found, with the source of its numbers."""
+    found = ", ".join(result.parameters)
+    told = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {found}"
+    return result.arm.replace(source=told)
+
+
+def document(result: CalibrationResult | ArmCalibrationResult) -> dict[str, Any]:
     """A result as the content of ``calibration.json``; null where nothing is known."""
+    own: dict[str, Any] = {}
+    if isinstance(result, CalibrationResult):
+        own = {
+            "together": result.together,
+            "damping_timestep_s": result.problem.damping_timestep,
+        }
     return {
         "schema_version": SCHEMA_VERSION,
         "softgrasp_version": __version__,
         "method": result.method,
         "seed": result.seed,
-        "together": result.together,
         "status": result.status.name,
         "message": result.status.value,
         "parameters": result.parameters,
@@ -82,13 +99,12 @@ def document(result: CalibrationResult) -> dict[str, Any]:
         "evaluations": result.evaluations,
         "warnings": list(result.warnings),
         "stages": [_stage(stage) for stage in result.stages],
-        "damping_timestep_s": result.problem.damping_timestep,
         "problem": result.problem.model_dump(mode="json", exclude_defaults=True),
-    }
+    } | own
 
 
 def _stage(stage: StageResult) -> dict[str, Any]:
-    sure = stage.certainty
+    sure, several = stage.certainty, stage.name == "arm"
     return {
         "name": stage.name,
         "unit": stage.units[0],
@@ -99,10 +115,10 @@ def _stage(stage: StageResult) -> dict[str, Any]:
                 "relative_error": _finite(part),
                 "bounds": [float(low), float(high)],
                 "on_bound": name in stage.on_bound,
-            }
-            for name, value, error, part, low, high in zip(
+            } | ({"unit": unit} if several else {})
+            for name, value, error, part, low, high, unit in zip(
                 stage.names, stage.values, sure.errors, sure.relative, stage.lower, stage.upper,
-                strict=True,
+                stage.units, strict=True,
             )
         },
         "correlation": sure.correlation.tolist(),

@@ -60,6 +60,12 @@ def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> l
             "torques: least squares make the sum of squares smallest, not the objective "
             f"'{problem.force_objective}'"
         )
+    return told + remarks_on_fit(stage)
+
+
+def remarks_on_fit(stage: StageResult) -> list[str]:
+    """Of any stage: what lies on a bound, what is not determined, what its sum says."""
+    told = []
     if stage.on_bound:
         told.append(
             f"{stage.name}: {', '.join(stage.on_bound)} on a bound; the measurements want "

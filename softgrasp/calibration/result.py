@@ -8,7 +8,9 @@ from enum import Enum
 from softgrasp.calibration.certainty import Certainty, Combination
 from softgrasp.calibration.search import Step
 from softgrasp.calibration.stages import StageName
+from softgrasp.description.arm_calibration import ArmCalibrationProblem
 from softgrasp.description.calibration import CalibrationProblem
+from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array
 
@@ -47,7 +49,7 @@ class StageResult:
     """One stage.
 
     Args:
-        name: ``springs``, ``dampers`` or ``torques``.
+        name: ``springs``, ``dampers`` or ``torques``, or ``arm``.
         names: Of the parameters.
         units: Of each; empty for a number whose errors are not told as parts of it.
         values: (p,).
@@ -95,26 +97,20 @@ class StageResult:
     models: tuple[StageModel, ...]
 
 
-@dataclass(frozen=True)
-class CalibrationResult:
-    """What was found.
+@dataclass(frozen=True, kw_only=True)
+class FoundParameters:
+    """What was found, of a finger or of an arm.
 
     Args:
-        problem: What was measured.
         method: How it was looked for.
         seed: Of everything random.
-        together: Whether all stages were fitted at once in the end.
-        finger: With the parameters found.
         stages: In their order.
         warnings: What a user must know, as sentences.
         status: How it ended.
     """
 
-    problem: CalibrationProblem
     method: str
     seed: int
-    together: bool
-    finger: SoftFinger
     stages: tuple[StageResult, ...]
     warnings: tuple[str, ...]
     status: CalibrationStatus
@@ -174,3 +170,31 @@ class CalibrationResult:
     def evaluations(self) -> int:
         """Parameter sets that were simulated."""
         return sum(stage.evaluations for stage in self.stages)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationResult(FoundParameters):
+    """What was found of a finger; ``FoundParameters`` has the rest.
+
+    Args:
+        problem: What was measured.
+        together: Whether all stages were fitted at once in the end.
+        finger: With the parameters found.
+    """
+
+    problem: CalibrationProblem
+    together: bool
+    finger: SoftFinger
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmCalibrationResult(FoundParameters):
+    """What was found of a hydraulic arm; ``FoundParameters`` has the rest.
+
+    Args:
+        problem: What was recorded.
+        arm: With the parameters found.
+    """
+
+    problem: ArmCalibrationProblem
+    arm: HydraulicArm

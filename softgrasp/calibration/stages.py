@@ -14,7 +14,8 @@ from softgrasp.calibration.parameters import Block, Kind, block_of
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
-StageName = Literal["springs", "dampers", "torques"]
+StageName = Literal["springs", "dampers", "torques", "arm"]
+"""``arm`` is the one stage of a hydraulic arm."""
 KIND_OF: dict[StageName, Kind] = {"springs": "stiffness", "dampers": "damping", "torques": "gain"}
 """What each stage finds."""
 STAGES = tuple(KIND_OF)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,9 @@ UNITS = {
     "height": {"mm": 1e-3, "m": 1.0},
     "angle": {"deg": math.pi / 180.0, "rad": 1.0},
 }
+PLACE = re.compile(r"[xyz]\d*")
+BEND = re.compile(r"[uv]\d+")
+"""Columns of an arm: places of ends, and bends."""
 Rows = list[dict[str, float]]
 Measured = TypeVar("Measured", HungAngles, Release, TipForce, FreeBend)
 
@@ -75,6 +79,25 @@ def read_bends(path: Path) -> tuple[FreeBend, ...]:
     return tuple(
         _made(path, FreeBend, pressure=row["pressure"], angles=_angles(row)) for row in rows
     )
+
+
+def read_columns(path: Path, names: Sequence[str]) -> Rows:
+    """Rows of a table with these columns and no others, in SI, by names without units.
+
+    Args:
+        path: The table.
+        names: Those of ``UNITS``; ``x1`` and the like are places, ``u1`` and the like angles.
+    """
+    return _read(path, names)
+
+
+def as_tuples(tree: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a file as descriptions take them: lists within lists as tuples of tuples."""
+    return {key: _as_tuple(value) for key, value in tree.items()}
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(_as_tuple(part) for part in value) if isinstance(value, list) else value
 
 
 def _made(path: Path, kind: type[Measured], **fields: Any) -> Measured:
@@ -134,15 +157,20 @@ def _column(path: Path, name: str, wanted: Sequence[str], angles: bool) -> tuple
     if name in wanted and name not in UNITS:
         return name, 1.0
     is_angle = angles and stem[:1] == "q" and stem[1:].isdigit()
-    units = UNITS["angle"] if is_angle else UNITS.get(stem, {}) if stem in wanted else {}
+    units = UNITS["angle"] if is_angle else UNITS.get(_kind(stem), {}) if stem in wanted else {}
     if unit in units:
         return stem, units[unit]
     known = [_spelled(one) for one in wanted] + (["q1_deg"] if angles else [])
     raise DescriptionError(f"no column '{name}'; {did_you_mean(name, known)}", file=path)
 
 
+def _kind(name: str) -> str:
+    """What the units of a column are those of."""
+    return "height" if PLACE.fullmatch(name) else "angle" if BEND.fullmatch(name) else name
+
+
 def _spelled(name: str) -> str:
-    kind = "angle" if name == "q1" else name
+    kind = "angle" if name == "q1" else _kind(name)
     return f"{name}_{next(iter(UNITS[kind]))}" if kind in UNITS else name
 
 

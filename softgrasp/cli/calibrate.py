@@ -1,4 +1,4 @@
-"""``softgrasp calibrate``: a finger's constants from what was measured on it."""
+"""``softgrasp calibrate``: constants of a finger, or of an arm, from what was measured."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 
 if TYPE_CHECKING:
     from softgrasp.calibration.problem_file import LoadedProblem
-    from softgrasp.calibration.result import CalibrationResult
+    from softgrasp.calibration.result import ArmCalibrationResult, CalibrationResult
+    from softgrasp.description.arm_calibration import ArmCalibrationProblem
+    from softgrasp.description.calibration import CalibrationProblem
     from softgrasp.report.calibration_page import Picture
+
+    FoundResult = CalibrationResult | ArmCalibrationResult
 
 
 class Method(StrEnum):
@@ -92,7 +96,8 @@ def calibrate(
 ) -> None:
     """Find stiffness, damping and pressure gains of a finger; write finger.yaml and a page.
 
-    Give a problem file, or --finger with what was measured. docs/calibration.md is the tutorial.
+    Give a problem file, or --finger with what was measured. The problem of a hydraulic arm gives
+    arm.yaml. docs/calibration.md is the tutorial.
     """
     from softgrasp.calibration.calibrate import calibrate as run
     from softgrasp.calibration.journal import NAME
@@ -104,7 +109,7 @@ def calibrate(
     films = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
     changes = _changes(settings or [])
     loaded = _loaded(problem, finger, given, photos, videos, films, changes)
-    folder = out or default_folder(f"calibrate_{loaded.problem.finger.name}")
+    folder = out or default_folder(f"calibrate_{_name(loaded.problem)}")
     require_writable(folder)
     if (folder / NAME).exists() and not resume:
         raise ResultError(
@@ -132,9 +137,13 @@ def calibrate(
     clear_earlier(folder)
     files = save_calibration(result, folder)
     if not no_report:
+        from softgrasp.calibration.result import CalibrationResult
         from softgrasp.report.calibration_page import write_calibration_page
 
-        files += write_calibration_page(result, folder, _pictures(result, loaded, folder))
+        pictures: list[Picture] = []
+        if isinstance(result, CalibrationResult):
+            pictures = _pictures(result, loaded, folder)
+        files += write_calibration_page(result, folder, pictures)
     (folder / NAME).unlink(missing_ok=True)  # all is done; there is nothing to go on from
     _tell(result, files, json_)
 
@@ -168,15 +177,24 @@ def _loaded(
     return problem_from({"finger": finger} | tree | changes, Path.cwd())
 
 
+def _name(problem: CalibrationProblem | ArmCalibrationProblem) -> str:
+    """Of what is calibrated."""
+    from softgrasp.description.calibration import CalibrationProblem
+
+    own = problem.finger if isinstance(problem, CalibrationProblem) else problem.arm
+    return own.name
+
+
 def _changes(settings: list[str]) -> dict[str, Any]:
     """Fields of the problem that ``--set`` names."""
     from softgrasp.cli.scene_options import plain_value
+    from softgrasp.description.arm_calibration import ArmCalibrationProblem
     from softgrasp.description.calibration import CalibrationProblem
 
     found = {}
     for setting in settings:
         field, equals, text = setting.partition("=")
-        known = CalibrationProblem.model_fields
+        known = {*CalibrationProblem.model_fields, *ArmCalibrationProblem.model_fields}
         if not equals or field not in known:
             told = f"--set {setting}: expected FIELD=VALUE, found no field '{field}'"
             raise DescriptionError(f"{told}; {did_you_mean(field, known)}")
@@ -202,7 +220,7 @@ def _pictures(result: CalibrationResult, loaded: LoadedProblem, folder: Path) ->
     return drawn
 
 
-def _tell(result: CalibrationResult, files: list[Path], as_json: bool) -> None:
+def _tell(result: FoundResult, files: list[Path], as_json: bool) -> None:
     from softgrasp.calibration.certainty import HUGE
     from softgrasp.calibration.record import document
 

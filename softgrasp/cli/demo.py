@@ -23,6 +23,12 @@ def demo(
         str | None,
         typer.Option(metavar="FILE", help="hydraulic: torques in CSV, time_s, torque_1, …."),
     ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="hydraulic: an experiment of paper 003, or all; list: their names."
+        ),
+    ] = None,
     out: Out = None,
     renderer: Renderer = RendererChoice.AUTO,
     no_video: NoVideo = False,
@@ -39,6 +45,9 @@ def demo(
     from softgrasp.formats.scene_file import load_scene
 
     require_known("demonstration", name, [*DEMOS, HYDRAULIC])
+    if name == HYDRAULIC and experiment is not None:
+        _experiments(experiment, torques, out, page=not no_report, json=json)
+        return
     if name == HYDRAULIC:
         from softgrasp.cli.hydraulic_demo import run_hydraulic_demo
 
@@ -51,8 +60,21 @@ def demo(
             json=json,
         )
         return
-    if torques is not None:
-        raise DescriptionError(f"--torques: expected the demonstration hydraulic, found {name}")
+    for option, value in (("--torques", torques), ("--experiment", experiment)):
+        if value is not None:
+            raise DescriptionError(f"{option}: expected the demonstration hydraulic, found {name}")
     folder = out or Path("out") / DEMOS[name]
     job = Job(folder=folder, renderer=renderer, video=not no_video, page=not no_report, json=json)
     run_job(load_scene(DEMOS[name]), job)
+
+
+def _experiments(
+    name: str, torques: str | None, out: Path | None, *, page: bool, json: bool
+) -> None:
+    from softgrasp.cli.hydraulic_experiments import run_experiments_demo
+
+    if torques is not None:
+        raise DescriptionError(
+            "--torques: expected no --experiment beside it, which has torques of its own"
+        )
+    run_experiments_demo(out or Path("out") / f"{HYDRAULIC}_{name}", name, page=page, json=json)

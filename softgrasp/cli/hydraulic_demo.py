@@ -21,7 +21,12 @@ def run_hydraulic_demo(
     from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm
     from softgrasp.formats.torque_file import load_torques
     from softgrasp.report.hydraulic_page import write_arm_report
-    from softgrasp.report.hydraulic_words import curvature_clause, pressure_clause, tip_clause
+    from softgrasp.report.hydraulic_words import (
+        curvature_clause,
+        flow_clause,
+        pressure_clause,
+        tip_clause,
+    )
     from softgrasp.simulation.hydraulic_record import arm_document
     from softgrasp.simulation.hydraulic_run import drive_arm
 
@@ -44,6 +49,7 @@ def run_hydraulic_demo(
         return
     terminal.put(f"arm       {arm.name}: {run.times[-1]:g} s, {run.links} cells a section")
     terminal.put(f"pressure  {pressure_clause(run)}")
+    terminal.put(f"flow      {flow_clause(run)}")
     terminal.put(f"bends     {curvature_clause(run)}")
     terminal.put(f"tip       {tip_clause(run)}")
     terminal.put("files     " + "\n          ".join(map(str, files)))

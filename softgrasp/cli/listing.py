@@ -185,6 +185,7 @@ def _pressure_fits() -> list[Row]:
 
 def _problems() -> list[Row]:
     from softgrasp.calibration.problem_file import load_problem
+    from softgrasp.description.calibration import CalibrationProblem
 
     return [
         {
@@ -194,6 +195,8 @@ def _problems() -> list[Row]:
             "releases": len(problem.releases),
             "forces": len(problem.forces),
         }
+        if isinstance(problem, CalibrationProblem)
+        else {"name": name, "arm": problem.arm.name, "motions": len(problem.motions)}
         for name in library.names("problems")
         for problem in [load_problem(name).problem]
     ]

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build.robot import robot_model
+from softgrasp.build.spring_limit import spring_limit
 from softgrasp.control.bends import curvature_of
 from softgrasp.control.hardware.joints import JointHardware
 from softgrasp.control.hardware.plugins import kind_of, options_of
@@ -25,7 +26,6 @@ from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
-from softgrasp.simulation.stability import spring_limit
 
 CONTROL_PERIOD = 0.01
 """Time between two ticks [s], as in the paper's stack."""

@@ -13,6 +13,7 @@ from softgrasp.description.problems import FieldError
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """Of a link, a joint, a bendable or an interface; blanks around it are no part of it."""
+Text = Annotated[str, StringConstraints(strip_whitespace=True)]
 
 DEFAULT_LINKS = 8
 """Rigid links that stand for a bendable that does not say how many."""
@@ -88,6 +89,16 @@ class Backbone(Description):
     """GJ [N·m²]; without it the segment does not twist."""
     damping: NonNegative = 0.0
     """Bending moment over rate of curvature [N·m²·s]."""
+    axial_damping: NonNegative | None = None
+    """Force over rate of strain [N·s]; without it as bending, in proportion to stiffness."""
+    torsion_damping: NonNegative | None = None
+    """Moment over rate of twist [N·m²·s]; without it as bending, in proportion to stiffness."""
+    drag: NonNegative | None = None
+    """Force of the surroundings over velocity, of the whole segment [N·s/m]; only motions of
+    hydraulic arms have it."""
+    rotational_drag: NonNegative | None = None
+    """Moment of the surroundings over angular velocity, of the whole segment [N·m·s]; only motions
+    of hydraulic arms have it."""
     links: Count = DEFAULT_LINKS
     """Rigid links that stand for it in a simulation."""
     discs: Annotated[int, Field(strict=True, ge=0, le=10_000)] = 0
@@ -101,6 +112,14 @@ class Backbone(Description):
                 "radius",
             )
         return self
+
+    def damping_of(self, stiffness: float) -> float:
+        """Damping of a strain of a stiffness, of the material that damps bending.
+
+        Only where there is a bending stiffness.
+        """
+        assert self.bending_stiffness  # refused otherwise
+        return self.damping / self.bending_stiffness * stiffness
 
 
 class Tendon(Description):

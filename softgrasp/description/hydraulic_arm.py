@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from softgrasp.description.base import Count, Description, NonNegative, Positive, Vec3
-from softgrasp.description.bendable import SAME_ANGLE, Chamber, Name
+from softgrasp.description.bendable import SAME_ANGLE, Chamber, Name, Text
 from softgrasp.description.hydraulic_drive import HydraulicDrive
 from softgrasp.description.problems import FieldError, refuse_twins
 
@@ -90,23 +90,28 @@ class TipLoad(Description):
     """Whose axes the numbers count in; those of the tip turn with it, as the paper has it."""
 
 
-class HydraulicArm(Description):
-    """Sections one after another, and the drive of their chambers.
+class Hydraulics(Description):
+    """What sections with chambers need to be an arm, beside themselves."""
 
-    The z axis of the base is the straight arm.
-    """
-
-    name: Name
-    source: str = ""
-    """Where it comes from, in words."""
-    sections: Annotated[tuple[ArmSection, ...], Field(min_length=1)]
-    """From the base outwards."""
     segments: Count = 1
     """Circular arcs in which a section bends in the lumped model."""
     drive: HydraulicDrive
     tip_load: TipLoad = TipLoad()
     gravity: Vec3 = HANGING
     """In the frame of the base [m/s²]."""
+
+
+class HydraulicArm(Hydraulics):
+    """Sections one after another, and the drive of their chambers.
+
+    The z axis of the base is the straight arm.
+    """
+
+    name: Name
+    source: Text = ""
+    """Where it comes from, in words."""
+    sections: Annotated[tuple[ArmSection, ...], Field(min_length=1)]
+    """From the base outwards."""
 
     @model_validator(mode="after")
     def _different_names(self) -> Self:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from softgrasp.description.base import Description, NonNegative, Number, Vec3, Vec4
-from softgrasp.description.bendable import Bendable, Inertial, Name, Origin
+from softgrasp.description.bendable import Bendable, Inertial, Name, Origin, Text
 from softgrasp.description.control_system import ControlSystem
+from softgrasp.description.hydraulic_arm import Hydraulics
 from softgrasp.description.problems import FieldError, refuse_twins
 from softgrasp.description.robot_tree import check_tree, root_link
 from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.errors import DescriptionError, did_you_mean
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True)]
 LinkGeometry = Annotated[Sphere | Cylinder | Cuboid | Capsule | Mesh, Field(discriminator="type")]
 """The shapes that URDF has."""
 
@@ -104,6 +104,8 @@ class Robot(Description):
     bendables: tuple[Bendable, ...] = ()
     control: tuple[ControlSystem, ...] = ()
     """What ``ros2_control`` elements say: hardware and its interfaces."""
+    hydraulics: Hydraulics | None = None
+    """What presses water into the chambers of the bendables."""
     source: Text = ""
     """Where it comes from, in words."""
 

@@ -14,6 +14,7 @@ from softgrasp.description.closures.position import PositionIncrementClosure
 from softgrasp.description.contact import Contact
 from softgrasp.description.drive import Drive
 from softgrasp.description.hand import GraspPreset, Hand
+from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.mechanism import Mechanism, Way
 from softgrasp.description.objects import GraspObject, Mount, PlacedObject
 from softgrasp.description.pose import Pose
@@ -32,8 +33,9 @@ class Solver(Description):
     """How the engine resolves contacts; the defaults are measured (docs/contact.md)."""
 
     integrator: Literal["discrete", "implicitfast", "euler"] | None = None
-    """Where it is not given: ``discrete``; ``implicitfast`` for a hand with soft fingers, whose
-    springs make the stiffness of contacts uncertain under ``discrete`` (decision 0010)."""
+    """Where it is not given: ``discrete``; ``implicitfast`` for a hand with soft fingers or on a
+    hydraulic arm, whose springs make the stiffness of contacts uncertain under ``discrete``
+    (decision 0010)."""
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
     impratio: Positive = 3e5
     """Stiffness of friction over that of the normal direction [–]; creep falls as 1/impratio."""
@@ -65,8 +67,9 @@ class GraspScene(Description):
     """Further objects: the hand may touch them, and stops where it does; a hold test judges the
     one to be grasped."""
     hand_pose: Pose = Pose()
-    arm: Arm | None = None
-    """What carries the hand, and lifts it; it stands where it has to for ``hand_pose``."""
+    arm: Arm | HydraulicCarrier | None = None
+    """What carries the hand, and lifts it; it stands where it has to for ``hand_pose``. A hydraulic
+    one is not led along poses: its pressures move it."""
     surroundings: tuple[Surrounding, ...] = ()
     """What stands around. The first table may leave its height open: it then lies right under the
     object."""
@@ -201,7 +204,8 @@ class GraspScene(Description):
     @property
     def on_wrist(self) -> bool:
         """Whether the hand is on a wrist, or on an arm, that moves and turns."""
-        return bool(self.sequence) or any(phase.moves_wrist for phase in self.phases)
+        carried = isinstance(self.arm, HydraulicCarrier)
+        return carried or bool(self.sequence) or any(phase.moves_wrist for phase in self.phases)
 
     @property
     def is_plain(self) -> bool:
@@ -224,7 +228,8 @@ class GraspScene(Description):
     def integrator(self) -> str:
         """Of the solver, its default filled in."""
         # a deformable object is stepped by 'discrete' alone
-        soft = bool(self.hand.soft_fingers) and self.object.elasticity is None
+        springs = bool(self.hand.soft_fingers) or isinstance(self.arm, HydraulicCarrier)
+        soft = springs and self.object.elasticity is None
         return self.solver.integrator or ("implicitfast" if soft else "discrete")
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from softgrasp.description.base import Vec3
+from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.problems import FieldError, Place, refuse_twins
 from softgrasp.description.sensor_rules import require_fitting_sensors
 from softgrasp.description.sequence import Phase, PreshapePhase
@@ -231,6 +232,40 @@ def _can_be_carried(scene: GraspScene) -> None:
             )
 
 
+def _hydraulic_arm_fits(scene: GraspScene) -> None:
+    """Refuse what needs a hand that goes where it is led, or an engine state without springs."""
+    if not isinstance(scene.arm, HydraulicCarrier):
+        return
+    hint = "a hydraulic arm is not led along poses; its torques move it (arm.torques)"
+    if scene.lift is not None:
+        raise FieldError(f"expected none, as {hint}, found one", "lift")
+    if scene.sequence:
+        raise FieldError(f"expected none, as {hint}, found {len(scene.sequence)}", "sequence")
+    for index, phase in enumerate(scene.success.motion if scene.success is not None else ()):
+        if phase.moves_wrist:
+            raise FieldError(
+                f"expected 'hold', as {hint}, found '{phase.type}'",
+                *("success", "motion", index, "type"),
+            )
+    if scene.actuation == "prescribed":
+        raise FieldError(
+            "expected 'servo': the joints of a hydraulic arm have springs, and no targets that "
+            "they could obey; found 'prescribed'",
+            "actuation",
+        )
+    if scene.object.elasticity is not None:
+        raise FieldError(
+            "expected a rigid object for a hand on a hydraulic arm, found a deformable one",
+            *("object", "elasticity"),
+        )
+    if scene.integrator != "implicitfast":
+        raise FieldError(
+            "expected 'implicitfast' for a hand on a hydraulic arm, whose springs make contacts "
+            f"uncertain under others, found '{scene.integrator}'",
+            *("solver", "integrator"),
+        )
+
+
 def _can_be_run(scene: GraspScene) -> None:
     if scene.duration is not None and scene.duration < scene.control_period:
         raise FieldError(
@@ -348,6 +383,7 @@ SCENE_RULES = (
     _can_be_lifted,
     _can_be_judged,
     _can_be_carried,
+    _hydraulic_arm_fits,
     _can_be_run,
     _contact_models_fit,
     _deformable_fits,

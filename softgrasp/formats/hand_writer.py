@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from softgrasp.description.base import Description
 from softgrasp.description.finger import Phalanx
 from softgrasp.description.hand import Hand
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.atomic import write_text
+from softgrasp.formats.description_tree import description_tree
 from softgrasp.formats.yaml_file import Tree, dump
 
 SUFFIXES = (".yaml", ".yml")
@@ -31,7 +30,7 @@ def save_hand(hand: Hand, path: str | Path) -> Path:
 
 def hand_yaml(hand: Hand) -> str:
     """A hand as YAML; what is as by default is left out, what all rows share stands once."""
-    tree: dict[str, Tree] = _tree(hand)
+    tree: dict[str, Tree] = description_tree(hand)
     fingers: list[dict[str, Tree]] = tree.get("fingers", [])
     head: dict[str, Tree] = {"name": tree.pop("name")}
     if source := tree.pop("source", ""):
@@ -48,23 +47,6 @@ def hand_yaml(hand: Hand) -> str:
     if defaults := _taken_out(rows):
         head["defaults"] = defaults
     return dump(head | tree)
-
-
-def _tree(value: Any) -> Tree:
-    """A description as plain data without the fields that are as by default.
-
-    The ``type`` of a shape stays, as it says which shape it is.
-    """
-    if isinstance(value, Description):
-        fields = type(value).model_fields
-        return {
-            name: _tree(part)
-            for name, field in fields.items()
-            if (part := getattr(value, name)) != field.default or name == "type"
-        }
-    if isinstance(value, tuple | list):
-        return [_tree(part) for part in value]
-    return value
 
 
 def _drop_given_names(row: dict[str, Tree], index: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softgrasp.build.bendable_names import cell_numbers
-from softgrasp.build.hydraulic_arm import arm_model, arm_robot
+from softgrasp.build.hydraulic_arm import SECTION_RGBA, arm_model, arm_robot
 from softgrasp.build.visual import CONTACT_RGBA, FLOOR_GAP, FLOOR_NAME
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera, frame_points, geom_corner_points
@@ -33,8 +33,6 @@ LOOKS, TRACE = 24, 48
 """Instants that the camera has in its picture, and points of the whole trace."""
 TRACE_SHARE = 0.0045
 """Radius of a point of the trace over the picture's height."""
-SECTION_RGBA: tuple[Rgba, ...] = ((0.42, 0.57, 0.73, 1.0), (0.93, 0.78, 0.55, 1.0))
-"""Sections alternate between these two, from the base outwards."""
 
 
 @dataclass(frozen=True)

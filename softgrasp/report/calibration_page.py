@@ -11,11 +11,18 @@ import numpy as np
 
 from softgrasp._version import __version__
 from softgrasp.calibration.certainty import HUGE
-from softgrasp.calibration.result import CalibrationResult, StageModel, StageResult
+from softgrasp.calibration.result import (
+    ArmCalibrationResult,
+    CalibrationResult,
+    FoundParameters,
+    StageModel,
+    StageResult,
+)
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import calibration_release_figures as releases
 from softgrasp.report import calibration_search_figures as search
 from softgrasp.report import calibration_static_figures as static
+from softgrasp.report.calibration_arm_figure import draw_motions
 from softgrasp.report.page import embedded, templates
 
 PAGE = "report.html"
@@ -33,7 +40,9 @@ class Picture(NamedTuple):
 
 
 def write_calibration_page(
-    result: CalibrationResult, folder: str | Path, pictures: Sequence[Picture] = ()
+    result: CalibrationResult | ArmCalibrationResult,
+    folder: str | Path,
+    pictures: Sequence[Picture] = (),
 ) -> list[Path]:
     """Draw the figures of a calibration and write ``report.html``; returns their paths.
 
@@ -46,12 +55,16 @@ def write_calibration_page(
         ResultError: The folder cannot be written.
     """
     folder = Path(folder)
-    shown = [*_drawn(result, folder), *pictures]
+    if isinstance(result, ArmCalibrationResult):
+        drawn = _drawn_of_arm(result, folder)
+    else:
+        drawn = _drawn(result, folder)
+    shown = [*drawn, *pictures]
     springs = [stage for stage in result.stages if stage.models]
     models = springs[0].models if springs else ()
     page = templates().get_template("calibration.html.j2").render(
         version=__version__,
-        title=f"Calibration of {result.finger.name}",
+        title=f"Calibration of {_name(result)}",
         summary=_summary(result),
         warnings=result.warnings,
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
@@ -88,7 +101,23 @@ def _drawn(result: CalibrationResult, folder: Path) -> list[Picture]:
     return [Picture(title, path, caption) for title, path, caption in made if path is not None]
 
 
-def _summary(result: CalibrationResult) -> str:
+def _drawn_of_arm(result: ArmCalibrationResult, folder: Path) -> list[Picture]:
+    made = [
+        ("Motions", draw_motions(result, folder / "motions.png"),
+         "Dots were recorded, lines are of the calibrated arm; held-out motions were not used."),
+        ("Correlation", search.draw_correlation(result, folder / "correlation.png"),
+         "Parameters that are strongly correlated can stand in for one another."),
+        ("Search", search.draw_fitness(result, folder / "fitness.png"),
+         "Every dot is a particle, the line the best so far."),
+    ]  # fmt: skip
+    return [Picture(title, path, caption) for title, path, caption in made if path is not None]
+
+
+def _name(result: CalibrationResult | ArmCalibrationResult) -> str:
+    return result.arm.name if isinstance(result, ArmCalibrationResult) else result.finger.name
+
+
+def _summary(result: FoundParameters) -> str:
     fits = []
     for stage in result.stages:
         told = f"{stage.name} to {_left(stage.residual, stage.residual_unit)} rms"
@@ -112,19 +141,20 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
         told = told if part < HUGE else "unknown" if np.isinf(part) else "larger than ten times it"
         remark = "on its bound" if name in stage.on_bound else ""
         remark = remark or ("not determined" if name in unknown else "")
-        rows.append((name, f"{value:.4g}", told, remark))
+        shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
+        rows.append((name, shown, told, remark))
     fit = (
         f"Objective {stage.fitness:.4g}, residual {_left(stage.residual, stage.residual_unit)} rms"
     )
     fit += f", {stage.evaluations} evaluations."
-    if stage.name != "springs":
+    if stage.name in ("dampers", "torques"):
         fit += " Standard errors hold those of the springs, where these were found, too."
     sure = stage.certainty
     sentences = [stage.sum_sentence] if stage.sum_sentence else []
     sentences += [one.sentence for one in (*sure.determined, *sure.undetermined)]
     return {
         "name": stage.name,
-        "unit": stage.units[0],
+        "unit": "value" if stage.name == "arm" else stage.units[0],
         "rows": rows,
         "fit": fit,
         "combinations": sentences,

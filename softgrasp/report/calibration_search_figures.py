@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.calibration.result import CalibrationResult, StageResult
+from softgrasp.calibration.result import FoundParameters, StageResult
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 
@@ -20,7 +20,7 @@ SHOWN_AS = {"k": ("N·m/rad", 1.0), "c": ("10⁻³ N·m·s/rad", 1e3), "alpha": 
 SYMBOLS = {"springs": "k", "dampers": "c", "torques": "alpha"}
 
 
-def draw_fitness(result: CalibrationResult, path: str | Path) -> Path:
+def draw_fitness(result: FoundParameters, path: str | Path) -> Path:
     """Fitness of all particles and the best so far, a panel a stage (Fig 8 of paper 000)."""
     count = len(result.stages)
     with style.figure(path, 3.0) as figure:
@@ -45,7 +45,7 @@ def _fitness(axes: Axes, stage: StageResult) -> None:
     axes.set_title(f"{stage.name}: fitness, {stage.evaluations} evaluations")
 
 
-def draw_boxes(result: CalibrationResult, path: str | Path) -> Path | None:
+def draw_boxes(result: FoundParameters, path: str | Path) -> Path | None:
     """Personal bests averaged every ten iterations, a panel a joint (Fig 9 of paper 000).
 
     Returns:
@@ -104,7 +104,7 @@ def _bests(stage: StageResult) -> Array:
     return np.array(found)
 
 
-def draw_parameters(result: CalibrationResult, path: str | Path) -> Path:
+def draw_parameters(result: FoundParameters, path: str | Path) -> Path:
     """Parameters with standard errors, between their bounds, a panel a stage."""
     count = len(result.stages)
     with style.figure(path, 2.9) as figure:
@@ -135,7 +135,7 @@ def _parameters(axes: Axes, stage: StageResult, unknown: set[str]) -> None:
     axes.set_title(f"{stage.name} [{unit}]")
 
 
-def draw_correlation(result: CalibrationResult, path: str | Path) -> Path | None:
+def draw_correlation(result: FoundParameters, path: str | Path) -> Path | None:
     """Correlations of parameters at the optimum, a panel a stage.
 
     Returns:

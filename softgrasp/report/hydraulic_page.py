@@ -14,7 +14,9 @@ from softgrasp.formats.results import RESULT_FILE, TRAJECTORY_FILE
 from softgrasp.render.hydraulic_film import ArmFilm, film_arm
 from softgrasp.report import hydraulic_figures as figures
 from softgrasp.report.hydraulic_words import (
+    coupling_clause,
     curvature_clause,
+    flow_clause,
     key_numbers,
     move_rows,
     poses_clause,
@@ -105,8 +107,9 @@ def arm_page_html(run: ArmRun, shown: list[Picture], film: ArmFilm | None) -> st
 
 
 def _drawn(run: ArmRun, folder: Path) -> list[Picture]:
+    fluid_words = f"{pressure_clause(run)} {flow_clause(run)} {coupling_clause(run)}"
     return [
-        Picture("Pressure", figures.draw_pressures(run, folder / PRESSURE), pressure_clause(run),
+        Picture("Pressure", figures.draw_pressures(run, folder / PRESSURE), fluid_words,
                 "Motors without torque are left out. Grey: while the torques change."),
         Picture("Curvature", figures.draw_curvatures(run, folder / CURVATURE),
                 curvature_clause(run),

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from softgrasp.mechanics.hydraulic.flow_watch import law_holds_to
+from softgrasp.mechanics.hydraulic.tube import LAMINAR, TURBULENT
 from softgrasp.report.hydraulic_figures import curvature_lines
 from softgrasp.report.style import signed
 from softgrasp.simulation.hydraulic_moves import ArmMove, arm_moves
 from softgrasp.simulation.hydraulic_run import ArmRun
+
+HARDLY = 0.02
+"""Part of the highest pressure below which a chamber counts as one without."""
 
 
 def summary(run: ArmRun) -> str:
@@ -31,6 +36,7 @@ def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
             "Top speed of the end",
             f"{run.speeds[fastest, -1]:.2f} m/s at {run.times[fastest]:.2f} s",
         ),
+        ("Largest Reynolds number in a tube", f"{run.largest_reynolds:.0f}"),
         *((f"Settled, change {i}", settled(move)) for i, move in enumerate(arm_moves(run), 1)),
     ]
 
@@ -57,10 +63,30 @@ def settled(move: ArmMove) -> str:
 
 
 def pressure_clause(run: ArmRun) -> str:
-    """The highest pressure of each chamber that has any, in words."""
+    """The highest pressure of each chamber that has more than the arm's motion makes, in words."""
     highest = 1e-6 * run.pressures.max(axis=0)
-    used = [f"{p:.3f} MPa in chamber {k}" for k, p in enumerate(highest.tolist(), 1) if p > 1e-6]
+    least = max(HARDLY * highest.max(), 1e-6)
+    used = [f"{p:.3f} MPa in chamber {k}" for k, p in enumerate(highest.tolist(), 1) if p > least]
     return f"Highest: {', '.join(used)}." if used else "No chamber is under pressure."
+
+
+def flow_clause(run: ArmRun) -> str:
+    """The fastest flow, the law that it was given, and whether that holds, in words."""
+    tube, number = run.arm.drive.tube, run.largest_reynolds
+    if number <= LAMINAR:
+        return f"Flow in the tubes: laminar, Reynolds number at most {number:.0f}."
+    law = "Poiseuille's law of laminar flow" if tube.flow == "laminar" else "Blasius's law"
+    told = f"Flow in the tubes: Reynolds number up to {number:.0f}; {law}"
+    if number > law_holds_to(tube):
+        return f"{told} holds up to {law_holds_to(tube):g} only, and the tubes resist more."
+    return f"{told} takes over from laminar flow between {LAMINAR:g} and {TURBULENT:g}."
+
+
+def coupling_clause(run: ArmRun) -> str:
+    """Whether arm and fluid act on each other, in words."""
+    if run.coupling == "state":
+        return "Arm and fluid act on each other."
+    return "The drives feel the arm's compliance at rest, not its motion."
 
 
 def curvature_clause(run: ArmRun) -> str:

@@ -17,6 +17,7 @@ from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.attempts import Attempts
+from softgrasp.simulation.chamber_path import chamber_path
 from softgrasp.simulation.contacts import (
     ContactPoint,
     ContactReader,
@@ -175,6 +176,8 @@ class ClosureRun:
     def _going_through(self, phase: Phase) -> Plans:
         if isinstance(phase, ClosePhase):
             self._stepper.let_go()
+            if len(pressures := chamber_path(self.scene, most_rows(self.scene))):
+                self._stepper.lead(len(self.scene.drives), pressures)
             self.state.idle = 0
             yield from self._closing()
             if not self.diverged and (self.scene.success or self.scene.lift or self.scene.sequence):

@@ -7,8 +7,10 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.arm import arm_base
 from softgrasp.build.carrier import home_pose
+from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.mechanics.dh import forward_kinematics
 from softgrasp.mechanics.transforms import Array, rotation_from_euler, transform
+from softgrasp.simulation.posed_result import PosedResult
 from softgrasp.simulation.result import GraspResult, column
 
 
@@ -22,6 +24,10 @@ def hand_pose_at(result: GraspResult, row: int) -> Array:
     scene = result.scene
     if not scene.on_wrist:
         return home_pose(scene)
+    if isinstance(scene.arm, HydraulicCarrier):
+        data = PosedResult(result).pose(float(result.time[row]))
+        palm = data.body(names.hand_body(scene.hand))
+        return transform(palm.xpos, palm.xquat)
     joints = [column(result.joint_names, name) for name in names.carrier_joints(scene)]
     values = result.joint_position[row, joints]
     if scene.arm is not None:

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.optimize import root
+from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.build.bendable_names import bend_joints, slide_joints
+from softgrasp.build.carrier_rest import balanced
 from softgrasp.build.hydraulic_arm import arm_model, arm_robot, end_link
 from softgrasp.description.bendable import DEFAULT_LINKS
-from softgrasp.description.hydraulic_arm import HydraulicArm
-from softgrasp.errors import DescriptionError, DivergedError, SimulationError
+from softgrasp.description.hydraulic_arm import HydraulicArm, TipLoad
+from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
 from softgrasp.mechanics.hydraulic.lumped_model import checked_pressures
 from softgrasp.mechanics.hydraulic.motion import SAMPLE, Inputs, inputs_of
 from softgrasp.mechanics.hydraulic.recording import TipRecording
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import has_diverged
-from softgrasp.simulation.stability import spring_limit
+from softgrasp.simulation.hydraulic_step import STEPPED, check_step, safe_step
+from softgrasp.simulation.stability import INTEGRATORS
 
-LOAD_STEPS, BALANCED = 6, 1e-9
-"""Steps in which all loads grow from nothing; largest force left over its stiffness [rad or m]."""
+AHEAD, BEHIND = [1, 2, 0], [2, 0, 1]
+UNLOADED = TipLoad()
+Integers = NDArray[np.int64]
 SAFE_SHARE, LONGEST_STEP = 0.9, 1e-3
 """A step is this share of the largest stable one, and at most this long [s]."""
 
@@ -63,18 +65,29 @@ class ArmChain:
     Args:
         arm: The arm.
         links: Cells a section.
+        lagged: Whether its pressures follow the controls with one lag; see ``arm_spec``.
 
     Raises:
         DescriptionError: The number of links is none.
         BuildError: MuJoCo refuses the arm.
     """
 
-    def __init__(self, arm: HydraulicArm, links: int = DEFAULT_LINKS) -> None:
+    def __init__(
+        self, arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
+    ) -> None:
         self.arm, self.links = arm, links
-        self.model = arm_model(arm, links)
+        self.load = arm.tip_load
+        """What pulls at its end; may be changed between two calls."""
+        self.model = arm_model(arm, links, lagged=lagged)
         self.data = mujoco.MjData(self.model)
         self._parts = arm_robot(arm, links).bendables
         self._ends = [self.model.body(end_link(section)).id for section in arm.sections]
+        self._roots = np.array(self.model.body_rootid)
+        highest = [part.pressure_max for part in arm.chambers]
+        self._limits = (
+            np.array([part.pressure_min for part in arm.chambers]),
+            np.array([math.inf if most is None else most for most in highest]),
+        )
         self._drag = np.zeros((self.model.nbody, 2))
         for section in arm.sections:
             loss = np.array([section.damping.drag, section.damping.rotational_drag])
@@ -82,9 +95,43 @@ class ArmChain:
                 body = self.model.body(f"{section.name}_{k}").id
                 self._drag[body] = loss * self.model.body_mass[body] / section.mass
 
+    @property
+    def time(self) -> float:
+        """Since it was straight and at rest [s]."""
+        return float(self.data.time)
+
     def ends(self) -> Array:
         """Ends of the sections as they are [m], (sections, 3)."""
         return np.array(self.data.xpos[self._ends])
+
+    def bends(self) -> Array:
+        """Bending angles of the sections towards x and y as they are [rad], (sections, 2)."""
+        return np.asarray(self.bends_of(self.data.qpos[None])[0])
+
+    def bends_of(self, joints: Array) -> Array:
+        """Bending angles of the sections towards x and y [rad], (t, sections, 2).
+
+        Args:
+            joints: Of all cells, such as ``ChainRecording.joints``, (t, nq).
+        """
+        return np.stack([joints[:, at].sum(axis=1) for at in self._bend_columns], axis=1)
+
+    def curvatures(self) -> Array:
+        """Of the sections towards x and y as they are: bend over length [1/m], (sections, 2)."""
+        return np.asarray(self.bends() / self.lengths()[:, None])
+
+    def lengths(self) -> Array:
+        """Of the axes of the sections as they are [m], (sections,)."""
+        slid = [
+            sum(self.data.joint(name).qpos[0] for name in slide_joints(part))
+            for part in self._parts
+        ]
+        own = np.array([section.length for section in self.arm.sections])
+        return np.asarray(own + np.array(slid))
+
+    @cached_property
+    def _safe_step(self) -> float:
+        return safe_step(self.model, self._drag)
 
     def rest(self, pressures: ArrayLike) -> ChainRest:
         """Where it comes to rest at constant pressures [Pa], (k,); it is left there.
@@ -96,19 +143,14 @@ class ArmChain:
         given = checked_pressures(self.arm, pressures)
         mujoco.mj_resetData(self.model, self.data)
         mujoco.mj_forward(self.model, self.data)
-        gravity, found = self.model.opt.gravity.copy(), np.zeros(self.model.nv)
+        gravity = self.model.opt.gravity.copy()
+
+        def off(joints: Array, share: float) -> Array:
+            self.model.opt.gravity[:] = share * gravity
+            return self._off(joints, share * given, share)
+
         try:
-            for share in np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:]:
-                self.model.opt.gravity[:] = share * gravity
-                off = partial(self._off, pressures=share * given, share=share)
-                solved = root(off, found, tol=1e-13)
-                found = solved.x
-                worst = float(np.abs(solved.fun).max())
-                if not worst <= BALANCED:
-                    raise SimulationError(
-                        f"{self.arm.name}: expected a rest at {share:.0%} of its loads, found "
-                        f"none; the joints are {worst:.2g} rad or m off"
-                    )
+            found = balanced(off, self.model.nv, self.arm.name)
         finally:
             self.model.opt.gravity[:] = gravity
         self._off(found, given, 1.0)
@@ -120,73 +162,138 @@ class ArmChain:
         duration: float,
         *,
         timestep: float | None = None,
+        integrator: str = "implicitfast",
         sample: float = SAMPLE,
+        start: ArrayLike | None = None,
     ) -> ChainRecording:
-        """Its motion from the straight state at rest.
+        """Its motion from rest.
 
         Args:
             pressures: Of all chambers [Pa]: (k,), or a function of time such as a
                 PressureRecording.
             duration: [s]
             timestep: [s]; a safe one where not given.
+            integrator: ``implicitfast``, ``implicit``, ``euler``, or ``discrete``, which bears
+                long steps.
             sample: Time between two rows of the recording [s].
+            start: Pressures under which it rests at the beginning [Pa], (k,); straight and without
+                load where not given.
 
         Raises:
-            DescriptionError: A time is not positive, or a pressure beyond the limits of its
-                chamber when a row is recorded.
+            DescriptionError: A time is not positive, a pressure is beyond the limits of its
+                chamber at a step, there is no such integrator, or the straight arm is not stable
+                with it at the timestep.
             DivergedError: The motion diverges.
+            SimulationError: There is no rest to begin with.
         """
-        for field, value in {"duration": duration, "timestep": timestep, "sample": sample}.items():
-            if value is not None and not 0.0 < value < math.inf:
-                raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
-        longest = min(SAFE_SHARE * spring_limit(self.model), LONGEST_STEP, sample)
-        substeps = math.ceil(sample / (timestep or longest) * (1.0 - 1e-9))
-        self.model.opt.timestep = sample / substeps
-        mujoco.mj_resetData(self.model, self.data)
-        mujoco.mj_forward(self.model, self.data)
+        _refuse_no_time(duration=duration, timestep=timestep, sample=sample)
+        self.reset()
+        if start is not None:
+            self.rest(start)
+        substeps = self._set_step(sample, timestep, integrator)
         rows, joints, given = [self.ends()], [self.data.qpos.copy()], inputs_of(pressures)
         for _ in range(round(duration / sample)):
-            checked_pressures(self.arm, given(float(self.data.time)))
-            for _ in range(substeps):
-                self.data.ctrl[:] = given(float(self.data.time))
-                self._push(1.0)
-                mujoco.mj_step(self.model, self.data)
-            if has_diverged(self.data):
-                raise DivergedError(
-                    f"{self.arm.name}: its motion has diverged at {self.data.time:.3g} s; a "
-                    f"timestep below {self.model.opt.timestep:g} s may help"
-                )
+            self._go(given, substeps)
             rows.append(self.ends())
             joints.append(self.data.qpos.copy())
         times = np.arange(len(rows), dtype=np.float64) * sample
         return ChainRecording(times, np.stack(rows), np.stack(joints))
 
+    def reset(self) -> None:
+        """Put it back into its straight state at rest."""
+        mujoco.mj_resetData(self.model, self.data)
+        mujoco.mj_forward(self.model, self.data)
+
+    def advance(self, pressures: ArrayLike, duration: float) -> None:
+        """Go on from where it is, for feedback from one call to the next.
+
+        Args:
+            pressures: Of all chambers, which stand still meanwhile [Pa], (k,).
+            duration: [s]
+
+        Raises:
+            DescriptionError: The time is not positive, or a pressure beyond its limits.
+            DivergedError: The motion diverges.
+        """
+        _refuse_no_time(duration=duration)
+        self._go(inputs_of(pressures), self._set_step(duration, None, "implicitfast"))
+
+    def _set_step(self, duration: float, timestep: float | None, integrator: str) -> int:
+        """Set the time step and the integrator; returns how many steps make the duration."""
+        if integrator not in STEPPED:
+            told = f"no integrator '{integrator}'; {did_you_mean(integrator, STEPPED)}"
+            raise DescriptionError(told, field="integrator")
+        longest = min(SAFE_SHARE * self._safe_step, LONGEST_STEP, duration)
+        substeps = math.ceil(duration / (timestep or longest) * (1.0 - 1e-9))
+        if timestep is not None:
+            check_step(self.model, self._drag, integrator, duration / substeps)
+        self.model.opt.timestep = duration / substeps
+        self.model.opt.integrator = INTEGRATORS[integrator]
+        return substeps
+
+    def _go(self, given: Inputs, substeps: int) -> None:
+        """Step with pressures that are asked for at each step."""
+        for _ in range(substeps):
+            self._step(self._checked(given(float(self.data.time))))
+        mujoco.mj_kinematics(self.model, self.data)  # bodies of a step stand where it began
+
+    def _checked(self, pressures: ArrayLike) -> Array:
+        """As ``checked_pressures``, which takes its time: here it only tells what is wrong."""
+        found, (low, high) = np.asarray(pressures, dtype=float), self._limits
+        fits = found.shape == low.shape and ((low <= found) & (found <= high)).all()
+        return found if fits else checked_pressures(self.arm, found)
+
+    def _step(self, pressures: Array) -> None:
+        mujoco.mj_step1(self.model, self.data)
+        self.data.ctrl[:] = pressures
+        self._push(1.0)  # between the halves, where velocities are those of now
+        mujoco.mj_step2(self.model, self.data)
+        if has_diverged(self.data):
+            raise DivergedError(
+                f"{self.arm.name}: its motion has diverged at {self.data.time:.3g} s; a timestep "
+                f"below {self.model.opt.timestep:g} s, or integrator='discrete', may help"
+            )
+
     def _off(self, joints: Array, pressures: Array, share: float) -> Array:
         """Forces on the joints at rest over their stiffness, (nv,)."""
         self.data.qpos[:], self.data.qvel[:] = joints, 0.0
         self.data.ctrl[:] = pressures
+        self.data.act[:] = pressures[: self.model.na]  # of lags, which have come to an end
         mujoco.mj_kinematics(self.model, self.data)
         self._push(share)
         mujoco.mj_forward(self.model, self.data)
         return np.asarray(self.data.qfrc_smooth / self.model.jnt_stiffness)
 
     def _push(self, share: float) -> None:
-        """Drag on the cells, and a share of the load at the tip, at the velocities of before."""
-        data, load, tip = self.data, self.arm.tip_load, self._ends[-1]
-        spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self.model.body_rootid]
-        velocity = data.cvel[:, 3:] + np.cross(spin, offset)
-        data.xfrc_applied[:, :3] = -self._drag[:, :1] * velocity
+        """Drag on the cells, and a share of the load at the tip."""
+        data, load, tip = self.data, self.load, self._ends[-1]
+        spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self._roots]
+        # the vector product, for which numpy's own takes longer than the physics
+        turned = spin[:, AHEAD] * offset[:, BEHIND] - spin[:, BEHIND] * offset[:, AHEAD]
+        data.xfrc_applied[:, :3] = -self._drag[:, :1] * (data.cvel[:, 3:] + turned)
         data.xfrc_applied[:, 3:] = -self._drag[:, 1:] * spin
+        if load == UNLOADED:
+            return
         turn = data.xmat[tip].reshape(3, 3) if load.frame == "tip" else np.eye(3)
         data.xfrc_applied[tip, :3] += share * turn @ load.force
         data.xfrc_applied[tip, 3:] += share * turn @ load.moment
 
     def _shape(self) -> tuple[Array, Array]:
         """Bends [rad] and lengths [m] of the sections as they are."""
-        bends, lengths = [], []
-        for section, part in zip(self.arm.sections, self._parts, strict=True):
-            angles = np.array([self.data.joint(name).qpos[0] for name, _ in bend_joints(part)])
-            bends.append(np.hypot(angles[0::2], angles[1::2]).sum())
-            slid = sum(self.data.joint(name).qpos[0] for name in slide_joints(part))
-            lengths.append(section.length + slid)
-        return np.array(bends), np.array(lengths)
+        bends = [np.linalg.norm(self.data.qpos[at], axis=1).sum() for at in self._bend_columns]
+        return np.array(bends), self.lengths()
+
+    @cached_property
+    def _bend_columns(self) -> list[Integers]:
+        """Where the bends of the cells of each section stand in ``qpos``, (links, 2) each."""
+        found = []
+        for part in self._parts:
+            places = [int(self.model.joint(name).qposadr[0]) for name, _ in bend_joints(part)]
+            found.append(np.array(places, dtype=np.int64).reshape(-1, 2))
+        return found
+
+
+def _refuse_no_time(**times: float | None) -> None:
+    for field, value in times.items():
+        if value is not None and not 0.0 < value < math.inf:
+            raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)

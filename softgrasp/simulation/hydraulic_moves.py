@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softgrasp.mechanics.hydraulic.recording import TipRecording, settling_times
+from softgrasp.mechanics.hydraulic.torques import TorqueTable
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.hydraulic_run import ArmRun
 
@@ -53,22 +54,33 @@ class ArmMove:
 
 
 def arm_moves(run: ArmRun) -> list[ArmMove]:
-    """One a change of the torques that the run has seen."""
-    last = float(run.times[-1])
-    changes = [change for change in run.torques.changes if change[0] < last]
+    """One a change of the torques that the run has seen, of the end of the arm."""
+    return tip_moves(run.torques, run.recording)
+
+
+def tip_moves(torques: TorqueTable, recording: TipRecording, section: int = -1) -> list[ArmMove]:
+    """One a change of the torques that a recording has seen.
+
+    Args:
+        torques: What moved it.
+        recording: Of either model.
+        section: Whose end is looked at; that of the last section is the end of the arm.
+    """
+    last = float(recording.times[-1])
+    changes = [change for change in torques.changes if change[0] < last]
     ends = [*(begin for begin, _ in changes), last][1:]
+    tip, speeds = recording.ends[:, section], recording.speeds[:, section]
     return [
-        _move(run, begin, min(stop, last), end)
+        _move(recording.times, tip, speeds, (begin, min(stop, last), end))
         for (begin, stop), end in zip(changes, ends, strict=True)
     ]
 
 
-def _move(run: ArmRun, begin: float, stop: float, end: float) -> ArmMove:
-    first, last = np.searchsorted(run.times, [begin - 1e-9, end + 1e-9])
-    first, last = min(int(first), len(run.times) - 2), max(int(last), int(first) + 2)
-    part = slice(first, last)
-    times, tip = run.times[part], run.ends[part, -1]
-    speeds = run.speeds[part, -1]
+def _move(times: Array, tip: Array, speeds: Array, span: tuple[float, float, float]) -> ArmMove:
+    begin, stop, end = span
+    first, last = np.searchsorted(times, [begin - 1e-9, end + 1e-9])
+    first, last = min(int(first), len(times) - 2), max(int(last), int(first) + 2)
+    times, tip, speeds = (values[first:last] for values in (times, tip, speeds))
     fastest = int(np.argmax(speeds))
     return ArmMove(
         begin=begin,

@@ -32,6 +32,8 @@ def arm_document(run: ArmRun) -> dict[str, Any]:
         "kind": "hydraulic_arm",
         "arm": run.arm.model_dump(mode="json"),
         "cells_per_section": run.links,
+        "coupling": run.coupling,
+        "largest_reynolds_number": run.largest_reynolds,
         "simulated_time_s": float(run.times[-1]),
         "commands": {
             "time_s": run.torques.times.tolist(),

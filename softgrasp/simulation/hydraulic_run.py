@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import mujoco
 import numpy as np
 
-from softgrasp.build.bendable_names import bend_joints, slide_joints
-from softgrasp.build.hydraulic_arm import arm_model, arm_robot, end_link
-from softgrasp.description.bendable import DEFAULT_LINKS, Bendable
+from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.hydraulic.drive_model import Coupling, checked_coupling
 from softgrasp.mechanics.hydraulic.motion import SAMPLE, PressureRecording, drive_pressures
 from softgrasp.mechanics.hydraulic.recording import TipRecording
 from softgrasp.mechanics.hydraulic.torques import TorqueTable
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.hydraulic_arm import ArmChain
+from softgrasp.simulation.hydraulic_coupling import move_with_drive
+from softgrasp.simulation.hydraulic_shapes import chain_shapes
 
 DRIVE_STEP = 5e-3
 """Of the drives [s]; the flow of a step is its mean, and two make a row."""
@@ -32,6 +31,9 @@ class ArmRun:
         arm: The arm.
         links: Cells a section.
         torques: Of the motors.
+        coupling: Whether the motion of the arm acted back on the drives (``state``) or not
+            (``static``).
+        largest_reynolds: Largest Reynolds number of the flow in a tube.
         times: [s], (t,).
         pressures: In the chambers [Pa], (t, k).
         joints: Of all cells [m or rad], (t, nq).
@@ -44,6 +46,8 @@ class ArmRun:
     arm: HydraulicArm
     links: int
     torques: TorqueTable
+    coupling: Coupling
+    largest_reynolds: float
     times: Array
     pressures: Array
     joints: Array
@@ -60,7 +64,7 @@ class ArmRun:
     @cached_property
     def speeds(self) -> Array:
         """Of the ends, by central differences [m/s], (t, sections)."""
-        return np.asarray(np.linalg.norm(np.gradient(self.ends, self.times, axis=0), axis=2))
+        return self.recording.speeds
 
     @property
     def commanded(self) -> Array:
@@ -79,19 +83,31 @@ def drive_arm(
     duration: float | None = None,
     *,
     links: int = DEFAULT_LINKS,
+    coupling: Coupling = "state",
+    timestep: float | None = None,
 ) -> ArmRun:
     """The motion of an arm from its straight state at rest, under the torques of its motors.
+
+    With ``coupling="state"`` arm and fluid act on each other. With ``static`` the drives run first,
+    against the compliance of the chambers at rest, and the arm follows their pressures.
 
     Args:
         arm: The arm.
         torques: One a chamber.
         duration: [s]; up to the last time of the torques where not given.
         links: Cells a section.
+        coupling: ``state`` or ``static``.
+        timestep: Of the arm [s]; a safe one, of 1 ms at most, where not given.
 
     Raises:
-        DescriptionError: Not one torque a chamber, one that a motor has not, or no time.
+        DescriptionError: Not one torque a chamber, one that a motor has not, a pressure that a
+            chamber does not stand, no time, or no such coupling.
         BuildError: MuJoCo refuses the arm.
         DivergedError: The motion diverges.
+
+    Warns:
+        SoftgraspWarning: The flow in the tubes is beyond the law that it follows, or water would
+            boil.
     """
     count = len(arm.chambers)
     if torques.torques.shape[1] != count:
@@ -101,56 +117,37 @@ def drive_arm(
             field="torques",
         )
     duration = float(torques.times[-1]) if duration is None else duration
-    pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_STEP)
-    chain = ArmChain(arm, links).move(pressures, duration)
-    return recorded(arm, links, torques, pressures, chain.joints)
+    chain = ArmChain(arm, links)
+    if checked_coupling(coupling) == "state":
+        moved, pressures = move_with_drive(chain, torques, duration, timestep=timestep)
+    else:
+        pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_STEP)
+        moved = chain.move(pressures, duration, timestep=timestep)
+    return recorded(chain, torques, coupling, pressures, moved.joints)
 
 
 def recorded(
-    arm: HydraulicArm,
-    links: int,
+    chain: ArmChain,
     torques: TorqueTable,
+    coupling: Coupling,
     pressures: PressureRecording,
     joints: Array,
 ) -> ArmRun:
     """A run from the joints of its cells every ``SAMPLE``, (t, nq): the rest is kinematics."""
+    arm, links = chain.arm, chain.links
     times = np.arange(len(joints), dtype=np.float64) * SAMPLE
-    parts = arm_robot(arm, links).bendables
-    model = arm_model(arm, links)
-    places = np.stack(list(_places(model, joints)))
-    ends = [model.body(end_link(section)).id for section in arm.sections]
-    cells = [model.body(f"{part.name}_{k}").id for part in parts for k in range(1, links + 1)]
-    shapes = [_shape(model, part, joints) for part in parts]
-    slid = np.stack([shape[1] for shape in shapes], axis=1)
+    shapes = chain_shapes(arm, links, joints)
     return ArmRun(
         arm=arm,
         links=links,
         torques=torques,
+        coupling=coupling,
+        largest_reynolds=pressures.largest_reynolds,
         times=times,
         pressures=np.stack([pressures(time) for time in times.tolist()]),
         joints=joints,
-        backbone=places[:, [0, *sorted([*cells, *ends])]],
-        ends=places[:, ends],
-        bends=np.stack([shape[0] for shape in shapes], axis=1),
-        lengths=slid + np.array([section.length for section in arm.sections]),
+        backbone=shapes.backbone,
+        ends=shapes.ends,
+        bends=shapes.bends,
+        lengths=shapes.lengths,
     )
-
-
-def _places(model: mujoco.MjModel, joints: Array) -> Iterator[Array]:
-    """Of all bodies [m], (nbody, 3)."""
-    data = mujoco.MjData(model)
-    for row in joints:
-        data.qpos[:] = row
-        mujoco.mj_kinematics(model, data)
-        yield data.xpos.copy()
-
-
-def _shape(model: mujoco.MjModel, part: Bendable, joints: Array) -> tuple[Array, Array]:
-    """Bend towards x and y [rad], (t, 2), and how much longer it is [m], (t,)."""
-
-    def columns(names: list[str]) -> list[int]:
-        return [int(model.joint(name).qposadr[0]) for name in names]
-
-    angles = joints[:, columns([name for name, _ in bend_joints(part)])]
-    ways = np.array([way for _, way in bend_joints(part)])
-    return angles @ ways, joints[:, columns(slide_joints(part))].sum(axis=1)

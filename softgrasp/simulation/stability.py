@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import math
 
 import mujoco
 import numpy as np
-from scipy.linalg import eigh
 
 from softgrasp.build.soft_finger import finger_model
 from softgrasp.description.soft_finger import SoftFinger
@@ -56,20 +54,11 @@ def stable_step_of(model: mujoco.MjModel, integrator: str) -> float:
     return _largest(own)
 
 
-def spring_limit(model: mujoco.MjModel) -> float:
-    """2/ω of the fastest mode of a model's joint springs in its straight state [s].
-
-    Semi-implicit steps (``euler``, ``implicitfast``) are stable below it without damping, and with
-    damping that they take implicitly further; found at once where ``stable_timestep`` takes long.
-    Infinite without springs.
-    """
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    inertia, stiffness = np.zeros((model.nv, model.nv)), np.zeros(model.nv)
-    mujoco.mj_fullM(model, data, inertia)
-    stiffness[model.jnt_dofadr] = model.jnt_stiffness
-    fastest = float(eigh(np.diag(stiffness), inertia, eigvals_only=True)[-1])
-    return 2.0 / math.sqrt(fastest) if fastest > 0.0 else math.inf
+def is_stable(model: mujoco.MjModel, integrator: str, timestep: float) -> bool:
+    """Whether a time step [s] of an integrator is stable; see ``stable_timestep``."""
+    own = copy.copy(model)
+    own.opt.integrator = INTEGRATORS[integrator]
+    return _is_stable(own, timestep)
 
 
 def _largest(model: mujoco.MjModel) -> float:

@@ -43,6 +43,8 @@ def test_figures_and_page_without_a_film(run: Run, short: Path, tmp_path: Path) 
     assert files_in(tmp_path / "out" / "hydraulic") == sorted(there)
     page = (tmp_path / "out" / "hydraulic" / "report.html").read_text("utf-8")
     assert page.count('<img src="data:image/png') == 4
+    assert "Flow in the tubes: " in page
+    assert "Arm and fluid act on each other." in page
     assert "<video" not in page
     assert "http" not in page
     assert ran.out.startswith("arm       hydraulic_two_section: 0.1 s, 1 cells a section\n")

@@ -15,6 +15,8 @@ from softgrasp.formats.hydraulic_arm_file import hydraulic_arm_from, load_hydrau
 
 SHIPPED = library.find("hydraulic_arms", "hydraulic_two_section").read_text(encoding="utf-8")
 
+CHAMBERS = SHIPPED[SHIPPED.index("    chambers:") : SHIPPED.index("  - name: tip")]
+
 
 def refused(tmp_path: Path, old: str, new: str) -> str:
     """What is said of the shipped file with one thing changed at its first place."""
@@ -92,6 +94,19 @@ def test_the_second_section_is_turned_by_half_a_turn() -> None:
         ("name: tip", "name: base", "sections[1].name: expected unique names, found section"),
         ("radius: 34", "radius: 500", "sections[0].radius: expected at most the length (0.3965 m)"),
         ("segments: 1", "segments: 0", "segments: expected a number at least 1, found 0"),
+        (
+            "piston: {diameter: 60",
+            "piston: {diameter: -60",
+            "drive.piston.diameter: expected a number above 0, found -60",
+        ),
+        ("drive:\n  screw", "fluids:\n  screw", "fluids: no such field; known: "),
+        (SHIPPED[SHIPPED.index("drive:") :], "", "drive: this field is missing"),
+        (
+            CHAMBERS,
+            "    chambers: []\n",
+            "sections[0].chambers: expected at least 1 values, found 0",
+        ),
+        (CHAMBERS, "", "sections[0].chambers: this field is missing"),
         ("mass: 0.1", "weight: 0.1", "sections[0].weight: no such field"),
     ],
 )

@@ -16,7 +16,8 @@ from softgrasp.formats.ucrdf import ROBOT_SUFFIXES, read_robot
 from tests.robots import ARM, HINGE, needs_xacro, written
 
 BACKBONE = (
-    "axial_stiffness, bending_stiffness, damping, discs, length, links, radius, torsion_stiffness"
+    "axial_damping, axial_stiffness, bending_stiffness, damping, discs, drag, length, links, "
+    "radius, rotational_drag, torsion_damping, torsion_stiffness"
 )
 CONTROL = "ros2_control 'arm': joint 'first'"
 FIRST, SECOND = "bendable 'first'", "bendable 'second'"

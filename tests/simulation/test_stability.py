@@ -8,8 +8,9 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.soft_finger import finger_model
+from softgrasp.build.spring_limit import damped_spring_limit, spring_limit
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
-from softgrasp.simulation.stability import spring_limit
+from softgrasp.simulation.stability import stable_step_of
 
 OSCILLATOR = """
 <mujoco><option gravity="0 0 0"/><worldbody><body><joint type="slide" stiffness="{stiffness}"/>
@@ -72,3 +73,15 @@ def test_the_springs_alone_give_a_safe_bound(damping: float) -> None:
     assert bound <= found * 1.01
     if damping == 0.0:
         assert bound == pytest.approx(found, rel=0.01)
+
+
+def test_dampers_taken_implicitly_lengthen_the_step() -> None:
+    """An arm whose axis is stiff and damped: the bound is that of the linearised step."""
+    model = sg.ArmChain(sg.load_hydraulic_arm("hydraulic_two_section"), 1).model
+    bound = damped_spring_limit(model)
+    assert bound > 1.5 * spring_limit(model)
+    assert bound == pytest.approx(stable_step_of(model, "implicitfast"), rel=0.01)
+    model.dof_damping[:] = 0.0
+    assert damped_spring_limit(model) == pytest.approx(spring_limit(model), rel=2e-3)
+    model.jnt_stiffness[:] = 0.0
+    assert damped_spring_limit(model) == 1.0

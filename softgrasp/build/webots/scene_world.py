@@ -17,6 +17,7 @@ from softgrasp.build.webots.joints import law_remarks
 from softgrasp.build.webots.solids import SolidWriter, body_define
 from softgrasp.build.webots.start import roots, start_state, view_of
 from softgrasp.build.webots.world import WebotsWorld, downward, driven_robot, heading
+from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError
 from softgrasp.formats.wbt.node import Node
@@ -93,6 +94,10 @@ def scene_world(
 
 def _refuse_what_only_mujoco_has(scene: GraspScene) -> None:
     """Refuse contact models, deformable objects and sensors, which Webots and ODE do not have."""
+    if isinstance(scene.arm, HydraulicCarrier):
+        raise BuildError(
+            "arm: expected none, or one of rigid links, for Webots and ODE, found a hydraulic one"
+        )
     if scene.object.elasticity is not None:
         raise BuildError(
             "object.elasticity: expected a rigid object for Webots and ODE, found a deformable one"

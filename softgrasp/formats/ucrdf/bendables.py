@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from softgrasp.formats.ucrdf.elements import Element, given_numbers, mistake, number, numbers, only
-from softgrasp.formats.ucrdf.schema import check_bendable
+from softgrasp.formats.ucrdf.schema import check_schema
 
 WHOLE = ("links", "discs")
 """Attributes that are whole numbers."""
@@ -19,7 +19,7 @@ def bendable_tree(element: Element) -> dict[str, Any]:
     Raises:
         DescriptionError: The schema does not allow the element.
     """
-    check_bendable(element)
+    check_schema(element)
     model = _child(element, "curvature/model")
     tree: dict[str, Any] = {
         "name": element.get("name"),

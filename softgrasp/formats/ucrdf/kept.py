@@ -14,6 +14,8 @@ ATTRIBUTES = "@"
 """Key of the attributes in a grammar; all other keys are the tags of children."""
 MOST_LINES = 3
 """Lines that are named of one thing that is left out."""
+OF_SCHEMA = ("bendable", "hydraulics")
+"""Children of the robot that the schema judges."""
 
 Grammar = Mapping[str, Any]
 
@@ -79,7 +81,7 @@ def left_out(robot: Element) -> str:
     """What of a robot's file is not kept, in words, each with its first lines; "" for nothing.
 
     Args:
-        robot: The ``<robot>``; its bendables are the schema's to judge.
+        robot: The ``<robot>``; its bendables and hydraulics are the schema's to judge.
     """
     lines: dict[str, list[int | None]] = {}
     for what, element in _unknown(robot, _ROBOT):
@@ -103,7 +105,7 @@ def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]
     children = [tag for tag in grammar if tag != ATTRIBUTES]
     for child in element.iterchildren("*"):
         tag = str(child.tag)
-        if tag == "bendable" and element.tag == "robot":
+        if tag in OF_SCHEMA and element.tag == "robot":
             continue
         if tag not in children:
             yield f"<{tag}>{_near(tag, children)}", child

@@ -13,6 +13,7 @@ from softgrasp.formats.ucrdf.bendables import bendable_tree
 from softgrasp.formats.ucrdf.controls import control_tree
 from softgrasp.formats.ucrdf.document import read_document, refuse_xacro
 from softgrasp.formats.ucrdf.elements import Element, given, line_of, mistake, only
+from softgrasp.formats.ucrdf.hydraulics import hydraulics_tree
 from softgrasp.formats.ucrdf.joints import joint_tree
 from softgrasp.formats.ucrdf.kept import left_out
 from softgrasp.formats.ucrdf.links import colors, drop_missing_visuals, drop_undrawable, link_tree
@@ -99,6 +100,7 @@ def _made(root: Element, folder: Path, make: Callable[[Robot], T], settings: Set
         "bendables": [bendable_tree(part) for part in root.findall("bendable")],
         "control": [control_tree(part) for part in root.findall("ros2_control")],
         "source": "" if source is None else source.text or "",
+        **hydraulics_tree(root),
     }
     _set_joints(tree["joints"], settings)
     try:

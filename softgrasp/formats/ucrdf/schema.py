@@ -1,4 +1,4 @@
-"""The schema of ``<bendable>``, and its complaints as sentences.
+"""The schema of ``<bendable>`` and ``<hydraulics>``, and its complaints as sentences.
 
 The schema decides; what is said about it comes from its own declarations and documentation.
 """
@@ -28,8 +28,8 @@ _CONTENT = ("SCHEMAV_CVC_COMPLEX_TYPE_2_1", "SCHEMAV_CVC_COMPLEX_TYPE_2_3")
 _NOT_EXPECTED = "This element is not expected"
 
 
-def check_bendable(element: Element) -> None:
-    """Refuse a ``<bendable>`` that the schema does not allow.
+def check_schema(element: Element) -> None:
+    """Refuse a ``<bendable>`` or ``<hydraulics>`` that the schema does not allow.
 
     Raises:
         DescriptionError: The first complaint; a word that is not known comes before what is
@@ -56,8 +56,8 @@ def _is_unknown_word(entry: etree._LogEntry) -> bool:
     return entry.type_name == _UNKNOWN or _NOT_EXPECTED in entry.message
 
 
-def _complaint(bendable: Element, entry: etree._LogEntry) -> DescriptionError:
-    element = _named_by(bendable, entry)
+def _complaint(checked: Element, entry: etree._LogEntry) -> DescriptionError:
+    element = _named_by(checked, entry)
     attribute = _attribute(entry.message)
     if entry.type_name == _UNKNOWN:
         hint = did_you_mean(attribute, _attributes(element))
@@ -75,12 +75,12 @@ def _complaint(bendable: Element, entry: etree._LogEntry) -> DescriptionError:
     return mistake(element, f"expected {wanted}, found {short(found)}{hint}", attribute)
 
 
-def _named_by(bendable: Element, entry: etree._LogEntry) -> Element:
-    """The element of a complaint; its path starts at the bendable."""
-    inner = entry.path.removeprefix(f"/{bendable.tag}")
-    inside = (part.nsmap.items() for part in bendable.iter("*"))
+def _named_by(checked: Element, entry: etree._LogEntry) -> Element:
+    """The element of a complaint; its path starts at the element that is checked."""
+    inner = entry.path.removeprefix(f"/{checked.tag}")
+    inside = (part.nsmap.items() for part in checked.iter("*"))
     prefixes = {prefix: name for pairs in inside for prefix, name in pairs if prefix}
-    (found,) = cast("list[Element]", bendable.xpath(f".{inner}", namespaces=prefixes))
+    (found,) = cast("list[Element]", checked.xpath(f".{inner}", namespaces=prefixes))
     return found
 
 

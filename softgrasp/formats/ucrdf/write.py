@@ -9,6 +9,7 @@ from lxml import etree
 
 from softgrasp.description.bendable import Bendable, Inertial, Origin
 from softgrasp.description.control_system import ControlSystem, Interface
+from softgrasp.description.hydraulic_arm import Hydraulics, TipLoad
 from softgrasp.description.robot import Link, LinkGeometry, LinkShape, RigidJoint, Robot
 from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.errors import DescriptionError
@@ -58,6 +59,8 @@ def robot_element(robot: Robot) -> Element:
             _add_joint(root, joint)
         for part in robot.bendables:
             _add_bendable(root, part)
+        if robot.hydraulics is not None:
+            _add_hydraulics(root, robot.hydraulics)
         for system in robot.control:
             _add_control(root, system)
     except ValueError as error:
@@ -159,6 +162,16 @@ def _add_bendable(root: Element, part: Bendable) -> None:
         for drive in part.actuation:
             _add(actuation, drive.type, **drive.model_dump(exclude={"type"}))
     _add_inertial(element, part.inertial)
+
+
+def _add_hydraulics(root: Element, found: Hydraulics) -> None:
+    element = _add(root, "hydraulics", segments=found.segments)
+    drive = _add(element, "drive")
+    for tag, part in found.drive:
+        _add(drive, tag, **dict(part))
+    if found.tip_load != TipLoad():
+        _add(element, "tip_load", **dict(found.tip_load))
+    _add(element, "gravity", xyz=found.gravity)
 
 
 def _add_control(root: Element, system: ControlSystem) -> None:

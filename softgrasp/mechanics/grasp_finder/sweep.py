@@ -53,7 +53,7 @@ class Meeting(NamedTuple):
 
     def of(self, balls: Indices) -> Meeting:
         """The same of some of the balls."""
-        return Meeting(*(column[balls] for column in self))
+        return Meeting._make(column[balls] for column in self)
 
 
 class Approach(NamedTuple):

@@ -1,13 +1,16 @@
 """Water-hydraulic soft arms (paper 003): the lumped segment model and the drives of its chambers.
 
 ``arm_rest`` says where an arm comes to rest, ``move_arm`` how it moves, ``drive_pressures`` which
-pressures the torques of its motors make, ``tip_errors`` how far two recordings are apart. What the
-paper prints and what is used here is in docs/hydraulic_arm.md.
+pressures the torques of its motors make, ``move_arm_with_drive`` how arm and drives move together,
+``tip_errors`` how far two recordings are apart. What the paper prints and what is used here is in
+docs/hydraulic_arm.md.
 """
 
+from softgrasp.mechanics.hydraulic.coupled_motion import DrivenRecording, move_arm_with_drive
+from softgrasp.mechanics.hydraulic.coupled_stepper import CoupledStepper
 from softgrasp.mechanics.hydraulic.drive_model import (
+    Coupling,
     DriveModel,
-    PowerBalance,
     drive_model,
     pressure_of_torque,
 )
@@ -19,6 +22,7 @@ from softgrasp.mechanics.hydraulic.motion import (
     drive_pressures,
     move_arm,
 )
+from softgrasp.mechanics.hydraulic.power_balance import PowerBalance
 from softgrasp.mechanics.hydraulic.recording import (
     TipErrors,
     TipRecording,
@@ -32,8 +36,11 @@ from softgrasp.mechanics.hydraulic.workspace import Workspace, arm_workspace
 __all__ = [
     "ArmRecording",
     "ArmRest",
+    "CoupledStepper",
+    "Coupling",
     "DriveModel",
     "DriveStepper",
+    "DrivenRecording",
     "LumpedModel",
     "PowerBalance",
     "PressureRecording",
@@ -48,6 +55,7 @@ __all__ = [
     "drive_pressures",
     "lumped_model",
     "move_arm",
+    "move_arm_with_drive",
     "pressure_of_torque",
     "settling_times",
     "tip_errors",

@@ -8,45 +8,34 @@ is the speed of the piston ẋ [m/s] and the pressures P_a in the chamber and P_
     C_a Ṗ_a = (P_c − P_a) / R
     C_c Ṗ_c = A_c ẋ − (P_c − P_a) / R
 
+C_a is that of the chamber in its bundle at rest. Where a moving arm is coupled to the drives, it is
+that of the water alone, and the second line loses the volume A_d l̇ that the arm opens.
+
 What the paper prints differently is told in docs/hydraulic_arm.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.description.hydraulic_arm import ArmSection, HydraulicArm
+from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.description.hydraulic_drive import HydraulicDrive
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.hydraulic.tube import poiseuille_resistance, tube_resistance
+from softgrasp.mechanics.hydraulic.compliances import chamber_compliance, water_compliance
+from softgrasp.mechanics.hydraulic.power_balance import PowerBalance
+from softgrasp.mechanics.hydraulic.tube import (
+    poiseuille_resistance,
+    tube_flow,
+    tube_resistance,
+)
 from softgrasp.mechanics.transforms import Array
 
-
-@dataclass(frozen=True)
-class PowerBalance:
-    """Where the power of the drives goes [W], each of shape (channels,).
-
-    Args:
-        supplied: By the screws to the pistons.
-        stored: Rate of the energy in pistons, chambers and water.
-        viscous: Lost to viscous friction of the pistons.
-        dry: Lost to dry friction of the pistons.
-        tube: Lost in the tubes.
-    """
-
-    supplied: Array
-    stored: Array
-    viscous: Array
-    dry: Array
-    tube: Array
-
-    @property
-    def gap(self) -> Array:
-        """Supplied less stored and lost [W]; 0 where the equations are right."""
-        return np.asarray(self.supplied - self.stored - self.viscous - self.dry - self.tube)
+Coupling = Literal["static", "state"]
+"""How an arm answers its drives: with a compliance at rest, or by its own motion."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +65,8 @@ class DriveModel:
         return tube_resistance(self.drive.tube, self.drive.fluid, flow)
 
     def flow(self, states: Array) -> Array:
-        """From the cylinders into the chambers [m³/s], (channels,).
-
-        Solves (P_c − P_a) = R(Q) Q, which grows with Q, by fixed-point steps on R.
-        """
-        drop = states[..., 2] - states[..., 1]
-        found: Array = drop / poiseuille_resistance(self.drive.tube, self.drive.fluid)
-        for _ in range(FLOW_STEPS):
-            found = found + FLOW_SHARE * (drop / self.resistance(found) - found)
-        return found
+        """From the cylinders into the chambers [m³/s], (channels,)."""
+        return tube_flow(self.drive.tube, self.drive.fluid, states[..., 2] - states[..., 1])
 
     def matrices(self, resistance: ArrayLike) -> Array:
         """The linear part of eq 36, (channels, 3, 3).
@@ -108,10 +90,31 @@ class DriveModel:
         """On the pistons, F_b = 2π η T / s [N], (channels,)."""
         return np.asarray(force_of_torque(self.drive) * np.asarray(torques, dtype=float))
 
-    def rates(self, states: Array, torques: ArrayLike) -> Array:
-        """Of the states of moving pistons, (channels, 3)."""
+    def screw_forces(self, torques: ArrayLike) -> Array:
+        """As ``forces``, (channels,), of torques that are looked at first.
+
+        Raises:
+            DescriptionError: A torque is more than the motor has, or not one a channel.
+        """
+        given = checked_torques(self.drive, torques)
+        if given.shape not in ((), (self.channels,)):
+            raise DescriptionError(
+                f"expected one torque a chamber ({self.channels}), found shape {given.shape}",
+                field="torques",
+            )
+        return np.broadcast_to(self.forces(given), self.channels)
+
+    def rates(self, states: Array, torques: ArrayLike, swept: Array | float = 0.0) -> Array:
+        """Of the states of moving pistons, (channels, 3).
+
+        Args:
+            states: (channels, 3).
+            torques: Of the motors [N·m], (channels,) or one for all.
+            swept: Volume that a moving arm opens in its chambers [m³/s], (channels,).
+        """
         piston = self.drive.piston
         found = np.einsum("cij,cj->ci", self.matrices(self.resistance(self.flow(states))), states)
+        found[:, 1] -= swept / self.compliances
         pushed = self.forces(torques) - piston.friction * np.sign(states[:, 0])
         found[:, 0] += pushed / piston.mass
         return np.asarray(found)
@@ -128,16 +131,17 @@ class DriveModel:
         """In pistons, chambers and cylinders [J], (channels,)."""
         return np.asarray(0.5 * (self.inertias * states**2).sum(axis=-1))
 
-    def power(self, states: Array, torques: ArrayLike) -> PowerBalance:
-        """Where the power goes at a state, with a torque of the motors [N·m], (channels,)."""
+    def power(self, states: Array, torques: ArrayLike, swept: Array | float = 0.0) -> PowerBalance:
+        """Where the power goes at a state; the arguments are those of ``rates``."""
         piston, speed = self.drive.piston, states[:, 0]
-        stored = (self.inertias * states * self.rates(states, torques)).sum(axis=1)
+        stored = (self.inertias * states * self.rates(states, torques, swept)).sum(axis=1)
         return PowerBalance(
             supplied=self.forces(torques) * speed,
             stored=stored,
             viscous=piston.damping * speed**2,
             dry=piston.friction * np.abs(speed),
             tube=(states[:, 2] - states[:, 1]) * self.flow(states),
+            arm=states[:, 1] * swept,
         )
 
     def poles(self) -> Array:
@@ -156,33 +160,35 @@ class DriveModel:
         return np.asarray((laminar + piston.damping / piston.area**2) * self.compliances)
 
 
-FLOW_STEPS = 40
-"""Steps on the resistance of a tube: they leave 1e-12 of the flow."""
-FLOW_SHARE = 4.0 / 7.0
-"""Of a step that is taken: Blasius's resistance grows with Q^¾, and Q = drop/R would overshoot."""
+def drive_model(arm: HydraulicArm, coupling: Coupling = "static") -> DriveModel:
+    """The drives of an arm, one a chamber, from the base outwards.
 
+    Args:
+        arm: The arm.
+        coupling: How the arm answers: ``static``, with the compliance of its chambers at rest, or
+            ``state``, by its motion, which leaves the water's own compliance to the chambers.
 
-def drive_model(arm: HydraulicArm) -> DriveModel:
-    """The drives of an arm, one a chamber, from the base outwards."""
+    Raises:
+        DescriptionError: No such coupling.
+    """
+    compliance = water_compliance if checked_coupling(coupling) == "state" else chamber_compliance
     found = [
-        chamber_compliance(arm, section, index)
+        compliance(arm, section, index)
         for section in arm.sections
         for index in range(len(section.chambers))
     ]
     return DriveModel(arm.drive, np.array(found))
 
 
-def chamber_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> float:
-    """Volume over pressure of a chamber in its bundle, C_a [m³/Pa].
+def checked_coupling(coupling: Coupling) -> Coupling:
+    """A coupling that there is.
 
-    A_d² l (1/EA + r²/EI) + A_d l / K: its pressure lengthens and bends the whole section. Eq 34
-    takes one unit that is free of the others.
+    Raises:
+        DescriptionError: There is no such.
     """
-    chamber, length = section.chambers[index], section.length
-    axial = length / section.axial_stiffness
-    bending = chamber.radius**2 * length / section.bending_stiffness
-    water = chamber.area * length / arm.drive.fluid.bulk_modulus
-    return chamber.area**2 * (axial + bending) + water
+    if coupling not in get_args(Coupling):
+        raise DescriptionError(f"expected static or state, found {coupling!r}", field="coupling")
+    return coupling
 
 
 def force_of_torque(drive: HydraulicDrive) -> float:

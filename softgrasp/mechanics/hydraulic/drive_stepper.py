@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.mechanics.hydraulic.drive_model import FLOW_SHARE, DriveModel, checked_torques
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.hydraulic.drive_model import DriveModel
 from softgrasp.mechanics.hydraulic.dry_friction import Channel, slide_and_stick
 from softgrasp.mechanics.hydraulic.exponential import affine_moves
-from softgrasp.mechanics.hydraulic.tube import (
-    BLASIUS_UP_TO,
-    LAMINAR,
-    poiseuille_resistance,
-    reynolds,
-)
+from softgrasp.mechanics.hydraulic.flow_watch import FlowWatch
+from softgrasp.mechanics.hydraulic.tube import poiseuille_resistance
 from softgrasp.mechanics.transforms import Array
 
+FLOW_SHARE = 4.0 / 7.0
+"""Of a change of the flow that is taken: Blasius's resistance grows with Q^¾, and all of it would
+overshoot."""
 CORRECTIONS, SETTLED = 30, 1e-10
 """Times that a step is done again with the resistance of its mean flow, at most, and the relative
 change of the flow at which that ends."""
+UNIT_PUSH = np.array([[1.0], [0.0], [0.0]])
+"""A unit acceleration of the piston, as the input of a channel."""
 
 
 class DriveStepper:
@@ -54,8 +53,12 @@ class DriveStepper:
         self._laminar = np.full(model.channels, poiseuille_resistance(tube, fluid))
         self._moves = self._exponentials(self._laminar)
         self._flow = np.zeros(model.channels)
-        self._holds_to = LAMINAR if tube.flow == "laminar" else BLASIUS_UP_TO
-        self._warned = False
+        self._law = FlowWatch(tube, fluid)
+
+    @property
+    def largest_reynolds(self) -> float:
+        """Largest Reynolds number of the mean flow of a step so far."""
+        return self._law.largest
 
     @property
     def pressures(self) -> Array:
@@ -71,15 +74,8 @@ class DriveStepper:
         Raises:
             DescriptionError: A torque is more than the motor has, or not one a channel.
         """
-        given = checked_torques(self.model.drive, torques)
-        if given.shape not in ((), (self.model.channels,)):
-            raise DescriptionError(
-                f"expected one torque a chamber ({self.model.channels}), found shape {given.shape}",
-                field="torques",
-            )
-        forces = np.broadcast_to(self.model.forces(given), self.model.channels)
-        after = self._after(forces)
-        self._warn()
+        after = self._after(self.model.screw_forces(torques))
+        self._law.watch(self._flow, self.time)
         self.states, self.time = after, self.time + self.timestep
         return self.pressures
 
@@ -121,26 +117,12 @@ class DriveStepper:
     def _exponentials(self, resistances: Array) -> Array:
         """From a state and a unit acceleration to the state after a step, (channels, 4, 4)."""
         matrices = self.model.matrices(resistances)
-        return affine_moves(matrices, self.model.inertias, np.array([1.0, 0, 0]), self.timestep)
+        return affine_moves(matrices, self.model.inertias, UNIT_PUSH, self.timestep)
 
     def _mean_flow(self, after: Array) -> Array:
         """Through the tubes during the step [m³/s]: what the chambers have taken in."""
         taken = self.model.compliances * (after[:, 1] - self.states[:, 1])
         return np.asarray(taken / self.timestep)
-
-    def _warn(self) -> None:
-        tube, fluid = self.model.drive.tube, self.model.drive.fluid
-        largest = float(reynolds(tube, fluid, self._flow).max())
-        if self._warned or largest <= self._holds_to:
-            return
-        self._warned = True
-        law = "Poiseuille's" if tube.flow == "laminar" else "Blasius's"
-        warnings.warn(
-            f"drive: expected a Reynolds number of at most {self._holds_to:g}, where {law} law "
-            f"holds, found {largest:.0f} at {self.time:.3g} s; the tube resists more than that",
-            SoftgraspWarning,
-            stacklevel=3,
-        )
 
 
 def check_explicit_step(model: DriveModel, timestep: float) -> None:

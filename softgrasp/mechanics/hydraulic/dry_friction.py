@@ -26,12 +26,14 @@ class Channel:
         matrix: Of its linear equations, (3, 3).
         inertias: Twice the energy over the square of each state, (3,).
         force: Of the screw on the piston [N].
+        swept: Volume that a moving arm opens in the chamber [m³/s].
     """
 
     piston: Piston
     matrix: Array
     inertias: Array
     force: float
+    swept: float = 0.0
 
     def excess(self, state: Array) -> float:
         """What pushes a piston that stands still [N]."""
@@ -42,7 +44,8 @@ class Channel:
         matrix, push = self.matrix, (self.force - way * self.piston.friction) / self.piston.mass
         if way == 0.0:
             matrix, push = np.vstack([np.zeros(3), matrix[1:]]), 0.0
-        move = affine_moves(matrix, self.inertias, np.array([push, 0.0, 0.0]), time)
+        given = np.array([[push], [-self.swept / self.inertias[1]], [0.0]])
+        move = affine_moves(matrix, self.inertias, given, time)
         return np.asarray(move[:3, :3] @ state + move[:3, 3])
 
     def margin(self, state: Array, time: float, way: float) -> float:

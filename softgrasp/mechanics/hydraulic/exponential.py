@@ -28,23 +28,28 @@ def exponential(matrices: Array) -> Array:
     return np.asarray(found)
 
 
-def affine_moves(matrices: Array, weights: Array, push: Array, time: float) -> Array:
-    """How states of ẋ = A x + b move in a time, (..., n + 1, n + 1): x ↦ M[:n, :n] x + M[:n, n].
+def affine_moves(matrices: Array, weights: Array, inputs: Array, time: float) -> Array:
+    """How states of ẋ = A x + B y move in a time, with inputs y that stand still.
+
+    The state after it is M[:n, :n] x + M[:n, n:] y, M (..., n + p, n + p).
 
     Args:
         matrices: A, (..., n, n).
         weights: Twice the energy over the square of each state, (..., n): in coordinates of which
             the energy is the squared length, the matrices are well scaled.
-        push: b, (n,).
+        inputs: B, (n, p) for all or (..., n, p).
         time: [s]
     """
     size = matrices.shape[-1]
     scale = np.sqrt(weights)
-    whole = np.zeros((*matrices.shape[:-2], size + 1, size + 1))
+    width = size + inputs.shape[-1]
+    whole = np.zeros((*matrices.shape[:-2], width, width))
     whole[..., :size, :size] = scale[..., :, None] * matrices / scale[..., None, :]
-    largest = np.abs(push).max(initial=0.0) or 1.0
-    whole[..., :size, size] = scale * push / largest
+    given = scale[..., :, None] * inputs
+    largest = np.abs(given).max(axis=-2, keepdims=True)
+    largest = np.where(largest > 0.0, largest, 1.0)
+    whole[..., :size, size:] = given / largest
     moves = exponential(time * whole)
     moves[..., :size, :size] *= scale[..., None, :] / scale[..., :, None]
-    moves[..., :size, size] *= largest / scale
+    moves[..., :size, size:] *= largest / scale[..., :, None]
     return moves

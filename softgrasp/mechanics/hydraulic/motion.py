@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from softgrasp.description.hydraulic_arm import HydraulicArm
-from softgrasp.errors import DescriptionError, DivergedError
-from softgrasp.mechanics.hydraulic.drive_model import drive_model
+from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
+from softgrasp.mechanics.hydraulic.drive_model import DriveModel, drive_model
 from softgrasp.mechanics.hydraulic.drive_stepper import DriveStepper
 from softgrasp.mechanics.hydraulic.lumped_model import (
     checked_pressures,
@@ -38,11 +38,13 @@ class PressureRecording:
         times: [s], (t,).
         chambers: Pressures in the chambers [Pa], (t, k).
         cylinders: Pressures in the cylinders [Pa], (t, k).
+        largest_reynolds: Largest Reynolds number of the flow in a tube.
     """
 
     times: Array
     chambers: Array
     cylinders: Array
+    largest_reynolds: float = 0.0
 
     def __call__(self, time: float) -> Array:
         """Of the chambers at a time, on straight lines between the recorded ones [Pa], (k,).
@@ -90,15 +92,35 @@ def drive_pressures(
     Warns:
         SoftgraspWarning: The flow in the tubes is beyond the law that it follows.
     """
-    _refuse_no_time(duration, "duration")
-    stepper = DriveStepper(drive_model(arm), timestep)
+    refuse_no_time(duration, "duration")
+    return pressures_under(drive_model(arm), torques, duration, timestep)
+
+
+def pressures_under(
+    model: DriveModel,
+    torques: Inputs,
+    duration: float,
+    timestep: float,
+    start: ArrayLike = 0.0,
+) -> PressureRecording:
+    """As ``drive_pressures``, from pistons that stand still.
+
+    Args:
+        model: The equations.
+        torques: As there.
+        duration: [s]
+        timestep: [s]
+        start: Pressures in chambers and cylinders at the beginning [Pa], (k,) or one for all.
+    """
+    stepper = DriveStepper(model, timestep)
+    stepper.states[:, 1:] = np.broadcast_to(start, model.channels)[:, None]
     states = [stepper.states]
     for index in range(round(duration / timestep)):
         stepper.step(torques((index + 0.5) * timestep))
         states.append(stepper.states)
     found = np.stack(states)
     times = np.arange(len(states), dtype=np.float64) * timestep
-    return PressureRecording(times, found[:, :, 1], found[:, :, 2])
+    return PressureRecording(times, found[:, :, 1], found[:, :, 2], stepper.largest_reynolds)
 
 
 def move_arm(
@@ -121,16 +143,20 @@ def move_arm(
         strains: To start from, (n, 4); straight where not given.
         rates: To start with, (n, 4); at rest where not given.
         sample: Time between two rows of the recording [s].
-        method: Of the integration; LSODA and Radau bear stiff arms.
+        method: Of the integration; LSODA, Radau and BDF bear stiff arms; explicit
+                methods (RK23, RK45, DOP853) need a very long time for them.
         tolerance: Relative and absolute.
 
     Raises:
-        DescriptionError: A time is not positive, a pressure beyond the limits of its chamber, or
-            strains or rates do not fit.
+        DescriptionError: A time is not positive, a pressure beyond the limits of its chamber,
+            strains or rates do not fit, or there is no such method.
         DivergedError: The integration came to no end.
     """
-    _refuse_no_time(duration, "duration")
-    _refuse_no_time(sample, "sample")
+    refuse_no_time(duration, "duration")
+    refuse_no_time(sample, "sample")
+    if method not in get_args(Method):
+        told = f"no method '{method}'; {did_you_mean(method, get_args(Method))}"
+        raise DescriptionError(told, field="method")
     model = lumped_model(arm)
     times = np.linspace(0.0, duration, max(round(duration / sample), 1) + 1)
     given = inputs_of(pressures)
@@ -143,7 +169,7 @@ def move_arm(
 
     def slope(time: float, flat: Array) -> Array:
         at, moving = flat.reshape(2, -1, 4)
-        found = model.accelerations(at, moving, given(time))
+        found = model.accelerations(at, moving, checked_pressures(arm, given(time)))
         return np.concatenate([moving.ravel(), found.ravel()])
 
     start = np.concatenate([part.ravel() for part in begin])
@@ -171,6 +197,11 @@ def inputs_of(pressures: Inputs | ArrayLike) -> Inputs:
     return lambda _: fixed
 
 
-def _refuse_no_time(value: float, field: str) -> None:
+def refuse_no_time(value: float, field: str) -> None:
+    """Refuse a time that is not positive.
+
+    Raises:
+        DescriptionError: Names the field.
+    """
     if not 0.0 < value < np.inf:
         raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)

@@ -41,6 +41,11 @@ class TipRecording:
         if not np.isfinite(ends).all():
             raise DescriptionError("expected finite numbers, found others", field="ends")
 
+    @property
+    def speeds(self) -> Array:
+        """Of the ends, by central differences [m/s], (t, sections)."""
+        return np.asarray(np.linalg.norm(np.gradient(self.ends, self.times, axis=0), axis=2))
+
     def at(self, times: Array) -> Array:
         """Ends at other times within its own, on straight lines between its own [m]."""
         return np.asarray(make_interp_spline(self.times, self.ends, k=1)(times))

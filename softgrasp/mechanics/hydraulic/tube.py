@@ -12,6 +12,12 @@ LAMINAR, TURBULENT = 2300.0, 4000.0
 """Reynolds numbers below and above which a flow in a pipe is laminar and turbulent."""
 BLASIUS_UP_TO = 1.0e5
 """Reynolds number up to which Blasius's law holds."""
+LAMINAR_FACTOR, TURBULENT_FACTOR = 64.0 / LAMINAR, 0.3164 / TURBULENT**0.25
+"""Friction factors at the two Reynolds numbers."""
+FULL = TURBULENT_FACTOR * TURBULENT**2
+"""f Re² from which the flow is turbulent."""
+NEWTON_STEPS = 8
+"""They find a Reynolds number between the two to rounding."""
 
 
 def reynolds(tube: Tube, fluid: Fluid, flow: ArrayLike) -> Array:
@@ -40,11 +46,43 @@ def tube_resistance(tube: Tube, fluid: Fluid, flow: ArrayLike) -> Array:
     number = reynolds(tube, fluid, flow)
     if tube.flow == "laminar":
         return np.full_like(number, laminar)
-    ends = [64.0 / LAMINAR, 0.3164 / TURBULENT**0.25]
     beyond = np.maximum(number, LAMINAR)
     factor = np.where(
         beyond < TURBULENT,
-        np.interp(beyond, [LAMINAR, TURBULENT], ends),
+        np.interp(beyond, [LAMINAR, TURBULENT], [LAMINAR_FACTOR, TURBULENT_FACTOR]),
         0.3164 / beyond**0.25,
     )
     return np.where(number <= LAMINAR, laminar, laminar * factor * beyond / 64.0)
+
+
+def tube_flow(tube: Tube, fluid: Fluid, drop: ArrayLike) -> Array:
+    """Flow at a pressure drop [m³/s], of the drop's shape: the inverse of ``tube_resistance``.
+
+    Args:
+        tube: The tube.
+        fluid: What flows.
+        drop: [Pa]
+    """
+    drops = np.asarray(drop, dtype=float)
+    laminar = drops / poiseuille_resistance(tube, fluid)
+    if tube.flow == "laminar":
+        return laminar
+    # f(Re) Re² is 64 times the Reynolds number that the drop would make in laminar flow
+    wanted = 64.0 * reynolds(tube, fluid, laminar)
+    number = np.where(wanted > FULL, (wanted / 0.3164) ** (1.0 / 1.75), wanted / 64.0)
+    between = (wanted > 64.0 * LAMINAR) & (wanted <= FULL)
+    if between.any():
+        number = np.where(between, _between(np.where(between, wanted, FULL)), number)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(wanted > 0.0, laminar * 64.0 * number / wanted, 0.0)
+
+
+def _between(wanted: Array) -> Array:
+    """Where the friction factor runs straight: the root of (a + b Re) Re² by Newton's method."""
+    slope = (TURBULENT_FACTOR - LAMINAR_FACTOR) / (TURBULENT - LAMINAR)
+    first = LAMINAR_FACTOR - slope * LAMINAR
+    number = np.full_like(wanted, TURBULENT)
+    for _ in range(NEWTON_STEPS):
+        excess = (first + slope * number) * number**2 - wanted
+        number = number - excess / ((2.0 * first + 3.0 * slope * number) * number)
+    return number
