@@ -111,6 +111,9 @@ def twin_words(record: TwinRecord) -> str:
             f" The pressure went from {KPA * np.nanmin(pressure):.1f} to "
             f"{KPA * np.nanmax(pressure):.1f} kPa."
         )
+    missed = sum(int(row["missed"]) for row in rows)
+    if missed:
+        told += f" {missed} turns could not begin in time."
     lost = sum("is lost" in str(row["events"]) for row in rows)
     if lost:
         told += f" The connection was lost {lost} times." if lost > 1 else " It was lost once."

@@ -92,8 +92,6 @@ class TwinLoop:
 
     async def _watch(self, turn: Turn[ControllerReading]) -> None:
         """Follow the connection, and send what was confirmed."""
-        if turn.missed:
-            self._events.append(f"{turn.missed} turns were missed.")
         if turn.value is None:
             self._tell("controller", f"No reading: {turn.error}.")
             if self.guard.missed(turn.ended):
@@ -140,6 +138,7 @@ class TwinLoop:
             time=turn.due - self._begin,
             lateness=turn.begun - turn.due,
             latency=turn.ended - turn.begun,
+            missed=turn.missed,
             reading=turn.value,
             flange=flange,
             shape=shape,

@@ -27,6 +27,8 @@ class TwinRow(NamedTuple):
     """Of its beginning [s]."""
     latency: float
     """From asking the controller to its answer, or to giving up [s]."""
+    missed: int
+    """Turns since the one before that could not begin."""
     reading: ControllerReading | None
     flange: FlangeSample | None
     shape: TwinShape | None
@@ -55,6 +57,7 @@ class TwinRow(NamedTuple):
             "time": self.time,
             "lateness": self.lateness,
             "latency": self.latency,
+            "missed": self.missed,
             "connected": self.reading is not None,
         }
         found |= {key: getattr(self.reading, key, None) for key in READ}

@@ -12,8 +12,8 @@ from viser import uplot
 
 from softgrasp.mechanics.transforms import Array
 
-HEIGHT = 210
-"""Of a chart [pixels]."""
+HEIGHT, NUMBERS = 210, 62
+"""Of a chart, and of the numbers at its side [pixels]."""
 MOST_ROWS = 400
 """A chart shows at most so many rows, the largest and the smallest of what lies between."""
 COLORS = (
@@ -55,6 +55,7 @@ class TimeChart:
                 _line("now", NOW),
             ),
             scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range=(self._low, self._high))},
+            axes=(uplot.Axis(), uplot.Axis(size=NUMBERS)),
             title=title,
             height=HEIGHT,
         )
@@ -102,6 +103,7 @@ class RunningChart:
             self._data(),
             series=(uplot.Series(label="t / s"), *map(_line, names, cycle(COLORS))),
             scales={"x": uplot.Scale(time=False)},
+            axes=(uplot.Axis(), uplot.Axis(size=NUMBERS)),
             title=title,
             height=HEIGHT,
         )

@@ -28,6 +28,10 @@ REFRESH = 15.0
 """Pictures a second."""
 SECONDS = 20.0
 """Of the curves."""
+AROUND = 2.6
+"""Distance of the camera over that of the gripper from the robot's base."""
+HEADING = (125.0, -12.0)
+"""Azimuth and elevation of the camera [deg]."""
 EVENTS = 12
 """Of the log that are shown, the newest first."""
 STATES = {
@@ -165,12 +169,14 @@ class TwinView:
                 self._waiting.content = self._desk.waiting or "no command waits"
 
     def _aim(self, shape: TwinShape) -> None:
-        """Have browsers look at the gripper, with the arm behind it."""
+        """Have browsers see the robot and its gripper; of a flange alone, the gripper."""
         if self._aimed:
             return
         self._aimed = True
-        camera = Camera(tuple(shape.tips.mean(axis=0).tolist()), 0.75, 145.0, -18.0)
-        look_from(self._page, camera)
+        gripper = shape.tips.mean(axis=0)
+        middle = gripper if self.twin.arm is None else 0.5 * gripper
+        reach = 0.35 if self.twin.arm is None else AROUND * float(np.linalg.norm(gripper))
+        look_from(self._page, Camera(tuple(middle.tolist()), reach, *HEADING))
 
     def _told(self, row: Shown) -> str:
         pressures = row.pressures
