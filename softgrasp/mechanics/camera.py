@@ -97,7 +97,7 @@ def undistort(camera: PinholeCamera, pixels: ArrayLike) -> Array:
     step = np.full_like(found, np.inf)
     for _ in range(STEPS):
         left = target - distort(camera, found)
-        step = np.linalg.solve(_slopes(camera, found), left[..., None])[..., 0]
+        step = _newton_step(camera, found, left)
         found = _within(found + step, most)
         if np.abs(step).max(initial=0.0) <= TOLERANCE:
             break
@@ -134,20 +134,34 @@ def _radial(camera: PinholeCamera, square: Array) -> Array:
     return 1.0 + square * (camera.k1 + square * (camera.k2 + square * camera.k3))
 
 
-def _slopes(camera: PinholeCamera, plane: Array) -> Array:
-    """Derivative of ``distort``, (n, 2, 2), held away from where it is singular."""
+def _slopes(camera: PinholeCamera, plane: Array) -> tuple[Array, Array, Array]:
+    """Derivative of ``distort``: dx'/dx, dy'/dy, and dx'/dy, which is dy'/dx, each (n,)."""
     x, y = plane[..., 0], plane[..., 1]
     square = x**2 + y**2
     radial = _radial(camera, square)
     grows = 2.0 * (camera.k1 + square * (2.0 * camera.k2 + square * 3.0 * camera.k3))
-    mixed = x * y * grows + 2.0 * (camera.p1 * x + camera.p2 * y)
-    slopes = np.empty((*x.shape, 2, 2))
-    slopes[..., 0, 0] = radial + x**2 * grows + 2.0 * camera.p1 * y + 6.0 * camera.p2 * x
-    slopes[..., 1, 1] = radial + y**2 * grows + 6.0 * camera.p1 * y + 2.0 * camera.p2 * x
-    slopes[..., 0, 1] = slopes[..., 1, 0] = mixed
-    flat = np.abs(np.linalg.det(slopes)) < REAL
-    slopes[flat] = np.eye(2)
-    return slopes
+    return (
+        radial + x**2 * grows + 2.0 * camera.p1 * y + 6.0 * camera.p2 * x,
+        radial + y**2 * grows + 6.0 * camera.p1 * y + 2.0 * camera.p2 * x,
+        x * y * grows + 2.0 * (camera.p1 * x + camera.p2 * y),
+    )
+
+
+def _newton_step(camera: PinholeCamera, plane: Array, left: Array) -> Array:
+    """What brings what is left of (x', y') to nothing, (n, 2), by Cramer's rule."""
+    along, down, mixed = _slopes(camera, plane)
+    determinant = along * down - mixed**2
+    # where the derivative is singular a plain step goes on
+    flat = np.abs(determinant) < REAL
+    safe = np.where(flat, 1.0, determinant)
+    step = np.stack(
+        [
+            (down * left[:, 0] - mixed * left[:, 1]) / safe,
+            (along * left[:, 1] - mixed * left[:, 0]) / safe,
+        ],
+        axis=-1,
+    )
+    return np.where(flat[:, None], left, step)
 
 
 def _within(plane: Array, most: float) -> Array:
@@ -159,8 +173,8 @@ def _within(plane: Array, most: float) -> Array:
 
 
 def _check(camera: PinholeCamera, seen: Array, found: Array, left: Array, most: float) -> None:
-    arrived = left <= 1e3 * TOLERANCE
-    good = arrived & (np.linalg.det(_slopes(camera, found)) > 0.0)
+    along, down, mixed = _slopes(camera, found)
+    good = (left <= 1e3 * TOLERANCE) & (along > 0.0) & (along * down > mixed**2)
     good &= np.abs(distort(camera, found) * _focal(camera) + _center(camera) - seen).max(-1) < 1e-6
     if good.all():
         return
