@@ -8,9 +8,16 @@ from pathlib import Path
 from softgrasp.errors import DescriptionError, did_you_mean
 
 SUFFIX, ROBOT_SUFFIX = ".yaml", ".ucrdf"
-IN_ASSETS = ("arms", "criteria", "fingers", "hydraulic_arms", "problems", "robots", "scenes")
+IN_ASSETS = (
+    *("arms", "criteria", "fingers", "hydraulic_arms", "pressure_fits", "problems", "robots"),
+    "scenes",
+)
 """Kinds that have their folder below ``assets/``."""
-SINGULAR = {"criteria": "criterion", "hydraulic_arms": "hydraulic arm"}
+SINGULAR = {
+    "criteria": "criterion",
+    "hydraulic_arms": "hydraulic arm",
+    "pressure_fits": "pressure fit",
+}
 
 
 @cache

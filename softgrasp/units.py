@@ -15,3 +15,6 @@ LENGTH_UNITS: dict[str, float] = {
 
 ANGLE_UNITS: dict[str, float] = {"rad": 1.0, "deg": math.pi / 180.0}
 """Radians in one unit of angle."""
+
+PRESSURE_UNITS: dict[str, float] = {"Pa": 1.0, "kPa": 1e3, "bar": 1e5, "MPa": 1e6}
+"""Pascals in one unit of pressure."""

@@ -16,7 +16,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS
+from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
 T = TypeVar("T")
 Tree = Any
@@ -136,6 +136,29 @@ def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
             )
     length = LENGTH_UNITS[given.get("length", "m")]
     return rest, length, ANGLE_UNITS[given.get("angle", "rad")]
+
+
+def take_pressure_unit(data: dict[str, Tree]) -> tuple[dict[str, Tree], float]:
+    """Take the ``pressure`` out of the ``units`` of a file that has pressures.
+
+    Returns:
+        The mapping without it, and pascals in a unit of pressure.
+
+    Raises:
+        DescriptionError: The unit is not known.
+    """
+    given = data.get("units")
+    if not isinstance(given, dict) or "pressure" not in given:
+        return data, 1.0
+    unit = given["pressure"]
+    if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
+        raise DescriptionError(
+            f"no unit of pressure '{unit}'; {did_you_mean(str(unit), PRESSURE_UNITS)}",
+            field="units.pressure",
+            location=("units", "pressure"),
+        )
+    others = {kind: name for kind, name in given.items() if kind != "pressure"}
+    return data | {"units": others}, PRESSURE_UNITS[unit]
 
 
 def scaled(value: Tree, factor: float) -> Tree:

@@ -1,0 +1,104 @@
+"""Tables of numbers in CSV: a line of names, then numbers; lines that begin with # are remarks."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+
+Line = tuple[int, list[str]]
+"""Its number, and its cells."""
+
+
+class CsvTable(NamedTuple):
+    """The numbers of a table, and where each row stands."""
+
+    names: list[str]
+    values: Array
+    """(rows, columns)"""
+    lines: list[int]
+    """Of the rows, from 1."""
+
+
+def read_table(path: Path, wanted: Callable[[int], list[str]], told: str) -> CsvTable:
+    """Read a table whose columns have known names.
+
+    Args:
+        path: The file.
+        wanted: The names of the columns that there have to be, for so many as there are.
+        told: The same names for a sentence, such as ``time_s, torque_1, torque_2, …``.
+
+    Raises:
+        DescriptionError: It cannot be read, has other columns, no rows, or a cell without a
+            number; names file, line and column.
+    """
+    (line, head), *rows = _lines(path)
+    names = [cell.strip() for cell in head]
+    if names != wanted(len(names)):
+        raise DescriptionError(
+            f"expected the columns {told}, found {', '.join(names)}", file=path, line=line
+        )
+    if not rows:
+        raise DescriptionError("expected lines of numbers, found only names", file=path)
+    values = np.array([_numbers(path, names, row) for row in rows])
+    return CsvTable(names, values, [line for line, _ in rows])
+
+
+def refuse_falling(path: Path, table: CsvTable) -> None:
+    """Refuse a table whose first column, the time [s], does not rise.
+
+    Raises:
+        DescriptionError: At the first row that does not lie after the one before.
+    """
+    times = table.values[:, 0]
+    late = np.flatnonzero(np.diff(times) <= 0.0)
+    if late.size:
+        row = int(late[0])
+        raise DescriptionError(
+            f"expected a time after {times[row]:g} s, found {times[row + 1]:g} s",
+            file=path,
+            line=table.lines[row + 1],
+            field=table.names[0],
+        )
+
+
+def _lines(path: Path) -> list[Line]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, skipinitialspace=True)
+            lines = [(reader.line_num, cells) for cells in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        told = f"expected a table in CSV, cannot read it: {error}"
+        raise DescriptionError(told, file=path) from None
+    found = [(at, cells) for at, cells in lines if cells and not cells[0].startswith("#")]
+    if not found:
+        raise DescriptionError("expected a line of names, found nothing", file=path)
+    return found
+
+
+def _numbers(path: Path, names: list[str], row: Line) -> list[float]:
+    line, cells = row
+    if len(cells) != len(names):
+        raise DescriptionError(
+            f"expected {len(names)} cells, found {len(cells)}", file=path, line=line
+        )
+    found = []
+    for name, cell in zip(names, cells, strict=True):
+        try:
+            value = float(cell)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            told = f"'{cell.strip()}'" if cell.strip() else "a gap"
+            raise DescriptionError(
+                f"expected a number, found {told}", file=path, line=line, field=name
+            )
+        found.append(value)
+    return found
