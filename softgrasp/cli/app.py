@@ -21,6 +21,7 @@ from softgrasp.cli.new import new
 from softgrasp.cli.plan import plan
 from softgrasp.cli.rerun import rerun
 from softgrasp.cli.sweep import sweep
+from softgrasp.cli.twin_app import twin
 from softgrasp.cli.verb import WRONG_INPUT, guarded
 
 
@@ -88,6 +89,7 @@ for _name, _verb in VERBS.items():
     app.command(_name, short_help=_verb.line, epilog=f"Example: {_verb.example}")(
         guarded(_verb.function)
     )
+app.add_typer(twin, name="twin")
 
 
 @app.callback()
