@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -74,83 +73,64 @@ def picked_angles(
     pixels = np.concatenate([cuts.reshape(-1, 2), *([] if line is None else [line])])
     shape = cuts.shape[:2]
 
-    def seen(plane: Array, given: Array | None) -> Array:
-        if given is not None:
-            plane = _in_plane(plane, plane_coefficients(plane[: given.size], given, depth_noise))
-        points = plane[: shape[0] * shape[1]].reshape(*shape, 2)
-        return directions(None if line is None else plane[-2:], points)
+    def seen(values: Array) -> Array:
+        """Directions for picks and depths in rows (..., 2 k + d)."""
+        points = undistort(camera, values[..., : pixels.size].reshape(*values.shape[:-1], -1, 2))
+        if depths is not None:
+            given = values[..., pixels.size :]
+            fit = plane_coefficients(points[..., : given.shape[-1], :], given, depth_noise)
+            points = _in_plane(points, fit)
+        inner = points[..., : shape[0] * shape[1], :]
+        ends = None if line is None else points[..., -2:, :]
+        return directions(ends, inner.reshape(*values.shape[:-1], *shape, 2))
 
-    plane = undistort(camera, pixels)
-    slopes = [_slope(lambda moved: seen(moved, depths), *pair, pick_noise)
-              for pair in _moved(camera, pixels, plane)]  # fmt: skip
-    if depths is not None:
-        slopes += [_slope(lambda moved: seen(plane, moved), *pair, depth_noise)
-                   for pair in _shifted(depths)]  # fmt: skip
-    noise = np.stack(slopes, axis=-1)
+    measured = np.concatenate([pixels.ravel(), np.zeros(0) if depths is None else depths])
+    steps = STEP * np.eye(len(measured))
+    noises = np.where(np.arange(len(measured)) < pixels.size, pick_noise, depth_noise)
+    differences = 0.5 * (seen(measured + steps) - seen(measured - steps)) / STEP
+    noise = differences * noises[:, None]
     rows = direction_rows(len(cuts) - 1, line=line is not None, edges=shape[1] == 2)
-    return solve_angles(seen(plane, depths), noise @ noise.T, rows)
+    return solve_angles(seen(measured), noise.T @ noise, rows)
 
 
 def plane_coefficients(plane: ArrayLike, depths: ArrayLike, noise: float) -> Array:
-    """The plane of points seen at (x, y) with depths z: 1/z = c₀ + c₁ x + c₂ y, (3,) [1/m].
+    """The plane of points seen at (x, y) with depths z: 1/z = c₀ + c₁ x + c₂ y, (..., 3) [1/m].
 
     Least squares over the inverse depths, in which a plane is linear, where the plane is taken to
     be square to the camera within a slope of ``TILT``.
 
     Args:
-        plane: Undistorted points at depth 1, (k, 2).
-        depths: (k,) [m].
+        plane: Undistorted points at depth 1, (..., k, 2).
+        depths: (..., k) [m].
         noise: Standard deviation of a depth [m].
     """
     points, depth = np.asarray(plane, dtype=float), np.asarray(depths, dtype=float)
-    middle, center = float(np.median(depth)), points.mean(axis=0)
-    weight = depth**2 / noise
-    rows = np.column_stack([np.ones(len(points)), points - center]) * weight[:, None]
-    prior = np.diag([0.0, 1.0, 1.0])[1:] * (middle / TILT)
-    whole = np.concatenate([rows, prior])
-    found = np.linalg.lstsq(whole, np.concatenate([weight / depth, [0.0, 0.0]]), rcond=None)[0]
-    return np.array([found[0] - found[1:] @ center, *found[1:]])
+    center = points.mean(axis=-2, keepdims=True)
+    # an inverse depth is uncertain by noise/z²
+    weights = (depth**2 / noise)[..., None]
+    rows = np.concatenate([np.ones_like(points[..., :1]), points - center], axis=-1) * weights
+    firm = (np.median(depth, axis=-1) / TILT)[..., None, None] ** 2 * np.diag([0.0, 1.0, 1.0])
+    turned = np.swapaxes(rows, -1, -2)
+    sides = turned @ (weights / depth[..., None])
+    found = np.linalg.solve(turned @ rows + firm, sides)[..., 0]
+    found[..., 0] -= (found[..., 1:] * center[..., 0, :]).sum(axis=-1)
+    return np.asarray(found)
 
 
 def _in_plane(points: Array, coefficients: Array) -> Array:
-    """Where rays through points at depth 1 (k, 2) meet a plane, in axes of it, (k, 2) [m].
+    """Where rays through points at depth 1 (..., k, 2) meet a plane, in its axes, (..., k, 2) [m].
 
     The first axis is the camera's x, seen from the camera; the second lies towards its y.
     """
-    inverse = coefficients[0] + points @ coefficients[1:]
+    inverse = coefficients[..., :1] + (points @ coefficients[..., 1:, None])[..., 0]
     if not (inverse > 0.0).all():
         raise DescriptionError("expected depths of one plane before the camera, found others")
-    places = np.column_stack([points, np.ones(len(points))]) / inverse[:, None]
-    normal = np.array([*coefficients[1:], coefficients[0]])
-    normal /= np.linalg.norm(normal)
-    right = np.array([1.0, 0.0, 0.0]) - normal[0] * normal
-    right /= np.linalg.norm(right)
-    return places @ np.column_stack([right, np.cross(normal, right)])
-
-
-def _moved(camera: PinholeCamera, pixels: Array, plane: Array) -> Iterator[tuple[Array, Array]]:
-    """The undistorted points with one pick moved a little ahead and behind, by column and row."""
-    step = 0.5 * STEP
-    for axis in range(2):
-        shift = np.eye(2)[axis] * step
-        ahead, behind = undistort(camera, pixels + shift), undistort(camera, pixels - shift)
-        for index in range(len(pixels)):
-            pair = plane.copy(), plane.copy()
-            pair[0][index], pair[1][index] = ahead[index], behind[index]
-            yield pair
-
-
-def _shifted(depths: Array) -> Iterator[tuple[Array, Array]]:
-    """The depths with one of them a little larger and smaller."""
-    for index in range(depths.size):
-        shift = np.zeros(depths.size)
-        shift[index] = 0.5 * STEP
-        yield depths + shift, depths - shift
-
-
-def _slope(function: Callable[[Array], Array], ahead: Array, behind: Array, noise: float) -> Array:
-    """Central difference over ``STEP``, times the noise."""
-    return np.asarray((function(ahead) - function(behind)) * (noise / STEP))
+    places = np.concatenate([points, np.ones_like(points[..., :1])], axis=-1) / inverse[..., None]
+    normal = coefficients[..., [1, 2, 0]]
+    normal = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
+    right = np.array([1.0, 0.0, 0.0]) - normal[..., :1] * normal
+    right = right / np.linalg.norm(right, axis=-1, keepdims=True)
+    return np.asarray(places @ np.stack([right, np.cross(normal, right)], axis=-1))
 
 
 def _checked(picks: Picks) -> tuple[Array, Array | None, Array | None]:

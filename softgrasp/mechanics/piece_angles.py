@@ -45,33 +45,32 @@ def turn_between(first: Array, second: Array) -> Array:
 
 
 def directions(line: Array | None, cuts: Array) -> Array:
-    """Angles from the first axis to all directions that are seen, along the finger, (m,) [rad].
+    """Angles from the first axis to all directions that are seen, along the finger, (..., m) [rad].
 
     The order is: the reference line; the tangent at the base; then of each piece its chord and the
     tangent at its end. The line is left out where there is none, tangents where cuts are points.
 
     Args:
-        line: Two points of the reference line, from the base outwards, (2, 2).
-        cuts: Points of the cuts between the pieces, base and tip included, (n + 1, 1, 2) on the
-            middle line or (n + 1, 2, 2) at both edges.
+        line: Two points of the reference line, from the base outwards, (..., 2, 2).
+        cuts: Points of the cuts between the pieces, base and tip included, (..., n + 1, 1, 2) on
+            the middle line or (..., n + 1, 2, 2) at both edges.
     """
-    middles = cuts.mean(axis=1)
-    chords = np.diff(middles, axis=0)
-    seen = list(chords)
-    if cuts.shape[1] == 2:
-        across = cuts[:, 1] - cuts[:, 0]
-        tangents = np.stack([across[:, 1], -across[:, 0]], axis=-1)
-        near = np.concatenate([chords[:1], chords])
+    chords = np.diff(cuts.mean(axis=-2), axis=-2)
+    ways = chords
+    if cuts.shape[-2] == 2:
+        across = cuts[..., 1, :] - cuts[..., 0, :]
+        tangents = np.stack([across[..., 1], -across[..., 0]], axis=-1)
+        near = np.concatenate([chords[..., :1, :], chords], axis=-2)
         # whichever edge comes first, a tangent points along the finger
-        tangents *= np.where((tangents * near).sum(axis=-1) < 0.0, -1.0, 1.0)[:, None]
-        seen = [tangents[0]]
-        for chord, tangent in zip(chords, tangents[1:], strict=True):
-            seen += [chord, tangent]
+        along = (tangents * near).sum(axis=-1, keepdims=True)
+        tangents = np.where(along < 0.0, -tangents, tangents)
+        ways = np.empty((*chords.shape[:-2], 2 * chords.shape[-2] + 1, 2))
+        ways[..., ::2, :], ways[..., 1::2, :] = tangents, chords
     if line is not None:
-        seen.insert(0, line[1] - line[0])
-    ways = np.array(seen)
-    before = np.concatenate([[[1.0, 0.0]], ways[:-1]])
-    return np.cumsum(turn_between(before, ways))
+        ways = np.concatenate([np.diff(line, axis=-2), ways], axis=-2)
+    before = np.concatenate([np.zeros_like(ways[..., :1, :]), ways[..., :-1, :]], axis=-2)
+    before[..., 0, 0] = 1.0
+    return np.cumsum(turn_between(before, ways), axis=-1)
 
 
 def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:

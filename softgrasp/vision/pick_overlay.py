@@ -7,7 +7,7 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.drawing import SHEET, Color, draw_dot, draw_line, write
+from softgrasp.vision.drawing import SHEET, Color, degrees, draw_dot, draw_line, write
 from softgrasp.vision.pick_measurement import PickMeasurement
 from softgrasp.vision.picture import Picture
 
@@ -20,8 +20,17 @@ LETTERS = 0.021
 """Height of letters over the width of the picture."""
 
 
-def pick_overlay(picture: Picture, measured: PickMeasurement) -> Picture:
-    """The picture with picks, chords, reference line and the angle of each piece, (h, w, 3)."""
+def pick_overlay(
+    picture: Picture, measured: PickMeasurement, *, letters: float = LETTERS, sigmas: bool = True
+) -> Picture:
+    """The picture with picks, chords, reference line and the angle of each piece, (h, w, 3).
+
+    Args:
+        picture: Shape (h, w, 3); it is not changed.
+        measured: What was picked in it.
+        letters: Height of the letters over the width of the picture.
+        sigmas: Whether standard deviations stand beside the angles.
+    """
     drawn = np.ascontiguousarray(picture.copy())
     width = picture.shape[1]
     thick = max(round(width / 420), 2)
@@ -44,11 +53,13 @@ def pick_overlay(picture: Picture, measured: PickMeasurement) -> Picture:
     draw_line(drawn, middles, CHORD, thick)
     for point in middles:
         _draw_pick(drawn, point, thick, CHORD)
-    return _lettered(drawn, measured, middles)
+    height = max(letters * width, 11.0)
+    return _lettered(drawn, measured, middles, height, sigmas)
 
 
-def _lettered(drawn: Picture, measured: PickMeasurement, middles: Array) -> Picture:
-    letters = max(LETTERS * drawn.shape[1], 11.0)
+def _lettered(
+    drawn: Picture, measured: PickMeasurement, middles: Array, letters: float, sigmas: bool
+) -> Picture:
     sheet = Pillow.fromarray(drawn)
     writing = ImageDraw.Draw(sheet)
     chords = np.diff(middles, axis=0)
@@ -60,9 +71,9 @@ def _lettered(drawn: Picture, measured: PickMeasurement, middles: Array) -> Pict
     ):
         out = side * np.array([-chord[1], chord[0]]) / np.hypot(*chord)
         place = 0.5 * (middles[index] + middles[index + 1]) + _room(measured, letters) * out
-        half = np.array([3.6 * letters, letters])
+        half = np.array([3.6 if sigmas else 1.8, 1.0]) * letters
         x, y = place.clip(half, np.array(drawn.shape[1::-1]) - half).tolist()
-        text = f"{angle:.1f}° ± {sigma:.1f}°".replace("-", "\N{MINUS SIGN}")
+        text = degrees(float(angle)) + (f" ± {sigma:.1f}°" if sigmas else "")
         write(writing, (x, y), text, letters, middle=True)
     return np.array(sheet)
 
@@ -73,7 +84,7 @@ def _room(measured: PickMeasurement, letters: float) -> float:
     if cuts.ndim == 2:
         return 3.0 * letters
     half = 0.5 * np.linalg.norm(cuts[:, 1] - cuts[:, 0], axis=1).max()
-    return float(half) + 3.0 * letters
+    return float(half) + 1.6 * letters
 
 
 def _draw_pick(drawn: Picture, point: Array, thick: int, color: Color) -> None:
