@@ -88,9 +88,9 @@ def picked_angles(
     steps = STEP * np.eye(len(measured))
     noises = np.where(np.arange(len(measured)) < pixels.size, pick_noise, depth_noise)
     differences = 0.5 * (seen(measured + steps) - seen(measured - steps)) / STEP
-    noise = differences * noises[:, None]
+    scaled = differences * noises[:, None]
     rows = direction_rows(len(cuts) - 1, line=line is not None, edges=shape[1] == 2)
-    return solve_angles(seen(measured), noise.T @ noise, rows)
+    return solve_angles(seen(measured), scaled.T @ scaled, rows)
 
 
 def plane_coefficients(plane: ArrayLike, depths: ArrayLike, noise: float) -> Array:

@@ -33,15 +33,11 @@ def draw_accuracy(study: AccuracyStudy, path: str | Path) -> Path:
     """Above, the pictures with their picks; below, the fitted shape over the true one."""
     shown = shown_samples(study)
     with style.figure(path, 5.35) as figure:
-        grid = style.panels(
-            figure, 2, len(shown), margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.12, 0.32)
-        )
+        grid = style.panels(figure, 2, len(shown), margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.12, 0.32))
         for column, (sample, error) in enumerate(shown):
             axes = figure.add_subplot(grid[0, column])
             if sample.picture is not None:
-                drawn = pick_overlay(
-                    sample.picture, sample.measured, letters=LETTERS, sigmas=False
-                )
+                drawn = pick_overlay(sample.picture, sample.measured, letters=LETTERS, sigmas=False)
                 axes.imshow(drawn, aspect="equal")
             else:
                 axes.text(0.5, 0.5, "no picture drawn", ha="center", transform=axes.transAxes)
@@ -58,7 +54,12 @@ def draw_accuracy(study: AccuracyStudy, path: str | Path) -> Path:
         style.edge_labels(figure, x="along the straight finger [mm]")
         height = figure.get_size_inches()[1]
         figure.text(
-            0.08 / style.WIDTH, 1.45 / height, "up [mm]", ha="left", va="center", rotation="vertical"
+            0.08 / style.WIDTH,
+            1.45 / height,
+            "up [mm]",
+            ha="left",
+            va="center",
+            rotation="vertical",
         )
     return Path(path)
 

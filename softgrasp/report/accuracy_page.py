@@ -24,9 +24,7 @@ WRITTEN = (TABLE, ANGLES, FIT, FIGURE, CURVES, PAGE)
 """Everything that is written, in this order."""
 
 
-def write_accuracy(
-    study: AccuracyStudy, folder: str | Path, *, page: bool = True
-) -> list[Path]:
+def write_accuracy(study: AccuracyStudy, folder: str | Path, *, page: bool = True) -> list[Path]:
     """Write the tables and the fit, and, if wanted, figures and page; returns their paths.
 
     Raises:

@@ -127,7 +127,7 @@ def shape_at(reference: ReferenceFinger, pressure: float) -> ReferenceShape:
     places = [joint.position[0] for joint in reference.finger.joints]
     owners = np.searchsorted(reference.stations[1:-1], places)
     angles = np.bincount(owners, weights=rest.joint_angles, minlength=len(reference.lengths))
-    return ReferenceShape(rest.joint_angles, angles, rest.tip_position)
+    return ReferenceShape(rest.joint_angles, np.asarray(angles, float), rest.tip_position)
 
 
 def _stiffness(shares: Array) -> Array:

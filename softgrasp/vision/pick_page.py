@@ -27,6 +27,9 @@ MOST_BYTES = 64 * 1024
 PATIENCE = 10.0
 """A browser that is silent for so long in the middle of a request is let go [s]."""
 
+POLL = 0.05
+"""How often the server looks whether it is to end [s]."""
+
 
 class Wanted(NamedTuple):
     """How many picks there are to make."""
@@ -36,7 +39,7 @@ class Wanted(NamedTuple):
     line: bool
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """All of them."""
         return 2 * self.line + (self.pieces + 1) * (1 + self.edges)
 
@@ -46,9 +49,9 @@ class Wanted(NamedTuple):
         Raises:
             DescriptionError: There are fewer, or more.
         """
-        if points.shape != (self.count, 2):
+        if points.shape != (self.total, 2):
             raise DescriptionError(
-                f"expected {self.count} picks ({self._told()}), found {len(points)}"
+                f"expected {self.total} picks ({self._told()}), found {len(points)}"
             )
         cuts = points[2 * self.line :]
         return Picks(
@@ -99,7 +102,9 @@ class PickPage:
                 f"expected a free port, found {port}: {error}", field="port"
             ) from None
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(POLL,), daemon=True
+        )
 
     @property
     def url(self) -> str:

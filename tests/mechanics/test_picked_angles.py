@@ -53,7 +53,7 @@ def picks_of(angles: np.ndarray, edges: bool, tilt: float = 0.0, heading: float 
 
 
 def test_a_chord_turns_half_the_arc() -> None:
-    middles, edges = arc_points(RADIANS)
+    _, edges = arc_points(RADIANS)
     line = np.array([[-1.0, 0.0], [0.0, 0.0]])
     seen = directions(line, edges)
     tangents = np.concatenate([[0.0], np.cumsum(RADIANS)])
