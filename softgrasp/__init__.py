@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.hydraulic_arm import HydraulicArm
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
+    from softgrasp.description.pinhole_camera import PinholeCamera
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
     from softgrasp.description.release import FingerRelease
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
         SoftgraspError,
         SoftgraspWarning,
     )
+    from softgrasp.formats.camera_file import load_camera, save_camera
     from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
@@ -115,6 +117,7 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.contact_patch import hertz_patch_radius
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
+    from softgrasp.mechanics.picked_angles import Picks, picked_angles
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
     from softgrasp.mechanics.synergies import synergy_weights, variance_explained
     from softgrasp.render.playback import render_video
@@ -137,6 +140,7 @@ if TYPE_CHECKING:
     from softgrasp.simulation.told_hold import HoldTest, PhaseSpan
     from softgrasp.sweeps.planner import PlannedGrasps, plan_grasps
     from softgrasp.sweeps.run import sweep
+    from softgrasp.twin.accuracy import accuracy_study
 
 _ROOMS = {
     "analysis.grasp_analysis": ("GraspAnalysis", "analysis_of"),
@@ -170,6 +174,7 @@ _ROOMS = {
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.hydraulic_arm": ("HydraulicArm",),
     "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
+    "description.pinhole_camera": ("PinholeCamera",),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
     "description.release": ("FingerRelease",),
@@ -216,6 +221,7 @@ _ROOMS = {
         "SoftgraspError",
         "SoftgraspWarning",
     ),
+    "formats.camera_file": ("load_camera", "save_camera"),
     "formats.criterion_file": ("load_criterion",),
     "formats.finger_file": ("load_finger", "save_finger"),
     "formats.finger_mesh": ("finger_from_mesh",),
@@ -233,6 +239,7 @@ _ROOMS = {
     "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.joined_hands": ("PlacedHand", "joined_hands"),
+    "mechanics.picked_angles": ("Picks", "picked_angles"),
     "mechanics.rld_bendable": ("finger_from_bendable",),
     "mechanics.synergies": ("synergy_weights", "variance_explained"),
     "render.playback": ("render_video",),
@@ -255,6 +262,7 @@ _ROOMS = {
     "simulation.stability": ("stable_timestep",),
     "sweeps.planner": ("PlannedGrasps", "plan_grasps"),
     "sweeps.run": ("sweep",),
+    "twin.accuracy": ("accuracy_study",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -315,6 +323,8 @@ __all__ = [
     "Patch",
     "Phalanx",
     "PhaseSpan",
+    "Picks",
+    "PinholeCamera",
     "PlacedHand",
     "PlacedObject",
     "PlannedGrasps",
@@ -355,6 +365,7 @@ __all__ = [
     "UnderactuatedClosure",
     "Wall",
     "__version__",
+    "accuracy_study",
     "analysis_of",
     "build_spec",
     "calibrate",
@@ -369,6 +380,7 @@ __all__ = [
     "hydraulic",
     "inspect",
     "joined_hands",
+    "load_camera",
     "load_criterion",
     "load_finger",
     "load_hand",
@@ -384,6 +396,7 @@ __all__ = [
     "make_env",
     "move_finger",
     "pcc",
+    "picked_angles",
     "plan_grasps",
     "quality",
     "render_video",
@@ -391,6 +404,7 @@ __all__ = [
     "repairs",
     "rld",
     "save_calibration",
+    "save_camera",
     "save_crosscheck",
     "save_finger",
     "save_hand",
