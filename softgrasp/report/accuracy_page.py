@@ -13,8 +13,9 @@ from softgrasp.formats.atomic import write_text
 from softgrasp.formats.piece_angles_file import PieceAngles, save_piece_angles
 from softgrasp.formats.pressure_fit_file import save_pressure_fit
 from softgrasp.report import accuracy_figures as figures
-from softgrasp.report.accuracy_words import angle_clause, simulated_clause, summary, table_rows
+from softgrasp.report.accuracy_words import angle_clause, error_clause, summary, table_rows
 from softgrasp.report.page import embedded, templates
+from softgrasp.report.style import signed
 from softgrasp.twin.accuracy import PAPER, AccuracyStudy
 
 TABLE, ANGLES, FIT, FIGURE, CURVES, PAGE = (
@@ -82,9 +83,9 @@ def _remarks(study: AccuracyStudy) -> list[str]:
 
 def _html(study: AccuracyStudy, figure: Path, curves: Path) -> str:
     shown = [
-        ("Pictures and shapes", embedded(figure, "image/png"), simulated_clause(study),
-         "Above: synthetic pictures with the picks, reference line blue, chords green, angles with "
-         "their standard deviations. Below: the model of constant curvatures over the true axis."),
+        ("Pictures and shapes", embedded(figure, "image/png"), error_clause(study),
+         "Above: synthetic pictures with the picks, reference line blue, chords green, angles "
+         "in degrees. Below: the model of constant curvatures over the true axis."),
         ("Angles, fit and error", embedded(curves, "image/png"), angle_clause(study),
          "Angles of each piece against pressure; below, the error at every pressure. Dotted: the "
          "4 % that the paper claims to stay below."),
@@ -100,14 +101,14 @@ def _html(study: AccuracyStudy, figure: Path, curves: Path) -> str:
 
 
 def _facts(study: AccuracyStudy) -> list[tuple[str, str]]:
-    low, high = 1e-3 * study.pressures.min(), 1e-3 * study.pressures.max()
+    low, high = (1e-3 * float(end(study.pressures)) for end in (np.min, np.max))
     drawn = sum(sample.picture is not None for sample in study.samples)
     how = "two picks a cut, at both edges" if study.protocol == "edges" else "one pick a cut"
     lengths = ", ".join(f"{1e3 * length:g}" for length in study.reference.lengths)
     return [
         ("Finger", f"simulated, {len(study.reference.finger.links)} links"),
         ("Pieces", f"{lengths} mm"),
-        ("Samples", f"{len(study.samples)}, from {low:g} to {high:g} kPa"),
+        ("Samples", f"{len(study.samples)}, from {signed(low, 0)} to {signed(high, 0)} kPa"),
         ("Pictures drawn", str(drawn)),
         ("Picks", how),
         ("Seed", str(study.seed)),

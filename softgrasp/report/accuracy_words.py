@@ -34,6 +34,12 @@ def simulated_clause(study: AccuracyStudy) -> str:
     return SIMULATED.format(links=len(study.reference.finger.links))
 
 
+def error_clause(study: AccuracyStudy) -> str:
+    """E at the pressures of the paper's table."""
+    told = ", ".join(f"{error} % at {pressure} kPa" for pressure, error, _ in table_rows(study))
+    return f"E is {told}."
+
+
 def angle_clause(study: AccuracyStudy) -> str:
     """How good picked and fitted angles are."""
     picked = np.array([sample.measured.angles for sample in study.samples]) - study.true_angles

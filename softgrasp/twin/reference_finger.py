@@ -74,34 +74,12 @@ def reference_finger(joints: int = JOINTS, lengths: ArrayLike = LENGTHS) -> Refe
     pieces = tuple(np.asarray(lengths, dtype=float).tolist())
     if len(pieces) != len(GAINS):
         raise DescriptionError(f"expected {len(GAINS)} pieces, found {len(pieces)}")
-    whole, start = sum(pieces), 0.0
-    bends: list[SoftJoint] = []
-    for length, gain in zip(pieces, GAINS, strict=True):
-        cell = length / joints
-        shares = (np.arange(joints) + 0.5) / joints
-        for share, stiffness in zip(shares.tolist(), _stiffness(shares).tolist(), strict=True):
-            bends.append(
-                SoftJoint(
-                    position=(start + share * length, 0.0, 0.0),
-                    stiffness=stiffness / cell,
-                    pressure_gain=gain,
-                )
-            )
-        start += length
-    bounds = [0.0, *(joint.position[0] for joint in bends), whole]
-    links = tuple(
-        SoftLink(
-            center=(0.5 * (begin + end), 0.0, 0.0),
-            mass=MASS * (end - begin) / whole,
-            size=(end - begin, *SECTION),
-        )
-        for begin, end in pairwise(bounds)
-    )
+    bends = _joints(joints, pieces)
     finger = SoftFinger(
         name="twin_reference",
         joints=tuple(bends),
-        links=links,
-        tip=(whole, 0.0, 0.0),
+        links=_links(bends, sum(pieces)),
+        tip=(sum(pieces), 0.0, 0.0),
         source="softgrasp: chosen numbers, simulated; no real finger",
     )
     return ReferenceFinger(finger, pieces)
@@ -134,3 +112,35 @@ def _stiffness(shares: Array) -> Array:
     """EI along a piece, soft in its chambers and stiff between them [N·m²]."""
     chambers = 1.0 - CONTRAST * np.cos(2.0 * np.pi * CHAMBERS * shares)
     return np.asarray(STIFFNESS * chambers * (1.0 + DRIFT * (0.5 - shares)))
+
+
+def _joints(count: int, pieces: tuple[float, ...]) -> list[SoftJoint]:
+    """Joints in the middle of equal cells of each piece."""
+    shares = (np.arange(count) + 0.5) / count
+    springs, start = _stiffness(shares).tolist(), 0.0
+    bends = []
+    for length, gain in zip(pieces, GAINS, strict=True):
+        cell = length / count
+        bends += [
+            SoftJoint(
+                position=(start + share * length, 0.0, 0.0),
+                stiffness=stiffness / cell,
+                pressure_gain=gain,
+            )
+            for share, stiffness in zip(shares.tolist(), springs, strict=True)
+        ]
+        start += length
+    return bends
+
+
+def _links(bends: list[SoftJoint], whole: float) -> tuple[SoftLink, ...]:
+    """Links from joint to joint, with their parts of the mass."""
+    bounds = [0.0, *(joint.position[0] for joint in bends), whole]
+    return tuple(
+        SoftLink(
+            center=(0.5 * (begin + end), 0.0, 0.0),
+            mass=MASS * (end - begin) / whole,
+            size=(end - begin, *SECTION),
+        )
+        for begin, end in pairwise(bounds)
+    )

@@ -25,7 +25,7 @@ DISTANCE = 0.35
 """From the camera to the side of the finger that it sees [m]."""
 CENTER = (0.019, -0.004)
 """Along the finger and up: what the middle of the picture shows [m]."""
-MARGIN = 1.03
+MARGIN = 1.08
 """The picture that is drawn is so much larger than the one that the lens bends it into."""
 ROWS = 128
 """Rows of pixels whose depths are cast at once."""
@@ -101,7 +101,7 @@ class RgbdBench:
         self._model = rgbd_model(finger, self.stations)
         self._data = mujoco.MjData(self._model)
         lens = self.camera
-        fovy = 2.0 * degrees(atan(0.5 * MARGIN * 1.05 * lens.height / lens.fy))
+        fovy = 2.0 * degrees(atan(0.5 * MARGIN * lens.height / lens.fy))
         look = (CENTER[0], -0.5 * finger.links[0].size[1], CENTER[1])
         self._view = Camera(look, distance, 90.0 + degrees(turn[0]), degrees(turn[1]), fovy)
 
@@ -170,7 +170,7 @@ class RgbdBench:
     def _drawn(self, plane: Array, renderer: str) -> Picture:
         """The picture without distortion, looked up where the lens sees it."""
         cv2 = opencv()
-        lens, scale = self.camera, MARGIN * 1.05
+        lens, scale = self.camera, MARGIN
         size = round(scale * lens.width), round(scale * lens.height)
         with open_renderer(self._model, *size, renderer) as drawing:
             sharp = drawing.draw(self._data, self._view)
