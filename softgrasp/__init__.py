@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from softgrasp.description.hydraulic_carrier import HydraulicCarrier
     from softgrasp.description.mounted_gripper import MountedGripper, MountedPose
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
+    from softgrasp.description.pinhole_camera import PinholeCamera
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
     from softgrasp.description.pressure_fit import PressureFit
@@ -109,6 +110,7 @@ if TYPE_CHECKING:
         SoftgraspError,
         SoftgraspWarning,
     )
+    from softgrasp.formats.camera_file import load_camera, save_camera
     from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
@@ -131,6 +133,7 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
     from softgrasp.mechanics.mounted_fingers import mounted_fingers
+    from softgrasp.mechanics.picked_angles import Picks, picked_angles
     from softgrasp.mechanics.pressure_fit import (
         FitReport,
         angles_at,
@@ -163,6 +166,7 @@ if TYPE_CHECKING:
     from softgrasp.simulation.told_hold import HoldTest, PhaseSpan
     from softgrasp.sweeps.planner import PlannedGrasps, plan_grasps
     from softgrasp.sweeps.run import sweep
+    from softgrasp.twin.accuracy import accuracy_study
     from softgrasp.twin.controller.connect import connect_controller, controller_server
     from softgrasp.twin.controller.plant import Valve
     from softgrasp.twin.controller.reading import ControllerReading
@@ -208,6 +212,7 @@ _ROOMS = {
     "description.mounted_gripper": ("MountedGripper", "MountedPose"),
     "description.hydraulic_carrier": ("HydraulicCarrier",),
     "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
+    "description.pinhole_camera": ("PinholeCamera",),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
     "description.register_map": ("RegisterMap",),
@@ -258,6 +263,7 @@ _ROOMS = {
         "SoftgraspError",
         "SoftgraspWarning",
     ),
+    "formats.camera_file": ("load_camera", "save_camera"),
     "formats.criterion_file": ("load_criterion",),
     "formats.finger_file": ("load_finger", "save_finger"),
     "formats.finger_mesh": ("finger_from_mesh",),
@@ -287,6 +293,7 @@ _ROOMS = {
         "pressure_for",
     ),
     "mechanics.rigid_pieces": ("chord_pieces", "rigid_pieces"),
+    "mechanics.picked_angles": ("Picks", "picked_angles"),
     "mechanics.rld_bendable": ("finger_from_bendable",),
     "mechanics.synergies": ("synergy_weights", "variance_explained"),
     "render.playback": ("render_video",),
@@ -317,6 +324,7 @@ _ROOMS = {
     "twin.controller.connect": ("connect_controller", "controller_server"),
     "twin.controller.plant": ("Valve",),
     "twin.controller.reading": ("ControllerReading",),
+    "twin.accuracy": ("accuracy_study",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -388,7 +396,9 @@ __all__ = [
     "Patch",
     "Phalanx",
     "PhaseSpan",
+    "Picks",
     "Pid",
+    "PinholeCamera",
     "PlacedHand",
     "PlacedObject",
     "PlannedGrasps",
@@ -434,6 +444,7 @@ __all__ = [
     "Valve",
     "Wall",
     "__version__",
+    "accuracy_study",
     "analysis_of",
     "angles_at",
     "build_spec",
@@ -454,6 +465,7 @@ __all__ = [
     "hydraulic_experiment",
     "inspect",
     "joined_hands",
+    "load_camera",
     "load_criterion",
     "load_finger",
     "load_flange_samples",
@@ -475,6 +487,7 @@ __all__ = [
     "move_finger",
     "open_flange",
     "pcc",
+    "picked_angles",
     "plan_grasps",
     "pressure_for",
     "quality",
@@ -486,6 +499,7 @@ __all__ = [
     "rld",
     "run_hydraulic_experiments",
     "save_calibration",
+    "save_camera",
     "save_crosscheck",
     "save_finger",
     "save_flange_samples",

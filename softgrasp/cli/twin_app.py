@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import typer
 
+from softgrasp.cli.twin_accuracy import accuracy
 from softgrasp.cli.twin_fit import fit
+from softgrasp.cli.twin_pick import pick
 from softgrasp.cli.twin_poses import poses
 from softgrasp.cli.twin_robot import robot
 from softgrasp.cli.twin_run import replay, run
@@ -24,6 +26,17 @@ VERBS: dict[str, tuple[Callable[..., None], str, str]] = {
         "fit four_piece --sigma-deg 0.3",
     ),
     "poses": (poses, "Compare a finger's arcs with rigid pieces.", "poses --out out/poses"),
+    "pick": (
+        pick,
+        "Pick points in a picture of a finger; tell how its pieces bend.",
+        'pick finger.png --camera cam.yaml --line "57,413 319,413" '
+        '--points "351,414 567,438 766,525 902,658 1000,874"',
+    ),
+    "accuracy": (
+        accuracy,
+        "Measure the error of the twin's tip against a simulated finger.",
+        "accuracy --quick --out out/accuracy",
+    ),
 }
 
 twin = typer.Typer(

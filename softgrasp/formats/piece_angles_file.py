@@ -79,3 +79,32 @@ def _shipped(name: str) -> Path:
     if name not in known:
         raise DescriptionError(f"no table of angles '{name}'; {did_you_mean(name, known)}")
     return folder / f"{name}{SUFFIX}"
+
+
+def append_piece_angles(path: str | Path, pressure: float, angles: Array) -> Path:
+    """Add one line to measured angles in CSV; the file and its header are made where missing.
+
+    What stands there stays as it is, remarks included.
+
+    Args:
+        path: A ``.csv`` file.
+        pressure: [Pa]
+        angles: From the base outwards [rad], (n,).
+
+    Raises:
+        DescriptionError: The file is no such table, or has another number of pieces.
+        ResultError: The place cannot be written.
+    """
+    file, row = Path(path), np.asarray(angles, dtype=float)
+    if file.suffix.lower() != SUFFIX:
+        raise DescriptionError(f"expected a {SUFFIX} file, found '{path}'")
+    if not file.exists():
+        return save_piece_angles(PieceAngles(np.array([pressure]), row[None]), file)
+    pieces = load_piece_angles(file).angles.shape[1]
+    if pieces != len(row):
+        raise DescriptionError(
+            f"expected angles of {pieces} pieces, as in the table, found {len(row)}", file=file
+        )
+    text = file.read_text(encoding="utf-8-sig")
+    cells = ",".join(f"{number:.15g}" for number in [pressure / KPA, *np.degrees(row).tolist()])
+    return write_text(file, text + ("" if text.endswith("\n") else "\n") + cells + "\n")

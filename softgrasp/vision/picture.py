@@ -15,6 +15,7 @@ from PIL import Image as Pillow
 from PIL import ImageOps
 
 from softgrasp.errors import DescriptionError
+from softgrasp.formats.atomic import atomic_path
 
 Picture = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
@@ -69,3 +70,17 @@ def checked_picture(picture: npt.NDArray[Any]) -> Picture:
 def mirrored(picture: Picture) -> Picture:
     """Left and right swapped."""
     return np.ascontiguousarray(picture[:, ::-1])
+
+
+def save_picture(picture: Picture, path: str | Path) -> Path:
+    """Write a picture as a PNG, whole or not at all.
+
+    Raises:
+        DescriptionError: ``path`` does not end in .png.
+        ResultError: The place cannot be written.
+    """
+    if Path(path).suffix.lower() != ".png":
+        raise DescriptionError(f"expected a .png file, found '{path}'")
+    with atomic_path(path) as temporary:
+        Pillow.fromarray(picture).save(temporary, format="PNG")
+    return Path(path)

@@ -5,21 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 from PIL import Image as Pillow
-from PIL import ImageDraw, ImageFont
+from PIL import ImageDraw
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.vision.drawing import INK, SHEET, Color, degrees, draw_dot, draw_line, write
 from softgrasp.vision.opencv import opencv
 from softgrasp.vision.photo_measurement import PhotoMeasurement
 from softgrasp.vision.picture import Bools, Picture
 
-Color = tuple[int, int, int]
-
-INK: Color = (32, 40, 50)
 QUIET: Color = (120, 128, 138)
-SHEET: Color = (255, 255, 255)
 FRAME: Color = (214, 219, 225)
 PALE: Color = (250, 203, 180)
 SOLID: Color = (222, 92, 44)
@@ -34,7 +30,6 @@ FADED = 0.35
 """How much of the photograph is left under lines."""
 CLEAR, LABEL_STEPS = 1.1, 200
 """Room between a label and the outline in heights of its letters, and steps to find it."""
-_SHIFT = 4
 
 
 @dataclass(frozen=True)
@@ -106,7 +101,7 @@ def steps_picture(measurement: PhotoMeasurement, width: int = 1280) -> Picture:
     large, (x, y) = _joints_panel(measurement, layout.large), layout.corner(1, 1)
     _lay(sheet, layout, large, (x, y), f"6  {_angles_title(measurement)}")
     below = y + large.shape[0] + 0.5 * (layout.gap + layout.title)
-    _write(ImageDraw.Draw(sheet), (x, below), _facts(measurement), 0.5 * layout.title, color=QUIET)
+    write(ImageDraw.Draw(sheet), (x, below), _facts(measurement), 0.5 * layout.title, color=QUIET)
     return np.array(sheet)
 
 
@@ -134,7 +129,7 @@ def _angles_title(measurement: PhotoMeasurement) -> str:
 
 def _facts(measurement: PhotoMeasurement) -> str:
     height, width = measurement.picture.shape[:2]
-    facts = [f"{width} by {height} pixels", f"base at {_degrees(np.degrees(measurement.tilt))}"]
+    facts = [f"{width} by {height} pixels", f"base at {degrees(np.degrees(measurement.tilt))}"]
     if measurement.metres_per_px is not None:
         facts.append(f"{1e3 * measurement.metres_per_px:.3g} mm per pixel")
     return ", ".join(facts)
@@ -143,32 +138,32 @@ def _facts(measurement: PhotoMeasurement) -> str:
 def _lines_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Picture:
     panel, scale = _faded(measurement.picture, size)
     thick = max(round(size[0] / 160), 2)
-    _draw_line(panel, scale * measurement.outline.top, TOP, thick)
-    _draw_line(panel, scale * measurement.outline.bottom, BOTTOM, thick)
+    draw_line(panel, scale * measurement.outline.top, TOP, thick)
+    draw_line(panel, scale * measurement.outline.bottom, BOTTOM, thick)
     return panel
 
 
 def _joints_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Picture:
     panel, scale = _faded(measurement.picture, size)
     points = scale * measurement.points_px
-    _draw_line(panel, scale * measurement.outline.points, QUIET, max(round(size[0] / 500), 1))
+    draw_line(panel, scale * measurement.outline.points, QUIET, max(round(size[0] / 500), 1))
     pitch = float(np.linalg.norm(np.diff(points, axis=0), axis=1).min())
     letters = float(np.clip(0.30 * pitch, 10.0, 0.035 * size[0]))
     labels = _label_places(measurement, points, scale, letters)[: len(measurement.angles)]
     for point, label in zip(points, labels, strict=False):
         away = label - point
         short = label - 0.9 * letters * away / max(float(np.linalg.norm(away)), 1e-9)
-        _draw_line(panel, np.array([point, short]), QUIET, 1)
+        draw_line(panel, np.array([point, short]), QUIET, 1)
     thick = max(size[0] / 240, 1.5)
-    _draw_line(panel, points, SKELETON, round(thick))
+    draw_line(panel, points, SKELETON, round(thick))
     for index, point in enumerate(points):
         is_tip = index == len(measurement.joints_px)
-        _draw_dot(panel, point, 2.2 * thick, SHEET)
-        _draw_dot(panel, point, 1.5 * thick, TOP if is_tip else SOLID)
+        draw_dot(panel, point, 2.2 * thick, SHEET)
+        draw_dot(panel, point, 1.5 * thick, TOP if is_tip else SOLID)
     drawn = Pillow.fromarray(panel)
     writing = ImageDraw.Draw(drawn)
     for angle, (x, y) in zip(np.degrees(measurement.angles), labels, strict=True):
-        _write(writing, (x, y), _degrees(float(angle)), letters, middle=True)
+        write(writing, (x, y), degrees(float(angle)), letters, middle=True)
     if measurement.metres_per_px is not None:
         _draw_scale(writing, size, measurement.metres_per_px / scale, letters)
     return np.array(drawn)
@@ -202,7 +197,7 @@ def _draw_scale(
     left, down = 1.2 * letters, size[1] - 1.2 * letters
     right = left + length * 1e-3 / metres_per_px
     writing.line([(left, down), (right, down)], fill=INK, width=max(round(letters / 7), 2))
-    _write(
+    write(
         writing, (0.5 * (left + right), down - 0.9 * letters), f"{length} mm", letters, middle=True
     )
 
@@ -232,19 +227,6 @@ def _faded(picture: Picture, size: tuple[int, int]) -> tuple[Picture, float]:
     return np.ascontiguousarray(np.rint(pale).astype(np.uint8)), size[0] / picture.shape[1]
 
 
-def _draw_line(panel: Picture, points: ArrayLike, color: Color, thick: int) -> None:
-    cv2 = opencv()
-    # OpenCV counts from the middle of the first pixel, in parts of a pixel
-    fixed = np.rint((np.asarray(points) - 0.5) * 2**_SHIFT).astype(np.int32)
-    cv2.polylines(panel, [fixed[:, None]], False, color, thick, cv2.LINE_AA, _SHIFT)
-
-
-def _draw_dot(panel: Picture, point: Array, radius: float, color: Color) -> None:
-    cv2 = opencv()
-    x, y = np.rint((point - 0.5) * 2**_SHIFT).astype(int).tolist()
-    cv2.circle(panel, (x, y), round(radius * 2**_SHIFT), color, -1, cv2.LINE_AA, _SHIFT)
-
-
 def _lay(
     sheet: Pillow.Image, layout: _Layout, panel: Picture, corner: tuple[int, int], title: str
 ) -> None:
@@ -253,30 +235,4 @@ def _lay(
     drawing = ImageDraw.Draw(sheet)
     height, width = panel.shape[:2]
     drawing.rectangle((x - 1, y - 1, x + width, y + height), outline=FRAME)
-    _write(drawing, (x, y - 0.5 * layout.title), title, 0.62 * layout.title)
-
-
-def _write(
-    drawing: ImageDraw.ImageDraw,
-    place: tuple[float, float],
-    text: str,
-    letters: float,
-    *,
-    middle: bool = False,
-    color: Color = INK,
-) -> None:
-    """A line of text that can be read on anything, starting at or around a place."""
-    drawing.text(
-        place,
-        text,
-        font=ImageFont.load_default(letters),
-        fill=color,
-        anchor="mm" if middle else "lm",
-        stroke_width=max(round(letters / 8), 1),
-        stroke_fill=SHEET,
-    )
-
-
-def _degrees(angle: float) -> str:
-    """``-0.6°``; never ``-0.0°``."""
-    return f"{round(angle, 1) + 0.0:.1f}°"
+    write(drawing, (x, y - 0.5 * layout.title), title, 0.62 * layout.title)

@@ -1,0 +1,198 @@
+"""From the camera's frame to pixels and back, through the lens distortion of Brown (1971).
+
+With x = X/Z, y = Y/Z and r² = x² + y² a point is seen at (as OpenCV has it, too)::
+
+    x' = x (1 + k1 r² + k2 r⁴ + k3 r⁶) + 2 p1 x y + p2 (r² + 2 x²)
+    y' = y (1 + k1 r² + k2 r⁴ + k3 r⁶) + p1 (r² + 2 y²) + 2 p2 x y
+    u = fx x' + cx,  v = fy y' + cy
+
+The way back has no closed form: the polynomial is inverted by Newton's method. Paper 001 (eq 1–3)
+prints the forward polynomial for it, which distorts once more; docs/twin_vision.md measures that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.description.pinhole_camera import PinholeCamera
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+
+STEPS = 60
+"""Newton steps, at most; it takes four to six."""
+TOLERANCE = 1e-13
+"""Longest step that is left, over the focal length [–]."""
+REAL = 1e-9
+"""Imaginary part up to which a root of a polynomial counts as real [–]."""
+
+
+def distort(camera: PinholeCamera, plane: ArrayLike) -> Array:
+    """Where the lens moves points of the plane at depth 1, (..., 2), by the polynomial alone.
+
+    Beyond ``fold_radius`` the polynomial folds the plane over; nothing refuses it here.
+    """
+    points = np.asarray(plane, dtype=float)
+    x, y = points[..., 0], points[..., 1]
+    square = x**2 + y**2
+    radial = _radial(camera, square)
+    return np.stack(
+        [
+            x * radial + 2.0 * camera.p1 * x * y + camera.p2 * (square + 2.0 * x**2),
+            y * radial + camera.p1 * (square + 2.0 * y**2) + 2.0 * camera.p2 * x * y,
+        ],
+        axis=-1,
+    )
+
+
+def fold_radius(camera: PinholeCamera) -> float:
+    """Radius in the plane at depth 1 from which on the radial polynomial falls [–].
+
+    Beyond it two points of the plane are seen in one pixel, so there is no way back; infinite for
+    a lens whose polynomial rises everywhere.
+    """
+    slope = [7.0 * camera.k3, 5.0 * camera.k2, 3.0 * camera.k1, 1.0]
+    roots = np.roots(slope)
+    real = roots.real[np.abs(roots.imag) < REAL * np.maximum(1.0, np.abs(roots.real))]
+    above = real[real > 0.0]
+    return float(np.sqrt(above.min())) if above.size else np.inf
+
+
+def project(camera: PinholeCamera, points: ArrayLike) -> Array:
+    """Pixels (..., 2) in which points of the camera's frame (..., 3) [m] are seen.
+
+    Raises:
+        DescriptionError: A point is not in front of the camera, or so far aside that the
+            distortion polynomial has folded over.
+    """
+    places = np.asarray(points, dtype=float)
+    depth = places[..., 2]
+    if not (depth > 0.0).all():
+        raise DescriptionError(
+            f"expected points in front of the camera (z > 0), found z = {np.min(depth):g} m"
+        )
+    plane = places[..., :2] / depth[..., None]
+    farthest, most = float(np.max(np.hypot(*np.moveaxis(plane, -1, 0)))), fold_radius(camera)
+    if not farthest < most:
+        raise DescriptionError(
+            f"expected points within {most:.4g} of the axis at depth 1, where the distortion "
+            f"polynomial has an inverse, found one at {farthest:.4g}"
+        )
+    return distort(camera, plane) * _focal(camera) + _center(camera)
+
+
+def undistort(camera: PinholeCamera, pixels: ArrayLike) -> Array:
+    """Points (..., 2) of the plane at depth 1 that are seen in pixels (..., 2); undoes ``project``.
+
+    Raises:
+        DescriptionError: A pixel is not finite, or no point inside the fold of the distortion
+            polynomial is seen there.
+    """
+    seen = np.asarray(pixels, dtype=float)
+    if seen.shape[-1:] != (2,) or not np.isfinite(seen).all():
+        raise DescriptionError(f"expected finite pixels (column, row), found {seen.tolist()}")
+    target = ((seen - _center(camera)) / _focal(camera)).reshape(-1, 2)
+    most = fold_radius(camera)
+    found = _within(target, most)
+    step = np.full_like(found, np.inf)
+    for _ in range(STEPS):
+        left = target - distort(camera, found)
+        step = _newton_step(camera, found, left)
+        found = _within(found + step, most)
+        if np.abs(step).max(initial=0.0) <= TOLERANCE:
+            break
+    _check(camera, seen.reshape(-1, 2), found, np.abs(step).max(axis=-1, initial=0.0), most)
+    return found.reshape(seen.shape)
+
+
+def rays(camera: PinholeCamera, pixels: ArrayLike) -> Array:
+    """Unit vectors (..., 3) of the camera's frame along which pixels (..., 2) look.
+
+    Raises:
+        DescriptionError: As ``undistort``.
+    """
+    ahead = _with_depth_one(undistort(camera, pixels))
+    return np.asarray(ahead / np.linalg.norm(ahead, axis=-1, keepdims=True))
+
+
+def deproject(camera: PinholeCamera, pixels: ArrayLike, depths: ArrayLike) -> Array:
+    """Points (..., 3) of the camera's frame [m] seen in pixels (..., 2) at depths z (...) [m].
+
+    It is (x, y, 1)·z; paper 001 (eq 1) leaves z out. Depth is along the camera's axis, as RGB-D
+    cameras give it, not along the ray.
+
+    Raises:
+        DescriptionError: A depth is not above zero, or as ``undistort``.
+    """
+    depth = np.asarray(depths, dtype=float)
+    if not ((depth > 0.0) & (depth < np.inf)).all():
+        raise DescriptionError(f"expected depths above 0 m, found {depth.tolist()}", field="depths")
+    return np.asarray(_with_depth_one(undistort(camera, pixels)) * depth[..., None])
+
+
+def _radial(camera: PinholeCamera, square: Array) -> Array:
+    return 1.0 + square * (camera.k1 + square * (camera.k2 + square * camera.k3))
+
+
+def _slopes(camera: PinholeCamera, plane: Array) -> tuple[Array, Array, Array]:
+    """Derivative of ``distort``: dx'/dx, dy'/dy, and dx'/dy, which is dy'/dx, each (n,)."""
+    x, y = plane[..., 0], plane[..., 1]
+    square = x**2 + y**2
+    radial = _radial(camera, square)
+    grows = 2.0 * (camera.k1 + square * (2.0 * camera.k2 + square * 3.0 * camera.k3))
+    return (
+        radial + x**2 * grows + 2.0 * camera.p1 * y + 6.0 * camera.p2 * x,
+        radial + y**2 * grows + 6.0 * camera.p1 * y + 2.0 * camera.p2 * x,
+        x * y * grows + 2.0 * (camera.p1 * x + camera.p2 * y),
+    )
+
+
+def _newton_step(camera: PinholeCamera, plane: Array, left: Array) -> Array:
+    """What brings what is left of (x', y') to nothing, (n, 2), by Cramer's rule."""
+    along, down, mixed = _slopes(camera, plane)
+    determinant = along * down - mixed**2
+    # where the derivative is singular a plain step goes on
+    flat = np.abs(determinant) < REAL
+    safe = np.where(flat, 1.0, determinant)
+    step = np.stack(
+        [
+            (down * left[:, 0] - mixed * left[:, 1]) / safe,
+            (along * left[:, 1] - mixed * left[:, 0]) / safe,
+        ],
+        axis=-1,
+    )
+    return np.where(flat[:, None], left, step)
+
+
+def _within(plane: Array, most: float) -> Array:
+    """Points drawn back to just inside the fold."""
+    if np.isinf(most):
+        return plane
+    radius = np.hypot(plane[:, 0], plane[:, 1])
+    return plane * np.minimum(1.0, 0.9999 * most / np.maximum(radius, 1e-300))[:, None]
+
+
+def _check(camera: PinholeCamera, seen: Array, found: Array, left: Array, most: float) -> None:
+    along, down, mixed = _slopes(camera, found)
+    good = (left <= 1e3 * TOLERANCE) & (along > 0.0) & (along * down > mixed**2)
+    good &= np.abs(distort(camera, found) * _focal(camera) + _center(camera) - seen).max(-1) < 1e-6
+    if good.all():
+        return
+    column, row = seen[np.argmin(good)]
+    why = "does not converge there" if np.isinf(most) else f"folds over at radius {most:.4g}"
+    raise DescriptionError(
+        f"expected pixels whose distortion can be undone, found ({column:.1f}, {row:.1f}), one of "
+        f"{int((~good).sum())}: the polynomial of k1, k2, k3, p1 and p2 {why}"
+    )
+
+
+def _with_depth_one(plane: Array) -> Array:
+    return np.concatenate([plane, np.ones((*plane.shape[:-1], 1))], axis=-1)
+
+
+def _focal(camera: PinholeCamera) -> Array:
+    return np.array([camera.fx, camera.fy])
+
+
+def _center(camera: PinholeCamera) -> Array:
+    return np.array([camera.cx, camera.cy])

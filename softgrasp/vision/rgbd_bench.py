@@ -1,0 +1,196 @@
+"""RGB-D pictures of a finger whose angles are known, drawn by MuJoCo, to test the picking with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import atan, degrees
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.description.pinhole_camera import PinholeCamera
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.camera import project, undistort
+from softgrasp.mechanics.transforms import Array
+from softgrasp.render import Camera, open_renderer
+from softgrasp.render.rays import Caster
+from softgrasp.vision.opencv import opencv
+from softgrasp.vision.picture import Picture
+from softgrasp.vision.rgbd_scene import MARKS, mark_places, rgbd_model
+
+DISTANCE = 0.35
+"""From the camera to the side of the finger that it sees [m]."""
+CENTER = (0.019, -0.004)
+"""Along the finger and up: what the middle of the picture shows [m]."""
+MARGIN = 1.08
+"""The picture that is drawn is so much larger than the one that the lens bends it into."""
+ROWS = 128
+"""Rows of pixels whose depths are cast at once."""
+
+
+def bench_camera(width: int = 1280) -> PinholeCamera:
+    """The camera of the bench: 82 mm across at 0.35 m, with the distortion of a plain lens.
+
+    Args:
+        width: Of the picture [pixels]; its height is three quarters of that.
+    """
+    focal = 5450.0 * width / 1280.0
+    return PinholeCamera(
+        name="bench",
+        fx=focal,
+        fy=focal,
+        cx=0.5 * width + 6.5,
+        cy=0.375 * width - 4.25,
+        k1=-0.35,
+        k2=0.8,
+        p1=6e-4,
+        p2=-4e-4,
+        width=width,
+        height=round(0.75 * width),
+        source="softgrasp: chosen numbers, no real camera",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SeenMarks:
+    """Where marks are seen without any error."""
+
+    pixels: dict[str, Array]
+    """By row of marks: ``upper``, ``middle`` and ``lower`` at the cuts, (n + 1, 2), and ``line``,
+    (2, 2) [pixels]."""
+    depths: dict[str, Array]
+    """Along the camera's axis [m], (n + 1,) and (2,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class RgbdPicture:
+    """A picture with its depths, and what it shows."""
+
+    picture: Picture
+    """(height, width, 3)."""
+    depth: Array
+    """Along the camera's axis [m], (height, width); 0 where nothing is seen."""
+    marks: SeenMarks
+
+
+class RgbdBench:
+    """A camera in front of a finger.
+
+    Args:
+        finger: A planar finger.
+        stations: Places of the cuts along it, base and tip included [m], (n + 1,).
+        camera: Its distortion bends the pictures, too.
+        turn: Of the camera about the finger, sideways and upwards [rad].
+        distance: From the camera to the finger's side [m].
+    """
+
+    def __init__(
+        self,
+        finger: SoftFinger,
+        stations: ArrayLike,
+        camera: PinholeCamera | None = None,
+        *,
+        turn: tuple[float, float] = (0.0, 0.0),
+        distance: float = DISTANCE,
+    ) -> None:
+        self.camera = camera or bench_camera()
+        self.stations = np.asarray(stations, dtype=float)
+        self._model = rgbd_model(finger, self.stations)
+        self._data = mujoco.MjData(self._model)
+        lens = self.camera
+        fovy = 2.0 * degrees(atan(0.5 * MARGIN * lens.height / lens.fy))
+        look = (CENTER[0], -0.5 * finger.links[0].size[1], CENTER[1])
+        self._view = Camera(look, distance, 90.0 + degrees(turn[0]), degrees(turn[1]), fovy)
+
+    def marks(self, joint_angles: ArrayLike) -> SeenMarks:
+        """Where the marks of the bent finger are seen; needs no picture.
+
+        Args:
+            joint_angles: Rotations of its hinges, positive downwards [rad], (m,).
+        """
+        self._pose(joint_angles)
+        counts = dict.fromkeys(MARKS, len(self.stations)) | {"line": 2}
+        places = {
+            row: self._in_camera(mark_places(self._model, self._data, row, count))
+            for row, count in counts.items()
+        }
+        return SeenMarks(
+            {row: project(self.camera, points) for row, points in places.items()},
+            {row: points[:, 2] for row, points in places.items()},
+        )
+
+    def picture(
+        self,
+        joint_angles: ArrayLike,
+        *,
+        depth_noise: float = 0.0,
+        seed: int = 0,
+        renderer: str = "raycast",
+    ) -> RgbdPicture:
+        """Photograph the bent finger.
+
+        Args:
+            joint_angles: Rotations of its hinges [rad], (m,).
+            depth_noise: Standard deviation of the depth of a pixel [m].
+            seed: Of the noise.
+            renderer: As for ``open_renderer``; the ray caster gives one picture on every host.
+        """
+        marks = self.marks(joint_angles)
+        plane = self._pixel_plane
+        depth = self._depths(plane)
+        noise = np.random.default_rng(seed).normal(0.0, depth_noise, depth.shape)
+        drawn = self._drawn(plane, renderer)
+        return RgbdPicture(drawn, np.where(depth > 0.0, depth + noise, 0.0), marks)
+
+    def _pose(self, joint_angles: ArrayLike) -> None:
+        angles = np.asarray(joint_angles, dtype=float)
+        if angles.shape != (self._model.nq,) or not np.isfinite(angles).all():
+            raise DescriptionError(
+                f"expected {self._model.nq} finite angles, found shape {angles.shape}",
+                field="joint_angles",
+            )
+        self._data.qpos[:] = angles
+        mujoco.mj_forward(self._model, self._data)
+
+    def _in_camera(self, points: Array) -> Array:
+        right, up, forward = self._view.axes()
+        return np.asarray((points - self._view.position) @ np.array([right, -up, forward]).T)
+
+    @cached_property
+    def _pixel_plane(self) -> Array:
+        """Undistorted points at depth 1 of all pixels' middles, (height, width, 2)."""
+        columns, rows = np.meshgrid(
+            np.arange(self.camera.width) + 0.5, np.arange(self.camera.height) + 0.5
+        )
+        return undistort(self.camera, np.stack([columns, rows], axis=-1))
+
+    def _drawn(self, plane: Array, renderer: str) -> Picture:
+        """The picture without distortion, looked up where the lens sees it."""
+        cv2 = opencv()
+        lens, scale = self.camera, MARGIN
+        size = round(scale * lens.width), round(scale * lens.height)
+        with open_renderer(self._model, *size, renderer) as drawing:
+            sharp = drawing.draw(self._data, self._view)
+        focal = 0.5 * size[1] / np.tan(0.5 * np.radians(self._view.fovy_deg))
+        # OpenCV counts from the middle of the first pixel
+        columns = focal * plane[..., 0] + 0.5 * size[0] - 0.5
+        rows = focal * plane[..., 1] + 0.5 * size[1] - 0.5
+        maps = columns.astype(np.float32), rows.astype(np.float32)
+        return np.asarray(
+            cv2.remap(sharp, *maps, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        )
+
+    def _depths(self, plane: Array) -> Array:
+        right, up, forward = self._view.axes()
+        caster = Caster(self._model, self._data)
+        depth = np.zeros(plane.shape[:2])
+        for start in range(0, len(plane), ROWS):
+            part = plane[start : start + ROWS]
+            vectors = part[..., :1] * right - part[..., 1:] * up + forward
+            hits = caster.hits(self._view.position, vectors.reshape(-1, 3))
+            found = np.where(hits.geom >= 0, hits.distance, 0.0)
+            depth[start : start + ROWS] = found.reshape(part.shape[:2])
+        return depth
