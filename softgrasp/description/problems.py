@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 
+from softgrasp.description.field_docs import field_docs
 from softgrasp.errors import DescriptionError, did_you_mean
 
 Place = tuple[int | str, ...]
@@ -114,7 +114,7 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
         message = f"expected more values, found only {path[-1]}"
         path = path[:-1]
     elif problem["type"] == "missing":
-        message = "this field is missing" + _wanted(fields.get(str(path[-1])))
+        message = "this field is missing" + _wanted(owner, str(path[-1]))
     elif problem["type"] == "union_tag_not_found":
         message = "expected a field 'type' that names the kind, found none"
     else:
@@ -164,14 +164,15 @@ def _tag_of(model: type[BaseModel]) -> str | None:
     return None if field is None else str(field.default)
 
 
-def _wanted(field: FieldInfo | None) -> str:
+def _wanted(owner: type[BaseModel] | None, name: str) -> str:
     """What a missing field should have held."""
-    if field is None:
+    field = None if owner is None else owner.model_fields.get(name)
+    if owner is None or field is None:
         return ""
     if get_origin(field.annotation) is Literal:
         return f"; expected {either(get_args(field.annotation))}"
     kind = _kind(field.annotation)
-    about = (field.description or "").split("\n")[0].rstrip(".")
+    about = field_docs(owner).get(name, "").split("\n")[0].rstrip(".")
     return "; expected " + ": ".join(part for part in (kind, about) if part)
 
 
