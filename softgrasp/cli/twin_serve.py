@@ -35,6 +35,12 @@ def serve(
     time_constant: Annotated[float, typer.Option(help="Of the valve [s].")] = 0.15,
     noise: Annotated[float, typer.Option(help="Of the sensor, standard deviation [Pa].")] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the sensor's noise.")] = 0,
+    watchdog: Annotated[
+        float,
+        typer.Option(
+            min=0.0, help="Both triggers go off after so long without a request [s]; 0: they stay."
+        ),
+    ] = 2.0,
     json: Json = False,
 ) -> None:
     """Run a simulated pneumatic controller until it is interrupted.
@@ -49,7 +55,7 @@ def serve(
 
     registers = load_register_map(map_)
     valve = Valve(time_constant=time_constant, noise=noise, seed=seed)
-    server = controller_server(registers, valve, token=token)
+    server = controller_server(registers, valve, token=token, watchdog=watchdog or None)
     asyncio.run(_serve(server, host, port, registers, json=json))
     counts = ", ".join(f"{count} {name}" for name, count in asdict(server.counts).items() if count)
     terminal.note(f"stopped; {counts or 'nobody came'}")

@@ -95,8 +95,10 @@ class TwinLoop:
         if turn.value is None:
             self._tell("controller", f"No reading: {turn.error}.")
             if self.guard.missed(turn.ended):
-                self.box.cancel()
-                self._events.append("The connection is lost: commands are held back.")
+                self._events.append("The connection is lost: commands are not sent.")
+            if not self.guard.may_command:
+                told = [f"Not sent: {command.words}." for command in self.box.take()]
+                self._events += told
             return
         self._tell("controller", "")
         if self.guard.heard():

@@ -35,9 +35,9 @@ HEADING = (125.0, -12.0)
 EVENTS = 12
 """Of the log that are shown, the newest first."""
 STATES = {
-    "running": "🟢 connected",
-    "waiting": "🟡 waiting for the controller",
-    "lost": "🔴 connection lost, commands are held back",
+    "running": "connected",
+    "waiting": "waiting for the controller",
+    "lost": "connection lost, commands are not sent",
 }
 
 

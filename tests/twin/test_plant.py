@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import DescriptionError, SimulationError
+from softgrasp.formats.register_map_file import load_register_map
 from softgrasp.twin.controller.plant import (
     PlantState,
     Valve,
@@ -16,6 +17,8 @@ from softgrasp.twin.controller.plant import (
     sample_number,
     target_of,
 )
+from softgrasp.twin.controller.simulated import SimulatedController
+from tests.twin.controllers import Clock
 
 ON = PlantState(positive_on=True, positive_target=100e3, negative_target=-80e3)
 VALVE = Valve()
@@ -84,3 +87,30 @@ def test_a_valve_has_the_air_around_in_its_range() -> None:
         Valve(lowest=10.0)
     with pytest.raises(DescriptionError, match="time_constant: expected a number above 0"):
         Valve(time_constant=0.0)
+
+
+def test_a_controller_that_nobody_asks_lets_the_air_out() -> None:
+    clock = Clock(0.0)
+    registers = load_register_map()
+    controller = SimulatedController(registers, Valve(time_constant=0.1), watchdog=1.0, clock=clock)
+    controller.write("holding", 0, [1, 0, 500])
+    clock.now = 0.9
+    controller.words("holding", 0, 5)
+    clock.now = 1.8
+    assert controller.state().positive_on
+    assert controller.state().pressure == pytest.approx(50e3, rel=1e-6)
+    clock.now = 2.2  # 1.3 s after the last request: 0.3 s of it on the way to the air around
+    state = controller.state()
+    assert not state.positive_on
+    assert state.pressure == pytest.approx(50e3 * math.exp(-3.0), rel=1e-5)
+    controller.words("holding", 0, 5)
+    clock.now = 60.0
+    assert not controller.state().positive_on  # and does not close again by itself
+
+
+def test_without_a_watchdog_commands_stay() -> None:
+    clock = Clock(0.0)
+    controller = SimulatedController(load_register_map(), clock=clock)
+    controller.write("holding", 0, [1, 0, 500])
+    clock.now = 3600.0
+    assert controller.state().positive_on

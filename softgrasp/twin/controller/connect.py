@@ -57,6 +57,7 @@ def controller_server(
     valve: Valve | None = None,
     *,
     token: str | None = None,
+    watchdog: float | None = None,
     heard: Callable[[PlantState], None] | None = None,
 ) -> ControllerServer:
     """A simulated pneumatic controller for Modbus TCP, which runs in real time; not started yet.
@@ -65,6 +66,7 @@ def controller_server(
         registers: Where it has its values.
         valve: How it reaches a pressure.
         token: What a connection must know before it may write; None: all may.
+        watchdog: Without a request for so long both triggers go off [s]; None: they stay.
         heard: Called after every command, with the plant as it is then.
 
     Raises:
@@ -75,7 +77,8 @@ def controller_server(
     from softgrasp.twin.controller.server import ControllerServer
     from softgrasp.twin.controller.simulated import SimulatedController
 
-    return ControllerServer(SimulatedController(registers, valve, heard=heard), token=token)
+    controller = SimulatedController(registers, valve, watchdog=watchdog, heard=heard)
+    return ControllerServer(controller, token=token)
 
 
 def _require_modbus() -> None:

@@ -27,6 +27,7 @@ class SimulatedController:
     Args:
         registers: Where its values are.
         valve: How it reaches a pressure.
+        watchdog: Without a request for so long both triggers go off [s]; None: they stay.
         clock: The time [s]; must not run backwards.
         heard: Called after every command.
     """
@@ -36,20 +37,28 @@ class SimulatedController:
         registers: RegisterMap,
         valve: Valve | None = None,
         *,
+        watchdog: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         heard: Heard | None = None,
     ) -> None:
         self.registers = registers
         self.valve = valve or Valve()
         self._clock, self._heard = clock, heard
+        self._watchdog = watchdog
         self._begin = clock()
+        self._asked = 0.0
         self._state = PlantState()
         self._read = _places(registers.writes) | _places(registers.reads)
         self._written = _places(registers.writes)
 
     def state(self) -> PlantState:
         """The plant now; its time counts from when the controller was made."""
-        self._state = advanced(self._state, self._clock() - self._begin, self.valve)
+        now = self._clock() - self._begin
+        silent = None if self._watchdog is None else self._asked + self._watchdog
+        if silent is not None and self._state.time <= silent < now:
+            left_alone = advanced(self._state, silent, self.valve)
+            self._state = left_alone._replace(positive_on=False, negative_on=False)
+        self._state = advanced(self._state, now, self.valve)
         return self._state
 
     def command(self, **values: Any) -> PlantState:
@@ -62,9 +71,9 @@ class SimulatedController:
     def words(self, kind: Kind, address: int, count: int) -> Words | ExcCodes:
         """Words, or bits, from an address on; illegal where one of them is in no register."""
         places = [self._read.get((kind, address + k)) for k in range(count)]
+        state = self._state_when_asked()
         if None in places:
             return ExcCodes.ILLEGAL_ADDRESS
-        state = self.state()
         told: dict[str, Words] = {}
         found = []
         for name, register, word in filter(None, places):
@@ -75,6 +84,7 @@ class SimulatedController:
 
     def write(self, kind: Kind, address: int, words: Sequence[int]) -> ExcCodes | None:
         """Write whole values from an address on: all of them, or none and why not."""
+        self._state_when_asked()
         changes: dict[str, float | bool] = {}
         at = 0
         while at < len(words):
@@ -88,6 +98,11 @@ class SimulatedController:
             at += register.width
         self.command(**changes)
         return None
+
+    def _state_when_asked(self) -> PlantState:
+        state = self.state()
+        self._asked = state.time
+        return state
 
     def _told(self, name: str, register: Register, state: PlantState) -> Words:
         if name == "pressure":

@@ -1,0 +1,167 @@
+"""The loop of a twin: rows without gaps, commands with a second word, safe stops, determinism."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import numpy as np
+import pytest
+
+from softgrasp.formats.twin_file import load_twin
+from softgrasp.mechanics.twin_shape import twin_shape
+from softgrasp.simulation.twin_fingers import TwinFingers
+from softgrasp.twin.commands import Command, CommandBox
+from softgrasp.twin.desk import Desk
+from softgrasp.twin.guard import Guard
+from softgrasp.twin.row import TwinRow
+from tests.twin.twins import Bench, light_twin
+
+CLOSE = Command(positive_target=80e3, positive_on=True, negative_on=False)
+
+
+class At:
+    """Gives a command when a turn has come."""
+
+    def __init__(self, bench: Bench, turn: int, *commands: Command, confirm: bool = True) -> None:
+        self.bench, self.turn, self.commands, self.confirm = bench, turn, commands, confirm
+
+    def __call__(self, row: TwinRow) -> None:
+        if row.number == self.turn:
+            for command in self.commands:
+                self.bench.loop.box.propose(command)
+                if self.confirm:
+                    self.bench.loop.box.confirm()
+
+
+def test_every_turn_is_a_row_and_the_last_one_tells_the_end() -> None:
+    bench = Bench()
+    rows = asyncio.run(bench.run(50))
+    assert [row.number for row in rows] == list(range(51))
+    assert rows[10].time == pytest.approx(10 / bench.twin.rate)
+    assert rows[-1].events[-1] == "End."
+    assert all(row.reading is not None for row in rows[:-1])
+
+
+def test_a_confirmed_command_bends_the_fingers_as_the_fit_says() -> None:
+    bench = Bench()
+    bench.loop.keep(At(bench, 5, CLOSE))
+    asyncio.run(bench.run(100))
+    before, after = bench.rows[5], bench.rows[99]
+    assert before.reading is not None
+    assert before.reading.pressure == 0.0
+    assert after.reading is not None
+    assert after.reading.pressure == pytest.approx(80e3, abs=100.0)
+    assert after.shape is not None
+    assert after.flange is not None
+    wanted = twin_shape(bench.twin, after.reading.pressure, after.flange)
+    np.testing.assert_array_equal(after.shape.tips, wanted.tips)
+    assert "Command: positive target 80 kPa, positive trigger on, negative trigger off." in (
+        bench.events
+    )
+
+
+def test_without_the_second_word_nothing_is_sent() -> None:
+    bench = Bench()
+    bench.loop.keep(At(bench, 5, CLOSE, confirm=False))
+    asyncio.run(bench.run(40))
+    assert [state for state in bench.commands if state.positive_on] == []
+    assert bench.loop.box.proposed == CLOSE
+
+
+def test_a_target_beyond_the_limits_never_leaves() -> None:
+    bench = Bench()
+    bench.loop.keep(At(bench, 5, CLOSE._replace(positive_target=500e3)))
+    asyncio.run(bench.run(20))
+    assert all(state.positive_target <= 120e3 for state in bench.commands)
+    assert not any(state.positive_on for state in bench.commands)
+    (told,) = [event for event in bench.events if event.startswith("It was not taken")]
+    assert "expected 0 to 120000 Pa, found 500000" in told
+
+
+def test_a_lost_connection_cancels_commands_and_ends_in_a_safe_stop() -> None:
+    bench = Bench(broken=lambda time: 1.0 < time < 2.5)
+    bench.loop.keep(At(bench, 10, CLOSE), At(bench, 100, CLOSE))
+    asyncio.run(bench.run(200))
+    assert "The connection is lost: commands are not sent." in bench.events
+    back = bench.events.index("The connection is back.")
+    assert bench.events[back + 1] == ("Safe stop: positive trigger off, negative trigger off.")
+    dark = [row for row in bench.rows[:-1] if 1.02 < row.time < 2.49]
+    assert dark
+    assert all(row.reading is None and row.shape is None for row in dark)
+    assert [row.number for row in bench.rows] == list(range(201))
+    assert not bench.controller.state().positive_on
+    # the command of the dark is not sent when the light is back
+    assert f"Not sent: {CLOSE.words}." in bench.events
+    assert sum(event.startswith("Command:") for event in bench.events) == 1
+
+
+def test_a_gripper_that_must_not_let_go_is_left_as_it_is() -> None:
+    bench = Bench(light_twin().replace(safe_stop="hold"), broken=lambda time: 1.0 < time < 2.0)
+    bench.loop.keep(At(bench, 10, CLOSE))
+    asyncio.run(bench.run(150))
+    assert "The connection is back." in bench.events
+    assert bench.controller.state().positive_on
+
+
+def test_one_run_is_as_the_other_bit_for_bit() -> None:
+    found = []
+    for _ in range(2):
+        bench = Bench()
+        bench.loop.keep(At(bench, 7, CLOSE))
+        rows = asyncio.run(bench.run(60))
+        found.append(json.dumps([row.document() for row in rows]))
+    assert found[0] == found[1]
+
+
+def test_a_pressure_that_was_not_measured_has_no_shape_and_is_told_once() -> None:
+    twin = light_twin()
+    fit = twin.finger.replace(pressures=(-20e3, 50e3))
+    bench = Bench(twin.replace(finger=fit))
+    bench.loop.keep(At(bench, 5, CLOSE))
+    asyncio.run(bench.run(100))
+    assert bench.rows[90].shape is None
+    told = [event for event in bench.events if event.startswith("No shape")]
+    assert len(told) > 0
+    assert "expected a pressure of -20 to 50 kPa, which was measured; found" in told[0]
+
+
+def test_fingers_in_the_engine_follow_and_sag_a_little() -> None:
+    twin = load_twin()
+    bench = Bench(twin, settling=TwinFingers(twin))
+    bench.loop.keep(At(bench, 5, CLOSE))
+    asyncio.run(bench.run(120))
+    row = bench.rows[119]
+    assert row.settled_tips is not None
+    assert row.shape is not None
+    gap = np.linalg.norm(row.settled_tips - row.shape.tips, axis=1)
+    assert (gap > 1e-5).all()
+    assert (gap < 3e-3).all()
+
+
+def test_the_guard_waits_before_it_calls_a_connection_lost() -> None:
+    guard = Guard(0.5)
+    assert not guard.may_command
+    guard.heard()
+    assert guard.may_command
+    assert [guard.missed(time) for time in (1.0, 1.4, 1.5, 1.6)] == [False, False, True, False]
+    assert not guard.may_command
+    assert guard.heard()
+    assert not guard.heard()
+
+
+def test_a_new_proposal_takes_the_place_of_the_old_one() -> None:
+    box = CommandBox()
+    desk = Desk(box)
+    assert desk.waiting == ""
+    assert desk.propose(negative_on=True) == "negative trigger on"
+    assert desk.propose(positive_on=False, negative_on=False) == (
+        "positive trigger off, negative trigger off"
+    )
+    desk.confirm()
+    assert desk.waiting == ""
+    assert box.take() == [Command(positive_on=False, negative_on=False)]
+    desk.propose(positive_on=True)
+    desk.cancel()
+    desk.confirm()
+    assert box.take() == []

@@ -1,0 +1,91 @@
+"""The record of a twin: what was written comes back, whatever ended the run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softgrasp.errors import ResultError
+from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE, TwinRecorder, read_record
+from softgrasp.twin.replay import replayed
+from tests.twin.test_loop import CLOSE, At
+from tests.twin.twins import Bench
+
+
+def recorded(folder: Path, turns: int = 40) -> Bench:
+    bench = Bench(broken=lambda time: 0.4 < time < 0.5)
+    with TwinRecorder(folder, bench.twin) as recorder:
+        bench.loop.keep(recorder.add, At(bench, 3, CLOSE))
+        asyncio.run(bench.run(turns))
+    return bench
+
+
+def test_rows_come_back_with_all_their_digits(tmp_path: Path) -> None:
+    bench = recorded(tmp_path)
+    record = read_record(tmp_path)
+    assert record.twin == bench.twin
+    assert not record.broken
+    assert not (tmp_path / JOURNAL).exists()
+    names = {name for row in bench.rows for name in row.document()}
+    for row, found in zip(bench.rows, record.rows, strict=True):
+        assert found == dict.fromkeys(names) | row.document()
+
+
+def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path: Path) -> None:
+    bench = recorded(tmp_path)
+    record = read_record(tmp_path)
+    for row, found in zip(bench.rows, record.rows, strict=True):
+        shape = replayed(record.twin, found)
+        if row.shape is None:
+            assert shape is None
+        else:
+            assert shape is not None
+            np.testing.assert_array_equal(shape[0].tips, row.shape.tips)
+            np.testing.assert_array_equal(shape[0].frames, row.shape.frames)
+            np.testing.assert_array_equal(shape[1], row.joints)
+
+
+def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path: Path) -> None:
+    bench = Bench()
+    recorder = TwinRecorder(tmp_path, bench.twin)
+    bench.loop.keep(recorder.add)
+    asyncio.run(bench.run(20))
+    journal = tmp_path / JOURNAL
+    whole = journal.read_text()
+    record = read_record(tmp_path)
+    assert len(record.rows) == 21
+    recorder._file.close()
+    journal.write_text(whole[:-40])  # as of a power failure in the middle of a row
+    cut = read_record(tmp_path)
+    assert cut.broken
+    assert cut.rows == record.rows[:-1]
+
+
+def test_a_folder_with_a_record_is_not_written_over(tmp_path: Path) -> None:
+    bench = recorded(tmp_path, 3)
+    with pytest.raises(ResultError, match=r"expected no record here yet, found one; choose"):
+        TwinRecorder(tmp_path, bench.twin)
+
+
+def test_what_is_no_record_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ResultError, match=r"expected the twin of a record, found none"):
+        read_record(tmp_path)
+    recorded(tmp_path, 3)
+    document = json.loads((tmp_path / TWIN_FILE).read_text())
+    (tmp_path / TWIN_FILE).write_text(json.dumps(document | {"schema": 99}))
+    with pytest.raises(ResultError, match=r"found 99; it was written by a newer softgrasp"):
+        read_record(tmp_path)
+    (tmp_path / TWIN_FILE).write_text(json.dumps(document))
+    (tmp_path / TABLE).write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(ResultError, match=r"record.parquet: expected a table, found"):
+        read_record(tmp_path)
+    (tmp_path / TABLE).unlink()
+    with pytest.raises(ResultError, match=r"expected record.parquet or record.jsonl"):
+        read_record(tmp_path)
+    (tmp_path / JOURNAL).write_text("{}\nnonsense\n")
+    with pytest.raises(ResultError, match=r"record.jsonl:2: expected a row"):
+        read_record(tmp_path)

@@ -1,0 +1,80 @@
+"""A twin without wires and waiting: its controller in memory, its clock moved by the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from softgrasp.description.twin import Twin
+from softgrasp.errors import ConnectionLostError
+from softgrasp.formats.twin_file import load_twin
+from softgrasp.twin.controller.client import ControllerClient
+from softgrasp.twin.controller.memory_link import MemoryLink
+from softgrasp.twin.controller.session import Session
+from softgrasp.twin.controller.simulated import SimulatedController
+from softgrasp.twin.flange.clock import ManualClock
+from softgrasp.twin.flange.latest import LatestPose
+from softgrasp.twin.flange.open import open_flange
+from softgrasp.twin.loop import TwinLoop
+from softgrasp.twin.row import TwinRow
+
+Broken = Callable[[float], bool]
+
+
+class BreakingLink(MemoryLink):
+    """A wire that is cut at some times."""
+
+    def __init__(self, session: Session, clock: ManualClock, broken: Broken) -> None:
+        super().__init__(session)
+        self._clock, self._broken = clock, broken
+
+    async def ask(self, unit: int, pdu: bytes, take: Any) -> Any:
+        if self._broken(self._clock.now()):
+            raise ConnectionLostError("memory: expected an answer, found: the wire is cut")
+        return await super().ask(unit, pdu, take)
+
+
+class Bench:
+    """A loop and what stands around it.
+
+    Args:
+        twin: The twin; the shipped one without dynamics where none is given.
+        broken: Tells when the wire is cut.
+        settling: Fingers in an engine.
+    """
+
+    def __init__(
+        self,
+        twin: Twin | None = None,
+        broken: Broken = lambda time: False,
+        settling: Any = None,
+        **controller: Any,
+    ) -> None:
+        self.twin = twin or light_twin()
+        self.clock = ManualClock()
+        self.commands: list[Any] = []
+        self.controller = SimulatedController(
+            self.twin.controller.map,
+            clock=self.clock.now,
+            heard=self.commands.append,
+            **controller,
+        )
+        link = BreakingLink(Session(self.controller), self.clock, broken)
+        self.client = ControllerClient(self.twin.controller.map, link, clock=self.clock.now)
+        self.rows: list[TwinRow] = []
+        self.pose = LatestPose(open_flange(self.twin.flange, clock=self.clock))
+        self.loop = TwinLoop(self.twin, self.client, self.pose, settling=settling, clock=self.clock)
+        self.loop.keep(self.rows.append)
+
+    async def run(self, turns: int) -> list[TwinRow]:
+        async with self.pose:
+            await self.loop.run(turns)
+        return self.rows
+
+    @property
+    def events(self) -> list[str]:
+        return [event for row in self.rows for event in row.events]
+
+
+def light_twin() -> Twin:
+    return load_twin().replace(dynamics=None)
