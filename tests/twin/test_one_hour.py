@@ -1,0 +1,104 @@
+"""One hour at 50 Hz on a bad wire, in compressed time: nothing lost, nothing beyond limits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from softgrasp.errors import BadAnswerError, ConnectionLostError
+from softgrasp.twin.commands import Command
+from softgrasp.twin.record import JOURNAL, TwinRecorder
+from softgrasp.twin.row import TwinRow
+from tests.twin.twins import Bench, BreakingLink, light_twin
+
+TURNS_OF_AN_HOUR = 180_000
+
+
+class BadLink(BreakingLink):
+    """Answers are lost, late, or of registers out of range; now and then the wire is cut."""
+
+    def __init__(self, link: BreakingLink, seed: int) -> None:
+        super().__init__(link._session, link._clock, link._broken)
+        self._random, self._cut_until = random.Random(seed), -1.0
+        self.faults = {"cut": 0, "lost": 0, "late": 0, "out of range": 0}
+
+    async def ask(self, unit: int, pdu: bytes, take: Any) -> Any:
+        draw, now = self._random.random(), self._clock.now()
+        if draw < 5e-4:
+            self._cut_until = now + self._random.uniform(0.1, 3.0)
+            self.faults["cut"] += 1
+        if now < self._cut_until or draw > 0.998:
+            self.faults["lost"] += 1
+            raise ConnectionLostError("memory: expected an answer, found: nothing")
+        if draw > 0.995:
+            self.faults["late"] += 1
+            self._clock.time += self._random.uniform(0.01, 0.2)
+        if draw > 0.993:
+            self.faults["out of range"] += 1
+            raise BadAnswerError("pressure (holding 4): expected -100000 to 130000 Pa, found 9e9")
+        return await super().ask(unit, pdu, take)
+
+
+class Restless:
+    """A person who presses buttons all the time, some of them wrong."""
+
+    def __init__(self, bench: Bench, seed: int) -> None:
+        self._bench, self._random = bench, random.Random(seed)
+        self.asked = 0
+
+    def __call__(self, row: TwinRow) -> None:
+        if row.number % 53:
+            return
+        self.asked += 1
+        choose = self._random.choice
+        self._bench.loop.box.propose(
+            Command(
+                positive_target=choose([None, 40e3, 120e3, 1e9, -5.0]),
+                negative_target=choose([None, -40e3, -90e3, -1e9, 3e3]),
+                positive_on=choose([None, True, False]),
+                negative_on=choose([None, True, False]),
+            )
+        )
+        self._bench.loop.box.confirm()
+
+
+def an_hour(folder: Path, turns: int, seed: int) -> tuple[Bench, BadLink]:
+    bench = Bench(light_twin().replace(arm=None))
+    link = BadLink(bench.client._link, seed)
+    bench.client._link = link
+    bench.loop._keep = ()
+    with TwinRecorder(folder, bench.twin) as recorder:
+        bench.loop.keep(recorder.add, Restless(bench, seed))
+        asyncio.run(bench.run(turns))
+        lines = (folder / JOURNAL).read_text().splitlines()
+    bench.rows = [json.loads(line) for line in lines]
+    return bench, link
+
+
+def check(bench: Bench, link: BadLink, turns: int) -> None:
+    rows: Any = bench.rows
+    assert [row["number"] for row in rows] == list(range(turns + 1))
+    assert all(count > 0 for count in link.faults.values())
+    assert all(0.0 <= state.positive_target <= 120e3 for state in bench.commands)
+    assert all(-90e3 <= state.negative_target <= 0.0 for state in bench.commands)
+    events = " ".join(row["events"] for row in rows)
+    assert "It was not taken" in events
+    assert events.count("The connection is back.") == events.count("The connection is lost:") > 0
+    dark = sum(not row["connected"] for row in rows)
+    assert 0 < dark < 0.2 * turns
+
+
+def test_one_minute(tmp_path: Path) -> None:
+    bench, link = an_hour(tmp_path, 3000, 3)
+    check(bench, link, 3000)
+
+
+@pytest.mark.slow
+def test_one_hour(tmp_path: Path) -> None:
+    bench, link = an_hour(tmp_path, TURNS_OF_AN_HOUR, 1)
+    check(bench, link, TURNS_OF_AN_HOUR)
