@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
     from softgrasp.description.synergies import Synergies
     from softgrasp.description.tendon import Pulley, Tendon
+    from softgrasp.description.twin import Twin
     from softgrasp.environments.make import make_dm_env, make_env
     from softgrasp.errors import (
         BackendUnavailable,
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from softgrasp.formats.robot_program_file import load_robot_program
     from softgrasp.formats.scene_file import load_scene, save_scene
     from softgrasp.formats.torque_file import load_torques
+    from softgrasp.formats.twin_file import load_twin
     from softgrasp.inspection.finding import Finding, Inspection
     from softgrasp.inspection.inspect import inspect
     from softgrasp.inspection.repair import Repair, repaired, repairs
@@ -143,6 +145,7 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.rigid_pieces import chord_pieces, rigid_pieces
     from softgrasp.mechanics.rld_bendable import finger_from_bendable
     from softgrasp.mechanics.synergies import synergy_weights, variance_explained
+    from softgrasp.mechanics.twin_shape import TwinShape, twin_shape
     from softgrasp.render.playback import render_video
     from softgrasp.report.calibration_page import write_calibration_page
     from softgrasp.report.crosscheck_page import write_crosscheck_page
@@ -172,6 +175,8 @@ if TYPE_CHECKING:
     from softgrasp.twin.controller.reading import ControllerReading
     from softgrasp.twin.flange.open import open_flange
     from softgrasp.twin.flange.robot import SimulatedRobot
+    from softgrasp.twin.record import read_twin_record
+    from softgrasp.twin.session import run_twin
 
 _ROOMS = {
     "analysis.grasp_analysis": ("GraspAnalysis", "analysis_of"),
@@ -325,6 +330,11 @@ _ROOMS = {
     "twin.controller.plant": ("Valve",),
     "twin.controller.reading": ("ControllerReading",),
     "twin.accuracy": ("accuracy_study",),
+    "twin.record": ("read_twin_record",),
+    "twin.session": ("run_twin",),
+    "description.twin": ("Twin",),
+    "formats.twin_file": ("load_twin",),
+    "mechanics.twin_shape": ("TwinShape", "twin_shape"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -440,6 +450,8 @@ __all__ = [
     "Tendon",
     "TipForce",
     "Tolerances",
+    "Twin",
+    "TwinShape",
     "UnderactuatedClosure",
     "Valve",
     "Wall",
@@ -481,6 +493,7 @@ __all__ = [
     "load_robot_program",
     "load_scene",
     "load_torques",
+    "load_twin",
     "make_dm_env",
     "make_env",
     "mounted_fingers",
@@ -491,6 +504,7 @@ __all__ = [
     "plan_grasps",
     "pressure_for",
     "quality",
+    "read_twin_record",
     "recorded_motion",
     "render_video",
     "repaired",
@@ -498,6 +512,7 @@ __all__ = [
     "rigid_pieces",
     "rld",
     "run_hydraulic_experiments",
+    "run_twin",
     "save_calibration",
     "save_camera",
     "save_crosscheck",
@@ -515,6 +530,7 @@ __all__ = [
     "sweep",
     "synergy_weights",
     "to_mjcf",
+    "twin_shape",
     "variance_explained",
     "with_convention",
     "write_arm_report",

@@ -12,12 +12,12 @@ from softgrasp.errors import DescriptionError
 
 DEMOS = {"main": "demo", "soft": "demo_soft"}
 """Demonstrations of grasps, and the scene of each."""
-HYDRAULIC = "hydraulic"
+HYDRAULIC, TWIN = "hydraulic", "twin"
 
 
 def demo(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Which one: main, soft or hydraulic.")
+        str, typer.Argument(metavar="NAME", help="Which one: main, soft, hydraulic or twin.")
     ] = "main",
     torques: Annotated[
         str | None,
@@ -39,12 +39,13 @@ def demo(
 
     soft: two pneumatic fingers take the strawberry from a table and lift it.
     hydraulic: an arm of two sections bends under the water that motors press into its chambers.
+    twin: a digital twin follows a pneumatic gripper on a robot over Modbus TCP.
     """
     from softgrasp.cli.job import Job, run_job
     from softgrasp.cli.scene_options import require_known
     from softgrasp.formats.scene_file import load_scene
 
-    require_known("demonstration", name, [*DEMOS, HYDRAULIC])
+    require_known("demonstration", name, [*DEMOS, HYDRAULIC, TWIN])
     if name == HYDRAULIC and experiment is not None:
         _experiments(experiment, torques, out, page=not no_report, json=json)
         return
@@ -63,6 +64,17 @@ def demo(
     for option, value in (("--torques", torques), ("--experiment", experiment)):
         if value is not None:
             raise DescriptionError(f"{option}: expected the demonstration hydraulic, found {name}")
+    if name == TWIN:
+        from softgrasp.cli.twin_demo import run_twin_demo
+
+        run_twin_demo(
+            out or Path("out") / "demo_twin",
+            renderer=renderer,
+            video=not no_video,
+            page=not no_report,
+            json=json,
+        )
+        return
     folder = out or Path("out") / DEMOS[name]
     job = Job(folder=folder, renderer=renderer, video=not no_video, page=not no_report, json=json)
     run_job(load_scene(DEMOS[name]), job)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from softgrasp.description.twin import Twin
     from softgrasp.twin.commands import CommandBox
     from softgrasp.twin.loop import Shown, TwinLoop
+    from softgrasp.twin.record import TwinRecord
     from softgrasp.view.page import Page
 
 
@@ -48,7 +49,7 @@ def run(
     from softgrasp.cli.output import default_folder, require_writable
     from softgrasp.formats.twin_file import load_twin
     from softgrasp.report.twin_report import write_twin_report
-    from softgrasp.twin.record import JOURNAL, TABLE, read_record
+    from softgrasp.twin.record import JOURNAL, TABLE, read_twin_record
     from softgrasp.twin.session import run_twin
 
     described = _at(load_twin(twin), controller)
@@ -62,12 +63,12 @@ def run(
     finally:
         if page is not None:
             page.close()
-    record = read_record(folder)
+    record = read_twin_record(folder)
     assert not (folder / JOURNAL).exists()
     written = [folder / TABLE]
     if not no_report:
         written += write_twin_report(record, folder, renderer=renderer.value)
-    _tell(record, written, json=json)
+    tell_record(record, written, json=json)
 
 
 def replay(
@@ -77,30 +78,38 @@ def replay(
     at: Annotated[
         float | None, typer.Option(help="Instant of the picture [s]; else the end.")
     ] = None,
+    film: Annotated[bool, typer.Option("--film", help="Make a film, too.")] = False,
     renderer: Renderer = RendererChoice.AUTO,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Show a record again: the picture of an instant, the figures and the page.
+    """Show a record again: the picture of an instant, the figures, the film and the page.
 
     A record that was cut off, as by a power failure, is read too.
     """
     from softgrasp.cli.output import require_writable
     from softgrasp.report.twin_report import write_twin_report
-    from softgrasp.twin.record import read_record
+    from softgrasp.twin.record import read_twin_record
 
-    record = read_record(folder)
+    record = read_twin_record(folder)
     target = out if out is not None else folder
     require_writable(target)
-    written = write_twin_report(record, target, at=at, renderer=renderer.value)
-    _tell(record, written, json=json)
+    with terminal.progress_bar() as tell:
+        written = write_twin_report(
+            record,
+            target,
+            at=at,
+            renderer=renderer.value,
+            video=film,
+            progress=lambda done: tell("filming", done),
+        )
+    tell_record(record, written, json=json)
 
 
-def _tell(record: object, written: list[Path], *, json: bool) -> None:
+def tell_record(record: TwinRecord, written: list[Path], *, json: bool) -> None:
+    """Say what happened, and which files there are."""
     from softgrasp.report.twin_report import key_numbers, twin_words
-    from softgrasp.twin.record import TwinRecord
 
-    assert isinstance(record, TwinRecord)
     words, keys = twin_words(record), key_numbers(record)
     if json:
         files = [str(path) for path in written]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,12 +15,13 @@ from softgrasp.description.twin import Twin
 from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape
 from softgrasp.render.camera import Camera, frame_points
-from softgrasp.render.film import write_png
+from softgrasp.render.caption import stamp
+from softgrasp.render.film import write_film, write_png
 from softgrasp.render.renderer import open_renderer
 
 Image = npt.NDArray[np.uint8]
 
-SIZE = (960, 640)
+SIZE, FPS = (960, 640), 24
 AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 145.0, -14.0, 0.12
 ROUND_FLANGE = 0.05
 """Around the flange so much is in the picture [m]."""
@@ -85,3 +87,33 @@ class TwinCamera:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def film_twin(
+    camera: TwinCamera,
+    shapes: Sequence[tuple[TwinShape, Array | None, str]],
+    path: Path,
+    progress: Callable[[float], None] | None = None,
+) -> Path:
+    """Film shapes, ``FPS`` of them a second.
+
+    Args:
+        camera: Draws them.
+        shapes: Fingers, joints of the arm, and what is stamped on the picture.
+        path: The ``.mp4`` to write.
+        progress: Called with the part that is done.
+
+    Raises:
+        BackendUnavailable: ffmpeg is not there.
+        ResultError: There is no shape, or the film cannot be written.
+    """
+
+    def frames() -> Iterator[Image]:
+        for index, (shape, joints, words) in enumerate(shapes):
+            image = camera.draw(shape, joints).copy()
+            stamp(image, words)
+            yield image
+            if progress is not None:
+                progress((index + 1) / len(shapes))
+
+    return write_film(path, frames(), FPS)

@@ -99,7 +99,7 @@ def draw_pace(rows: Rows, path: Path) -> Path:
         right.set_xlabel("[ms]")
         right.set_xscale("symlog", linthresh=1.0)
         style.time_limits(left, time)
-        left.legend(loc="upper right")
+        left.legend(loc="upper right", markerscale=4.0, framealpha=0.9)
     return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,15 +14,15 @@ from softgrasp.formats.atomic import write_text
 from softgrasp.mechanics.piece_bends import KPA
 from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape
-from softgrasp.render.twin_picture import TwinCamera
+from softgrasp.render.twin_picture import FPS, TwinCamera, film_twin
 from softgrasp.report import twin_figures as figures
 from softgrasp.report.page import NO_PICTURES, embedded, templates
 from softgrasp.report.twin_figures import column
 from softgrasp.twin.record import TwinRecord
 from softgrasp.twin.replay import replayed
 
-PAGE, PICTURE, PRESSURE, TIPS, PACE = (
-    "report.html", "twin.png", "pressure.png", "tips.png", "pace.png",
+PAGE, PICTURE, FILM, PRESSURE, TIPS, PACE = (
+    "report.html", "twin.png", "twin.mp4", "pressure.png", "tips.png", "pace.png",
 )  # fmt: skip
 MOST_EVENTS = 200
 """Of the page; all are in the record."""
@@ -53,22 +54,30 @@ def seen_at(record: TwinRecord, time: float | None = None) -> Seen:
 
 
 def write_twin_report(
-    record: TwinRecord, folder: Path, *, at: float | None = None, renderer: str = "auto"
+    record: TwinRecord,
+    folder: Path,
+    *,
+    at: float | None = None,
+    renderer: str = "auto",
+    video: bool = False,
+    progress: Callable[[float], None] | None = None,
 ) -> list[Path]:
-    """Write the picture of an instant, the figures and the page of a record.
+    """Write the picture of an instant, the figures, the film and the page of a record.
 
     Args:
         record: The record.
         folder: Where to.
         at: The instant of the picture [s]; that of the end where none is given.
         renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no picture.
+        video: Whether to make a film, as fast as it was.
+        progress: Called with the part of the film that is done.
 
     Raises:
         BackendUnavailable: The renderer that was asked for is not there.
         ResultError: The folder cannot be written.
     """
     written: list[Path] = []
-    caption = ""
+    caption, film = "", None
     try:
         seen = seen_at(record, at)
     except ResultError:
@@ -78,6 +87,8 @@ def write_twin_report(
             written.append(camera.write(seen.shape, seen.joints, folder / PICTURE))
             bend = np.degrees(seen.shape.bend)
             caption = f"At {seen.time:.2f} s; each finger bent by {bend:.1f}°; {camera.note}."
+            if video:
+                film = film_twin(camera, _filmed(record), folder / FILM, progress)
     drawn = [
         ("Pressure and curvature", figures.draw_pressures(record.rows, folder / PRESSURE)),
         ("Tips", figures.draw_tips(record.rows, folder / TIPS)),
@@ -88,14 +99,30 @@ def write_twin_report(
         title=f"Record of the twin '{record.twin.name}'",
         summary=twin_words(record),
         picture=embedded(written[0], "image/png") if written else "",
+        film=embedded(film, "video/mp4") if film else "",
         caption=caption,
         keys=key_numbers(record),
         shown=[(title, embedded(path, "image/png")) for title, path in drawn],
         events=_events(record),
         source=record.twin.source,
     )  # fmt: skip
-    written += [path for _, path in drawn]
+    written += [path for _, path in drawn] + ([film] if film else [])
     return [*written, write_text(folder / PAGE, page)]
+
+
+def _filmed(record: TwinRecord) -> list[tuple[TwinShape, Array | None, str]]:
+    """What is seen at even instants; where nothing was read, the last shape stays."""
+    rows = [(float(row["time"]), row, replayed(record.twin, row)) for row in record.rows]
+    found: list[tuple[TwinShape, Array | None, str]] = []
+    last, at = None, 0
+    for instant in np.arange(0.0, rows[-1][0] + 1e-9, 1.0 / FPS).tolist():
+        while at < len(rows) and rows[at][0] <= instant + 1e-9:
+            last = rows[at] if rows[at][2] is not None else last
+            at += 1
+        if last is not None and last[2] is not None:
+            told = f"{instant:.2f} s   {KPA * float(last[1]['pressure']):.0f} kPa"
+            found.append((*last[2], told))
+    return found
 
 
 def twin_words(record: TwinRecord) -> str:

@@ -89,7 +89,7 @@ class TwinRecord(NamedTuple):
     """Whether the last row was cut off and is left out."""
 
 
-def read_record(folder: str | Path) -> TwinRecord:
+def read_twin_record(folder: str | Path) -> TwinRecord:
     """Read the record of a run, finished or not.
 
     Raises:

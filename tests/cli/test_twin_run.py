@@ -10,7 +10,7 @@ import pytest
 from softgrasp.cli import main
 from softgrasp.formats.register_map_file import load_register_map
 from softgrasp.twin.controller.connect import connect_controller
-from softgrasp.twin.record import read_record
+from softgrasp.twin.record import read_twin_record
 from tests.cli.conftest import Run
 from tests.twin.serving import serving
 
@@ -64,7 +64,7 @@ def test_without_a_controller_the_record_says_why(run: Run) -> None:
     )  # fmt: skip
     assert done.code == 0
     assert "; 0 with a reading." in done.json["words"]
-    told = " ".join(str(row["events"]) for row in read_record("dark").rows)
+    told = " ".join(str(row["events"]) for row in read_twin_record("dark").rows)
     assert "No reading: 127.0.0.1:1: expected an answer" in told
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import ResultError
-from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE, TwinRecorder, read_record
+from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE, TwinRecorder, read_twin_record
 from softgrasp.twin.replay import replayed
 from tests.twin.test_loop import CLOSE, At
 from tests.twin.twins import Bench
@@ -26,7 +26,7 @@ def recorded(folder: Path, turns: int = 40) -> Bench:
 
 def test_rows_come_back_with_all_their_digits(tmp_path: Path) -> None:
     bench = recorded(tmp_path)
-    record = read_record(tmp_path)
+    record = read_twin_record(tmp_path)
     assert record.twin == bench.twin
     assert not record.broken
     assert not (tmp_path / JOURNAL).exists()
@@ -37,7 +37,7 @@ def test_rows_come_back_with_all_their_digits(tmp_path: Path) -> None:
 
 def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path: Path) -> None:
     bench = recorded(tmp_path)
-    record = read_record(tmp_path)
+    record = read_twin_record(tmp_path)
     for row, found in zip(bench.rows, record.rows, strict=True):
         shape = replayed(record.twin, found)
         if row.shape is None:
@@ -56,11 +56,11 @@ def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path: Path) -> None:
     asyncio.run(bench.run(20))
     journal = tmp_path / JOURNAL
     whole = journal.read_text()
-    record = read_record(tmp_path)
+    record = read_twin_record(tmp_path)
     assert len(record.rows) == 21
     recorder._file.close()
     journal.write_text(whole[:-40])  # as of a power failure in the middle of a row
-    cut = read_record(tmp_path)
+    cut = read_twin_record(tmp_path)
     assert cut.broken
     assert cut.rows == record.rows[:-1]
 
@@ -73,19 +73,19 @@ def test_a_folder_with_a_record_is_not_written_over(tmp_path: Path) -> None:
 
 def test_what_is_no_record_is_told(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match=r"expected the twin of a record, found none"):
-        read_record(tmp_path)
+        read_twin_record(tmp_path)
     recorded(tmp_path, 3)
     document = json.loads((tmp_path / TWIN_FILE).read_text())
     (tmp_path / TWIN_FILE).write_text(json.dumps(document | {"schema": 99}))
     with pytest.raises(ResultError, match=r"found 99; it was written by a newer softgrasp"):
-        read_record(tmp_path)
+        read_twin_record(tmp_path)
     (tmp_path / TWIN_FILE).write_text(json.dumps(document))
     (tmp_path / TABLE).write_bytes(b"PAR1 and nothing else")
     with pytest.raises(ResultError, match=r"record.parquet: expected a table, found"):
-        read_record(tmp_path)
+        read_twin_record(tmp_path)
     (tmp_path / TABLE).unlink()
     with pytest.raises(ResultError, match=r"expected record.parquet or record.jsonl"):
-        read_record(tmp_path)
+        read_twin_record(tmp_path)
     (tmp_path / JOURNAL).write_text("{}\nnonsense\n")
     with pytest.raises(ResultError, match=r"record.jsonl:2: expected a row"):
-        read_record(tmp_path)
+        read_twin_record(tmp_path)
