@@ -11,8 +11,14 @@ import typer
 from softgrasp import library
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
-
-Row = dict[str, Any]
+from softgrasp.cli.twin_listing import (
+    Row,
+    arms,
+    pressure_fits,
+    register_maps,
+    robot_programs,
+    twins,
+)
 
 
 class Kind(StrEnum):
@@ -24,7 +30,11 @@ class Kind(StrEnum):
     ROBOTS = "robots"
     HYDRAULIC_ARMS = "hydraulic-arms"
     FINGERS = "fingers"
+    ARMS = "arms"
+    TWINS = "twins"
     PRESSURE_FITS = "pressure-fits"
+    REGISTER_MAPS = "register-maps"
+    ROBOT_PROGRAMS = "robot-programs"
     PROBLEMS = "problems"
     CRITERIA = "criteria"
     BACKENDS = "backends"
@@ -168,21 +178,6 @@ def _fingers() -> list[Row]:
     ]
 
 
-def _pressure_fits() -> list[Row]:
-    from softgrasp.formats.pressure_fit_file import load_pressure_fit
-
-    return [
-        {
-            "name": name,
-            "pieces": len(fit.lengths),
-            "pressures_kpa": [round(1e-3 * pressure, 9) for pressure in fit.pressures],
-            "source": fit.source,
-        }
-        for name in library.names("pressure_fits")
-        for fit in [load_pressure_fit(name)]
-    ]
-
-
 def _problems() -> list[Row]:
     from softgrasp.calibration.problem_file import load_problem
     from softgrasp.description.calibration import CalibrationProblem
@@ -268,7 +263,11 @@ LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.ROBOTS: _robots,
     Kind.HYDRAULIC_ARMS: _hydraulic_arms,
     Kind.FINGERS: _fingers,
-    Kind.PRESSURE_FITS: _pressure_fits,
+    Kind.ARMS: arms,
+    Kind.TWINS: twins,
+    Kind.PRESSURE_FITS: pressure_fits,
+    Kind.REGISTER_MAPS: register_maps,
+    Kind.ROBOT_PROGRAMS: robot_programs,
     Kind.PROBLEMS: _problems,
     Kind.CRITERIA: _criteria,
     Kind.BACKENDS: _backends,

@@ -324,12 +324,13 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         ("grasp four_finger sphere --position 1 2", "Option '--position' requires 3 arguments."),
-        ("demo sof", "no demonstration 'sof'; did you mean 'soft'? known: hydraulic, main, soft"),
+        ("demo sof", "no demonstration 'sof'; did you mean 'soft'? known: hydraulic, main, soft, "
+         "twin"),
         ("bench sweep", "no benchmark 'sweep'; known: closure"),
         ("gras", "No such command 'gras'. Did you mean 'grasp'?"),
         ("list", "Missing argument 'kind'. Choose from: hands, objects, scenes, robots, "
-         "hydraulic-arms, fingers, problems, criteria, backends, closures, contact-models, "
-         "sensors"),
+         "hydraulic-arms, fingers, arms, twins, pressure-fits, register-maps, robot-programs, "
+         "problems, criteria, backends, closures, contact-models, sensors"),
         ("convert four_finger hand.ucrdf", "hand.ucrdf: expected a file name ending in .xml, "
          ".urdf, .yaml or .wbt, found '.ucrdf'"),
         ("convert strawberry it.xml", "strawberry: expected a hand, a scene, a release, a robot or "

@@ -87,3 +87,18 @@ def test_a_second_run_needs_a_second_folder(record: Path, run: Run) -> None:
     done = run("twin", "run", "--duration", "0.1", "--no-view", "--out", record)
     assert done.code == 2
     assert "expected no record here yet, found one" in done.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("twins", "three_fingers"),
+        ("arms", "irb120"),
+        ("register-maps", "softgrasp_default"),
+        ("robot-programs", "pick_and_place"),
+    ],
+)
+def test_the_parts_of_a_twin_are_listed(run: Run, kind: str, name: str) -> None:
+    rows = run("list", kind, "--json").json
+    assert name in [row["name"] for row in rows]
+    assert all(row["source"] for row in rows)
