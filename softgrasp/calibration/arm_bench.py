@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -14,11 +15,12 @@ from softgrasp.calibration.parameters import Block
 from softgrasp.calibration.stages import Stage
 from softgrasp.description.arm_calibration import ArmCalibrationProblem, ArmMotion, ArmParameter
 from softgrasp.description.hydraulic_arm import ArmSection, HydraulicArm
-from softgrasp.errors import DivergedError, SimulationError
-from softgrasp.mechanics.hydraulic.motion import SAMPLE, Inputs, drive_pressures, inputs_of
+from softgrasp.errors import DivergedError, SimulationError, SoftgraspWarning
+from softgrasp.mechanics.hydraulic.motion import SAMPLE, drive_pressures, inputs_of
 from softgrasp.mechanics.hydraulic.torques import TorqueTable
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.hydraulic_arm import LONGEST_STEP, SAFE_SHARE, ArmChain
+from softgrasp.simulation.hydraulic_arm import LONGEST_STEP, SAFE_SHARE, ArmChain, ChainRecording
+from softgrasp.simulation.hydraulic_coupling import move_with_drive
 
 UNITS: dict[ArmParameter, str] = {"EI": "N·m²", "c_b": "N·m²·s", "mass": "kg"}
 DRIVE_STEP = 5e-3
@@ -34,7 +36,6 @@ class ArmBench:
 
     def __init__(self, problem: ArmCalibrationProblem) -> None:
         self._problem = problem
-        self._pressures: dict[int, Inputs] = {}
 
     def arm(self, parameters: Array) -> HydraulicArm:
         """The arm with other parameters, (p,), as ``arm_block`` orders them."""
@@ -60,12 +61,7 @@ class ArmBench:
         last = motion.times[-1]
         samples = max(int(np.ceil(last / SAMPLE * (1.0 - 1e-9))), 1)
         try:
-            found = chain.move(
-                self._inputs(motion),
-                samples * SAMPLE,
-                timestep=self._timestep,
-                start=motion.start,
-            )
+            found = self._moved(chain, motion, samples * SAMPLE)
         except (DivergedError, SimulationError):
             return np.full(shape, np.nan).ravel()
         rows = found.ends if motion.ends else chain.bends_of(found.joints)
@@ -73,18 +69,19 @@ class ArmBench:
         columns = [np.interp(motion.times, found.times, column) for column in flat.T]
         return np.stack(columns, axis=1).ravel()
 
-    def _inputs(self, motion: ArmMotion) -> Inputs:
-        """Pressures in time; they do not depend on what is to be found but for the compliance."""
-        key = id(motion)
-        if key not in self._pressures:
-            arm = self._problem.arm
-            given: Inputs = inputs_of(motion.pressures or (0.0,) * len(arm.chambers))
-            if motion.torques:
-                rows = np.array(motion.torques)
-                table = TorqueTable(rows[:, 0], rows[:, 1:])
-                given = drive_pressures(arm, table, motion.times[-1] + SAMPLE, timestep=DRIVE_STEP)
-            self._pressures[key] = given
-        return self._pressures[key]
+    def _moved(self, chain: ArmChain, motion: ArmMotion, duration: float) -> ChainRecording:
+        """The motion of an arm with the parameters that are tried; its water takes part in it."""
+        if not motion.torques:
+            given = inputs_of(motion.pressures or (0.0,) * len(chain.arm.chambers))
+            return chain.move(given, duration, timestep=self._timestep, start=motion.start)
+        rows = np.array(motion.torques)
+        table = TorqueTable(rows[:, 0], rows[:, 1:])
+        with warnings.catch_warnings():  # parameters that are only tried are not told about
+            warnings.simplefilter("ignore", SoftgraspWarning)
+            if motion.start is None:
+                return move_with_drive(chain, table, duration, timestep=self._timestep)[0]
+            given = drive_pressures(chain.arm, table, duration, timestep=DRIVE_STEP)
+            return chain.move(given, duration, timestep=self._timestep, start=motion.start)
 
     @cached_property
     def _timestep(self) -> float:

@@ -66,8 +66,7 @@ def _hand(box: CommandBox, _loop: TwinLoop) -> Shown:
 
     def press(row: TwinRow) -> None:
         while waiting and row.time >= waiting[0][0]:
-            box.propose(waiting.pop(0)[1])
-            box.confirm()
+            box.put(waiting.pop(0)[1])
 
     return press
 

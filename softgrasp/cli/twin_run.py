@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from softgrasp.twin.commands import CommandBox
     from softgrasp.twin.loop import Shown, TwinLoop
     from softgrasp.twin.record import TwinRecord
-    from softgrasp.view.page import Page
+
+LONGEST = 1e7
+"""Longest run with an end of its own [s]: four months."""
 
 
 def run(
@@ -47,6 +50,7 @@ def run(
     controller in another terminal with `softgrasp twin serve`.
     """
     from softgrasp.cli.output import default_folder, require_writable
+    from softgrasp.errors import DescriptionError
     from softgrasp.formats.twin_file import load_twin
     from softgrasp.report.twin_report import write_twin_report
     from softgrasp.twin.record import JOURNAL, TABLE, read_twin_record
@@ -55,14 +59,16 @@ def run(
     described = _at(load_twin(twin), controller)
     folder = out if out is not None else _free(default_folder(f"twin_{described.name}"))
     require_writable(folder)
+    if duration is not None and not duration <= LONGEST:
+        raise DescriptionError(f"--duration: expected at most {LONGEST:g} s, found {duration:g}")
     turns = None if duration is None else max(1, round(duration * described.rate))
-    page, watching = (None, None) if no_view else _page(described, port)
+    close, watching = (None, None) if no_view else _page(described, port)
     try:
         files = Path(twin).parent if Path(twin).suffix else None
         asyncio.run(_until_told(run_twin, described, folder, turns, watching, files))
     finally:
-        if page is not None:
-            page.close()
+        if close is not None:
+            close()
     record = read_twin_record(folder)
     assert not (folder / JOURNAL).exists()
     written = [folder / TABLE]
@@ -145,7 +151,10 @@ def _free(folder: Path) -> Path:
     return next(found, folder)
 
 
-def _page(twin: Twin, port: int) -> tuple[Page, Callable[[CommandBox, TwinLoop], Shown]]:
+def _page(
+    twin: Twin, port: int
+) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], Shown]]:
+    """How the page is closed, and who is shown the rows."""
     from softgrasp.twin.desk import Desk
     from softgrasp.view.require import require_viser
 
@@ -153,13 +162,22 @@ def _page(twin: Twin, port: int) -> tuple[Page, Callable[[CommandBox, TwinLoop],
     from softgrasp.view.page import Page
     from softgrasp.view.twin_view import TwinView
 
-    page = Page(f"twin '{twin.name}'", port)
-    terminal.note(page.words)
+    page, key = Page(f"twin '{twin.name}'", port), secrets.token_hex(4)
+    terminal.note(f"{page.words}; the key for its commands is {key}")
 
     def watching(box: CommandBox, loop: TwinLoop) -> Shown:
-        return TwinView(page, twin, Desk(box), lambda: loop.guard.state)
+        desk = Desk(box, lambda: loop.guard.may_command)
+        shown.append(TwinView(page, twin, desk, lambda: loop.guard.state, key))
+        return shown[0]
 
-    return page, watching
+    shown: list[TwinView] = []
+
+    def close() -> None:
+        for view in shown:
+            view.close()
+        page.close()
+
+    return close, watching
 
 
 async def _until_told(

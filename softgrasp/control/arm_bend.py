@@ -71,7 +71,9 @@ class ArmBendPid:
 
     def torques(self, wanted: ArrayLike, bends: ArrayLike) -> Array:
         """Torques of the motors that hold these pressures at rest [N·m], (k,); as ``pressures``."""
-        return np.asarray(self.pressures(wanted, bends) / pressure_of_torque(self.arm.drive, 1.0))
+        most = self.arm.drive.screw.torque_max or 1.0
+        per_torque = pressure_of_torque(self.arm.drive, most) / most
+        return np.asarray(self.pressures(wanted, bends) / per_torque)
 
     def _limited(self, moments: Array) -> Array:
         """The moments that chambers make, (sections, 2); remembers their pressures."""

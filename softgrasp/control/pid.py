@@ -65,8 +65,15 @@ class Pid:
         Args:
             wanted: What to reach, any shape.
             measured: What is there, of the same shape.
+
+        Raises:
+            DescriptionError: A number is not finite: it would stay in the integral for ever.
         """
         now = np.asarray(measured, dtype=float)
+        if not (np.isfinite(now).all() and np.isfinite(np.asarray(wanted, dtype=float)).all()):
+            raise DescriptionError(
+                f"expected finite numbers, found {now.tolist()} for {wanted!r}", field="measured"
+            )
         error = np.asarray(wanted, dtype=float) - now
         last = now if self._last is None else self._last
         self._rate = self._rate + self._share * ((now - last) / self.period - self._rate)

@@ -106,6 +106,11 @@ class HttpFlange(Description):
                 f"expected an address such as http://127.0.0.1:{RWS_PORT}/rw/..., "
                 f"found {short(value)}"
             )
+        if parts.username is not None or parts.password is not None:
+            raise ValueError(
+                "expected an address without a name and a password, which would be told in events "
+                "and records; a token goes into the environment, see token_variable"
+            )
         return value
 
 

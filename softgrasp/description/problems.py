@@ -108,8 +108,9 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
     if isinstance(complaint, FieldError):
         path += complaint.path
     fields = {} if owner is None else owner.model_fields
-    if problem["type"] == "extra_forbidden":
-        message = f"no such field; {did_you_mean(str(path[-1]), fields)}"
+    if problem["type"] == "extra_forbidden" or problem["type"] == "invalid_key":
+        name = str(problem["loc"][-1])
+        message = f"no such field; {did_you_mean(name, fields)}"
     elif problem["type"] == "missing" and isinstance(path[-1], int):
         message = f"expected more values, found only {path[-1]}"
         path = path[:-1]

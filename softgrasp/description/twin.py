@@ -84,6 +84,16 @@ class Twin(Description):
     """A pressure that lies outside of what was measured by less is taken for its end [Pa]."""
 
     @model_validator(mode="after")
+    def _answers_before_it_is_lost(self) -> Self:
+        if self.controller.timeout > self.stale_after:
+            raise FieldError(
+                f"expected at most stale_after ({self.stale_after:g} s), found "
+                f"{self.controller.timeout:g} s",
+                *("controller", "timeout"),
+            )
+        return self
+
+    @model_validator(mode="after")
     def _one_plane_a_piece(self) -> Self:
         pieces = len(self.finger.lengths)
         if self.phis and len(self.phis) != pieces:

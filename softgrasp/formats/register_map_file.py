@@ -37,7 +37,7 @@ def register_map_from(data: dict[str, Tree]) -> RegisterMap:
     """
     rest = {key: value for key, value in data.items() if key != "unit"}
     unit = data.get("unit", "Pa")
-    if unit not in PRESSURE_UNITS:
+    if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
         raise DescriptionError(
             f"no unit of pressure '{unit}'; {did_you_mean(str(unit), PRESSURE_UNITS)}",
             field="unit",

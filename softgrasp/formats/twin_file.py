@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,8 @@ def _numbers(circle: dict[str, Any]) -> dict[str, Any]:
             )
     for key in CIRCLE:
         value = circle.get(key, 0)
-        if isinstance(value, bool) or not isinstance(value, int if key == "count" else int | float):
+        kind = int if key == "count" else int | float
+        if isinstance(value, bool) or not isinstance(value, kind) or not math.isfinite(value):
             raise DescriptionError(
                 f"expected a number, found {value!r}",
                 field=f"gripper.fingers.{key}",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softgrasp._version import __version__
-from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.errors import ResultError
 from softgrasp.formats.atomic import write_text
 from softgrasp.mechanics.piece_bends import KPA
 from softgrasp.mechanics.transforms import Array
@@ -81,7 +81,9 @@ def write_twin_report(
     try:
         seen = seen_at(record, at)
     except ResultError:
-        seen = None
+        if at is not None:
+            raise
+        seen = None  # a run without any shape has figures of what there was
     if seen is not None and renderer != NO_PICTURES:
         with TwinCamera(record.twin, renderer) as camera:
             written.append(camera.write(seen.shape, seen.joints, folder / PICTURE))
@@ -89,11 +91,15 @@ def write_twin_report(
             caption = f"At {seen.time:.2f} s; each finger bent by {bend:.1f}°; {camera.note}."
             if video:
                 film = film_twin(camera, _filmed(record), folder / FILM, progress)
-    drawn = [
-        ("Pressure and curvature", figures.draw_pressures(record.rows, folder / PRESSURE)),
-        ("Tips", figures.draw_tips(record.rows, folder / TIPS)),
-        ("Pace of the loop", figures.draw_pace(record.rows, folder / PACE)),
-    ]
+    drawn = (
+        []
+        if not record.rows
+        else [
+            ("Pressure and curvature", figures.draw_pressures(record.rows, folder / PRESSURE)),
+            ("Tips", figures.draw_tips(record.rows, folder / TIPS)),
+            ("Pace of the loop", figures.draw_pace(record.rows, folder / PACE)),
+        ]
+    )
     page = templates().get_template("twin.html.j2").render(
         version=__version__,
         title=f"Record of the twin '{record.twin.name}'",
@@ -166,18 +172,3 @@ def key_numbers(record: TwinRecord) -> list[tuple[str, str]]:
 def _events(record: TwinRecord) -> list[tuple[str, str]]:
     told = [(f"{row['time']:.2f} s", str(row["events"])) for row in record.rows if row["events"]]
     return told[-MOST_EVENTS:]
-
-
-def picture_of(record: TwinRecord, at: float | None, path: Path, renderer: str) -> Path:
-    """The picture of an instant of a record.
-
-    Raises:
-        BackendUnavailable: The renderer that was asked for is not there.
-        DescriptionError: No picture is wanted.
-        ResultError: No row has a shape, or the place cannot be written.
-    """
-    if renderer == NO_PICTURES:
-        raise DescriptionError("expected a renderer for a picture, found none", field="renderer")
-    seen = seen_at(record, at)
-    with TwinCamera(record.twin, renderer) as camera:
-        return camera.write(seen.shape, seen.joints, path)

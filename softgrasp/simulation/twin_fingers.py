@@ -11,6 +11,7 @@ from softgrasp.build.twin_chain import FLANGE, twin_chain
 from softgrasp.description.twin import Twin
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.mounted_fingers import roots_in_flange
+from softgrasp.mechanics.pcc import Frame
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of
 from softgrasp.mechanics.twin_shape import TwinShape
 from softgrasp.simulation.engine_warnings import has_diverged
@@ -60,7 +61,8 @@ class TwinFingers:
         flange = shape.roots[0] @ self._first_root
         self.data.mocap_pos[self._mocap] = position_of(flange)
         self.data.mocap_quat[self._mocap] = quaternion_of(flange)
-        self.data.ctrl[:] = np.tile(chain_targets(shape, self._links), len(self._tips))
+        targets = chain_targets(shape, self._links, self.twin.frame)
+        self.data.ctrl[:] = np.tile(targets, len(self._tips))
         steps = max(1, math.ceil(min(seconds, LONGEST) / self.model.opt.timestep - 1e-9))
         mujoco.mj_step(self.model, self.data, steps)
         if has_diverged(self.data):
@@ -69,16 +71,15 @@ class TwinFingers:
         return np.array(self.data.site_xpos[self._tips])
 
 
-def chain_targets(shape: TwinShape, links: int) -> Array:
+def chain_targets(shape: TwinShape, links: int, frame: Frame) -> Array:
     """Angles at which the joints of one finger rest [rad], (2·links·n,): u and v of every link.
 
     Args:
         shape: Of n pieces.
         links: A piece.
+        frame: How the end of a piece is turned about its axis: the chain is not turned, so the
+            planes of ``webster`` add up from piece to piece.
     """
-    planes = shape.planes
-    if not np.any(planes):
-        towards = np.stack([shape.angles, np.zeros_like(shape.angles)], axis=-1)
-    else:
-        towards = shape.angles[:, None] * np.stack([np.cos(planes), np.sin(planes)], axis=-1)
+    planes = np.cumsum(shape.planes) if frame == "webster" else shape.planes
+    towards = shape.angles[:, None] * np.stack([np.cos(planes), np.sin(planes)], axis=-1)
     return np.repeat(towards / links, links, axis=0).ravel()

@@ -1,4 +1,4 @@
-"""Commands for the controller: asked for by a person, sent after a second word."""
+"""Commands for the controller, and where they wait to be sent."""
 
 from __future__ import annotations
 
@@ -38,14 +38,24 @@ class Command(NamedTuple):
         return ", ".join(parts) or "nothing"
 
     async def send(self, client: ControllerClient) -> None:
-        """Send it, targets first: a trigger must not start towards an old one.
+        """Send it: triggers that go off, then targets, then triggers that go on.
+
+        So no trigger starts towards an old target, and at no moment are both on that should not be.
 
         Raises:
             DescriptionError: A target is outside the limits of the controller; nothing was sent.
-            DeviceError: The controller did not take it.
+            DeviceError: The controller did not take it, or not all of it.
         """
+        client.check_targets(positive=self.positive_target, negative=self.negative_target)
+        await client.trigger(
+            positive=False if self.positive_on is False else None,
+            negative=False if self.negative_on is False else None,
+        )
         await client.set_targets(positive=self.positive_target, negative=self.negative_target)
-        await client.trigger(positive=self.positive_on, negative=self.negative_on)
+        await client.trigger(
+            positive=True if self.positive_on else None,
+            negative=True if self.negative_on else None,
+        )
 
 
 VENT = Command(positive_on=False, negative_on=False)
@@ -53,39 +63,19 @@ VENT = Command(positive_on=False, negative_on=False)
 
 
 class CommandBox:
-    """Where commands wait for their confirmation; may be used from any thread."""
+    """Where confirmed commands wait to be sent; may be used from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._proposed: Command | None = None
         self._confirmed: list[Command] = []
 
-    @property
-    def proposed(self) -> Command | None:
-        """The command that waits for a confirmation."""
-        return self._proposed
-
-    def propose(self, command: Command) -> None:
-        """Ask for a command; it takes the place of one that was not confirmed."""
+    def put(self, command: Command) -> None:
+        """Have a command sent with the next reading."""
         with self._lock:
-            self._proposed = command
-
-    def confirm(self) -> Command | None:
-        """Release the command that waits."""
-        with self._lock:
-            command, self._proposed = self._proposed, None
-            if command is not None:
-                self._confirmed.append(command)
-            return command
-
-    def cancel(self) -> None:
-        """Take back everything that was not sent yet."""
-        with self._lock:
-            self._proposed = None
-            self._confirmed.clear()
+            self._confirmed.append(command)
 
     def take(self) -> list[Command]:
-        """The confirmed commands, in their order; they are out of the box then."""
+        """The commands, in their order; they are out of the box then."""
         with self._lock:
             found, self._confirmed = self._confirmed, []
             return found

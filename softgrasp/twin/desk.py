@@ -1,35 +1,34 @@
-"""What a page asks for, as commands; the page waits for a second word before one is sent."""
+"""From the buttons of a page to the commands of the loop."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from softgrasp.twin.commands import Command, CommandBox
 
 
 class Desk:
-    """Between the buttons of a page and the commands of the loop.
+    """Puts confirmed commands into the box of the loop.
 
     Args:
-        box: Where the commands wait.
+        box: Where they wait to be sent.
+        may_command: Whether the controller hears.
     """
 
-    def __init__(self, box: CommandBox) -> None:
-        self._box = box
+    def __init__(self, box: CommandBox, may_command: Callable[[], bool]) -> None:
+        self._box, self._may_command = box, may_command
 
-    def propose(self, **values: float | bool) -> str:
-        """Ask for a command by its fields; its words."""
-        command = Command(**values)  # type: ignore[arg-type]
-        self._box.propose(command)
-        return command.words
+    def words(self, values: dict[str, float | bool]) -> str:
+        """What they do."""
+        return _command(values).words
 
-    def confirm(self) -> None:
-        """Send the one that waits."""
-        self._box.confirm()
+    def send(self, values: dict[str, float | bool]) -> str:
+        """Put them into the box; empty, or why they are not."""
+        if not self._may_command():
+            return "the controller does not hear"
+        self._box.put(_command(values))
+        return ""
 
-    def cancel(self) -> None:
-        """Take it back."""
-        self._box.cancel()
 
-    @property
-    def waiting(self) -> str:
-        """Words of the command that waits; empty where none does."""
-        return "" if self._box.proposed is None else self._box.proposed.words
+def _command(values: dict[str, float | bool]) -> Command:
+    return Command(**values)  # type: ignore[arg-type]

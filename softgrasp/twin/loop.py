@@ -70,25 +70,30 @@ class TwinLoop:
         self._keep += keepers
 
     async def run(self, turns: int | None = None, stop: asyncio.Event | None = None) -> None:
-        """Run; then stop safely.
+        """Run; then stop safely, whatever ended it.
 
         Args:
-            turns: How many; None: until ``stop`` is set.
+            turns: How many there are time for; None: until ``stop`` is set.
             stop: Set by whoever wants it to end.
         """
         self._begin = self._clock.now()
         period = 1.0 / self.twin.rate
-        turning = poll(
-            self._client.read, period, turns=turns, clock=self._clock.now, sleep=self._clock.sleep
-        )
-        last: Turn[ControllerReading] | None = None
-        async for turn in turning:
-            await self._watch(turn)
-            self._put(self._row(turn))
-            last = turn
-            if stop is not None and stop.is_set():
-                break
-        await self._finish(last)
+        last = None if turns is None else self._begin + (turns - 0.5) * period
+        self.guard = Guard(self.twin.stale_after, self._begin)
+        turning = poll(self._client.read, period, clock=self._clock.now, sleep=self._clock.sleep)
+        number = -1
+        try:
+            async for turn in turning:
+                await self._watch(turn)
+                self._put(self._row(turn))
+                number = turn.number
+                if (stop is not None and stop.is_set()) or (
+                    last is not None and turn.due + period > last
+                ):
+                    break
+        finally:
+            await turning.aclose()
+            await self._finish(number + 1)
 
     async def _watch(self, turn: Turn[ControllerReading]) -> None:
         """Follow the connection, and send what was confirmed."""
@@ -96,30 +101,46 @@ class TwinLoop:
             self._tell("controller", f"No reading: {turn.error}.")
             if self.guard.missed(turn.ended):
                 self._events.append("The connection is lost: commands are not sent.")
-            if not self.guard.may_command:
-                told = [f"Not sent: {command.words}." for command in self.box.take()]
-                self._events += told
+        else:
+            self._tell("controller", "")
+            if self.guard.heard(turn.ended):
+                await self._come_back()
+        if not self.guard.may_command or turn.value is None:
+            if self.guard.state != "running":
+                self._drop_commands()
             return
-        self._tell("controller", "")
-        if self.guard.heard():
-            self._events.append("The connection is back.")
-            await self._stop_safely()
         for command in self.box.take():
             self._events.append(f"Command: {command.words}.")
             try:
                 await command.send(self._client)
-            except (DescriptionError, DeviceError) as error:
+            except DescriptionError as error:
                 self._events.append(f"It was not taken: {error}.")
+            except DeviceError as error:
+                self._events.append(f"It may have been taken in part: {error}.")
+                await self._stop_safely()
 
-    async def _stop_safely(self) -> None:
+    async def _come_back(self) -> None:
+        """Stop safely before anything else is sent; try again in the next turn where that fails."""
+        self._drop_commands()
+        self._tell("return", "The connection is back.")
+        if await self._stop_safely():
+            self.guard.stopped()
+            self._told.pop("return", None)
+
+    def _drop_commands(self) -> None:
+        self._events += [f"Not sent: {command.words}." for command in self.box.take()]
+
+    async def _stop_safely(self) -> bool:
+        """Whether the controller was stopped, or is to be left as it is."""
         if self.twin.safe_stop == "hold":
-            return
+            return True
         try:
             await VENT.send(self._client)
         except DeviceError as error:
             self._events.append(f"Safe stop failed: {error}.")
-        else:
-            self._events.append(f"Safe stop: {VENT.words}.")
+            return False
+        self._events.append(f"Safe stop: {VENT.words}.")
+        return True
 
     def _row(self, turn: Turn[ControllerReading]) -> TwinRow:
         flange = self._fresh_pose()
@@ -174,12 +195,14 @@ class TwinLoop:
         for keep in self._keep:
             keep(row)
 
-    async def _finish(self, last: Turn[ControllerReading] | None) -> None:
-        """Stop safely where the controller hears; the last row tells."""
-        if last is None:
-            return
+    async def _finish(self, number: int) -> None:
+        """Stop safely where the controller hears, and tell it in a last row."""
         now = self._clock.now()
-        if self.guard.may_command:
+        if number == 0:
+            return
+        if self.guard.state in ("running", "stopping"):
             await self._stop_safely()
+        else:
+            self._events.append("No safe stop: the controller does not hear.")
         self._events.append("End.")
-        self._put(self._row(Turn(last.number + 1, now, now, now, None, None, 0)))
+        self._put(self._row(Turn(number, now, now, now, None, None, 0)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from softgrasp.errors import DeviceError
@@ -39,7 +39,7 @@ async def poll(
     turns: int | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> AsyncIterator[Turn[T]]:
+) -> AsyncGenerator[Turn[T], None]:
     """Ask once a period, counted from the first turn, so that late turns do not add up.
 
     Args:

@@ -1,6 +1,7 @@
-"""The record of a twin: every row is on disk before the next turn; a table at the end.
+"""The record of a twin: rows are with the operating system at once; a table at the end.
 
-A run that is killed leaves its journal, which is read like the table.
+A run that is killed leaves its journal, which is read like the table. Rows are forced onto the disk
+once a second, so that a power failure takes no more.
 """
 
 from __future__ import annotations
@@ -12,12 +13,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from pydantic import ValidationError
+
 from softgrasp.description.twin import Twin
-from softgrasp.errors import BackendUnavailable, ResultError
+from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
 from softgrasp.formats.atomic import atomic_path, write_text
 from softgrasp.twin.row import TwinRow
 
 TWIN_FILE, JOURNAL, TABLE = "twin.json", "record.jsonl", "record.parquet"
+FORCED = 1.0
+"""Rows are forced onto the disk every so often [s]."""
+NEEDED = frozenset(["number", "time", "latency", "lateness", "missed", "connected", "events"])
+"""Columns that every row has."""
 SCHEMA = 1
 """Of these files; larger ones are of newer versions."""
 
@@ -42,7 +49,7 @@ class TwinRecorder:
                     f"{folder / name}: expected no record here yet, found one; choose another "
                     "folder with --out, or move it away"
                 )
-        self.folder, self.rows = folder, 0
+        self.folder, self.rows, self._forced = folder, 0, 0.0
         document = {"schema": SCHEMA, "twin": twin.model_dump(mode="json")}
         write_text(folder / TWIN_FILE, json.dumps(document, indent=1) + "\n")
         try:
@@ -51,9 +58,22 @@ class TwinRecorder:
             raise ResultError(f"{folder / JOURNAL}: {error.strerror or error}") from error
 
     def add(self, row: TwinRow) -> None:
-        """Write a row; it is with the operating system when this comes back."""
-        self._file.write(json.dumps(row.document(), allow_nan=False) + "\n")
-        self._file.flush()
+        """Write a row; it is with the operating system when this comes back.
+
+        Raises:
+            ResultError: It cannot be written, as where the disk is full.
+        """
+        try:
+            self._file.write(json.dumps(row.document(), allow_nan=False) + "\n")
+            self._file.flush()
+            if row.time - self._forced >= FORCED:
+                os.fsync(self._file.fileno())
+                self._forced = row.time
+        except OSError as error:
+            raise ResultError(
+                f"{self.folder / JOURNAL}: expected room for a row, found: "
+                f"{error.strerror or error}"
+            ) from error
         self.rows += 1
 
     def close(self) -> Path:
@@ -139,15 +159,20 @@ def require_tables() -> None:
 def _twin(path: Path) -> Twin:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        schema = document["schema"]
+        schema, twin = document["schema"], document["twin"]
+        newer = schema > SCHEMA
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(f"{path}: expected the twin of a record, found none: {error}") from None
-    if schema > SCHEMA:
+    if newer:
         raise ResultError(
             f"{path}: expected a record of version {SCHEMA} or older, found {schema}; it was "
             "written by a newer softgrasp"
         )
-    return Twin.model_validate_json(json.dumps(document["twin"]))
+    try:
+        return Twin.model_validate_json(json.dumps(twin))
+    except (ValidationError, DescriptionError) as error:
+        first = str(error).splitlines()[0]
+        raise ResultError(f"{path}: expected the twin of a record, found: {first}") from None
 
 
 def _journal(path: Path) -> tuple[list[dict[str, Any]], bool]:
@@ -156,11 +181,12 @@ def _journal(path: Path) -> tuple[list[dict[str, Any]], bool]:
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     for number, line in enumerate(lines[:-1]):
         try:
-            rows.append(json.loads(line))
+            row = json.loads(line)
         except ValueError:
-            raise ResultError(
-                f"{path}:{number + 1}: expected a row, found something else"
-            ) from None
+            row = None
+        if not (isinstance(row, dict) and row.keys() >= NEEDED):
+            raise ResultError(f"{path}:{number + 1}: expected a row, found something else")
+        rows.append(row)
     return rows, bool(lines[-1])
 
 
@@ -172,5 +198,8 @@ def _table(path: Path) -> list[dict[str, Any]]:
         table = pd.read_parquet(path)
     except (OSError, ValueError) as error:
         raise ResultError(f"{path}: expected a table, found: {error}") from None
+    if not set(table.columns) >= NEEDED:
+        lacking = ", ".join(sorted(NEEDED - set(table.columns)))
+        raise ResultError(f"{path}: expected the columns of a record, found none of: {lacking}")
     plain = table.astype(object).where(table.notna(), None)
     return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]

@@ -12,6 +12,7 @@ from softgrasp.description.twin import Twin
 from softgrasp.errors import DescriptionError
 from softgrasp.simulation.twin_fingers import TwinFingers
 from softgrasp.twin.commands import CommandBox
+from softgrasp.twin.controller.backoff import Backoff
 from softgrasp.twin.controller.connect import connect_controller
 from softgrasp.twin.flange.latest import LatestPose
 from softgrasp.twin.flange.open import open_flange
@@ -57,6 +58,7 @@ async def run_twin(
         token=_token(place.token_variable),
         timeout=place.timeout,
         attempts=1,
+        backoff=Backoff(0.25 / twin.rate, 1.0 / twin.rate),  # a turn does not wait for the next
         stale_after=twin.stale_after,
     )
     box = CommandBox()

@@ -15,7 +15,7 @@ from softgrasp.mechanics.transforms import Array
 HEIGHT, NUMBERS = 210, 62
 """Of a chart, and of the numbers at its side [pixels]."""
 MOST_ROWS = 400
-"""A chart shows at most so many rows, the largest and the smallest of what lies between."""
+"""A chart shows about so many rows, evenly spread."""
 COLORS = (
     "#2a78b5", "#d1622b", "#3a9a5b", "#8a5bb8", "#b5487a", "#5a6b7b",
     "#2aa5a0", "#b58b2a", "#6a4fd1", "#c03a3a", "#4f8a10", "#7f6a4a",
@@ -121,5 +121,6 @@ class RunningChart:
             self._handle.data = self._data()
 
     def _data(self) -> tuple[Array, ...]:
-        rows = np.array(list(self._rows))[:: max(1, len(self._rows) // MOST_ROWS)]
+        every = max(1, len(self._rows) // MOST_ROWS)
+        rows = np.array(list(self._rows))[::-1][::every][::-1]  # the newest one too
         return tuple(np.ascontiguousarray(column) for column in rows.T)

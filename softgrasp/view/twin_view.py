@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-import viser
 
 from softgrasp.build.twin_model import TwinModel
 from softgrasp.description.twin import Twin
@@ -21,6 +20,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape
 from softgrasp.render.camera import Camera
 from softgrasp.view.chart import RunningChart
+from softgrasp.view.command_panel import CommandPanel, Desk
 from softgrasp.view.drawn_model import DrawnModel
 from softgrasp.view.page import Page, look_from
 
@@ -38,6 +38,7 @@ STATES = {
     "running": "connected",
     "waiting": "waiting for the controller",
     "lost": "connection lost, commands are not sent",
+    "stopping": "connection back, stopping safely",
 }
 
 
@@ -73,23 +74,6 @@ class Shown(Protocol):
         """Measured one, positive and negative target [Pa]; None without a reading."""
 
 
-class Desk(Protocol):
-    """Where commands go."""
-
-    def propose(self, **values: float | bool) -> str:
-        """Ask for a command; its words."""
-
-    def confirm(self) -> None:
-        """Send the one that waits."""
-
-    def cancel(self) -> None:
-        """Take it back."""
-
-    @property
-    def waiting(self) -> str:
-        """Words of the command that waits; empty where none does."""
-
-
 class TwinView:
     """A twin on a page.
 
@@ -98,12 +82,18 @@ class TwinView:
         twin: The twin.
         desk: Takes commands; without it the page only shows.
         state: Tells how the connection is.
+        key: What has to be typed before a command is taken.
     """
 
     def __init__(
-        self, page: Page, twin: Twin, desk: Desk | None = None, state: Callable[[], str] = str
+        self,
+        page: Page,
+        twin: Twin,
+        desk: Desk | None = None,
+        state: Callable[[], str] = str,
+        key: str = "",
     ) -> None:
-        self._page, self.twin, self._desk, self._state = page, twin, desk, state
+        self._page, self.twin, self._state = page, twin, state
         self._bodies = TwinModel(twin)
         self._model = DrawnModel(page.server.scene, self._bodies.model)
         self._row: Shown | None = None
@@ -111,8 +101,11 @@ class TwinView:
         self._lock, self._aimed, self._ended = threading.Lock(), False, threading.Event()
         gui = page.server.gui
         self._words = gui.add_markdown("waiting for the first reading")
+        self.panels: list[CommandPanel] = []
         if desk is not None:
-            self._add_commands(gui, desk)
+            page.server.on_client_connect(
+                lambda client: self.panels.append(CommandPanel(client.gui, twin, desk, key))
+            )
         with gui.add_folder("Curves"):
             self._pressure = RunningChart(
                 gui, "pressure / kPa", ("measured", "positive target", "negative target"), SECONDS
@@ -165,8 +158,6 @@ class TwinView:
                 chart.draw()
             self._words.content = self._told(row)
             self._events.content = "\n\n".join(log) or "none yet"
-            if self._desk is not None:
-                self._waiting.content = self._desk.waiting or "no command waits"
 
     def _aim(self, shape: TwinShape) -> None:
         """Have browsers see the robot and its gripper; of a flange alone, the gripper."""
@@ -188,35 +179,3 @@ class TwinView:
             f"**{STATES.get(self._state(), self._state())}**\n\n{now}{bend}\n\n"
             f"answer after {1e3 * row.latency:.1f} ms, turn {1e3 * row.lateness:.1f} ms late"
         )
-
-    def _add_commands(self, gui: viser.GuiApi, desk: Desk) -> None:
-        limits = self.twin.controller.map.writes
-        with gui.add_folder("Commands"):
-            low, high = (KPA * limit for limit in limits.positive_target.limits)
-            positive = gui.add_slider("positive / kPa", max(low, 0.0), high, 1.0, 0.5 * high)
-            low, high = (KPA * limit for limit in limits.negative_target.limits)
-            negative = gui.add_slider("negative / kPa", low, min(high, 0.0), 1.0, 0.5 * low)
-            buttons = [gui.add_button(name) for name in ("Close", "Open", "Vent")]
-            self._waiting = gui.add_markdown("no command waits")
-            confirm, cancel = gui.add_button("Confirm"), gui.add_button("Cancel")
-
-        def ask(name: str) -> dict[str, float | bool]:
-            if name == "Close":
-                target = positive.value / KPA
-                return {"positive_target": target, "positive_on": True, "negative_on": False}
-            if name == "Open":
-                target = negative.value / KPA
-                return {"negative_target": target, "negative_on": True, "positive_on": False}
-            return {"positive_on": False, "negative_on": False}
-
-        for button in buttons:
-            button.on_click(lambda event: self._say(desk.propose(**ask(event.target.label))))
-        confirm.on_click(lambda _: self._said(desk.confirm))
-        cancel.on_click(lambda _: self._said(desk.cancel))
-
-    def _say(self, words: str) -> None:
-        self._waiting.content = f"**waits for a confirmation:** {words}"
-
-    def _said(self, do: Callable[[], None]) -> None:
-        do()
-        self._waiting.content = "no command waits"

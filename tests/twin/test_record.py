@@ -87,5 +87,11 @@ def test_what_is_no_record_is_told(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match=r"expected record.parquet or record.jsonl"):
         read_twin_record(tmp_path)
     (tmp_path / JOURNAL).write_text("{}\nnonsense\n")
-    with pytest.raises(ResultError, match=r"record.jsonl:2: expected a row"):
+    with pytest.raises(ResultError, match=r"record.jsonl:1: expected a row"):
         read_twin_record(tmp_path)
+    (tmp_path / JOURNAL).write_text("")
+    assert read_twin_record(tmp_path).rows == []
+    for wrong in ({"schema": "x", "twin": {}}, {"schema": 1}, {"schema": 1, "twin": {"name": 3}}):
+        (tmp_path / TWIN_FILE).write_text(json.dumps(wrong))
+        with pytest.raises(ResultError, match=r"twin.json: expected the twin of a record, found"):
+            read_twin_record(tmp_path)

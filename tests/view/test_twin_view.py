@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from softgrasp.twin.desk import Desk
+from softgrasp.view.command_panel import EXPIRES, CommandPanel
 from softgrasp.view.page import Page
 from softgrasp.view.twin_view import TwinView
 from tests.twin.test_loop import CLOSE, At
@@ -26,7 +27,8 @@ def bench() -> Bench:
 @pytest.fixture
 def view(bench: Bench) -> Iterator[TwinView]:
     with Page("twin", port=0) as page:
-        shown = TwinView(page, bench.twin, Desk(bench.loop.box), lambda: bench.loop.guard.state)
+        desk = Desk(bench.loop.box, lambda: bench.loop.guard.may_command)
+        shown = TwinView(page, bench.twin, desk, lambda: bench.loop.guard.state)
         yield shown
         shown.close()
 
@@ -55,12 +57,58 @@ def test_a_row_without_a_reading_says_so(view: TwinView, bench: Bench) -> None:
     assert "no reading" in view._words.content
 
 
-def test_buttons_propose_and_the_second_word_sends(view: TwinView, bench: Bench) -> None:
+class Tray:
+    """Takes commands."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, float | bool]] = []
+
+    def words(self, values: dict[str, float | bool]) -> str:
+        return " ".join(sorted(values))
+
+    def send(self, values: dict[str, float | bool]) -> str:
+        self.sent.append(values)
+        return ""
+
+
+def test_a_command_needs_the_key_and_a_second_word_of_the_same_browser(
+    view: TwinView, bench: Bench
+) -> None:
+    tray, now = Tray(), [0.0]
     gui = view._page.server.gui
-    buttons = {
-        handle.label: handle
-        for handle in gui._gui_input_handle_from_uuid.values()
-        if hasattr(handle, "label") and type(handle).__name__ == "GuiButtonHandle"
-    }
-    assert set(buttons) == {"Close", "Open", "Vent", "Confirm", "Cancel"}
-    assert bench.loop.box.proposed is None
+    one, other = (
+        CommandPanel(gui, bench.twin, tray, "abc123", clock=lambda: now[0]) for _ in range(2)
+    )
+    one.ask("Close")
+    one.send()
+    assert tray.sent == []
+    assert "type the key first" not in other.told.content
+    one.key.value = other.key.value = " abc123 "
+    one.ask("Close")
+    assert "waits for a confirmation" in one.told.content
+    other.send()  # its own, of which there is none
+    assert tray.sent == []
+    one.send()
+    assert tray.sent == [
+        {"positive_target": pytest.approx(60e3), "positive_on": True, "negative_on": False}
+    ]
+    one.send()
+    assert len(tray.sent) == 1
+    one.ask("Open")
+    now[0] += EXPIRES + 1.0
+    one.send()
+    assert len(tray.sent) == 1
+    assert one.told.content == "not sent: it waited for more than 10 s"
+    one.ask("Vent")
+    one.forget()
+    one.send()
+    assert len(tray.sent) == 1
+
+
+def test_sliders_are_those_of_the_map_whatever_its_limits(view: TwinView, bench: Bench) -> None:
+    place = bench.twin.controller
+    target = place.map.writes.positive_target.replace(limits=(70e3, 120e3))
+    writes = place.map.writes.replace(positive_target=target)
+    odd = place.replace(map=place.map.replace(writes=writes))
+    panel = CommandPanel(view._page.server.gui, bench.twin.replace(controller=odd), Tray(), "k")
+    assert panel.positive.value == 95.0

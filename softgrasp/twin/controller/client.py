@@ -132,6 +132,16 @@ class ControllerClient:
         """
         await self._write({"positive_target": positive, "negative_target": negative})
 
+    def check_targets(
+        self, *, positive: float | None = None, negative: float | None = None
+    ) -> None:
+        """Refuse targets before anything is sent.
+
+        Raises:
+            DescriptionError: A pressure is outside the limits of its register.
+        """
+        self._check({"positive_target": positive, "negative_target": negative})
+
     async def trigger(self, *, positive: bool | None = None, negative: bool | None = None) -> None:
         """Switch triggers on or off; what is not given stays.
 
@@ -165,12 +175,7 @@ class ControllerClient:
             ) from None
 
     async def _write(self, values: dict[str, float | None]) -> None:
-        given = {name: float(value) for name, value in values.items() if value is not None}
-        for name, value in given.items():
-            if not allowed(self._writes[name], value):
-                raise DescriptionError(
-                    _outside(name, self._writes[name], value), field=name, found=value
-                )
+        given = self._check(values)
         for span in spans([(name, self._writes[name]) for name in given]):
             words = [w for name, register in span.values for w in to_words(register, given[name])]
             request = write_request(span.kind, span.address, words)
@@ -183,6 +188,16 @@ class ControllerClient:
                 raise RequestRefusedError(
                     f"{span.told()}: expected to take {told}, found: {refusal}"
                 ) from None
+
+    def _check(self, values: dict[str, float | None]) -> dict[str, float]:
+        """The values that are given; all of them within their limits."""
+        given = {name: float(value) for name, value in values.items() if value is not None}
+        for name, value in given.items():
+            if not allowed(self._writes[name], value):
+                raise DescriptionError(
+                    _outside(name, self._writes[name], value), field=name, found=value
+                )
+        return given
 
     def _check_counter(self, counter: float | None) -> None:
         if counter is None:

@@ -27,7 +27,8 @@ class SimulatedController:
     Args:
         registers: Where its values are.
         valve: How it reaches a pressure.
-        watchdog: Without a request for so long both triggers go off [s]; None: they stay.
+        watchdog: Without a request that is answered with values, or that writes some, for so long
+            both triggers go off [s]; None: they stay.
         clock: The time [s]; must not run backwards.
         heard: Called after every command.
     """
@@ -71,9 +72,9 @@ class SimulatedController:
     def words(self, kind: Kind, address: int, count: int) -> Words | ExcCodes:
         """Words, or bits, from an address on; illegal where one of them is in no register."""
         places = [self._read.get((kind, address + k)) for k in range(count)]
-        state = self._state_when_asked()
         if None in places:
             return ExcCodes.ILLEGAL_ADDRESS
+        state = self._state_when_asked()
         told: dict[str, Words] = {}
         found = []
         for name, register, word in filter(None, places):
@@ -84,7 +85,6 @@ class SimulatedController:
 
     def write(self, kind: Kind, address: int, words: Sequence[int]) -> ExcCodes | None:
         """Write whole values from an address on: all of them, or none and why not."""
-        self._state_when_asked()
         changes: dict[str, float | bool] = {}
         at = 0
         while at < len(words):
@@ -96,6 +96,7 @@ class SimulatedController:
                 return ExcCodes.ILLEGAL_VALUE
             changes[name] = bool(value) if name in TRIGGERS else value
             at += register.width
+        self._state_when_asked()
         self.command(**changes)
         return None
 

@@ -32,6 +32,7 @@ class LatestPose:
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._follow())
+        self._task.add_done_callback(self._ended)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -40,6 +41,11 @@ class LatestPose:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Tell what no stream should raise; whoever waits for the end is told it again."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.problem = f"the stream of poses broke: {type(error).__name__}: {error}"
 
     async def _follow(self) -> None:
         while True:
