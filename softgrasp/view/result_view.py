@@ -10,14 +10,13 @@ import numpy as np
 
 from softgrasp.build.names import object_bodies
 from softgrasp.formats.atomic import write_text
-from softgrasp.render.camera import Camera
 from softgrasp.render.playback import framing
 from softgrasp.render.poses import Playback
 from softgrasp.simulation.result import GraspResult
 from softgrasp.view.chart import TimeChart
 from softgrasp.view.drawn_model import DrawnModel
 from softgrasp.view.grasp_marks import GraspMarks
-from softgrasp.view.page import Page
+from softgrasp.view.page import Page, look_from
 
 FRAMES = 25.0
 """Pictures a second while it plays."""
@@ -27,8 +26,6 @@ THROUGH = 0.45
 """Opacity of an object that what touches it is seen through."""
 MOST_SAVED = 250
 """Instants of a saved scene."""
-AWAY = 1.35
-"""The browser's window is wider or narrower than a film: the camera stands farther back."""
 
 
 class ResultView:
@@ -159,13 +156,3 @@ class ResultView:
                 quality = {"ε": log.epsilon, "margin": log.margin}
                 charts.append(TimeChart(gui, "quality", log.time, quality))
         return charts
-
-
-def look_from(page: Page, camera: Camera) -> None:
-    """Have new browsers look from where a camera stands."""
-    start = page.server.initial_camera
-    away = camera.position - np.asarray(camera.lookat)
-    start.position = np.asarray(camera.lookat) + AWAY * away
-    start.look_at = np.asarray(camera.lookat)
-    start.fov = float(np.radians(camera.fovy_deg))
-    start.near = 0.01 * camera.distance
