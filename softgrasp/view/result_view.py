@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time as clock
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from softgrasp.build.names import object_bodies
-from softgrasp.formats.atomic import write_text
 from softgrasp.render.playback import framing
 from softgrasp.render.poses import Playback
 from softgrasp.simulation.result import GraspResult
@@ -17,9 +16,8 @@ from softgrasp.view.chart import TimeChart
 from softgrasp.view.drawn_model import DrawnModel
 from softgrasp.view.grasp_marks import GraspMarks
 from softgrasp.view.page import Page, look_from
+from softgrasp.view.recording import recorded, serve
 
-FRAMES = 25.0
-"""Pictures a second while it plays."""
 SPEEDS = {"1 ×": 1.0, "0.5 ×": 0.5, "0.2 ×": 0.2, "0.1 ×": 0.1}
 SLIDER_STEPS = 1000
 THROUGH = 0.45
@@ -76,12 +74,7 @@ class ResultView:
 
     def serve(self) -> None:
         """Play and scrub until interrupted."""
-        before = clock.monotonic()
-        while True:
-            clock.sleep(1.0 / FRAMES)
-            now = clock.monotonic()
-            self.step(now - before)
-            before = now
+        serve(self.step)
 
     def save(self, path: Path, frames: int = MOST_SAVED) -> Path:
         """Write the moving scene as one file that any browser opens without a server.
@@ -94,13 +87,14 @@ class ResultView:
             ResultError: The place cannot be written.
         """
         times = np.linspace(self._begin, self._end, frames)
-        with self._busy:
-            self.show(float(times[0]))
-            recorded = self._page.server.get_scene_serializer()
-            for time in times[1:].tolist():
-                recorded.insert_sleep(1.0 / FRAMES)
+
+        def pictures() -> Iterator[None]:
+            for time in times.tolist():
                 self.show(time)
-            return write_text(path, recorded.as_html())
+                yield
+
+        with self._busy:
+            return recorded(self._page, pictures(), path)
 
     def _add_timeline(self) -> None:
         gui = self._page.server.gui
