@@ -12,8 +12,8 @@ from softgrasp.description.hand import Hand
 
 SHOWN_IN = {"rad": ("°", 180.0 / np.pi), "m": ("mm", 1e3), "Pa": ("kPa", 1e-3)}
 """Units on the page, and how many of them are one of the description's."""
-STEPS = 500
-"""Of a slider."""
+STEPS, DIGITS = 500, 1
+"""Of a slider, and of the numbers at its side where they have a unit."""
 MOST_OPEN = 12
 """The sliders of a hand with more are folded away, finger by finger."""
 LOCKED = 1e-6
@@ -55,15 +55,17 @@ class DriveSliders:
 
     def _add(self, gui: viser.GuiApi, drive: Drive, group: str) -> viser.GuiInputHandle[float]:
         unit, per = _shown(drive)
-        low, high = (per * end for end in drive.limits)
+        digits = DIGITS if unit else None
+        low, high = (_rounded(per * end, digits) for end in drive.limits)
+        step = _rounded((high - low) / STEPS, digits) or 10.0**-DIGITS
         high = max(high, low + LOCKED)
         name = drive.name.removesuffix("_pressure").removeprefix(f"{group}_")
         slider = gui.add_slider(
             f"{name} / {unit}" if unit else name,
             low,
             high,
-            (high - low) / STEPS,
-            min(max(per * drive.start, low), high),
+            step,
+            min(max(_rounded(per * drive.start, digits), low), high),
             hint=f"{drive.label}, {drive.told(*drive.limits)}",
         )
 
@@ -77,6 +79,10 @@ class DriveSliders:
 
 def _shown(drive: Drive) -> tuple[str, float]:
     return SHOWN_IN.get(drive.unit, (drive.unit, 1.0))
+
+
+def _rounded(value: float, digits: int | None) -> float:
+    return float(value) if digits is None else round(float(value), digits)
 
 
 def _finger_of(hand: Hand, drive: Drive) -> str:

@@ -13,7 +13,10 @@ from softgrasp.render.camera import Camera
 from softgrasp.render.marks import Arrow, Ball
 from softgrasp.render.poses import Playback
 from softgrasp.simulation.quality_log import QualityLog
+from softgrasp.view.update import updated
 
+CONTACTS, FORCES = "/marks/contacts", "/marks/forces"
+"""Names in the scene."""
 SIDES = 24
 """Of a cone."""
 CONE_SHARE = 0.07
@@ -47,22 +50,29 @@ class GraspMarks:
 
     def _show_balls(self, balls: Sequence[Ball]) -> None:
         points = np.array([ball.center for ball in balls]).reshape(-1, 3)
+        if balls and updated(self._scene, CONTACTS, points=points):
+            return
+        self._scene.remove_by_name(CONTACTS)
+        if not balls:
+            return
         self._scene.add_point_cloud(
-            "/marks/contacts",
+            CONTACTS,
             points,
-            np.tile(COLOR, (len(points), 1)),
-            point_size=2.0 * (balls[0].radius if balls else 1e-3),
+            COLOR,
+            point_size=2.0 * balls[0].radius,
             point_shape="circle",
         )
 
     def _show_arrows(self, arrows: Sequence[Arrow]) -> None:
         if not (arrows and self.forces):
-            self._scene.remove_by_name("/marks/forces")
+            self._scene.remove_by_name(FORCES)
             return
-        radius = arrows[0].radius
+        radius, ends = arrows[0].radius, np.array([(one.start, one.vector_end) for one in arrows])
+        if updated(self._scene, FORCES, points=ends):
+            return
         self._scene.add_arrows(
-            "/marks/forces",
-            np.array([(arrow.start, arrow.vector_end) for arrow in arrows]),
+            FORCES,
+            ends,
             COLOR,
             shaft_radius=radius,
             head_radius=HEAD[0] * radius,

@@ -10,10 +10,11 @@ import viser
 from softgrasp.build.visual import CONTACT_RGBA
 from softgrasp.mechanics.transforms import Array, quaternion_of
 from softgrasp.view.posed_hand import JointFrame, PosedHand
+from softgrasp.view.update import updated
 
-AXES_SHARE, THICKNESS = 0.09, 0.045
+AXES_SHARE, THICKNESS = 0.09, 0.04
 """Length of a frame's axes over the size of the hand, and their radius over that."""
-FAN_SHARE = 0.11
+FAN_SHARE = 0.16
 """Radius of the fan that a joint can turn through, over the size of the hand."""
 PLACE_SHARE = 0.07
 """Radius of the ball at a grasp's place over the size of the hand, where no object tells it."""
@@ -58,10 +59,14 @@ class HandMarks:
             self._scene.remove_by_name("/frames")
             return
         length = AXES_SHARE * self._size
+        turns = np.array([quaternion_of(frame.pose) for frame in frames])
+        places = np.array([frame.pose[:3, 3] for frame in frames])
+        if updated(self._scene, "/frames", batched_wxyzs=turns, batched_positions=places):
+            return
         self._scene.add_batched_axes(
             "/frames",
-            np.array([quaternion_of(frame.pose) for frame in frames]),
-            np.array([frame.pose[:3, 3] for frame in frames]),
+            turns,
+            places,
             axes_length=length,
             axes_radius=THICKNESS * length,
         )
@@ -75,13 +80,15 @@ class HandMarks:
         turning = [frame for frame in frames if frame.turns]
         if turning:
             vertices, faces = fans(turning, radius)
+        if turning and not updated(self._scene, "/limits/fans", vertices=vertices):
             self._scene.add_mesh_simple(
                 "/limits/fans", vertices, faces, color=FAN_COLOR, opacity=0.4, side="double"
             )
         lines, colors = _lines(frames, radius)
-        self._scene.add_line_segments(
-            "/limits/lines", lines, colors, thickness=3.0, thickness_units="screen"
-        )
+        if not updated(self._scene, "/limits/lines", points=lines):
+            self._scene.add_line_segments(
+                "/limits/lines", lines, colors, thickness=3.0, thickness_units="screen"
+            )
 
     def _draw_places(self) -> None:
         pose = self._posed.hand_pose()
@@ -90,6 +97,8 @@ class HandMarks:
                 self._scene.remove_by_name(f"/places/{name}")
                 continue
             center = pose[:3, :3] @ np.array(preset.center) + pose[:3, 3]
+            if updated(self._scene, f"/places/{name}", position=center):
+                continue
             self._scene.add_icosphere(
                 f"/places/{name}",
                 radius=PLACE_SHARE * self._size,

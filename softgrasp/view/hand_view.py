@@ -11,6 +11,7 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
+from softgrasp.formats.atomic import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import geom_corner_points
 from softgrasp.render.extents import covered_geoms
@@ -22,6 +23,8 @@ from softgrasp.view.page import Page
 from softgrasp.view.posed_hand import PosedHand
 from softgrasp.view.recording import recorded
 
+THROUGH = 0.55
+"""Opacity of a hand whose joints are shown."""
 SAVED = 50
 """Instants of a saved scene: the hand closes, and opens again."""
 ASPECT = 1.2
@@ -51,6 +54,7 @@ class HandView:
         self._marks = HandMarks(page.server.scene, self.posed, size)
         self._add_choices()
         self.sliders = self._add_sliders()
+        self._see_inside()
         self.show(self._open)
 
     def show(self, targets: list[float]) -> None:
@@ -72,7 +76,7 @@ class HandView:
                 yield
 
         with self._busy:
-            return recorded(self._page, frames(), path)
+            return write_text(path, recorded(self._page, frames()))
 
     def _between(self, share: float) -> list[float]:
         """Targets of a hand that is open, 0, to closed, 1."""
@@ -99,6 +103,13 @@ class HandView:
             self.show(self._between(together.value / 100.0))
 
         return sliders
+
+    def _see_inside(self) -> None:
+        """Let the hand be seen through where it would hide what is shown of its joints."""
+        hand, _ = self._seen()
+        geoms = np.flatnonzero(np.isin(self.posed.model.geom_bodyid, hand)).tolist()
+        inside = self._marks.frames or self._marks.limits
+        self._model.fade(geoms, THROUGH if inside else 1.0)
 
     def _seen(self) -> tuple[list[int], list[int]]:
         """Bodies of the hand that can touch, and of objects."""
@@ -130,6 +141,7 @@ class HandView:
             marks.frames, marks.limits, marks.places = frames.value, limits.value, places.value
             with self._busy, self._page.server.atomic():
                 self._model.show_collisions(shown=shapes.value)
+                self._see_inside()
                 marks.draw()
 
         for box in (frames, limits, places, shapes):

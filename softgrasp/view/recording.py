@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-from softgrasp.formats.atomic import write_text
 from softgrasp.view.page import Page
 
 FRAMES = 25.0
@@ -27,20 +25,17 @@ def serve(step: Callable[[float], None]) -> None:
         before = now
 
 
-def recorded(page: Page, frames: Iterator[None], path: Path) -> Path:
-    """Write what a scene shows from picture to picture.
+def recorded(page: Page, frames: Iterator[None]) -> str:
+    """What a scene shows from picture to picture, as HTML that needs no server.
 
     Args:
         page: The page.
         frames: Changes the scene to its next picture each time it is asked.
-        path: The ``.html`` to write.
-
-    Raises:
-        ResultError: The place cannot be written.
     """
     next(frames)
     record = page.server.get_scene_serializer()
     record.insert_sleep(1.0 / FRAMES)
     for _ in frames:
         record.insert_sleep(1.0 / FRAMES)
-    return write_text(path, record.as_html())
+    text: str = record.as_html()
+    return text
