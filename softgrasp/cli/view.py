@@ -15,9 +15,8 @@ from softgrasp.cli.options import Json, Units
 from softgrasp.errors import DescriptionError
 
 if TYPE_CHECKING:
-    from softgrasp.view.grasp_form import Choices
+    from softgrasp.view.choices import Choices, MakeScene
     from softgrasp.view.page import Page
-    from softgrasp.view.workbench import MakeScene
 
 LOOPBACK = "127.0.0.1"
 HTML = (".html", ".htm")
@@ -83,7 +82,8 @@ def view(
         from softgrasp.view.native import require_display
 
         require_display()
-    require_viser()
+    else:
+        require_viser()
     if is_result(first):
         if second is not None or density is not None or units is not None:
             raise DescriptionError(
@@ -145,9 +145,9 @@ class _HandShown:
 
     def native(self) -> None:
         from softgrasp.view.native import show_hand
-        from softgrasp.view.workbench import posed_hand
+        from softgrasp.view.posed_hand import chosen_hand
 
-        posed, _ = posed_hand(self._choices, self._make_scene)
+        posed, _ = chosen_hand(self._choices, self._make_scene)
         show_hand(posed)
 
     def on_page(self, page: Page) -> Moving:

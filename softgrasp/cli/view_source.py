@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-
 from softgrasp.cli.options import Unit
 from softgrasp.cli.scene_options import SceneOptions, scene_of
 from softgrasp.cli.source import kind_of
@@ -12,10 +10,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.results import RESULT_FILE
-from softgrasp.view.grasp_form import Choices
-
-if TYPE_CHECKING:
-    from softgrasp.view.workbench import MakeScene
+from softgrasp.view.choices import Choices, MakeScene
 
 HANDS = ("hand", "robot")
 """Kinds that are shown as hands."""

@@ -9,10 +9,9 @@ import time as clock
 from softgrasp.errors import BackendUnavailable
 from softgrasp.render.poses import Playback
 from softgrasp.view.posed_hand import PosedHand
-from softgrasp.view.recording import FRAMES
 
-SLOWER = 0.5
-"""Simulated time over real time while a result plays."""
+FRAMES, SLOWER = 25.0, 0.5
+"""Pictures a second, and simulated time over real time while a result plays."""
 
 
 def has_display() -> bool:

@@ -11,9 +11,15 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.build import names
 from softgrasp.build.attached_hand import settle
+from softgrasp.build.compiling import compiled
+from softgrasp.build.hand_model import build_hand_spec
+from softgrasp.build.scene import compile_model
 from softgrasp.description.hand import Hand
+from softgrasp.description.scene import GraspScene
+from softgrasp.formats.load import load_hand
 from softgrasp.mechanics.finger_drives import drive_forces
 from softgrasp.mechanics.transforms import Array
+from softgrasp.view.choices import Choices, MakeScene
 
 
 class JointFrame(NamedTuple):
@@ -104,3 +110,16 @@ class PosedHand:
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = there.xmat.reshape(3, 3), there.xpos
         return pose
+
+
+def chosen_hand(choices: Choices, make_scene: MakeScene) -> tuple[PosedHand, GraspScene | None]:
+    """The hand of choices, and the scene that it stands in before their object.
+
+    Raises:
+        SoftgraspError: There is no such hand or object, or they do not go together.
+    """
+    if choices.object is not None:
+        scene = make_scene(choices)
+        return PosedHand(scene.hand, compile_model(scene)), scene
+    hand = load_hand(choices.hand)
+    return PosedHand(hand, compiled(build_hand_spec(hand), hand.name)), None

@@ -10,29 +10,21 @@ from pathlib import Path
 import viser
 
 from softgrasp import library
-from softgrasp.build.compiling import compiled
-from softgrasp.build.hand_model import build_hand_spec
-from softgrasp.build.scene import compile_model
 from softgrasp.description.closures.known import CLOSURES
-from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError, SoftgraspError
-from softgrasp.formats.load import load_hand
 from softgrasp.render.camera import Camera
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.run import simulate
-from softgrasp.view.grasp_form import Choices, GraspForm
+from softgrasp.view.choices import Choices, MakeScene
+from softgrasp.view.grasp_form import GraspForm
 from softgrasp.view.hand_view import HandView
 from softgrasp.view.page import Page, look_from
-from softgrasp.view.posed_hand import PosedHand
+from softgrasp.view.posed_hand import chosen_hand
 from softgrasp.view.recording import serve
 from softgrasp.view.result_view import ResultView
 
 LONGEST = 2.0
 """Of a closure whose end nobody knows, for the bar that shows how far it is [s]."""
-
-
-MakeScene = Callable[[Choices], GraspScene]
-"""From choices to a scene; raises DescriptionError where they do not fit."""
 
 
 class Workbench:
@@ -137,12 +129,12 @@ class Workbench:
         """Show a hand; alone where it does not go with the object, and why."""
         problem = None
         try:
-            posed, scene = posed_hand(choices, self._make_scene)
+            posed, scene = chosen_hand(choices, self._make_scene)
         except SoftgraspError as error:
             if choices.object is None:
                 raise
             problem = error
-            posed, scene = posed_hand(choices.replace(object=None), self._make_scene)
+            posed, scene = chosen_hand(choices.replace(object=None), self._make_scene)
         with self._page.server.atomic():
             self._clear()
             self.choices = choices
@@ -212,19 +204,6 @@ class Workbench:
                 self.tell(
                     f"⚠ the run failed in a way that is a mistake of softgrasp: {kind}: {error}"
                 )
-
-
-def posed_hand(choices: Choices, make_scene: MakeScene) -> tuple[PosedHand, GraspScene | None]:
-    """The hand of choices, and the scene that it stands in before their object.
-
-    Raises:
-        SoftgraspError: There is no such hand or object, or they do not go together.
-    """
-    if choices.object is not None:
-        scene = make_scene(choices)
-        return PosedHand(scene.hand, compile_model(scene)), scene
-    hand = load_hand(choices.hand)
-    return PosedHand(hand, compiled(build_hand_spec(hand), hand.name)), None
 
 
 def aim(page: Page, camera: Camera) -> None:
