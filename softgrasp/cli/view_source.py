@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+
 from softgrasp.cli.options import Unit
 from softgrasp.cli.scene_options import SceneOptions, scene_of
 from softgrasp.cli.source import kind_of

@@ -84,7 +84,8 @@ class Tab:
         until(lambda: bool(self.run(script)))
 
     def picture(self, path: Path) -> Path:
-        data = self.call("Page.captureScreenshot")["data"]
+        # there is none while a page is being replaced by the next
+        data = until(lambda: self.call("Page.captureScreenshot").get("data"))
         path.write_bytes(base64.b64decode(data))
         return path
 

@@ -51,11 +51,11 @@ def test_a_hand_takes_an_object_on_the_page(tab: Tab, tmp_path: Path) -> None:
     with Page("softgrasp", port=0) as page:
         bench = Workbench(page, choices, make_scene, summary)
         tab.open(page.url)
-        for words in ("Start the grasp", "joint frames", "F1_J2", "grasp places"):
+        for words in ("Start the grasp", "joint frames", "grasp places", "J1 / °"):
             tab.wait_for(words)
         until(lambda: is_drawn(scene(tab, tmp_path)))
         tab.click("grasp places", box=True)
-        tab.wait_for("precision grasp")
+        until(lambda: page.server.scene.get_handle_by_name("/places/precision") is not None)
         tab.click("Start the grasp")
         tab.wait_for("Back to the hand")
         tab.wait_for("phalanges and the palm in contact")
