@@ -13,6 +13,8 @@ from softgrasp.mechanics.transforms import Array
 
 HEIGHT = 210
 """Of a chart [pixels]."""
+PADDING = (9, 24, 0, 0)
+"""Above, right, below and left of the curves, or the highest number would be cut [pixels]."""
 MOST_ROWS = 400
 """A chart shows at most so many rows, the largest and the smallest of what lies between."""
 COLORS = (
@@ -56,6 +58,7 @@ class TimeChart:
             scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range=(self._low, self._high))},
             title=title,
             height=HEIGHT,
+            padding=PADDING,
         )
 
     def move(self, time: float) -> None:

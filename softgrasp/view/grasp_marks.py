@@ -24,7 +24,7 @@ CONE_SHARE = 0.07
 HEAD = 3.0, 7.0
 """Radius and length of an arrow's head in radii of its shaft."""
 COLOR = np.array([round(255 * part) for part in CONTACT_RGBA[:3]], dtype=np.uint8)
-CONE_COLOR = (70, 130, 190)
+CONE_COLOR = (30, 80, 150)
 
 
 class GraspMarks:
@@ -84,9 +84,10 @@ class GraspMarks:
         if log is None or not self.cones:
             self._scene.remove_by_name("/marks/cones")
             return
+        # lines: what is half transparent would be hidden by an object that is so, too
         vertices, faces = cones(*_contacts(log, time), CONE_SHARE * self._height)
         self._scene.add_mesh_simple(
-            "/marks/cones", vertices, faces, color=CONE_COLOR, opacity=0.45, side="double"
+            "/marks/cones", vertices, faces, color=CONE_COLOR, wireframe=True, side="double"
         )
 
 
