@@ -23,7 +23,9 @@ PAGES = [
     *sorted(DOCS.glob("*.md")),
     *sorted((DOCS / "contact_models").glob("*.md")),
 ]
-SLOW_VERBS = ("demo", "bench", "grasp", "new", "calibrate", "crosscheck", "plan", "twin")
+SLOW_VERBS = (
+    "demo", "bench", "grasp", "new", "calibrate", "crosscheck", "plan", "twin", "view",
+)  # fmt: skip
 """Verbs that other tests run for real; their lines here are only checked for their options."""
 
 

@@ -23,6 +23,7 @@ from softgrasp.cli.rerun import rerun
 from softgrasp.cli.sweep import sweep
 from softgrasp.cli.twin_app import twin
 from softgrasp.cli.verb import WRONG_INPUT, guarded
+from softgrasp.cli.view import view
 
 
 class Verb(NamedTuple):
@@ -39,6 +40,11 @@ VERBS = {
         grasp,
         "Simulate a grasp; write numbers, figures, film and page.",
         "softgrasp grasp four_finger strawberry --density 700 --hold",
+    ),
+    "view": Verb(
+        view,
+        "Look at a hand or a result in the browser; move, scrub, start grasps.",
+        "softgrasp view four_finger --save four_finger.html",
     ),
     "sweep": Verb(
         sweep,

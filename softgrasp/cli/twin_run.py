@@ -34,6 +34,10 @@ def run(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Of the page; 0: any that is free.")
     ] = 8080,
+    host: Annotated[
+        str,
+        typer.Option(help="Of the page; others than this machine's own get a token to open it."),
+    ] = "127.0.0.1",
     controller: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Another place of the controller.")
     ] = "",
@@ -62,7 +66,7 @@ def run(
     if duration is not None and not duration <= LONGEST:
         raise DescriptionError(f"--duration: expected at most {LONGEST:g} s, found {duration:g}")
     turns = None if duration is None else max(1, round(duration * described.rate))
-    close, watching = (None, None) if no_view else _page(described, port)
+    close, watching = (None, None) if no_view else _page(described, port, host)
     try:
         files = Path(twin).parent if Path(twin).suffix else None
         asyncio.run(_until_told(run_twin, described, folder, turns, watching, files))
@@ -152,7 +156,7 @@ def _free(folder: Path) -> Path:
 
 
 def _page(
-    twin: Twin, port: int
+    twin: Twin, port: int, host: str
 ) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], Shown]]:
     """How the page is closed, and who is shown the rows."""
     from softgrasp.twin.desk import Desk
@@ -162,7 +166,7 @@ def _page(
     from softgrasp.view.page import Page
     from softgrasp.view.twin_view import TwinView
 
-    page, key = Page(f"twin '{twin.name}'", port), secrets.token_hex(4)
+    page, key = Page(f"twin '{twin.name}'", port, host), secrets.token_hex(4)
     terminal.note(f"{page.words}; the key for its commands is {key}")
 
     def watching(box: CommandBox, loop: TwinLoop) -> Shown:

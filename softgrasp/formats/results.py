@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from softgrasp.errors import ResultError
 from softgrasp.formats.atomic import atomic_path, write_text
 
 RESULT_FILE, TRAJECTORY_FILE = "result.json", "trajectory.npz"
+MOST_NAMED = 8
+"""Other results that a sentence names."""
 
 
 def write_result(
@@ -56,7 +59,9 @@ def read_document(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ResultError(f"{path}: expected a result, found: {error.strerror}") from error
+        raise ResultError(
+            f"{path}: expected a result, found: {error.strerror}{_results_beside(path.parent)}"
+        ) from error
     except ValueError as error:
         raise ResultError(f"{path}: expected JSON, found: {error}") from error
     if not isinstance(document, dict) or "schema_version" not in document:
@@ -70,5 +75,16 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
             return {name: stored[name] for name in stored.files}
     except OSError as error:
         raise ResultError(f"{path}: expected a trajectory, found: {error.strerror}") from error
-    except (ValueError, zipfile.BadZipFile) as error:
-        raise ResultError(f"{path}: expected arrays without pickles, found: {error}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ResultError(
+            f"{path}: expected arrays without pickles, found: {error} ({path.stat().st_size} "
+            "bytes); the file is cut off or damaged: copy it again, or simulate the scene anew"
+        ) from error
+
+
+def _results_beside(folder: Path) -> str:
+    """What else there is to read, where a folder has no result: those right inside it."""
+    known = sorted(path.parent.name for path in folder.glob(f"*/{RESULT_FILE}"))
+    if known:
+        return f"; results inside: {', '.join(known[:MOST_NAMED])}"
+    return "; softgrasp grasp writes one"

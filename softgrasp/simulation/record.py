@@ -44,9 +44,13 @@ def load_result(folder: str | Path) -> GraspResult:
     """
     folder = Path(folder)
     found, arrays = read_result(folder)
-    if found["schema_version"] != SCHEMA_VERSION:
+    version = found["schema_version"]
+    if version != SCHEMA_VERSION:
+        newer = isinstance(version, int) and version > SCHEMA_VERSION
+        maker = found.get("softgrasp_version", "of unknown version")
+        hint = f"; softgrasp {maker} wrote it, this is {__version__}: update it" if newer else ""
         raise ResultError(
-            f"{folder}: expected schema_version {SCHEMA_VERSION}, found {found['schema_version']}"
+            f"{folder}: expected schema_version {SCHEMA_VERSION}, found {version}{hint}"
         )
     missing = set(TRAJECTORY_KEYS) - set(arrays)
     if missing:

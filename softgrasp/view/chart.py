@@ -14,6 +14,8 @@ from softgrasp.mechanics.transforms import Array
 
 HEIGHT, NUMBERS = 210, 62
 """Of a chart, and of the numbers at its side [pixels]."""
+PADDING = (9, 24, 0, 0)
+"""Above, right, below and left of the curves, or the highest number would be cut [pixels]."""
 MOST_ROWS = 400
 """A chart shows about so many rows, evenly spread."""
 COLORS = (
@@ -58,6 +60,7 @@ class TimeChart:
             axes=(uplot.Axis(), uplot.Axis(size=NUMBERS)),
             title=title,
             height=HEIGHT,
+            padding=PADDING,
         )
 
     def move(self, time: float) -> None:
@@ -106,6 +109,7 @@ class RunningChart:
             axes=(uplot.Axis(), uplot.Axis(size=NUMBERS)),
             title=title,
             height=HEIGHT,
+            padding=PADDING,
         )
         self._rows.clear()
 

@@ -13,7 +13,10 @@ from softgrasp.render.camera import Camera
 from softgrasp.render.marks import Arrow, Ball
 from softgrasp.render.poses import Playback
 from softgrasp.simulation.quality_log import QualityLog
+from softgrasp.view.update import updated
 
+CONTACTS, FORCES = "/marks/contacts", "/marks/forces"
+"""Names in the scene."""
 SIDES = 24
 """Of a cone."""
 CONE_SHARE = 0.07
@@ -21,7 +24,7 @@ CONE_SHARE = 0.07
 HEAD = 3.0, 7.0
 """Radius and length of an arrow's head in radii of its shaft."""
 COLOR = np.array([round(255 * part) for part in CONTACT_RGBA[:3]], dtype=np.uint8)
-CONE_COLOR = (70, 130, 190)
+CONE_COLOR = (30, 80, 150)
 
 
 class GraspMarks:
@@ -47,22 +50,29 @@ class GraspMarks:
 
     def _show_balls(self, balls: Sequence[Ball]) -> None:
         points = np.array([ball.center for ball in balls]).reshape(-1, 3)
+        if balls and updated(self._scene, CONTACTS, points=points):
+            return
+        self._scene.remove_by_name(CONTACTS)
+        if not balls:
+            return
         self._scene.add_point_cloud(
-            "/marks/contacts",
+            CONTACTS,
             points,
-            np.tile(COLOR, (len(points), 1)),
-            point_size=2.0 * (balls[0].radius if balls else 1e-3),
+            COLOR,
+            point_size=2.0 * balls[0].radius,
             point_shape="circle",
         )
 
     def _show_arrows(self, arrows: Sequence[Arrow]) -> None:
         if not (arrows and self.forces):
-            self._scene.remove_by_name("/marks/forces")
+            self._scene.remove_by_name(FORCES)
             return
-        radius = arrows[0].radius
+        radius, ends = arrows[0].radius, np.array([(one.start, one.vector_end) for one in arrows])
+        if updated(self._scene, FORCES, points=ends):
+            return
         self._scene.add_arrows(
-            "/marks/forces",
-            np.array([(arrow.start, arrow.vector_end) for arrow in arrows]),
+            FORCES,
+            ends,
             COLOR,
             shaft_radius=radius,
             head_radius=HEAD[0] * radius,
@@ -74,9 +84,10 @@ class GraspMarks:
         if log is None or not self.cones:
             self._scene.remove_by_name("/marks/cones")
             return
+        # lines: what is half transparent would be hidden by an object that is so, too
         vertices, faces = cones(*_contacts(log, time), CONE_SHARE * self._height)
         self._scene.add_mesh_simple(
-            "/marks/cones", vertices, faces, color=CONE_COLOR, opacity=0.45, side="double"
+            "/marks/cones", vertices, faces, color=CONE_COLOR, wireframe=True, side="double"
         )
 
 

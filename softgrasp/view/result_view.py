@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
-import time as clock
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import viser
 
 from softgrasp.build.names import object_bodies
 from softgrasp.formats.atomic import write_text
@@ -17,11 +19,11 @@ from softgrasp.view.chart import TimeChart
 from softgrasp.view.drawn_model import DrawnModel
 from softgrasp.view.grasp_marks import GraspMarks
 from softgrasp.view.page import Page, look_from
+from softgrasp.view.recording import recorded, serve
 
-FRAMES = 25.0
-"""Pictures a second while it plays."""
 SPEEDS = {"1 ×": 1.0, "0.5 ×": 0.5, "0.2 ×": 0.2, "0.1 ×": 0.1}
-SLIDER_STEPS = 1000
+SLIDER_STEPS, LEAST_TIME = 1000, 1e-3
+SAVED_AS = "grasp.html"
 THROUGH = 0.45
 """Opacity of an object that what touches it is seen through."""
 MOST_SAVED = 250
@@ -76,12 +78,7 @@ class ResultView:
 
     def serve(self) -> None:
         """Play and scrub until interrupted."""
-        before = clock.monotonic()
-        while True:
-            clock.sleep(1.0 / FRAMES)
-            now = clock.monotonic()
-            self.step(now - before)
-            before = now
+        serve(self.step)
 
     def save(self, path: Path, frames: int = MOST_SAVED) -> Path:
         """Write the moving scene as one file that any browser opens without a server.
@@ -93,24 +90,33 @@ class ResultView:
         Raises:
             ResultError: The place cannot be written.
         """
-        times = np.linspace(self._begin, self._end, frames)
-        with self._busy:
-            self.show(float(times[0]))
-            recorded = self._page.server.get_scene_serializer()
-            for time in times[1:].tolist():
-                recorded.insert_sleep(1.0 / FRAMES)
+        return write_text(path, self.html(frames))
+
+    def html(self, frames: int = MOST_SAVED) -> str:
+        """The moving scene as HTML, shown at so many instants."""
+        times, now = np.linspace(self._begin, self._end, frames).tolist(), self._time
+
+        def pictures() -> Iterator[None]:
+            for time in times:
                 self.show(time)
-            return write_text(path, recorded.as_html())
+                yield
+
+        with self._busy:
+            text = recorded(self._page, pictures())
+            self.show(now)
+        return text
 
     def _add_timeline(self) -> None:
         gui = self._page.server.gui
-        step = (self._end - self._begin) / SLIDER_STEPS or 1e-3
+        steps = max(self._end - self._begin, LEAST_TIME) / SLIDER_STEPS
+        step = 10.0 ** math.floor(math.log10(steps))
         with gui.add_folder("Time"):
             self._slider = gui.add_slider(
                 "t / s", self._begin, max(self._end, self._begin + step), step, self._end
             )
             self._speed = gui.add_dropdown("speed", list(SPEEDS), initial_value="0.5 ×")
             play = gui.add_button("Play")
+            keep = gui.add_button("Save as one HTML file", color="gray")
 
         @self._slider.on_update
         def _(_: object) -> None:
@@ -120,6 +126,11 @@ class ResultView:
         def _(_: object) -> None:
             self._playing = not self._playing
             play.label = "Pause" if self._playing else "Play"
+
+        @keep.on_click
+        def _(press: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
+            if press.client is not None:
+                press.client.send_file_download(SAVED_AS, self.html().encode())
 
     def _add_choices(self) -> None:
         gui = self._page.server.gui

@@ -342,7 +342,7 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
         ("convert four_finger hand.xml --convention modified", "--convention: expected a hand and "
          "a target ending in .yaml, found a hand and hand.xml"),
         ("rerun nowhere", "nowhere/result.json: expected a result, found: No such file or "
-         "directory"),
+         "directory; softgrasp grasp writes one"),
         ("new hand two words", "Got unexpected extra argument(s) (words)"),
         ("new hand 2fast", "expected a name of letters, digits, _ and -, beginning with a letter, "
          "found '2fast'"),

@@ -71,7 +71,11 @@ def refusal(folder: Path) -> str:
 def test_damaged_results_are_refused_with_the_reason(
     result: sg.GraspResult, tmp_path: Path
 ) -> None:
-    assert refusal(tmp_path) == "R/result.json: expected a result, found: No such file or directory"
+    absent = "R/result.json: expected a result, found: No such file or directory; "
+    assert refusal(tmp_path) == f"{absent}softgrasp grasp writes one"
+    result.save(tmp_path / "in" / "b")
+    result.save(tmp_path / "in" / "a")
+    assert refusal(tmp_path / "in") == f"{absent}results inside: a, b"
     result.save(tmp_path)
     path = tmp_path / "result.json"
     text = path.read_text()
@@ -82,7 +86,12 @@ def test_damaged_results_are_refused_with_the_reason(
         "R/result.json: expected a result with a schema_version, found none"
     )
     path.write_text(text.replace('"schema_version": 1', '"schema_version": 99'))
-    assert refusal(tmp_path) == "R: expected schema_version 1, found 99"
+    assert refusal(tmp_path) == (
+        f"R: expected schema_version 1, found 99; softgrasp {sg.__version__} wrote it, this is "
+        f"{sg.__version__}: update it"
+    )
+    path.write_text(text.replace('"schema_version": 1', '"schema_version": 0'))
+    assert refusal(tmp_path) == "R: expected schema_version 1, found 0"
     path.write_text(text.replace('"status"', '"state"'))
     assert refusal(tmp_path) == "R: result.json: expected a field 'status', found none"
     path.write_text(text.replace(f'"{result.status.name}"', '"CLOSD"'))
@@ -101,8 +110,24 @@ def test_damaged_results_are_refused_with_the_reason(
     path.write_text(text.replace(result.trajectory_sha256, "0" * 64))
     assert "the two files are not of one run" in refusal(tmp_path)
     path.write_text(text)
-    (tmp_path / "trajectory.npz").write_bytes(b"PK nonsense")
-    assert refusal(tmp_path).startswith("R/trajectory.npz: expected arrays without pickles, found:")
+
+
+def test_a_trajectory_that_is_cut_off_or_damaged_is_told(
+    result: sg.GraspResult, tmp_path: Path
+) -> None:
+    result.save(tmp_path)
+    path = tmp_path / "trajectory.npz"
+    whole = path.read_bytes()
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2 : len(whole) // 2 + 200] = bytes(200)
+    for content in (b"", b"PK nonsense", whole[:100], whole[:-100], whole[:-1], bytes(damaged)):
+        path.write_bytes(content)
+        told = refusal(tmp_path)
+        assert told.startswith("R/trajectory.npz: expected arrays without pickles, found: ")
+        assert told.endswith(
+            f"({len(content)} bytes); the file is cut off or damaged: copy it again, or simulate "
+            "the scene anew"
+        )
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -1,0 +1,197 @@
+"""``softgrasp view``: look at a hand or a result in the browser."""
+
+from __future__ import annotations
+
+import socket
+import webbrowser
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import typer
+
+from softgrasp.cli import terminal
+from softgrasp.cli.options import Json, Units
+from softgrasp.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from softgrasp.view.choices import Choices, MakeScene
+    from softgrasp.view.page import Page
+
+LOOPBACK = "127.0.0.1"
+HTML = (".html", ".htm")
+
+
+def view(
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="HAND|RESULT_DIR", help="Name or file of a hand, or a folder with a result."
+        ),
+    ],
+    second: Annotated[
+        str | None,
+        typer.Argument(metavar="OBJECT", help="Name or file of an object before the hand."),
+    ] = None,
+    density: Annotated[
+        float | None, typer.Option(metavar="R", help="Density of the object [kg/m³].")
+    ] = None,
+    units: Units = None,
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, metavar="N", help="First port to try; 0 for any free one."),
+    ] = 8080,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address to listen on. Others than this machine's own let in who has the "
+            "address that is printed, with its token.",
+        ),
+    ] = LOOPBACK,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save",
+            "--out",
+            metavar="FILE.html",
+            help="Write the moving scene as one file, and end.",
+        ),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open a browser where there is a screen.")
+    ] = True,
+    native: Annotated[
+        bool, typer.Option("--native", help="MuJoCo's own viewer, in a window.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Look at a hand, alone or before an object, or at a finished run, in the browser.
+
+    A hand's joints are moved with sliders, and a form starts grasps. A run is scrubbed in time,
+    with contacts, forces and curves. The page is seen on this machine only, until Ctrl-C ends it.
+    """
+    from softgrasp.cli.view_source import hand_choices, is_result
+    from softgrasp.view.require import require_viser
+
+    if save is not None and save.suffix.lower() not in HTML:
+        raise DescriptionError(f"--save: expected a file name ending in .html, found '{save}'")
+    if native and save is not None:
+        raise DescriptionError("--save: expected no --native beside it, which has no page to save")
+    if native:
+        from softgrasp.view.native import require_display
+
+        require_display()
+    else:
+        require_viser()
+    if is_result(first):
+        if second is not None or density is not None or units is not None:
+            raise DescriptionError(
+                f"{first}: expected nothing beside the folder of a result, found an OBJECT, "
+                "--density or --units"
+            )
+        shown: Shown = _ResultShown(Path(first))
+    else:
+        shown = _HandShown(*hand_choices(first, second, density, units))
+    if native:
+        shown.native()
+        return
+    address = LOOPBACK if save is not None else host
+    _serve(shown, save, port=0 if save else port, host=address, browser=browser, json=json)
+
+
+class Shown(Protocol):
+    """What a page shows."""
+
+    def native(self) -> None:
+        """Show it in MuJoCo's viewer."""
+
+    def on_page(self, page: Page) -> Moving:
+        """Put it on a page."""
+
+
+class Moving(Protocol):
+    """What stands on a page."""
+
+    def serve(self) -> None:
+        """Answer until interrupted."""
+
+    def save(self, path: Path) -> Path:
+        """Write it as one file."""
+
+
+class _ResultShown:
+    def __init__(self, folder: Path) -> None:
+        from softgrasp.simulation.record import load_result
+
+        self._result = load_result(folder)
+
+    def native(self) -> None:
+        from softgrasp.render.poses import Playback
+        from softgrasp.view.native import show_result
+
+        show_result(Playback(self._result))
+
+    def on_page(self, page: Page) -> Moving:
+        from softgrasp.report.words import summary
+        from softgrasp.view.result_view import ResultView
+
+        return ResultView(page, self._result, summary(self._result))
+
+
+class _HandShown:
+    def __init__(self, choices: Choices, make_scene: MakeScene) -> None:
+        self._choices, self._make_scene = choices, make_scene
+
+    def native(self) -> None:
+        from softgrasp.view.native import show_hand
+        from softgrasp.view.posed_hand import chosen_hand
+
+        posed, _ = chosen_hand(self._choices, self._make_scene)
+        show_hand(posed)
+
+    def on_page(self, page: Page) -> Moving:
+        from softgrasp.report.words import summary
+        from softgrasp.view.workbench import Workbench
+
+        return Workbench(page, self._choices, self._make_scene, summary)
+
+
+def _serve(
+    shown: Shown, save: Path | None, *, port: int, host: str, browser: bool, json: bool
+) -> None:
+    from softgrasp.view.page import Page
+
+    with Page("softgrasp", port, host) as page:
+        moving = shown.on_page(page)
+        if save is not None:
+            file = moving.save(save)
+            if json:
+                terminal.put_json({"files": [str(file)]})
+            else:
+                terminal.put(f"wrote {file}")
+            return
+        _tell(page, browser=browser, json=json)
+        with suppress(KeyboardInterrupt):
+            moving.serve()
+        terminal.note("closed the page")
+
+
+def _tell(page: Page, *, browser: bool, json: bool) -> None:
+    """Say where the page is, and open a browser where there is one."""
+    from softgrasp.view.native import has_display
+
+    if json:
+        terminal.put_json({"url": page.url, "host": page.host, "port": page.port})
+    else:
+        terminal.put(f"{page.words}; Ctrl-C ends it")
+    if not browser:
+        return
+    if not has_display():
+        terminal.note(
+            "found no screen here; from another machine: "
+            f"ssh -L {page.port}:127.0.0.1:{page.port} {socket.gethostname()}, then open "
+            f"http://127.0.0.1:{page.port} there"
+        )
+    elif not webbrowser.open(page.url):
+        terminal.note("found no browser that could be opened; --no-browser leaves it closed")

@@ -1,0 +1,247 @@
+"""A gate before a page: a connection gets through once its first request has shown the token."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import secrets
+import threading
+from collections.abc import Coroutine
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+LOOPBACK = "127.0.0.1"
+TOKEN_BYTES = 24
+MOST_HEAD = 16 * 1024
+"""Longest head of a request [bytes]."""
+MOST_FIELDS = 20
+"""Of a query."""
+MOST_OPEN = 64
+"""Connections at once."""
+PATIENCE, PATIENCE_FILE, PATIENCE_CLOSE = 10.0, 60.0, 2.0
+"""For the head of a request, for a file of the page, and for the end of it all [s]."""
+CHUNK = 64 * 1024
+END = b"\r\n\r\n"
+
+T = TypeVar("T")
+
+
+class Head(NamedTuple):
+    """The first lines of a request; names of fields are in small letters."""
+
+    method: str
+    target: str
+    fields: dict[str, str]
+
+    @property
+    def query(self) -> list[tuple[str, str]]:
+        """Names and values of the query."""
+        return parse_qsl(urlsplit(self.target).query, max_num_fields=MOST_FIELDS)
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """Values of cookies by their names."""
+        parts = (part.partition("=") for part in self.fields.get("cookie", "").split(";"))
+        return {name.strip(): value.strip() for name, _, value in parts}
+
+
+class AnswerInstead(Exception):
+    """A request that is not let through, and what it gets instead."""
+
+    def __init__(self, status: str, told: str = "", fields: str = "") -> None:
+        """Keep the answer: number and words, what its page says, more fields of its head."""
+        super().__init__(f"{status}: {told}")
+        self.status, self.told, self.fields = status, told, fields
+
+    @property
+    def text(self) -> bytes:
+        """The whole answer."""
+        body = f"{self.told}\n".encode()
+        head = (
+            f"HTTP/1.1 {self.status}\r\n{self.fields}Content-Type: text/plain; charset=utf-8\r\n"
+            f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\n"
+            "Referrer-Policy: no-referrer\r\nConnection: close\r\n\r\n"
+        )
+        return head.encode() + body
+
+
+class Gate:
+    """Listens on an address and passes connections on to a page on this machine's loopback.
+
+    A connection is passed on as it is, WebSockets too, once its first request has shown the token:
+    as ``?token=``, after which a cookie takes over by a redirect, so that the token does not stay
+    in the address; or as that cookie. Heads are bounded in size and time, connections in number.
+    What pages of other sites ask for is refused by its ``Origin``.
+
+    Args:
+        host: Address to listen on.
+        port: Port to listen on, 0 for any free one.
+        inner: Port of the page on the loopback.
+        token: The token; a new random one where it is not given.
+
+    Raises:
+        OSError: The address cannot be listened on.
+    """
+
+    def __init__(self, host: str, port: int, inner: int, token: str | None = None) -> None:
+        self.token = token or secrets.token_urlsafe(TOKEN_BYTES)
+        self._inner = inner
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        try:
+            self._server = self._run(self._listen(host, port))
+        except OSError:
+            self._stop()
+            raise
+        self.port = int(self._server.sockets[0].getsockname()[1])
+        self._cookie = f"softgrasp_{self.port}"
+
+    def close(self) -> None:
+        """Listen no longer, and end all connections."""
+        with contextlib.suppress(TimeoutError):
+            self._run(self._end(), PATIENCE_CLOSE)
+        self._stop()
+
+    def judge(self, head: Head) -> None:
+        """Let a request through, or not.
+
+        Raises:
+            AnswerInstead: It does not show the token, or comes from another site; or it shows the
+                token in its address, and is to come back with the cookie.
+        """
+        if head.method not in ("GET", "HEAD"):
+            raise AnswerInstead("405 Method Not Allowed", "This page is only read.")
+        origin = head.fields.get("origin")
+        if origin is not None and urlsplit(origin).netloc != head.fields.get("host"):
+            raise AnswerInstead("403 Forbidden", "The page of another site asked for this one.")
+        if any(name == "token" and self._is_token(value) for name, value in head.query):
+            rest = urlencode([pair for pair in head.query if pair[0] != "token"])
+            cookie = f"{self._cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
+            to = f"/?{rest}" if rest else "/"
+            fields = f"Location: {to}\r\nSet-Cookie: {cookie}\r\n"
+            raise AnswerInstead("303 See Other", fields=fields)
+        if not self._is_token(head.cookies.get(self._cookie, "")):
+            raise AnswerInstead(
+                "403 Forbidden",
+                "This page needs its token: open the whole address that softgrasp has printed.",
+            )
+
+    def _is_token(self, shown: str) -> bool:
+        return hmac.compare_digest(shown.encode("utf-8", "replace"), self.token.encode())
+
+    async def _listen(self, host: str, port: int) -> asyncio.Server:
+        return await asyncio.start_server(self._welcome, host, port, limit=MOST_HEAD)
+
+    def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = self._loop.create_task(self._meet(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, from its first byte to its last."""
+        try:
+            if len(self._tasks) > MOST_OPEN:
+                raise AnswerInstead("503 Service Unavailable", "Too many connections are open.")
+            raw = await _first_head(reader)
+            head = parsed(raw)
+            self.judge(head)
+            waits = None if "upgrade" in head.fields else PATIENCE_FILE
+            async with asyncio.timeout(waits):
+                await self._pass_on(raw, reader, writer)
+        except AnswerInstead as instead:
+            await _say(instead, reader, writer)
+        except (OSError, EOFError):
+            pass  # the other side has gone, or takes nothing; a TimeoutError is an OSError
+        finally:
+            writer.close()
+
+    async def _pass_on(
+        self, raw: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        inner_reader, inner_writer = await asyncio.open_connection(LOOPBACK, self._inner)
+        inner_writer.write(raw)
+        pumps = [
+            asyncio.create_task(_pump(reader, inner_writer)),
+            asyncio.create_task(_pump(inner_reader, writer)),
+        ]
+        try:
+            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            await asyncio.gather(*pumps, return_exceptions=True)
+            inner_writer.close()
+
+    async def _end(self) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _run(self, work: Coroutine[Any, Any, T], patience: float | None = None) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(patience)
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(PATIENCE_CLOSE)
+        self._loop.close()
+
+
+def parsed(raw: bytes) -> Head:
+    """The head of a request.
+
+    Raises:
+        AnswerInstead: It is none.
+    """
+    lines = raw.removesuffix(END).decode("latin-1").split("\r\n")
+    method, _, rest = lines[0].partition(" ")
+    target, _, version = rest.partition(" ")
+    fields = {}
+    for line in lines[1:]:
+        name, colon, value = line.partition(":")
+        if not colon or not name or name != name.strip() or name.lower() in fields:
+            raise AnswerInstead("400 Bad Request", "A line of the request is no field.")
+        fields[name.lower()] = value.strip()
+    head = Head(method, target, fields)
+    try:
+        _ = head.query, urlsplit(fields.get("origin", ""))  # both refuse what they cannot read
+    except ValueError:
+        raise AnswerInstead("400 Bad Request", "The address cannot be read.") from None
+    if version not in ("HTTP/1.0", "HTTP/1.1") or not target.startswith("/"):
+        raise AnswerInstead("400 Bad Request", "This is no request of a browser.")
+    return head
+
+
+async def _first_head(reader: asyncio.StreamReader) -> bytes:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await reader.readuntil(END)
+    except asyncio.LimitOverrunError:
+        told = f"The head of the request is longer than {MOST_HEAD} bytes."
+        raise AnswerInstead("431 Request Header Fields Too Large", told) from None
+    except TimeoutError:
+        raise AnswerInstead("408 Request Timeout", "The request did not end in time.") from None
+
+
+async def _say(
+    instead: AnswerInstead, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Answer; what still comes is read, or the answer would be thrown away with it."""
+    with contextlib.suppress(OSError):
+        async with asyncio.timeout(PATIENCE_CLOSE):
+            writer.write(instead.text)
+            writer.write_eof()
+            await writer.drain()
+            while await reader.read(CHUNK):
+                pass
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Pass on until one side has gone."""
+    with contextlib.suppress(OSError):
+        while data := await reader.read(CHUNK):
+            writer.write(data)
+            await writer.drain()

@@ -1,0 +1,134 @@
+"""A form that asks which hand takes which object how, and starts the grasp."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import viser
+
+from softgrasp.errors import DescriptionError
+from softgrasp.view.choices import NUMBERS, Choices
+
+OWN, NONE = "as described", "none"
+"""What stands in the form where nothing is asked for, and where there is no object."""
+GRASPS = ("power", "precision")
+
+
+class GraspForm:
+    """The form.
+
+    Args:
+        gui: The panel.
+        choices: What stands in it at first.
+        hands: Names of hands.
+        objects: Names of objects.
+        closures: Names of closures.
+        changed: Called with the choices where another hand or object is chosen.
+        started: Called with the choices where the grasp is to start.
+        refused: Called with a sentence where a field cannot be understood.
+    """
+
+    def __init__(
+        self,
+        gui: viser.GuiApi,
+        choices: Choices,
+        *,
+        hands: Sequence[str],
+        objects: Sequence[str],
+        closures: Sequence[str],
+        changed: Callable[[Choices], None],
+        started: Callable[[Choices], None],
+        refused: Callable[[str], None],
+    ) -> None:
+        self._refused = refused
+        with gui.add_folder("Grasp"):
+            self.hand = gui.add_dropdown(
+                "hand", _with(hands, choices.hand), initial_value=choices.hand
+            )
+            thing = choices.object or NONE
+            self.object = gui.add_dropdown(
+                "object", _with((NONE, *objects), thing), initial_value=thing
+            )
+            self.grasp = gui.add_dropdown(
+                "grasp", (OWN, *GRASPS), initial_value=choices.grasp or OWN
+            )
+            self.numbers = {
+                name: gui.add_text(label, _written(getattr(choices, name)), hint=f"empty: {OWN}")
+                for name, label in NUMBERS.items()
+            }
+            self.closure = gui.add_dropdown(
+                "closure", (OWN, *closures), initial_value=choices.closure or OWN
+            )
+            self.gravity = gui.add_checkbox(
+                "gravity", choices.gravity, hint="9.81 m/s² down while the hand closes"
+            )
+            self.hold = gui.add_checkbox(
+                "hold test", choices.hold, hint="let gravity grow after the closure"
+            )
+            self.start = gui.add_button("Start the grasp", disabled=choices.object is None)
+            self.stop = gui.add_button("Stop", color="gray", visible=False)
+            self.progress = gui.add_progress_bar(0.0, visible=False, animated=True)
+        for field in (self.hand, self.object):
+            field.on_update(lambda _: self._pass_on(changed))
+        self.start.on_click(lambda _: self._pass_on(started))
+
+    @property
+    def choices(self) -> Choices:
+        """What it asks for.
+
+        Raises:
+            DescriptionError: A number is none, or is not above 0.
+        """
+        return Choices(
+            hand=self.hand.value,
+            object=None if self.object.value == NONE else self.object.value,
+            grasp=_asked(self.grasp.value),
+            closure=_asked(self.closure.value),
+            gravity=self.gravity.value,
+            hold=self.hold.value,
+            **{name: _number(name, field.value) for name, field in self.numbers.items()},
+        )
+
+    def show_progress(self, done: float | None) -> None:
+        """Show how much of the simulation is done, 0 to 1; None ends it."""
+        running = done is not None
+        for field in (self.hand, self.object, self.start):
+            field.disabled = running
+        self.stop.visible = running
+        self.progress.visible = running
+        self.progress.value = float(round(100.0 * min(max(done or 0.0, 0.0), 1.0)))  # type: ignore[misc]
+
+    def _pass_on(self, to: Callable[[Choices], None]) -> None:
+        try:
+            choices = self.choices
+        except DescriptionError as error:
+            self._refused(str(error))
+            return
+        to(choices)
+
+
+def _number(name: str, text: str) -> float | None:
+    if not text.strip():
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf or (value == 0.0 and name == "density"):
+        least = "above 0" if name == "density" else "at least 0"
+        raise DescriptionError(f"expected a number {least}, found '{text}'", field=name)
+    return value
+
+
+def _written(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _asked(value: str) -> str | None:
+    return None if value == OWN else value
+
+
+def _with(names: Sequence[str], chosen: str) -> tuple[str, ...]:
+    """The names, and first the one that was chosen, where it is a file."""
+    return tuple(names) if chosen in names else (chosen, *names)

@@ -1,0 +1,169 @@
+"""softgrasp view: what it names, where the page is, what is wrong, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from tests.cli.conftest import Run, files_in
+from tests.scenes import pinch
+
+FILES = ["run", "run/result.json", "run/trajectory.npz"]
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    """A short run on disk."""
+    sg.simulate(pinch(duration=0.05)).save(tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C comes as soon as the page is there; no browser is opened."""
+
+    def interrupt(step: object) -> None:
+        raise KeyboardInterrupt
+
+    for place in ("workbench", "result_view"):
+        monkeypatch.setattr(f"softgrasp.view.{place}.serve", interrupt)
+    for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port in use."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_what_is_shown_is_saved_as_one_file(run: Run, stored: Path) -> None:
+    ran = run("view", "two_finger_planar", "sphere", "--save", "hand.html")
+    assert (ran.code, ran.out, ran.err) == (0, "wrote hand.html\n", "")
+    assert 5e5 < Path("hand.html").stat().st_size < 5e6
+    assert files_in(stored.parent) == ["hand.html", *FILES]
+
+
+@pytest.mark.slow
+def test_a_result_is_saved_as_one_file(run: Run, stored: Path) -> None:
+    assert run("view", stored, "--out", "run.html", "--json").json == {"files": ["run.html"]}
+    assert 5e5 < Path("run.html").stat().st_size < 5e6
+    assert files_in(stored.parent) == ["run", "run.html", *FILES[1:]]
+
+
+@pytest.mark.usefixtures("ended")
+def test_ctrl_c_ends_the_page_well(run: Run, stored: Path) -> None:
+    for words in (("two_finger_planar",), (stored,), (stored / "result.json",)):
+        ran = run("view", *words, "--no-browser", "--port", "0")
+        assert ran.code == 0
+        assert ran.out.startswith("open http://127.0.0.1:")
+        assert ran.out.endswith(" in a browser; Ctrl-C ends it\n")
+        assert ran.err == "softgrasp: closed the page\n"
+
+
+@pytest.mark.usefixtures("ended")
+def test_a_port_in_use_is_passed_over_and_said(run: Run, stored: Path, taken: int) -> None:
+    ran = run("view", stored, "--no-browser", "--port", str(taken))
+    assert ran.code == 0
+    assert ran.out.startswith(f"port {taken} is in use; open http://127.0.0.1:")
+
+
+@pytest.mark.usefixtures("ended")
+def test_where_others_can_see_it_is_said(run: Run, stored: Path) -> None:
+    ran = run("view", stored, "--host", "0.0.0.0", "--port", "0", "--no-browser")
+    assert ran.code == 0
+    assert "/?token=" in ran.out
+    assert "everybody on the network who has this address, with its token" in ran.out
+    ran = run("view", stored, "--host", "192.0.2.1")
+    assert ran.code == 2
+    assert ran.err.startswith(
+        "softgrasp: error: 192.0.2.1: expected an address of this machine, found: Cannot assign"
+    )
+
+
+@pytest.mark.usefixtures("ended")
+def test_a_browser_is_opened_where_there_is_a_screen(
+    run: Run, stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = run("view", stored, "--port", "0", "--json")
+    port = ran.json["port"]
+    assert ran.json["url"] == f"http://127.0.0.1:{port}"
+    assert ran.err.splitlines() == [
+        "softgrasp: found no screen here; from another machine: "
+        f"ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}, then open "
+        f"http://127.0.0.1:{port} there",
+        "softgrasp: closed the page",
+    ]
+    opened: list[str] = []
+    monkeypatch.setattr("softgrasp.view.native.has_display", lambda: True)
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)
+    ran = run("view", stored, "--port", "0", "--json")
+    assert opened == [ran.json["url"]]
+    assert ran.err == "softgrasp: closed the page\n"
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    assert run("view", stored, "--port", "0").err.startswith(
+        "softgrasp: found no browser that could be opened; --no-browser leaves it closed\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("four_fingr", "no hand, object, scene or robot 'four_fingr'; did you mean 'four_finger'?"),
+        ("sphere", "sphere: expected a hand or the folder of a result, found an object; name the "
+         "hand first: softgrasp view four_finger sphere"),
+        ("demo", "demo: expected a hand or the folder of a result, found a scene; simulate it, "
+         "then look: softgrasp grasp demo --out DIR"),
+        ("out/none", "out/none/result.json: expected a result, found: No such file or directory; "
+         "softgrasp grasp writes one"),
+        ("four_finger spher", "no object 'spher'; did you mean 'sphere'?"),
+        ("four_finger --density 3", "--density: expected an OBJECT beside it, found none"),
+        ("four_finger --save a.mp4", "--save: expected a file name ending in .html, found 'a.mp4'"),
+        ("run sphere", "run: expected nothing beside the folder of a result, found an OBJECT, "
+         "--density or --units"),
+        ("four_finger --native --save a.html", "--save: expected no --native beside it, which has "
+         "no page to save"),
+    ],
+)  # fmt: skip
+def test_mistakes(words: str, sentence: str, run: Run, stored: Path) -> None:
+    ran = run("view", *words.split())
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.startswith(f"softgrasp: error: {sentence}")
+    assert ran.err.count("\n") == 1
+
+
+def test_a_result_of_a_newer_softgrasp_says_so(run: Run, stored: Path) -> None:
+    file = stored / "result.json"
+    document = json.loads(file.read_text()) | {"schema_version": 7, "softgrasp_version": "9.1"}
+    file.write_text(json.dumps(document))
+    ran = run("view", stored)
+    assert ran.code == 2
+    assert ran.err == (
+        f"softgrasp: error: {stored}: expected schema_version 1, found 7; softgrasp 9.1 wrote it, "
+        f"this is {sg.__version__}: update it\n"
+    )
+
+
+def test_what_is_missing_says_how_to_get_it(
+    run: Run, stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    ran = run("view", stored, "--native")
+    assert ran.code == 3
+    assert ran.err == (
+        "softgrasp: error: --native: expected a screen for MuJoCo's own viewer, found none "
+        "(neither DISPLAY nor WAYLAND_DISPLAY is set); leave --native out to look in a browser\n"
+    )
+    monkeypatch.setattr("softgrasp.view.require.find_spec", lambda name: None)
+    ran = run("view", stored)
+    assert ran.code == 3
+    assert "pip install 'softgrasp[view]'" in ran.err

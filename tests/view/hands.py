@@ -1,0 +1,18 @@
+"""Hands that are looked at."""
+
+from __future__ import annotations
+
+import softgrasp as sg
+from softgrasp.build.compiling import compiled
+from softgrasp.build.hand_model import build_hand_spec
+from softgrasp.view.posed_hand import PosedHand
+
+
+def posed(hand: sg.Hand) -> PosedHand:
+    """A hand alone, at its start."""
+    return PosedHand(hand, compiled(build_hand_spec(hand), hand.name))
+
+
+def part_way(hand: sg.Hand, share: float = 0.3) -> list[float]:
+    """Targets of all drives at a share of their ranges."""
+    return [low + share * (high - low) for low, high in (drive.limits for drive in hand.drives)]

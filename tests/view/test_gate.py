@@ -1,0 +1,217 @@
+"""A gate before a page: nobody gets through without the token, and whoever has it sees the page."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softgrasp.errors import SoftgraspError
+from softgrasp.view import gate as gate_module
+from softgrasp.view.gate import END, AnswerInstead, Gate, parsed
+from softgrasp.view.page import Page, free_port, is_loopback
+
+TOKEN = "a-word-that-nobody-guesses"
+SECRET = b"the page itself"
+
+
+class Echo:
+    """A page of one line, that then repeats what it is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[bytes] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                other, _ = self._socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=(other,), daemon=True).start()
+
+    def _answer(self, other: socket.socket) -> None:
+        with other:
+            self.heard.append(other.recv(65536))
+            other.sendall(SECRET)
+            while b"Upgrade" in self.heard[-1] and (more := other.recv(65536)):
+                other.sendall(more)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture(scope="module")
+def echo() -> Iterator[Echo]:
+    made = Echo()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def gate(echo: Echo) -> Iterator[Gate]:
+    made = Gate("127.0.0.1", 0, echo.port, TOKEN)
+    yield made
+    made.close()
+
+
+def asked(gate: Gate, raw: bytes) -> bytes:
+    """All that comes back to some bytes."""
+    with socket.create_connection(("127.0.0.1", gate.port), timeout=20) as own:
+        own.sendall(raw)
+        found = b""
+        while more := own.recv(65536):
+            found += more
+        return found
+
+
+def request(target: str, *fields: str, method: str = "GET") -> bytes:
+    return "\r\n".join([f"{method} {target} HTTP/1.1", "Host: h:1", *fields, "", ""]).encode()
+
+
+def cookie(gate: Gate, token: str = TOKEN) -> str:
+    return f"Cookie: other=1; softgrasp_{gate.port}={token}"
+
+
+@pytest.mark.parametrize(
+    "target", ["/", "/?token=", f"/?token={TOKEN[:-1]}", f"/?Token={TOKEN}", f"/{TOKEN}"]
+)
+def test_without_the_token_there_is_nothing(gate: Gate, echo: Echo, target: str) -> None:
+    before = len(echo.heard)
+    answer = asked(gate, request(target))
+    assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
+    assert b"This page needs its token: open the whole address that softgrasp has" in answer
+    assert SECRET not in answer
+    assert TOKEN.encode() not in answer
+    assert len(echo.heard) == before
+
+
+def test_the_token_becomes_a_cookie_and_leaves_the_address(gate: Gate) -> None:
+    answer = asked(gate, request(f"//evil.org/?a=1&token={TOKEN}")).decode()
+    assert answer.startswith("HTTP/1.1 303 See Other\r\n")
+    fields = dict(line.split(": ", 1) for line in answer.split("\r\n")[1:] if ": " in line)
+    assert fields["Location"] == "/?a=1"
+    name = f"softgrasp_{gate.port}"
+    assert fields["Set-Cookie"] == f"{name}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
+    assert asked(gate, request("/", cookie(gate))) == SECRET
+
+
+def test_a_wrong_cookie_and_the_cookie_of_another_gate_do_not_help(gate: Gate) -> None:
+    for field in (cookie(gate, "wrong"), f"Cookie: softgrasp_1={TOKEN}", "Cookie: ;=;;"):
+        assert asked(gate, request("/", field)).startswith(b"HTTP/1.1 403 ")
+
+
+def test_what_passes_arrives_byte_by_byte_and_goes_on_both_ways(gate: Gate, echo: Echo) -> None:
+    raw = request("/", cookie(gate), "Upgrade: websocket")
+    with socket.create_connection(("127.0.0.1", gate.port), timeout=20) as own:
+        own.sendall(raw)
+        assert own.recv(len(SECRET)) == SECRET
+        assert echo.heard[-1] == raw
+        for said in (b"\x00\xff" * 3000, b"more"):
+            own.sendall(said)
+            found = b""
+            while len(found) < len(said):
+                found += own.recv(65536)
+            assert found == said
+
+
+def test_other_sites_are_refused_though_the_browser_sends_the_cookie(gate: Gate) -> None:
+    own, other = "Origin: http://h:1", "Origin: http://evil.org"
+    assert asked(gate, request("/", cookie(gate), own)) == SECRET
+    told = b"403 Forbidden"
+    assert told in asked(gate, request("/", cookie(gate), other))
+    assert told in asked(gate, request("/", cookie(gate), "Origin: null"))
+
+
+def test_only_reading_is_allowed(gate: Gate) -> None:
+    answer = asked(gate, request("/", cookie(gate), method="POST"))
+    assert answer.startswith(b"HTTP/1.1 405 Method Not Allowed\r\n")
+
+
+def test_heads_are_bounded(gate: Gate) -> None:
+    answer = asked(gate, request("/", cookie(gate), "X: " + "x" * gate_module.MOST_HEAD))
+    assert answer.startswith(b"HTTP/1.1 431 ")
+    many = "&".join(f"a{k}=1" for k in range(gate_module.MOST_FIELDS + 1))
+    assert b"400 Bad Request" in asked(gate, request(f"/?{many}", cookie(gate)))
+
+
+def test_who_does_not_finish_is_not_waited_for(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate_module, "PATIENCE", 0.05)
+    impatient = Gate("127.0.0.1", 0, echo.port)
+    try:
+        assert asked(impatient, b"GET / HT").startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    finally:
+        impatient.close()
+
+
+def test_connections_are_bounded(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate_module, "MOST_OPEN", 2)
+    small = Gate("127.0.0.1", 0, echo.port)
+    address = ("127.0.0.1", small.port)
+    try:
+        with socket.create_connection(address), socket.create_connection(address):
+            assert asked(small, request("/")).startswith(b"HTTP/1.1 503 ")
+    finally:
+        small.close()
+
+
+def test_a_closed_gate_is_closed_and_ends_who_was_inside(echo: Echo) -> None:
+    closing = Gate("127.0.0.1", 0, echo.port, TOKEN)
+    with socket.create_connection(("127.0.0.1", closing.port), timeout=20) as own:
+        own.sendall(request("/", cookie(closing), "Upgrade: websocket"))
+        assert own.recv(len(SECRET)) == SECRET
+        closing.close()
+        assert own.recv(1) == b""
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", closing.port))
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_a_head_or_are_refused(raw: bytes) -> None:
+    with contextlib.suppress(AnswerInstead):
+        assert parsed(raw + END).target.startswith("/")
+
+
+@given(st.text(max_size=40))
+def test_any_words_are_no_token(gate: Gate, text: str) -> None:
+    with pytest.raises(AnswerInstead, match=r"403|400"):
+        gate.judge(parsed(request("/", f"Cookie: softgrasp_{gate.port}={text!r}")))
+
+
+def test_a_page_for_others_has_a_gate_and_says_who_sees_it() -> None:
+    with Page("open", port=0, host="0.0.0.0") as page:
+        assert page.gate is not None
+        assert page.server.get_host() == "127.0.0.1"
+        name = socket.gethostname()
+        assert page.words == (
+            f"open http://{name}:{page.port}/?token={page.gate.token} in a browser; everybody on "
+            "the network who has this address, with its token, sees the page and can use it, and "
+            "nothing is encrypted on the way"
+        )
+        assert b"403 Forbidden" in asked(page.gate, request("/"))
+        passed = asked(page.gate, request("/", cookie(page.gate, page.gate.token)))
+        assert b"200 OK" in passed
+        assert b"<!doctype html>" in passed.lower()
+    assert len(page.gate.token) >= 32
+
+
+def test_only_the_machine_itself_needs_no_gate() -> None:
+    assert [is_loopback(host) for host in ("127.0.0.1", "127.8.0.1", "::1", "localhost")] == 4 * [
+        True
+    ]
+    assert not any(is_loopback(host) for host in ("0.0.0.0", "::", "192.168.0.2", "example.org"))
+
+
+def test_an_address_of_another_machine_is_refused() -> None:
+    with pytest.raises(SoftgraspError) as refused:
+        free_port(8080, "192.0.2.1")
+    assert str(refused.value).startswith(
+        "192.0.2.1: expected an address of this machine, found: Cannot assign requested address"
+    )
