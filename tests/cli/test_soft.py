@@ -97,7 +97,7 @@ def test_check_tells_a_hand_with_soft_fingers(run: Run) -> None:
 def test_the_soft_demo_is_a_demo(run: Run) -> None:
     assert run("demo", "sof").err == (
         "softgrasp: error: no demonstration 'sof'; did you mean 'soft'? known: hydraulic, "
-        "main, soft\n"
+        "main, soft, twin\n"
     )
 
 

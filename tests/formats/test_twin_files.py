@@ -45,9 +45,9 @@ def test_a_fit_may_have_the_units_of_the_paper(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("units: {pressure: psi}", "f.yaml:1: units.pressure: no unit of pressure 'psi'; known: "
-         "MPa, Pa, bar, kPa"),
+         "MPa, Pa, bar, hPa, kPa, mbar"),
         ("lengths: [0.01]\npressures: [0, 1]", "f.yaml: coefficients: this field is missing; "
-         "expected a list"),
+         "expected a list: One row a piece, from the constant one to the cubic one [rad]"),
         ("lengths: [0.01, 0.02]\npressures: [0, 1]\ncoefficients: [[0, 1, 0, 0]]",
          "f.yaml:3: coefficients: expected one for each of the 2 lengths, found 1"),
         ("lengths: [0.01]\npressures: [1, 0]\ncoefficients: [[0, 1, 0, 0]]",
