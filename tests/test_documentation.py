@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -140,7 +141,7 @@ def test_every_command_line_is_understood(
         assert main(words) == 0
 
 
-SLOW = ("05_calibrate_from_photos", "06_closures")
+SLOW = ("05_calibrate_from_photos", "06_closures", "10_sweep", "13_planner", "14_crosscheck")
 EXAMPLES = [
     pytest.param(path, marks=pytest.mark.slow, id=path.stem)
     if path.stem in SLOW
@@ -171,3 +172,26 @@ def test_the_links_of_the_pages_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    """Its pages are what docs/write_reference.py writes from the table of public names."""
+    script = runpy.run_path(str(DOCS / "write_reference.py"))
+    written = {path.name: path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md")}
+    assert written == script["pages"](), "run python docs/write_reference.py"
+    told = re.findall(r"^::: \S*?(\w+)$", "\n".join(written.values()), re.MULTILINE)
+    assert sorted(told) == sorted(set(sg.__all__) - {"__version__"})
+
+
+def test_every_page_has_its_place_in_the_site() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text("utf-8").split("\nnav:\n")[1]
+    placed = re.findall(r"(\S+\.md)$", nav, re.MULTILINE)
+    pages = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
+    assert sorted(placed) == sorted(pages)
+
+
+def test_every_example_and_notebook_is_listed() -> None:
+    page = (DOCS / "examples.md").read_text("utf-8")
+    files = [*ROOT.glob("examples/*.py"), *ROOT.glob("notebooks/*.ipynb")]
+    told = re.findall(r"`((?:examples|notebooks)/[^`]+\.\w+)`", page)
+    assert sorted(told) == sorted(name_of(path) for path in files)
