@@ -1,4 +1,4 @@
-"""Write the pages of the reference from the table of public names: `python docs/write_reference.py`.
+"""Write the pages of the reference from the public names: `python docs/write_reference.py`.
 
 A page a room, a heading a name; the text comes from the docstrings when the site is built.
 """
@@ -10,7 +10,7 @@ import softgrasp
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 ROOMS = {
-    "description": "What there is: hands, objects, contacts, closures, scenes. Frozen values in SI.",
+    "description": "What there is: hands, objects, contacts, closures, scenes, as frozen values.",
     "formats": "Files to descriptions and back.",
     "build": "Descriptions to MuJoCo models.",
     "simulation": "Runs, and what came out.",
@@ -54,8 +54,8 @@ def _index(rooms: dict[str, list[str]]) -> str:
     lines = [
         "# Reference",
         "",
-        "Everything public is a name of `softgrasp` (`import softgrasp as sg`), loaded when it is first",
-        "used. Other modules may change without notice.",
+        "Everything public is a name of `softgrasp` (`import softgrasp as sg`), loaded when it is",
+        "first used. Other modules may change without notice.",
         "",
         "| room | holds | names |",
         "|---|---|---|",

@@ -1,7 +1,7 @@
 """The notebooks: kept without outputs, and their code runs from top to bottom.
 
-They are run as plain Python, cell after cell in one namespace: they use nothing of IPython's, and so
-no kernel, and none of the two dozen packages of one, is needed to know that they work.
+They are run as plain Python, cell after cell in one namespace: they use nothing of IPython's, so no
+kernel, and none of the two dozen packages of one, is needed to know that they work.
 """
 
 from __future__ import annotations
