@@ -21,7 +21,7 @@ from softgrasp.formats.plan_file import load_plan
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-SLOW_VERBS = ("demo", "bench", "grasp", "new", "calibrate", "crosscheck", "plan")
+SLOW_VERBS = ("demo", "bench", "grasp", "new", "calibrate", "crosscheck", "plan", "twin")
 """Verbs that other tests run for real; their lines here are only checked for their options."""
 
 
