@@ -15,14 +15,26 @@ from softgrasp.cli import main
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def rows_of(text: str) -> list[list[str]]:
+    """Cells of the tables in a text, row by row."""
+    lines = text.splitlines()
+    return [line.strip("|").split("|") for line in lines if line.startswith("| ")]
+
+
+def features() -> list[list[str]]:
+    """Rows of the table of features; what follows it is prose."""
+    return rows_of((ROOT / "docs" / "compared.md").read_text("utf-8").split("\n## ")[0])[1:]
+
+
 def ours(page: str, column: int) -> list[str]:
-    lines = (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
-    rows = [line.strip("|").split("|") for line in lines if line.startswith("| ")]
+    rows = (
+        features() if page == "compared.md" else rows_of((ROOT / "docs" / page).read_text("utf-8"))
+    )
     cells = [row[column] for row in rows if not set(row[0].strip()) <= {"-"}]
     return sorted({code for cell in cells for code in re.findall(r"`([^`]+)`", cell)})
 
 
-OURS = sorted({*ours("compared.md", 3), *ours("syngrasp.md", 1)})
+OURS = sorted({*ours("compared.md", 5), *ours("syngrasp.md", 1)})
 
 
 @pytest.mark.parametrize("line", [code for code in OURS if code.startswith("softgrasp ")])
@@ -36,12 +48,11 @@ def test_names_exist(name: str) -> None:
 
 
 def test_every_row_of_ours_has_a_line() -> None:
-    text = (ROOT / "docs" / "compared.md").read_text(encoding="utf-8")
-    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ")][1:]
-    assert len(rows) > 25
-    for row in rows:
-        assert len(row) == 4
-        assert re.search(r"`(sg\.|softgrasp )", row[3]), row
+    assert len(features()) > 30
+    for row in features():
+        assert len(row) == 6
+        assert re.search(r"`(sg\.|softgrasp )", row[5]), row
+        assert all(cell.strip().split(",")[0] in ("yes", "part", "–") for cell in row[1:5]), row
 
 
 def test_every_function_of_syngrasp_is_named() -> None:

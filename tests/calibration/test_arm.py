@@ -114,8 +114,7 @@ def test_sections_may_have_values_of_their_own() -> None:
 def test_torques_press_through_the_drives() -> None:
     """The bench moves the arm as drives and chain do: nothing is left at the true values."""
     table = sg.hydraulic.TorqueTable(np.array([0.0, 0.05]), np.array([[0.0, 0, 0], [0.5, 0, 0]]))
-    water = sg.hydraulic.drive_pressures(one_section(), table, 0.2, timestep=5e-3)
-    told = sg.ArmChain(one_section(), 2).move(water, 0.2)
+    told = sg.drive_arm(one_section(), table, duration=0.2, links=2).recording
     rows = np.column_stack([table.times, table.torques]).tolist()
     asked = problem(sg.recorded_motion(told, torques=rows))
     stage = arm_stage(asked, ArmBench(asked))

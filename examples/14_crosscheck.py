@@ -1,0 +1,13 @@
+"""The same released finger in two engines, where the second one is installed."""
+
+import sys
+
+import softgrasp as sg
+
+release = sg.load_release("paper000_release")
+try:
+    checked = sg.crosscheck(release, ("mujoco", "ode"), quick=True)
+except sg.BackendUnavailable as missing:
+    sys.exit(print(missing))
+for finding in checked.findings:
+    print(finding.sentence)
