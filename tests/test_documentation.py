@@ -62,8 +62,6 @@ WITH_PYTHON = [
 def test_the_python_blocks_run_one_after_the_other(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if page.name == "paper001.md" and not hasattr(sg, "fit_pressures"):
-        pytest.skip("the digital twin is not in this checkout yet")
     monkeypatch.chdir(tmp_path)
     write_named_blocks(page, tmp_path)
     names: dict[str, object] = {}  # later blocks of a page go on from earlier ones
@@ -123,8 +121,6 @@ def test_every_command_line_is_understood(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = shlex.split(line)
-    if words[0] == "twin" and not hasattr(sg, "fit_pressures"):
-        pytest.skip("the digital twin is not in this checkout yet")
     monkeypatch.chdir(tmp_path)
     write_named_blocks(commands()[line], tmp_path)
     if words[0] == "rerun" or "out/demo" in words:
