@@ -32,6 +32,8 @@ from softgrasp.simulation.hydraulic_experiment_results import (
 )
 from softgrasp.simulation.hydraulic_moves import BAND
 
+SMALLER = 2
+"""Seventeen figures at 300 dpi would make a page of 6 MB."""
 PAGE, KIND, SCHEMA_VERSION = "report.html", "hydraulic_experiments", 1
 
 
@@ -110,7 +112,7 @@ def experiments_page_html(runs: Sequence[AnyRun], shown: Sequence[Sequence[Shown
         source=runs[0].arm.source if runs else "",
         parts=[
             (run.experiment, _discretised(run), number_rows(run), [
-                (part, shown_picture(part.path)) for part in parts
+                (part, shown_picture(part.path, smaller=SMALLER)) for part in parts
             ])
             for run, parts in zip(runs, shown, strict=True)
         ],

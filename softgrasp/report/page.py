@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import shlex
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -216,7 +217,12 @@ def _film_note(film: VideoInfo) -> str:
 
 def embedded(path: Path, kind: str) -> str:
     """A file as a data URL."""
-    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+    return data_url(path.read_bytes(), kind)
+
+
+def data_url(content: bytes, kind: str) -> str:
+    """Bytes as a data URL."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 class ShownPicture(NamedTuple):
@@ -226,11 +232,25 @@ class ShownPicture(NamedTuple):
     files: str
 
 
-def shown_picture(path: Path) -> ShownPicture:
-    """A PNG for a page: its data URL, its name, and that of its numbers where there are any."""
+def shown_picture(path: Path, *, smaller: int = 1) -> ShownPicture:
+    """A PNG for a page: its data URL, its name, and that of its numbers where there are any.
+
+    Args:
+        path: The picture.
+        smaller: Its width over the width on the page; the file keeps all its pixels. For pages
+            with so many figures that they would be too large to send.
+    """
     numbers = path.with_suffix(".csv")
     files = f"{path.name}, {numbers.name}" if numbers.exists() else path.name
-    return ShownPicture(embedded(path, "image/png"), files)
+    content = path.read_bytes()
+    if smaller > 1:
+        from PIL import Image
+
+        stream = io.BytesIO()
+        with Image.open(io.BytesIO(content)) as picture:
+            picture.convert("RGB").reduce(smaller).save(stream, "PNG")
+        content = stream.getvalue()
+    return ShownPicture(data_url(content, "image/png"), files)
 
 
 def templates() -> Environment:

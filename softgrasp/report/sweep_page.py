@@ -93,8 +93,10 @@ def _drawn(plan: SweepPlan, table: pd.DataFrame, folder: Path) -> list[Shown]:
         found.append(Shown("Success", path, "Share of held grasps; lines are 95 % intervals."))
     if len(axes) > 1:
         path = figures.draw_parallel(table, axes, folder / "parallel.png")
-        found.append(Shown("All together", path, "One line a grasp: green held, red not held, blue "
-                                                 "where nothing was asked. From sweep.csv."))  # fmt: skip
+        told = (
+            "One line a grasp: green held, red not held, blue where nothing was asked (sweep.csv)."
+        )
+        found.append(Shown("All together", path, told))
     return found
 
 
