@@ -97,6 +97,8 @@ def test_every_dependency_is_pinned_within_its_range():
     pins = "\n".join((ROOT / name).read_text() for name in files)
     for text in [*project["dependencies"], *chain.from_iterable(extras)]:
         wanted = Requirement(text)
+        if wanted.name == "softgrasp":  # an extra that is made of others
+            continue
         found = re.findall(rf"^{canonicalize_name(wanted.name)}==(\S+)", pins, re.MULTILINE)
         assert found, f"{text} is not pinned: run ./dev lock"
         for version in found:

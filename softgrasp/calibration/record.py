@@ -25,7 +25,7 @@ FIGURES = (
 )
 WRITTEN = (
     *(DOCUMENT, FINGER, ARM, "report.html", "photo_*_*g.png", "film_*_*g.png"),
-    *(f"{name}.png" for name in FIGURES),
+    *(f"{name}{suffix}" for name in FIGURES for suffix in (".png", ".csv")),
 )
 """Everything that a calibration writes."""
 SCHEMA_VERSION = 1

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+
+VERBOSE = "--verbose"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -21,7 +24,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from softgrasp.cli import terminal
     from softgrasp.cli.app import app
 
-    words = None if argv is None else list(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if VERBOSE in words:  # before the verb or after it
+        words = [VERBOSE, *(word for word in words if word != VERBOSE)]
     try:
         # a verb answers with its exit code, one that ends without any with None
         return app(words, prog_name="softgrasp", standalone_mode=False) or 0

@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from softgrasp._version import __version__
+from softgrasp.cli import terminal
 from softgrasp.cli.bench import bench
 from softgrasp.cli.calibrate import calibrate
 from softgrasp.cli.check import check
@@ -86,7 +87,6 @@ app = typer.Typer(
     help="Grasp simulation on MuJoCo: from a hand and an object to contacts, forces and a film.",
     epilog="Example: softgrasp demo",
     invoke_without_command=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -102,7 +102,12 @@ app.add_typer(twin, short_help="Drive a digital twin, or its simulated devices."
 def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Tell on standard error what is read, run and written."),
+    ] = False,
 ) -> None:
+    terminal.tell_log(verbose=verbose)
     if version:
         typer.echo(f"softgrasp {__version__}")
         raise typer.Exit

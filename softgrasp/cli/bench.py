@@ -27,11 +27,13 @@ def bench(
     measured, without the hold test behind it.
     """
     from softgrasp.cli.scene_options import require_known
+    from softgrasp.formats.progress import listening
     from softgrasp.formats.scene_file import load_scene
     from softgrasp.simulation.benchmark import closure_speed
 
     require_known("benchmark", name, list(BENCHES))
-    speed = closure_speed(load_scene(BENCHES[name]), rounds)
+    with terminal.progress_bar() as tell, listening(tell):
+        speed = closure_speed(load_scene(BENCHES[name]), rounds)
     document = {"benchmark": name, "scene": BENCHES[name], **asdict(speed)}
     if out is not None:
         terminal.save_json(document, out / "bench.json")

@@ -108,7 +108,9 @@ def calibrate(
     given = {"hung": hung, "releases": releases, "forces": forces}
     films = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
     changes = _changes(settings or [])
-    loaded = _loaded(problem, finger, given, photos, videos, films, changes)
+    with terminal.progress_bar() as tell:
+        tell("reading what was measured", None)
+        loaded = _loaded(problem, finger, given, photos, videos, films, changes)
     folder = out or default_folder(f"calibrate_{_name(loaded.problem)}")
     require_writable(folder)
     if (folder / NAME).exists() and not resume:
@@ -140,10 +142,12 @@ def calibrate(
         from softgrasp.calibration.result import CalibrationResult
         from softgrasp.report.calibration_page import write_calibration_page
 
-        pictures: list[Picture] = []
-        if isinstance(result, CalibrationResult):
-            pictures = _pictures(result, loaded, folder)
-        files += write_calibration_page(result, folder, pictures)
+        with terminal.progress_bar() as tell:
+            tell("drawing the page", None)
+            pictures: list[Picture] = []
+            if isinstance(result, CalibrationResult):
+                pictures = _pictures(result, loaded, folder)
+            files += write_calibration_page(result, folder, pictures)
     (folder / NAME).unlink(missing_ok=True)  # all is done; there is nothing to go on from
     _tell(result, files, json_)
 

@@ -94,6 +94,7 @@ def convert(
     from softgrasp.cli.source import kind_of
     from softgrasp.cli.webots_project import put_project
     from softgrasp.formats.atomic import write_text
+    from softgrasp.formats.progress import listening
 
     kind = "result" if is_result(source) else kind_of(source)
     _check_target(source, kind, target)
@@ -110,18 +111,20 @@ def convert(
             f"{target}"
         )
     place = target if out is None else out / target
-    if kind != "result" and target.suffix == WEBOTS:
-        put_project(kind, source, place, most_faces, json=json)
-        return
-    if kind == "result":
-        files = [result_file(source, place)]
-    elif kind == "hand" and target.suffix in (URDF, YAML):
-        files = hand_files(source, place, None if convention is None else convention.value)
-    elif kind == "robot":
-        text = _robot_text(source, target.suffix, discs or Discs.FIXED, at or [])
-        files = [write_text(place, text)]
-    else:
-        files = [write_text(place, _model_text(source, is_hand=kind == "hand"))]
+    with terminal.progress_bar() as tell, listening(tell):
+        tell(f"converting {source}", None)
+        if kind != "result" and target.suffix == WEBOTS:
+            put_project(kind, source, place, most_faces, json=json)
+            return
+        if kind == "result":
+            files = [result_file(source, place)]
+        elif kind == "hand" and target.suffix in (URDF, YAML):
+            files = hand_files(source, place, None if convention is None else convention.value)
+        elif kind == "robot":
+            text = _robot_text(source, target.suffix, discs or Discs.FIXED, at or [])
+            files = [write_text(place, text)]
+        else:
+            files = [write_text(place, _model_text(source, is_hand=kind == "hand"))]
     _tell(kind, files, json=json)
 
 

@@ -72,7 +72,9 @@ def crosscheck(
     if not no_report:
         from softgrasp.report.crosscheck_page import write_crosscheck_page
 
-        files += write_crosscheck_page(result, folder)
+        with terminal.progress_bar() as tell:
+            tell("drawing the page", None)
+            files += write_crosscheck_page(result, folder)
     _tell(result, files, json_)
     _leave(result)
 

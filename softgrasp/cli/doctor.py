@@ -14,17 +14,32 @@ from softgrasp._version import __version__
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
 
+REQUIRED = ("mujoco", "numpy", "scipy", "matplotlib", "trimesh", "typer")
+"""Libraries without which nothing works; those whose versions tell most."""
 OPTIONAL = {
-    "dm-control": "dm",
-    "numba": "fast",
-    "coacd": "mesh",
-    "fast-simplification": "mesh",
-    "opencv-python-headless": "calibrate",
-    "pandas": "sweep",
-    "pyarrow": "sweep",
-    "distributed": "dist",
+    "numba": ("fast", "the compiled loop of closures"),
+    "opencv-python-headless": ("calibrate", "photographs and films of fingers"),
+    "pandas": ("sweep", "sweeps, plans and their tables"),
+    "pyarrow": ("sweep", "sweeps, plans and their tables"),
+    "distributed": ("cluster", "sweeps on a Dask cluster"),
+    "viser": ("view", "scenes in the browser"),
+    "pymodbus": ("twin", "pumps and valves on the wire"),
+    "panda3d": ("ode", "an Open Dynamics Engine, where the system has none"),
+    "coacd": ("mesh", "convex parts of meshes"),
+    "fast-simplification": ("mesh", "coarser meshes"),
+    "gymnasium": ("gym", "environments of Gymnasium"),
+    "dm-control": ("dm", "environments of dm_control; Python 3.11 or 3.12"),
+    "xacro": ("xacro", ".xacro files"),
 }
-"""Optional libraries, and the extra that brings each."""
+"""Optional libraries, the extra that brings each, and what for."""
+STAND_INS = {
+    "opencv-python-headless": (
+        "opencv-python", "opencv-contrib-python", "opencv-contrib-python-headless",
+    ),
+}  # fmt: skip
+"""Packages that bring the same module as an optional one."""
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+"""Variables that bound the threads of libraries."""
 
 
 class Finding(NamedTuple):
@@ -48,12 +63,17 @@ def doctor(out: Out = None, json: Json = False) -> None:
 
 
 def _versions() -> list[Finding]:
-    found = [Finding("softgrasp", __version__), Finding("python", platform.python_version())]
-    found += [Finding(name, _version(name) or "missing") for name in ("mujoco", "numpy")]
-    for name, extra in OPTIONAL.items():
-        installed = _version(name)
+    found = [
+        Finding("softgrasp", __version__),
+        Finding("python", platform.python_version()),
+        Finding("system", _system()),
+    ]
+    found += [Finding(name, _version(name) or "missing") for name in REQUIRED]
+    for name, (extra, purpose) in OPTIONAL.items():
+        installed = _version(name) or _stand_in(name)
         if installed is None:
-            found.append(Finding(name, "not installed", f"pip install 'softgrasp[{extra}]'"))
+            told = f"not installed; for {purpose}"
+            found.append(Finding(name, told, f"pip install 'softgrasp[{extra}]'"))
         elif name == "dm-control" and (_version("mujoco") or "").startswith("4."):
             # dm_control 1.0.50 reads fields that MuJoCo 4 no longer has (decision 0001)
             found.append(Finding(name, f"{installed}, fails on MuJoCo 4", "pip install 'mujoco<4'"))
@@ -102,6 +122,7 @@ def _places() -> list[Finding]:
     writable = _can_write(cache)
     return [
         Finding("cores", str(os.cpu_count())),
+        Finding("threads", _threads()),
         Finding("library", str(library.root())),
         Finding(
             "cache",
@@ -112,11 +133,33 @@ def _places() -> list[Finding]:
     ]
 
 
+def _system() -> str:
+    """The operating system, and whether softgrasp is tested on it."""
+    name = f"{platform.system()} {platform.machine()}"
+    return name if platform.system() == "Linux" else f"{name}, on which softgrasp is untested"
+
+
+def _threads() -> str:
+    """How many cores this process may use, and what bounds libraries further."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    usable = len(affinity(0)) if affinity is not None else os.cpu_count()
+    bounds = [f"{name}={os.environ[name]}" for name in THREADS if os.environ.get(name)]
+    return ", ".join([f"{usable} usable", *bounds])
+
+
 def _version(distribution: str) -> str | None:
     try:
         return version(distribution)
     except PackageNotFoundError:
         return None
+
+
+def _stand_in(distribution: str) -> str | None:
+    """Another package that brings the same module, such as ``opencv-python``."""
+    return next(
+        (f"{there}, of {name}" for name in STAND_INS.get(distribution, ())
+         if (there := _version(name)) is not None), None,
+    )  # fmt: skip
 
 
 def _can_write(folder: Path) -> bool:

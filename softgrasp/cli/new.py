@@ -11,6 +11,8 @@ import typer
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json
 
+FINGER = "paper000"
+"""Of the sample photographs."""
 SUFFIXES = (".yaml", ".yml")
 
 
@@ -20,19 +22,27 @@ class Kind(StrEnum):
     HAND = "hand"
     OBJECT = "object"
     SCENE = "scene"
+    PHOTOS = "photos"
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to describe.")],
+    kind: Annotated[Kind, typer.Argument(help="What to describe, or photos.")],
     name: Annotated[str, typer.Argument(help="Its name.")],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR|FILE", help="Folder, or .yaml file.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write a commented template that works as it stands; never over a file that exists."""
+    """Write a commented template that works as it stands; never over a file that exists.
+
+    photos: a folder with photographs of the finger paper000 under weights and its tip forces, all
+    simulated, to try calibrations on.
+    """
     from softgrasp.formats.templates import write_template
 
+    if kind is Kind.PHOTOS:
+        _photos((out or Path()) / name, json=json)
+        return
     place = out or Path()
     file = write_template(kind, name, place if place.suffix in SUFFIXES else place / f"{name}.yaml")
     if json:
@@ -44,3 +54,20 @@ def new(
         Kind.SCENE: f"softgrasp grasp {file}",
     }
     terminal.put(f"wrote {file}; try it: {run[kind]}")
+
+
+def _photos(folder: Path, *, json: bool) -> None:
+    from softgrasp.calibration.sample import write_sample
+    from softgrasp.formats.finger_file import load_finger
+    from softgrasp.formats.progress import listening
+
+    with terminal.progress_bar() as tell, listening(tell):
+        files = write_sample(load_finger(FINGER), folder)
+    if json:
+        terminal.put_json({"files": [str(file) for file in files]})
+        return
+    terminal.put(
+        f"wrote {len(files) - 1} photographs and {files[-1]}; try them: softgrasp calibrate "
+        f"--finger {FINGER} --photos {folder / 'photos'} --forces {files[-1]} "
+        "--set gain_model=uniform"
+    )

@@ -8,10 +8,22 @@ from pathlib import Path
 
 from softgrasp.errors import ResultError, SoftgraspError
 from softgrasp.formats.results import RESULT_FILE, TRAJECTORY_FILE, read_document
-from softgrasp.report.page import CONTACTS, FILM, JOINTS, OBJECT, PAGE, SENSORS, STRIP, TACTILE
+from softgrasp.report.page import (
+    CONTACTS,
+    FILM,
+    JOINTS,
+    OBJECT,
+    PAGE,
+    PULLS,
+    QUALITY,
+    SENSORS,
+    STRIP,
+    TACTILE,
+)
 
-FIGURES = (CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, STRIP)
-RUN_FILES = (RESULT_FILE, TRAJECTORY_FILE, *FIGURES, FILM, PAGE)
+FIGURES = (CONTACTS, JOINTS, OBJECT, QUALITY, SENSORS, TACTILE, PULLS)
+NUMBERS = tuple(Path(name).with_suffix(".csv").name for name in FIGURES)
+RUN_FILES = (RESULT_FILE, TRAJECTORY_FILE, *FIGURES, STRIP, *NUMBERS, FILM, PAGE)
 """Everything that a run writes, in this order."""
 
 

@@ -149,7 +149,10 @@ def _refuse_odd_weight(thing: str | None, options: SceneOptions) -> None:
         raise DescriptionError("--mass, --density: expected one of them, found both")
     is_mesh = thing is not None and Path(thing).suffix.lower() in MESH_SUFFIXES
     if is_mesh and not given:
-        raise DescriptionError(f"{thing}: a mesh file needs --mass or --density, found neither")
+        raise DescriptionError(
+            f"{thing}: a mesh file needs --mass or --density, found neither; for instance "
+            "--density 1200 [kg/m³]"
+        )
     if options.units is not None and not is_mesh:
         raise DescriptionError("--units: expected a mesh file as the object, found none")
 

@@ -220,7 +220,9 @@ def _tell(plan: SweepPlan, table: pd.DataFrame, folder: Path, as_json: bool, *, 
     if page:
         from softgrasp.report.sweep_page import write_sweep_page
 
-        files.append(write_sweep_page(plan, table, folder))
+        with terminal.progress_bar() as tell:
+            tell("writing the page", None)
+            files.append(write_sweep_page(plan, table, folder))
     failed = int((table["status"] == FAILED).sum())
     counts = {str(key): int(value) for key, value in table["status"].value_counts().items()}
     held = table["held"].dropna()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,26 @@ def say(kind: str, message: str) -> None:
 def note(message: str) -> None:
     """One line on standard error: ``softgrasp: …``."""
     typer.echo(f"softgrasp: {message}", err=True)
+
+
+class _Teller(logging.Handler):
+    """Log messages as lines on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(" ".join(record.getMessage().split()))
+
+
+_TELLER = _Teller()
+
+
+def tell_log(*, verbose: bool) -> None:
+    """Show what softgrasp logs, as sentences on standard error, or no longer."""
+    logger = logging.getLogger("softgrasp")
+    logger.removeHandler(_TELLER)
+    logger.setLevel(logging.NOTSET)
+    if verbose:
+        logger.addHandler(_TELLER)
+        logger.setLevel(logging.INFO)
 
 
 def put(text: str) -> None:
@@ -72,9 +93,21 @@ def progress_bar() -> Iterator[Tell]:
         yield _nothing
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
 

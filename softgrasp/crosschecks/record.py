@@ -18,7 +18,7 @@ from softgrasp.crosschecks.result import CrosscheckResult
 from softgrasp.formats.atomic import atomic_path, write_text
 
 DOCUMENT, ARRAYS = "crosscheck.json", "crosscheck.npz"
-WRITTEN = (DOCUMENT, ARRAYS, "report.html", "crosscheck_*.png")
+WRITTEN = (DOCUMENT, ARRAYS, "report.html", "crosscheck_*.png", "crosscheck_*.csv")
 """Everything that a comparison writes."""
 SCHEMA_VERSION = 1
 

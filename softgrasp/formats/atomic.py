@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from softgrasp.errors import ResultError
+
+logger = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -40,6 +43,7 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o644)
         temporary.replace(target)
+        logger.info("Wrote %s, %d bytes.", target, target.stat().st_size)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+logger = logging.getLogger(__name__)
 Listener = Callable[[str, float | None], None]
 """Called with what is going on and the part of it that is done, 0 to 1, None where unknown."""
 
@@ -33,6 +35,8 @@ def telling(text: str, done: float | None = None) -> None:
         text: What, in a few words.
         done: The part of it that is done, 0 to 1; None where that is not known.
     """
+    if done is None:
+        logger.info("%s%s.", text[:1].upper(), text[1:])
     listener = _listener.get()
     if listener is not None:
         listener(text, done)

@@ -6,6 +6,7 @@ A file may begin with ``units: {length: mm, angle: deg}``; without it numbers ar
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Tree = Any
 """Plain dicts, lists, strings and numbers."""
@@ -52,6 +54,7 @@ class YamlFile:
         Raises:
             DescriptionError: It cannot be read, is not YAML, or holds no mapping.
         """
+        logger.info("Reading %s.", path)
         self.path = path
         self._tree = _parse(path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -17,6 +18,7 @@ from softgrasp.render.camera import Camera
 from softgrasp.render.marks import Mark, Rgba
 from softgrasp.render.raycast import RayRenderer
 
+logger = logging.getLogger(__name__)
 CHOICES = ("auto", "gl", "raycast")
 Image = npt.NDArray[np.uint8]
 
@@ -102,6 +104,7 @@ def open_renderer(
             try:
                 return gl.GlRenderer(model, width, height, kind)
             except BackendUnavailable as error:
+                logger.info("%s did not open: %s.", gl.NAMES[kind], error)
                 _failures[kind] = str(error)
     return RayRenderer(model, width, height, _without_gl(renderer))
 

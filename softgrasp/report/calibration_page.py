@@ -23,7 +23,8 @@ from softgrasp.report import calibration_release_figures as releases
 from softgrasp.report import calibration_search_figures as search
 from softgrasp.report import calibration_static_figures as static
 from softgrasp.report.calibration_arm_figure import draw_motions
-from softgrasp.report.page import embedded, templates
+from softgrasp.report.csv_file import with_numbers
+from softgrasp.report.page import shown_picture, templates
 
 PAGE = "report.html"
 DEGREES = 180.0 / math.pi
@@ -68,11 +69,11 @@ def write_calibration_page(
         summary=_summary(result),
         warnings=result.warnings,
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
-        shown=[(part.title, embedded(part.path, "image/png"), part.caption) for part in shown],
+        shown=[(part.title, shown_picture(part.path), part.caption) for part in shown],
         models=[_model(model, springs[0].residual_unit) for model in models],
         verdict=_verdict(models),
     )  # fmt: skip
-    return [*(part.path for part in shown), write_text(folder / PAGE, page)]
+    return [*with_numbers(part.path for part in shown), write_text(folder / PAGE, page)]
 
 
 def _drawn(result: CalibrationResult, folder: Path) -> list[Picture]:

@@ -54,7 +54,9 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     ]
     columns, below = max(map(len, fingers), default=1), len(palm) * (ROW_HEIGHT + PALM_GAP)
     lane_height = LANE_HEIGHT if has_phases(result) else 0.0
-    with style.figure(path, ROW_HEIGHT * len(fingers) + below + lane_height + 0.75) as figure:
+    with style.figure(
+        path, ROW_HEIGHT * len(fingers) + below + lane_height + 0.75, numbers=False
+    ) as figure:
         top = 0.55 + lane_height
         upper = (0.6, 0.1, 0.5 + below, top)
         if has_phases(result):

@@ -16,7 +16,8 @@ from softgrasp.report import crosscheck_grasp_figures as grasps
 from softgrasp.report import crosscheck_release_figures as releases
 from softgrasp.report.crosscheck_convergence_figure import draw_convergence
 from softgrasp.report.crosscheck_words import number, verdict, with_unit
-from softgrasp.report.page import embedded, templates
+from softgrasp.report.csv_file import with_numbers
+from softgrasp.report.page import shown_picture, templates
 
 PAGE = "report.html"
 
@@ -55,7 +56,7 @@ def write_crosscheck_page(result: CrosscheckResult, folder: str | Path) -> list[
         engines=_engines(result),
         command=result.again,
     )  # fmt: skip
-    return [*(part.path for part in shown), write_text(folder / PAGE, page)]
+    return [*with_numbers(part.path for part in shown), write_text(folder / PAGE, page)]
 
 
 def _badge(result: CrosscheckResult) -> str:
@@ -111,7 +112,7 @@ def _picture(part: Picture, result: CrosscheckResult) -> dict[str, Any]:
     there = [finding for finding in result.findings if finding.name in part.findings]
     return {
         "title": part.title,
-        "source": embedded(part.path, "image/png"),
+        "source": shown_picture(part.path),
         "caption": part.caption,
         "verdicts": [(_mark(finding), _short(finding)) for finding in there],
     }

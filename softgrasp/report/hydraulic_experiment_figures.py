@@ -54,7 +54,7 @@ def draw_rests(run: RestsRun, path: str | Path) -> Path:
     from matplotlib.lines import Line2D
 
     space = bool(np.abs(run.chain.backbone[..., 1]).max() > LEAST)
-    with style.figure(path, SPACE_HEIGHT if space else POSES_HEIGHT) as figure:
+    with style.figure(path, SPACE_HEIGHT if space else POSES_HEIGHT, numbers=False) as figure:
         panels = _pose_panels(figure, VIEWS[space], run.arm.gravity[2] > 0.0)
         for axes, view in zip(panels, VIEWS[space], strict=True):
             for case, color in enumerate(_colors(len(run.experiment.cases))):
@@ -104,7 +104,7 @@ def draw_motion(run: MotionRun, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    with style.figure(path, MOTION_HEIGHT) as figure:
+    with style.figure(path, MOTION_HEIGHT, numbers=False) as figure:
         grid = style.panels(figure, 2, 2, margins=MARGINS, gaps=GAPS)
         place, bend, speed, error = (figure.add_subplot(grid[k // 2, k % 2]) for k in range(4))
         for axis, mark in ((0, "x"), (2, "z")):
@@ -135,7 +135,7 @@ def draw_reach(run: ReachRun, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    with style.figure(path, POSES_HEIGHT) as figure:
+    with style.figure(path, POSES_HEIGHT, numbers=False) as figure:
         panels = _pose_panels(figure, ((0, 2), (0, 1)), run.arm.gravity[2] > 0.0)
         for axes, (across, along) in zip(panels, ((0, 2), (0, 1)), strict=True):
             axes.plot(run.chain[:, across], run.chain[:, along], "o", color=style.POSITION,
@@ -153,7 +153,7 @@ def draw_refinement(run: RefinementRun, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    with style.figure(path, SMALL_HEIGHT) as figure:
+    with style.figure(path, SMALL_HEIGHT, numbers=False) as figure:
         grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
         left, right = (figure.add_subplot(grid[0, k]) for k in range(2))
         series = ((run.chain, "chain", style.POSITION), (run.lumped, "lumped", style.TARGET))

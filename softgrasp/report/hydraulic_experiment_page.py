@@ -12,6 +12,7 @@ from softgrasp.errors import SoftgraspError
 from softgrasp.formats.atomic import write_text
 from softgrasp.formats.results import RESULT_FILE, read_document
 from softgrasp.report import hydraulic_experiment_figures as figures
+from softgrasp.report.csv_file import with_numbers
 from softgrasp.report.hydraulic_experiment_tables import (
     REFINEMENT_WORDS,
     error_rows,
@@ -21,7 +22,7 @@ from softgrasp.report.hydraulic_experiment_tables import (
     write_recording,
 )
 from softgrasp.report.hydraulic_numbers import LESS_BY, NO_SWING, numbers
-from softgrasp.report.page import embedded, templates
+from softgrasp.report.page import shown_picture, templates
 from softgrasp.simulation.hydraulic_experiment_results import (
     AnyRun,
     MotionRun,
@@ -31,6 +32,8 @@ from softgrasp.simulation.hydraulic_experiment_results import (
 )
 from softgrasp.simulation.hydraulic_moves import BAND
 
+SMALLER = 2
+"""Seventeen figures at 300 dpi would make a page of 6 MB."""
 PAGE, KIND, SCHEMA_VERSION = "report.html", "hydraulic_experiments", 1
 
 
@@ -64,7 +67,8 @@ def write_hydraulic_experiments(
     written = [write_recording(run, folder / f"{run.experiment.name}.csv") for run in runs]
     written += write_numbers(runs, folder)
     shown = [_drawn(run, folder) if page else [] for run in runs]
-    written += [part.path for parts in shown for part in parts]
+    written += with_numbers(part.path for parts in shown for part in parts)
+    written = list(dict.fromkeys(written))  # recordings are the numbers of some figures
     if page:
         html = experiments_page_html(runs, shown)
         written.append(write_text(folder / PAGE, html))
@@ -108,7 +112,7 @@ def experiments_page_html(runs: Sequence[AnyRun], shown: Sequence[Sequence[Shown
         source=runs[0].arm.source if runs else "",
         parts=[
             (run.experiment, _discretised(run), number_rows(run), [
-                (part, embedded(part.path, "image/png")) for part in parts
+                (part, shown_picture(part.path, smaller=SMALLER)) for part in parts
             ])
             for run, parts in zip(runs, shown, strict=True)
         ],

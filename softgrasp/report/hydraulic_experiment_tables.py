@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from softgrasp.formats.atomic import write_text
 from softgrasp.mechanics.transforms import Array
+from softgrasp.report.csv_file import write_columns, write_csv
 from softgrasp.report.hydraulic_numbers import Apart, Number, apart, numbers
 from softgrasp.report.style import signed
 from softgrasp.simulation.hydraulic_experiment_results import (
@@ -31,8 +29,6 @@ ERROR_HEADS = (
     "experiment", "max_sectional_m", "max_cumulative_m", "last_cumulative_m",
     "paper_against_its_experiment_m",
 )  # fmt: skip
-DIGITS = 12
-"""Behind the point; what is smaller is rounding, in SI."""
 Row = list[str | float]
 
 
@@ -75,28 +71,7 @@ def write_recording(run: AnyRun, path: Path) -> Path:
         columns = _points(CHAIN, run.chain[:, None]) | _points(LUMPED, run.lumped[:, None])
     else:
         return write_csv(path, REFINEMENT_HEADS, refinement_rows(run))
-    table = np.column_stack(list(columns.values()))
-    return write_csv(path, list(columns), table.tolist())
-
-
-def write_csv(path: Path, heads: Sequence[str], rows: Iterable[Sequence[str | float]]) -> Path:
-    """Write a table in CSV; numbers that are not finite are left empty.
-
-    Raises:
-        ResultError: The place cannot be written.
-    """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows([_cell(value) for value in row] for row in rows)
-    return write_text(path, stream.getvalue())
-
-
-def _cell(value: str | float) -> str:
-    if isinstance(value, str):
-        return value
-    # adding nothing takes the sign from a zero
-    return f"{round(value, DIGITS) + 0.0:.9g}" if math.isfinite(value) else ""
+    return write_columns(path, columns)
 
 
 def _of_motion(run: MotionRun) -> dict[str, Array]:

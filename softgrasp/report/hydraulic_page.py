@@ -13,6 +13,7 @@ from softgrasp.formats.atomic import write_text
 from softgrasp.formats.results import RESULT_FILE, TRAJECTORY_FILE
 from softgrasp.render.hydraulic_film import ArmFilm, film_arm
 from softgrasp.report import hydraulic_figures as figures
+from softgrasp.report.csv_file import with_numbers
 from softgrasp.report.hydraulic_words import (
     coupling_clause,
     curvature_clause,
@@ -24,7 +25,7 @@ from softgrasp.report.hydraulic_words import (
     summary,
     tip_clause,
 )
-from softgrasp.report.page import NO_PICTURES, embedded, templates
+from softgrasp.report.page import NO_PICTURES, embedded, shown_picture, templates
 from softgrasp.simulation.hydraulic_moves import BAND
 from softgrasp.simulation.hydraulic_record import save_arm_run
 from softgrasp.simulation.hydraulic_run import ArmRun
@@ -32,7 +33,9 @@ from softgrasp.simulation.hydraulic_run import ArmRun
 FILM, PRESSURE, CURVATURE, TIP, POSES, PAGE = (
     "hydraulic.mp4", "pressure.png", "curvature.png", "tip.png", "poses.png", "report.html",
 )  # fmt: skip
-WRITTEN = (RESULT_FILE, TRAJECTORY_FILE, PRESSURE, CURVATURE, TIP, POSES, FILM, PAGE)
+FIGURES = (PRESSURE, CURVATURE, TIP, POSES)
+NUMBERS = tuple(Path(name).with_suffix(".csv").name for name in FIGURES)
+WRITTEN = (RESULT_FILE, TRAJECTORY_FILE, *FIGURES, *NUMBERS, FILM, PAGE)
 """Everything that a report of an arm writes, in this order."""
 
 Progress = Callable[[str, float], None]
@@ -77,7 +80,7 @@ def write_arm_report(
     folder, tell = Path(folder), progress or _silent
     written, film = save_arm_run(run, folder), None
     shown = _drawn(run, folder) if page else []
-    written += [part.path for part in shown]
+    written += with_numbers(part.path for part in shown)
     if video and renderer != NO_PICTURES:
         film = film_arm(
             run, folder / FILM, renderer=renderer, progress=lambda done: tell(FILM, done)
@@ -100,7 +103,7 @@ def arm_page_html(run: ArmRun, shown: list[Picture], film: ArmFilm | None) -> st
         film_note=_film_note(film) if film else "",
         moves=move_rows(run),
         band=f"{100.0 * BAND:g}",
-        shown=[(part, embedded(part.path, "image/png")) for part in shown],
+        shown=[(part, shown_picture(part.path)) for part in shown],
         source=run.arm.source,
         facts=_facts(run),
     )  # fmt: skip

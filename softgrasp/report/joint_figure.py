@@ -40,7 +40,7 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
     rows = list(drive_rows(result))
     columns = max(map(len, rows))
     lane = LANE_HEIGHT if has_phases(result) else 0.0
-    with style.figure(path, ROW_HEIGHT * len(rows) + 0.8 + lane) as figure:
+    with style.figure(path, ROW_HEIGHT * len(rows) + 0.8 + lane, numbers=False) as figure:
         grid = style.panels(figure, len(rows), columns, margins=(0.6, 0.1, 0.5, 0.55 + lane))
         if has_phases(result):
             draw_lane(figure, result)

@@ -41,7 +41,7 @@ def draw_object(result: GraspResult, path: str | Path) -> Path:
         ResultError: The place cannot be written.
     """
     count = len(result.objects)
-    with style.figure(path, ROW_HEIGHT * count) as figure:
+    with style.figure(path, ROW_HEIGHT * count, numbers=False) as figure:
         gaps = (0.6, 1.05)
         grid = style.panels(figure, count, 2, margins=(0.55, 0.1, 0.75, 0.3), gaps=gaps)
         for index, motion in enumerate(result.objects):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import io
 import shlex
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from softgrasp._version import __version__
 from softgrasp.formats.atomic import write_text
@@ -16,6 +17,7 @@ from softgrasp.render.instants import key_instants
 from softgrasp.render.playback import VideoInfo, render_video
 from softgrasp.report import facts, tables, words
 from softgrasp.report.contact_figure import draw_contacts
+from softgrasp.report.grasp_numbers import write_numbers
 from softgrasp.report.hold_words import hold_clause
 from softgrasp.report.joint_figure import draw_joints
 from softgrasp.report.object_figure import draw_object
@@ -80,7 +82,7 @@ def write_report(
 
     Returns:
         The files, in the order in which they were written: ``result.json``,
-        ``trajectory.npz``, figures, film, page.
+        ``trajectory.npz``, figures, each followed by its numbers in CSV, film, page.
 
     Raises:
         BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
@@ -122,7 +124,7 @@ def page_html(result: GraspResult, files: Sequence[Path], film: VideoInfo | None
         files: Its files, of which the pictures go into the page.
         film: The film, where there is one.
     """
-    pictures = {path.stem: embedded(path, "image/png") for path in files if path.suffix == ".png"}
+    pictures = {path.stem: shown_picture(path) for path in files if path.suffix == ".png"}
     template = templates().get_template("report.html.j2")
     return template.render(
         folder=shlex.quote(files[0].resolve().parent.name),
@@ -181,7 +183,9 @@ def _write_figures(result: GraspResult, folder: Path, tell: Progress) -> list[Pa
     if result.hold is not None and result.hold.pulls:
         figures = (*figures, (PULLS, draw_pulls))
     for name, draw in figures:
-        written.append(draw(result, folder / name))
+        drawn = draw(result, folder / name)
+        write_numbers(result, drawn)
+        written += [drawn, drawn.with_suffix(".csv")]
         tell(name, 1.0)
     return written
 
@@ -213,7 +217,40 @@ def _film_note(film: VideoInfo) -> str:
 
 def embedded(path: Path, kind: str) -> str:
     """A file as a data URL."""
-    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+    return data_url(path.read_bytes(), kind)
+
+
+def data_url(content: bytes, kind: str) -> str:
+    """Bytes as a data URL."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+class ShownPicture(NamedTuple):
+    """A picture as a page holds it, and the files beside the page that hold it, too."""
+
+    source: str
+    files: str
+
+
+def shown_picture(path: Path, *, smaller: int = 1) -> ShownPicture:
+    """A PNG for a page: its data URL, its name, and that of its numbers where there are any.
+
+    Args:
+        path: The picture.
+        smaller: Its width over the width on the page; the file keeps all its pixels. For pages
+            with so many figures that they would be too large to send.
+    """
+    numbers = path.with_suffix(".csv")
+    files = f"{path.name}, {numbers.name}" if numbers.exists() else path.name
+    content = path.read_bytes()
+    if smaller > 1:
+        from PIL import Image
+
+        stream = io.BytesIO()
+        with Image.open(io.BytesIO(content)) as picture:
+            picture.convert("RGB").reduce(smaller).save(stream, "PNG")
+        content = stream.getvalue()
+    return ShownPicture(data_url(content, "image/png"), files)
 
 
 def templates() -> Environment:

@@ -10,7 +10,7 @@ from softgrasp._version import __version__
 from softgrasp.errors import BackendUnavailable
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import planner_figures as figures
-from softgrasp.report.page import NO_PICTURES, PAGE, embedded, templates, write_report
+from softgrasp.report.page import NO_PICTURES, PAGE, shown_picture, templates, write_report
 from softgrasp.report.planner_words import (
     TEST,
     Best,
@@ -26,7 +26,7 @@ from softgrasp.sweeps.rows import COLUMNS, FAILED
 
 INDEX = "index.html"
 BEST, DIRECTIONS, SCORES = "best.png", "directions.png", "scores.png"
-FILES = (INDEX, BEST, DIRECTIONS, SCORES)
+FILES = (INDEX, BEST, DIRECTIONS, SCORES, "directions.csv", "scores.csv")
 """What the page consists of."""
 SHOWN_ROWS = 20
 """Candidates in the page's table."""
@@ -102,7 +102,7 @@ def write_planner_page(
         title=f"{scene.hand.name} around {scene.object.name}, {len(planned.table)} poses",
         summary=summary(planned, best),
         facts=facts(planned),
-        shown=[(title, embedded(path, "image/png"), told) for title, path, told in shown],
+        shown=[(title, shown_picture(path), told) for title, path, told in shown],
         heads=heads,
         rows=[(cells, links.get(int(cells[1]), "")) for cells in rows],
         test=heads.index(TEST) if TEST in heads else -1,

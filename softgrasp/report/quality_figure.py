@@ -33,7 +33,7 @@ def draw_quality(result: GraspResult, path: str | Path) -> Path:
     """
     log = result.quality_log
     assert log is not None  # asked by the page
-    with style.figure(path, 3.6) as figure:
+    with style.figure(path, 3.6, numbers=False) as figure:
         grid = style.panels(figure, 2, 1, margins=(0.6, 0.1, 0.5, 0.3), gaps=(0.0, 0.42))
         above = figure.add_subplot(grid[0])
         below = figure.add_subplot(grid[1], sharex=above)

@@ -37,7 +37,7 @@ def draw_sensors(result: GraspResult, path: str | Path) -> Path:
         ResultError: The place cannot be written.
     """
     rows = _rows(result)
-    with style.figure(path, ROW_HEIGHT * len(rows) + 0.7) as figure:
+    with style.figure(path, ROW_HEIGHT * len(rows) + 0.7, numbers=False) as figure:
         grid = style.panels(figure, len(rows), 2, margins=(0.6, 1.35, 0.5, 0.35), gaps=(1.75, 0.4))
         for index, row in enumerate(rows):
             for place, draw in enumerate(row):

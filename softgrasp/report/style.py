@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softgrasp.formats.atomic import atomic_path
+from softgrasp.report.csv_file import write_csv
+from softgrasp.report.drawn_numbers import HEADS, SHARED_X, SHARED_Y, drawn_numbers
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -68,13 +70,17 @@ _RC: dict[Any, Any] = {
 
 
 @contextmanager
-def figure(path: str | Path, height: float, width: float = WIDTH) -> Iterator[Figure]:
-    """A new figure in the house style that is written as a PNG when the block ends.
+def figure(
+    path: str | Path, height: float, width: float = WIDTH, *, numbers: bool = True
+) -> Iterator[Figure]:
+    """A new figure in the house style, written as a PNG with its numbers when the block ends.
 
     Args:
         path: The ``.png`` to write, whole or not at all.
         height: [in]
         width: [in]
+        numbers: Whether what is drawn goes into a ``.csv`` beside the figure; not where its numbers
+            are written in full by somebody else, and never where there are none.
 
     Raises:
         ResultError: The place cannot be written.
@@ -88,6 +94,8 @@ def figure(path: str | Path, height: float, width: float = WIDTH) -> Iterator[Fi
         yield canvas.figure
         with atomic_path(path) as temporary:
             canvas.figure.savefig(temporary, format="png", dpi=DPI)
+        if numbers and (rows := drawn_numbers(canvas.figure)):
+            write_csv(Path(path).with_suffix(".csv"), HEADS, rows)
 
 
 def panels(
@@ -141,8 +149,8 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int = 6) -> None:
 def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "") -> None:
     """Names of the axes that all panels share, at the lower and left edge."""
     width, height = figure.get_size_inches().tolist()
-    figure.text(0.5, 0.08 / height, x, ha="center", va="bottom")
-    figure.text(0.08 / width, 0.5, y, ha="left", va="center", rotation="vertical")
+    figure.text(0.5, 0.08 / height, x, ha="center", va="bottom", gid=SHARED_X)
+    figure.text(0.08 / width, 0.5, y, ha="left", va="center", rotation="vertical", gid=SHARED_Y)
 
 
 def note(axes: Axes, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 COLUMNS = 3
 """Panels side by side."""
 MOST_SERIES = len(style.SERIES)
+HEAD_WIDTH = 15
+"""Letters of a line over an axis, so that neighbours and the edge are not reached."""
 MOST_LINES = 2000
 """Lines of a parallel plot; more hide one another, and every so manieth is drawn."""
 HELD, DROPPED = style.EDGE, style.LOST
@@ -170,7 +173,7 @@ def draw_parallel(table: pd.DataFrame, axes: Sequence[Axis], path: Path) -> Path
     columns = [_axis_numbers(shown, axis.path) for axis in axes]
     columns += [numbers(shown, measure) for measure in measures]
     heads = [axis.path.replace(".", ".\n", 1) for axis in axes]
-    heads += [f"{measure.name}\n[{measure.unit}]" for measure in measures]
+    heads += [f"{fill(measure.name, HEAD_WIDTH)}\n[{measure.unit}]" for measure in measures]
     ends = [(np.nanmin(column), np.nanmax(column)) for column in columns]
     scaled = [
         (column - low) / (high - low or 1.0)
@@ -182,7 +185,7 @@ def draw_parallel(table: pd.DataFrame, axes: Sequence[Axis], path: Path) -> Path
     ]
     colors = {True: HELD, False: DROPPED, None: style.POSITION}
     with style.figure(path, 3.6) as figure:
-        place = figure.add_axes((0.05, 0.12, 0.91, 0.68))
+        place = figure.add_axes((0.05, 0.12, 0.9, 0.68))
         lines = np.stack([np.tile(np.arange(len(columns)), (len(shown), 1)), np.array(scaled).T],
                          axis=-1)  # fmt: skip
         tints = [colors[state] for state in held]

@@ -15,7 +15,7 @@ from softgrasp.errors import BackendUnavailable, SoftgraspError
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import sweep_figures as figures
 from softgrasp.report.object_figure import overlay_objects
-from softgrasp.report.page import embedded, templates
+from softgrasp.report.page import shown_picture, templates
 from softgrasp.report.strip_figure import final_poses
 from softgrasp.report.sweep_data import last_name, measures_of, numbers, short, varied, wilson
 from softgrasp.simulation.run import simulate
@@ -62,7 +62,7 @@ def write_sweep_page(plan: SweepPlan, table: pd.DataFrame, folder: str | Path) -
         summary=_summary(plan, table),
         axes=[(axis.path, _told(axis, table)) for axis in plan.axes],
         statuses=list(table["status"].value_counts().items()),
-        shown=[(part.title, embedded(part.path, "image/png"), part.caption) for part in shown],
+        shown=[(part.title, shown_picture(part.path), part.caption) for part in shown],
         extremes=_extremes(plan, table),
         failures=_failures(table),
         columns=COLUMNS.items(),
@@ -93,8 +93,10 @@ def _drawn(plan: SweepPlan, table: pd.DataFrame, folder: Path) -> list[Shown]:
         found.append(Shown("Success", path, "Share of held grasps; lines are 95 % intervals."))
     if len(axes) > 1:
         path = figures.draw_parallel(table, axes, folder / "parallel.png")
-        found.append(Shown("All together", path, "One line a grasp: green held, red not held, blue "
-                                                 "where nothing was asked."))  # fmt: skip
+        told = (
+            "One line a grasp: green held, red not held, blue where nothing was asked (sweep.csv)."
+        )
+        found.append(Shown("All together", path, told))
     return found
 
 

@@ -51,12 +51,13 @@ def _status_words(result: GraspResult) -> Verdict:
 def summary(result: GraspResult) -> str:
     """One paragraph: how the run ended, who touches, how the object moved, whether it was held.
 
-    Example: ``Closed. 4 of 12 phalanges in contact, first touch at 0.330 s, all by 0.339 s.
-    The object moved 0.111 mm and turned 0.0°. Held 0.78 N of weight with 0.002 mm drop.``
+    Example: ``Held. 4 of 12 phalanges in contact, first touch at 0.330 s, all by 0.339 s, force
+    closure at 0.33 s. The object moved 0.111 mm and turned 0.0°. Held 0.78 N of weight with
+    0.002 mm drop.``
     """
     sentences = (
-        _status_words(result).text,
-        contact_clause(result),
+        verdict(result).text,
+        contact_clause(result) + _closure_words(result),
         motion_clause(result),
         others_clause(result),
         hold_clause(result),
@@ -81,6 +82,18 @@ def contact_clause(result: GraspResult) -> str:
     last = max(contact.established_s[-1] for contact in closed)
     what = "finger parts" if result.scene.hand.soft_fingers else "phalanges"
     return f"{len(phalanges)} of {total} {what}{palm} in contact, {first}, all by {last:.3f} s"
+
+
+def _closure_words(result: GraspResult) -> str:
+    """When force closure began; empty where there was no contact to judge."""
+    log = result.quality_log
+    if log is None or not any(contact.in_contact for contact in result.contacts):
+        return ""
+    return (
+        ", no force closure"
+        if log.closed_at is None
+        else f", force closure at {log.closed_at:.2f} s"
+    )
 
 
 def motion_clause(result: GraspResult) -> str:

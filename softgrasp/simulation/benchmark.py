@@ -20,6 +20,7 @@ from mujoco import rollout
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError
+from softgrasp.formats.progress import telling
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
@@ -108,7 +109,8 @@ def _take_turns(ways: dict[str, Way], rounds: int) -> tuple[dict[str, list[float
     """Seconds of every round of each way, and all final positions that differ."""
     ends = {way()[1].tobytes() for way in ways.values()}  # once unmeasured: caches, compilation
     times: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(rounds):
+    for done in range(rounds):
+        telling(f"round {done + 1} of {rounds}", done / rounds)
         for name, way in ways.items():
             seconds, end = way()
             times[name].append(seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable
 
@@ -13,6 +14,7 @@ from softgrasp.simulation.quality_sampling import RATE
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.webots.backend import run_in_ode, run_in_webots
 
+logger = logging.getLogger(__name__)
 Backend = Callable[[GraspScene, Progress | None, float | None], GraspResult]
 BACKENDS: dict[str, Backend] = {
     "mujoco": run_mujoco,
@@ -52,4 +54,12 @@ def simulate(
         )
     if backend not in BACKENDS:
         raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, BACKENDS)}")
-    return BACKENDS[backend](scene, progress, quality_rate)
+    what = f"{scene.hand.name} on {', '.join(scene.object_names)}"
+    logger.info("Simulating %s with %s.", what, backend)
+    result = BACKENDS[backend](scene, progress, quality_rate)
+    logger.info(
+        "%s: %s after %.3f s of the run, which took %.2f s; time step %g ms, %d contact events.",
+        what, result.status.name, result.simulated_time, result.wall_time,
+        1e3 * result.contact_model.timestep_s, len(result.events),
+    )  # fmt: skip
+    return result

@@ -41,7 +41,7 @@ def computed_by_dask(
     """
     if find_spec("distributed") is None:
         raise BackendUnavailable(
-            "the executor dask needs distributed; pip install 'softgrasp[dist]'"
+            "the executor dask needs distributed; pip install 'softgrasp[cluster]'"
         )
     from distributed import Client, LocalCluster, as_completed
 

@@ -286,7 +286,10 @@ def test_a_missing_mesh_file(run: Run, tmp_path: Path) -> None:
 def test_a_mesh_file_without_a_mass(run: Run, tmp_path: Path) -> None:
     (tmp_path / "cube.obj").write_text(CUBE, encoding="utf-8")
     found = refused(run, tmp_path, "grasp", "four_finger", "cube.obj", *QUICK)
-    assert found == "cube.obj: a mesh file needs --mass or --density, found neither"
+    assert found == (
+        "cube.obj: a mesh file needs --mass or --density, found neither; for instance "
+        "--density 1200 [kg/m³]"
+    )
 
 
 def test_a_step_file_gets_the_conversion(run: Run, tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ def test_a_difference_beyond_tolerance_ends_with_1(
     assert "beyond    Normal force of F" in ran.out
     assert "BEYOND" in ran.out
     assert files_in(tmp_path / "out") == [
-        "crosscheck.json", "crosscheck.npz", "crosscheck_forces.png", "report.html",
+        "crosscheck.json", "crosscheck.npz", "crosscheck_forces.csv", "crosscheck_forces.png",
+        "report.html",
     ]  # fmt: skip
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "beyond tolerance" in page

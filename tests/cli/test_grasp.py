@@ -14,6 +14,7 @@ from tests.cli.conftest import QUICK, Run, files_in
 
 PINCH = ("grasp", "four_finger", "sphere", "--grasp", "precision", *QUICK)
 NUMBERS = ["result.json", "trajectory.npz"]
+FIGURES = ("contacts", "joints", "object", "quality")
 
 
 def test_a_quick_grasp_writes_its_numbers_and_tells_them_in_five_lines(
@@ -175,7 +176,7 @@ def test_who_draws_is_found_out_before_the_run(monkeypatch: pytest.MonkeyPatch) 
 def test_the_demo_makes_every_file(run: Run, tmp_path: Path) -> None:
     ran = run("demo")
     assert ran.code == 0
-    names = (*NUMBERS, "contacts.png", "joints.png", "object.png", "quality.png",
+    names = (*NUMBERS, *(f"{n}{s}" for n in FIGURES for s in (".png", ".csv")),
              "strip.png", "grasp.mp4", "report.html")  # fmt: skip
     assert sorted(names) == files_in(tmp_path / "out" / "demo")
     assert all(f"out/demo/{name}" in ran.out for name in names)

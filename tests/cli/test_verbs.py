@@ -307,6 +307,40 @@ def test_doctor_examines_and_cures(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert " ".join(line.split()) == "dm-control 1.0.50, fails on MuJoCo 4 pip install 'mujoco<4'"
 
 
+def test_doctor_knows_every_extra_that_brings_a_library(run: Run) -> None:
+    """No extra is left out, and no cure names one that does not exist."""
+    import re
+    import tomllib
+
+    from softgrasp.cli.doctor import OPTIONAL
+
+    file = library.root() / "pyproject.toml"
+    extras = tomllib.loads(file.read_text("utf-8"))["project"]["optional-dependencies"]
+    for name, (extra, _) in OPTIONAL.items():
+        brought = {re.match(r"[\w-]+", line)[0] for line in extras[extra]}  # type: ignore[index]
+        assert name in brought
+    told = {row["what"] for row in run("doctor", "--json").json}
+    assert told >= {*OPTIONAL, "system", "threads", "ffmpeg", "OpenGL", "backend ode",
+                    "backend webots", "cache", "library"}  # fmt: skip
+    assert {extra for extra, _ in OPTIONAL.values()} == set(extras) - {"all", "dev", "dist"}
+
+
+def test_doctor_takes_another_opencv(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from softgrasp.cli import doctor
+    from softgrasp.render import gl
+
+    monkeypatch.setattr(gl, "gl_available", lambda kind: True)
+    monkeypatch.setattr(doctor, "_version", {"opencv-python": "4.10"}.get)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    found = {row["what"]: row for row in run("doctor", "--json").json}
+    assert found["opencv-python-headless"]["found"] == "4.10, of opencv-python"
+    assert found["viser"]["found"] == "not installed; for scenes in the browser"
+    assert found["viser"]["cure"] == "pip install 'softgrasp[view]'"
+    assert found["threads"]["found"].endswith("usable, OMP_NUM_THREADS=3") or (
+        "OMP_NUM_THREADS=3, " in found["threads"]["found"]
+    )
+
+
 def test_doctor_sees_a_cache_that_cannot_be_written(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

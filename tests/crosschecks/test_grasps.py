@@ -59,8 +59,9 @@ def test_an_engine_agrees_with_itself(twin: Twin, tmp_path: Path) -> None:
     assert not runs.held["mujoco"][-1]
     files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_page(result, tmp_path)
     assert [file.name for file in files] == [
-        "crosscheck.json", "crosscheck.npz", "crosscheck_forces.png", "crosscheck_loads.png",
-        "crosscheck_steps.png", "report.html",
+        "crosscheck.json", "crosscheck.npz", "crosscheck_forces.png", "crosscheck_forces.csv",
+        "crosscheck_loads.png", "crosscheck_loads.csv", "crosscheck_steps.png",
+        "crosscheck_steps.csv", "report.html",
     ]  # fmt: skip
     page = files[-1].read_text("utf-8")
     assert "all within tolerance" in page

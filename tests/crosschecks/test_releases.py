@@ -63,8 +63,9 @@ def test_an_engine_agrees_with_itself(twin: Callable[..., None], tmp_path: Path)
     assert mode.values["mujoco"] == pytest.approx(mode.values["linear mode"], rel=5e-3)
     files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_page(result, tmp_path)
     assert [file.name for file in files] == [
-        "crosscheck.json", "crosscheck.npz", "crosscheck_release.png", "crosscheck_mode.png",
-        "crosscheck_convergence.png", "report.html",
+        "crosscheck.json", "crosscheck.npz", "crosscheck_release.png", "crosscheck_release.csv",
+        "crosscheck_mode.png", "crosscheck_mode.csv", "crosscheck_convergence.png",
+        "crosscheck_convergence.csv", "report.html",
     ]  # fmt: skip
     assert arrays(result)["twin.joint_angles"].shape == (4, 1001, 7)
 

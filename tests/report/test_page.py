@@ -26,9 +26,13 @@ FILES = [
     "result.json",
     "trajectory.npz",
     "contacts.png",
+    "contacts.csv",
     "joints.png",
+    "joints.csv",
     "object.png",
+    "object.csv",
     "quality.png",
+    "quality.csv",
     "strip.png",
     "grasp.mp4",
     "report.html",
@@ -84,7 +88,8 @@ def written(
         held, folder, renderer="raycast", progress=lambda file, done: told.append((file, done))
     )
     assert [path.name for path in paths] == FILES
-    assert {file for file, done in told if done == 1.0} == set(FILES[2:])
+    drawn = {file for file in FILES[2:] if not file.endswith(".csv")}
+    assert {file for file, done in told if done == 1.0} == drawn
     return folder
 
 
@@ -133,7 +138,7 @@ def test_the_result_in_the_folder_is_the_result(written: Path, held: sg.GraspRes
 
 def test_without_pictures(held: sg.GraspResult, tmp_path: Path):
     paths = page.write_report(held, tmp_path, renderer="none")
-    assert [path.name for path in paths] == [*FILES[:6], "report.html"]
+    assert [path.name for path in paths] == [*FILES[:10], "report.html"]
     found = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert len(found.references) == 4
 
@@ -217,3 +222,38 @@ def test_templates_travel_with_the_package():
     folder = files("softgrasp.report") / "templates"
     assert (folder / "report.html.j2").is_file()
     assert (folder / "report.css").is_file()
+
+
+TEMPLATES = sorted(
+    path.name
+    for path in files("softgrasp.report").joinpath("templates").iterdir()
+    if path.name.endswith(".html.j2") and path.name not in ("base.html.j2", "parts.html.j2")
+)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_every_page_has_the_head_and_the_style_of_all(name: str):
+    source = files("softgrasp.report").joinpath("templates", name).read_text("utf-8")
+    assert source.startswith('{% extends "base.html.j2" %}')
+    # one head, one style, one way to show a figure; and nothing from the network
+    assert not re.search(r"<head|<style|<img|https?:|<script|<link|@import", source)
+
+
+def test_the_style_knows_night_paper_and_phones():
+    folder = files("softgrasp.report").joinpath("templates")
+    css = folder.joinpath("report.css").read_text("utf-8")
+    for media in ("(prefers-color-scheme: dark)", "print", "(max-width: 720px)"):
+        assert f"@media {media} {{" in css
+    # figures are white, so their card and its caption stay so by night
+    assert ".card { background: #fff;" in css
+    assert not re.search(r"https?:|url\(|@import", css)
+    base = folder.joinpath("base.html.j2").read_text("utf-8")
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in base
+
+
+def test_the_page_names_the_files_of_its_figures(written: Path):
+    text = Page((written / "report.html").read_text(encoding="utf-8")).text
+    for name in ("contacts", "joints", "object", "quality"):
+        assert f"{name}.png, {name}.csv" in text
+    assert "strip.png" in text
+    assert "strip.csv" not in text

@@ -37,11 +37,17 @@ def test_the_page_has_a_section_for_sensors(felt: sg.GraspResult, tmp_path: Path
         "result.json",
         "trajectory.npz",
         "contacts.png",
+        "contacts.csv",
         "joints.png",
+        "joints.csv",
         "object.png",
+        "object.csv",
         "quality.png",
+        "quality.csv",
         "sensors.png",
+        "sensors.csv",
         "tactile.png",
+        "tactile.csv",
         "report.html",
     ]
     page = (tmp_path / "report.html").read_text("utf-8")

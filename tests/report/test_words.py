@@ -23,9 +23,11 @@ def test_the_summary_of_a_held_grasp(held: sg.GraspResult):
     last = max(contact.established_s[-1] for contact in tips)
     hold = held.hold
     assert hold is not None
+    assert held.quality_log is not None
     moved = 1e3 * np.linalg.norm(held.object.displacement_m)
     assert words.summary(held) == (
-        f"Closed. 4 of 12 phalanges in contact, first touch at {touch:.3f} s, all by {last:.3f} s. "
+        f"Held. 4 of 12 phalanges in contact, first touch at {touch:.3f} s, all by {last:.3f} s, "
+        f"force closure at {held.quality_log.closed_at:.2f} s. "
         f"The object moved {moved:.3f} mm and turned 0.0°. "
         f"Held {hold.weight_N:.2g} N of weight with {1e3 * hold.drop_m:.3f} mm drop."
     )

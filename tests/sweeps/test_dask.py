@@ -81,5 +81,5 @@ def test_dask_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(sg.BackendUnavailable) as refused:
         sweep(plan(), executor="dask")
     assert str(refused.value) == (
-        "the executor dask needs distributed; pip install 'softgrasp[dist]'"
+        "the executor dask needs distributed; pip install 'softgrasp[cluster]'"
     )

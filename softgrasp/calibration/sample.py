@@ -1,0 +1,71 @@
+"""Sample measurements of a finger whose constants are known: photographs and tip forces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from softgrasp.calibration.synthetic import synthetic_forces
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import ResultError
+from softgrasp.formats.atomic import atomic_path, write_text
+from softgrasp.formats.progress import telling
+from softgrasp.simulation.equilibrium import equilibrium
+
+if TYPE_CHECKING:
+    from softgrasp.vision.picture import Picture
+
+GRAMS = (0, 20, 40)
+PRESSURES = tuple(2e4 * step for step in range(1, 6))
+"""20 … 100 kPa [Pa]."""
+WIDTH = 1280
+"""Of a photograph [pixels]."""
+NOISE = 0.01
+"""Standard deviation of a photograph [parts of full scale]."""
+FORCE_NOISE = 0.01
+"""Standard deviation of a force [N]."""
+
+
+def write_sample(finger: SoftFinger, folder: str | Path, *, seed: int = 0) -> list[Path]:
+    """Photograph a finger under weights and press its tip on a scale, in simulation.
+
+    Args:
+        finger: A planar finger whose constants a calibration is to find again.
+        folder: Where ``photos/0g.png``, ``20g.png``, ``40g.png`` and ``forces.csv`` go.
+        seed: Of the noise.
+
+    Returns:
+        The files.
+
+    Raises:
+        BackendUnavailable: OpenCV is missing.
+        ResultError: The folder exists already, or cannot be written.
+    """
+    from softgrasp.vision.synthetic_photo import synthetic_photo
+
+    folder = Path(folder)
+    if folder.exists():
+        raise ResultError(f"{folder}: expected no folder, found one; it is not overwritten")
+    pictures = []
+    for done, grams in enumerate(GRAMS):
+        telling(f"photographing {grams} g", done / len(GRAMS))
+        pose = equilibrium(finger, tip_mass=1e-3 * grams, error_estimate=False)
+        pictures.append(
+            synthetic_photo(finger, pose.joint_angles, WIDTH, noise=NOISE, seed=seed + grams)
+        )
+    written = [
+        _save(photo.picture, folder / "photos" / f"{grams}g.png")
+        for grams, photo in zip(GRAMS, pictures, strict=True)
+    ]
+    forces = synthetic_forces(finger, PRESSURES, FORCE_NOISE, seed, repeats=1)
+    rows = [f"{one.pressure / 1e3:g},{one.force:.3f}" for one in forces]
+    lines = ["pressure_kPa,force_N", *rows, ""]
+    return [*written, write_text(folder / "forces.csv", "\n".join(lines))]
+
+
+def _save(picture: Picture, path: Path) -> Path:
+    from PIL import Image
+
+    with atomic_path(path) as temporary:
+        Image.fromarray(picture).save(temporary)
+    return path

@@ -1,0 +1,98 @@
+"""What all verbs say besides their results: progress, log, completion."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from softgrasp.cli import terminal
+from tests.cli.conftest import QUICK, Run
+from tests.scenes import pinch
+
+
+@pytest.fixture(autouse=True)
+def _quiet_afterwards() -> object:
+    yield
+    terminal.tell_log(verbose=False)
+
+
+@pytest.mark.parametrize("place", [0, 2, 5])
+def test_verbose_tells_what_is_read_run_and_written(place: int, run: Run) -> None:
+    words = ["grasp", "four_finger", "sphere", "--set", "duration=0.02", *QUICK]
+    words.insert(place, "--verbose")
+    ran = run(*words)
+    assert ran.code == 0
+    told = ran.err.splitlines()
+    assert all(line.startswith("softgrasp: ") for line in told)
+    assert all(line.endswith(".") for line in told)  # sentences
+    assert any(line.startswith("softgrasp: Reading ") and "four_finger" in line for line in told)
+    assert "softgrasp: Simulating four_finger on sphere with mujoco." in told
+    assert any("trajectory.npz, " in line and line.startswith("softgrasp: Wrote ") for line in told)
+    assert "Reading" not in ran.out
+
+
+def test_a_verb_after_a_verbose_one_is_quiet_again(run: Run) -> None:
+    run("list", "hands", "--verbose")
+    ran = run("grasp", "four_finger", "sphere", "--set", "duration=0.02", *QUICK)
+    assert ran.err == ""
+
+
+def test_what_a_library_user_logs_is_his(caplog: pytest.LogCaptureFixture) -> None:
+    import softgrasp as sg
+
+    scene = pinch(duration=0.02)
+    with caplog.at_level(logging.INFO, logger="softgrasp"):
+        sg.simulate(scene)
+    assert [record.name for record in caplog.records] == ["softgrasp.simulation.run"] * 2
+    assert caplog.messages[1].startswith("four_finger on ball: TIMED_OUT after 0.020 s of the run")
+
+
+def test_no_bar_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    with terminal.progress_bar() as tell:
+        tell("working", 0.5)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_bar_in_a_terminal_tells_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tty(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Tty()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with terminal.progress_bar() as tell:
+        tell("working", 0.5)
+    assert "working" in stream.getvalue()
+    assert "left" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("cross", "crosscheck"), ("do", "doctor"), ("grasp --bac", "--backend")]
+)
+def test_a_shell_completes_verbs_and_options(typed: str, offered: str, tmp_path: Path) -> None:
+    words = f"softgrasp {typed}"
+    asked = {
+        "_SOFTGRASP_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "softgrasp"],
+        env=os.environ | asked, cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert offered in done.stdout.split()
+
+
+def test_completion_is_offered_in_the_help(run: Run) -> None:
+    told = run("--help").out
+    assert "--install-completion" in told
+    assert "--verbose" in told

@@ -1,0 +1,97 @@
+"""What is published: names of extras, one version, and a wheel that works where nothing else is."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import softgrasp
+from tests.packaging import clean_install
+
+ROOT = clean_install.ROOT
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def test_the_extras_that_are_promised_exist() -> None:
+    promised = {"fast", "calibrate", "twin", "ode", "cluster", "view", "dev", "all"}
+    assert set(EXTRAS) >= promised
+    assert EXTRAS["dist"] == ["softgrasp[cluster]"]
+    parts = re.search(r"\[(.*)\]", EXTRAS["all"][0])
+    assert parts is not None
+    # what would take MuJoCo back, stands in for a system's library, or is another name
+    assert set(parts[1].split(",")) == set(EXTRAS) - {"all", "dev", "dist", "dm", "ode"}
+
+
+def test_every_extra_is_told_in_the_documentation() -> None:
+    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    assert [name for name in EXTRAS if f"`{name}`" not in page] == []
+
+
+def test_the_version_stands_in_one_place() -> None:
+    assert PROJECT["dynamic"] == ["version"]
+    assert "version" not in PROJECT
+    version = softgrasp.__version__
+    places = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "softgrasp").rglob("*.py")
+        if f'"{version}"' in path.read_text("utf-8")
+    ]
+    assert places == ["softgrasp/_version.py"]
+    told = subprocess.run(
+        [sys.executable, "-m", "softgrasp", "--version"],
+        capture_output=True, text=True, check=True, cwd=ROOT,
+    )  # fmt: skip
+    assert told.stdout == f"softgrasp {version}\n"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The wheel, made from the sdist, and the sdist."""
+    pytest.importorskip("hatchling", reason="the build tool comes with ./dev only")
+    return clean_install.built(tmp_path_factory.mktemp("built"))
+
+
+@pytest.mark.slow
+def test_the_sdist_builds_the_wheel_of_the_checkout(built: tuple[Path, Path]) -> None:
+    wheel, sdist = built
+    name = f"softgrasp-{softgrasp.__version__}"
+    assert wheel.name == f"{name}-py3-none-any.whl"
+    assert sdist.name == f"{name}.tar.gz"
+    with tarfile.open(sdist) as archive:
+        held = {member.name.removeprefix(f"{name}/") for member in archive}
+    assert held >= {"pyproject.toml", "README.md", "LICENSE", "softgrasp/_version.py"}
+    with zipfile.ZipFile(wheel) as archive:
+        packed = set(archive.namelist())
+        told = archive.read(f"{name}.dist-info/METADATA").decode("utf-8")
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "softgrasp").rglob("*.py")}
+    templates = {path.relative_to(ROOT).as_posix() for path in (ROOT / "softgrasp").rglob("*.j2")}
+    assert modules | templates <= packed
+    assert f"\nVersion: {softgrasp.__version__}\n" in told
+    assert wheel.stat().st_size < 5e6
+
+
+@pytest.mark.slow
+def test_the_wheel_works_where_nothing_else_is(built: tuple[Path, Path], tmp_path: Path) -> None:
+    wheel, _ = built
+    try:
+        made = clean_install.installed(wheel, tmp_path / "env")
+    except RuntimeError as error:
+        if "No matching distribution" in str(error) or "Could not find a version" in str(error):
+            pytest.skip("pip reaches no package index here")
+        raise
+    work = tmp_path / "elsewhere"
+    work.mkdir()
+    assert clean_install.heavy_imports(made.python, work) == ""
+    told = json.loads(clean_install.demonstration(made.python, work))
+    assert told["held"] is True
+    assert all((work / file).is_file() for file in told["files"])
+    assert made.megabytes < 900.0  # docs/install.md says how much it is

@@ -1,0 +1,86 @@
+"""The commands of docs/first_hour.md, typed again in their order in an empty folder."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+import trimesh
+
+from softgrasp import library
+from softgrasp.cli import main
+
+PAGE = library.root() / "docs" / "first_hour.md"
+HAND, PART = "my_hand.urdf", "my_part.stl"
+SHORT = ("--no-video", "--no-report", "--renderer", "none")
+"""Numbers only, for the verbs that simulate one grasp."""
+MISTAKES = {("check", PART): 1}
+"""What the newcomer got told off for, and the exit code of it."""
+NO_DENSITY = ("grasp", "four_finger", PART, "--hold")
+
+
+def commands() -> list[list[str]]:
+    """The words after ``softgrasp`` of every command of the transcript, in order."""
+    lines = re.findall(r"^\$ softgrasp (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+def expected(words: list[str]) -> int:
+    return 2 if tuple(words) == NO_DENSITY else MISTAKES.get(tuple(words[:2]), 0)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a hand and a part of one's own."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["convert", "four_finger", HAND]) == 0
+    trimesh.creation.capsule(height=60, radius=22).export(tmp_path / PART)
+    return tmp_path
+
+
+def test_the_hour_has_all_that_was_promised() -> None:
+    verbs = [words[0] for words in commands()]
+    assert verbs.count("grasp") >= 4
+    assert set(verbs) >= {"demo", "check", "grasp", "sweep", "new", "calibrate"}
+    minutes = re.search(r"In all: (\d+) min", PAGE.read_text("utf-8"))
+    assert minutes is not None
+    assert int(minutes[1]) < 60
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_every_command_of_the_hour_is_understood(
+    words: list[str], bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if words[0] == "check" or tuple(words) == NO_DENSITY:
+        assert main(words) == expected(words)
+    else:
+        assert main([*words, "--help"]) == 0
+
+
+def test_the_part_in_millimetres_is_recognised(
+    bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", PART]) == 1
+    assert "With `units: mm` (--units mm) it is 104 mm" in capsys.readouterr().out
+    assert main(list(NO_DENSITY)) == 2
+    assert "--density" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_hour_can_be_done_again(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
+    for words in commands():
+        few = SHORT if words[0] in ("demo", "grasp") else ()
+        few = ("--no-report",) if words[0] in ("sweep", "calibrate") else few
+        assert main([*words, *few]) == expected(words), words
+    folders = {path.parent.name for path in bench.glob("out/*/result.json")}
+    assert folders >= {"demo", "four_finger_sphere", "soft_gripper_strawberry"}
+    held = json.loads((bench / "out" / "four_finger_sphere" / "result.json").read_text())["held"]
+    assert held is True
+    assert (bench / "out" / "finger" / "finger.yaml").is_file()
+    assert not list(bench.rglob("*.mp4"))
+    shutil.rmtree(bench / "out")
