@@ -86,5 +86,7 @@ def _clear_earlier(folder: Path) -> None:
     from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
 
     if (folder / TWIN_FILE).is_file():
-        for name in (TWIN_FILE, JOURNAL, TABLE, PAGE, PICTURE, FILM, PRESSURE, TIPS, PACE):
-            (folder / name).unlink(missing_ok=True)
+        figures = [folder / name for name in (PRESSURE, TIPS, PACE)]
+        written = [folder / name for name in (TWIN_FILE, JOURNAL, TABLE, PAGE, PICTURE, FILM)]
+        for path in [*written, *figures, *(figure.with_suffix(".csv") for figure in figures)]:
+            path.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from softgrasp.formats.piece_angles_file import PieceAngles, save_piece_angles
 from softgrasp.formats.pressure_fit_file import save_pressure_fit
 from softgrasp.report import accuracy_figures as figures
 from softgrasp.report.accuracy_words import angle_clause, error_clause, summary, table_rows
-from softgrasp.report.page import embedded, templates
+from softgrasp.report.page import shown_picture, templates
 from softgrasp.report.style import signed
 from softgrasp.twin.accuracy import PAPER, AccuracyStudy
 
@@ -83,10 +83,10 @@ def _remarks(study: AccuracyStudy) -> list[str]:
 
 def _html(study: AccuracyStudy, figure: Path, curves: Path) -> str:
     shown = [
-        ("Pictures and shapes", embedded(figure, "image/png"), error_clause(study),
+        ("Pictures and shapes", shown_picture(figure), error_clause(study),
          "Above: synthetic pictures with the picks, reference line blue, chords green, angles "
          "in degrees. Below: the model of constant curvatures over the true axis."),
-        ("Angles, fit and error", embedded(curves, "image/png"), angle_clause(study),
+        ("Angles, fit and error", shown_picture(curves), angle_clause(study),
          "Angles of each piece against pressure; below, the error at every pressure. Dotted: the "
          "4 % that the paper claims to stay below."),
     ]  # fmt: skip

@@ -16,7 +16,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape
 from softgrasp.render.twin_picture import FPS, TwinCamera, film_twin
 from softgrasp.report import twin_figures as figures
-from softgrasp.report.page import NO_PICTURES, embedded, templates
+from softgrasp.report.page import NO_PICTURES, embedded, shown_picture, templates
 from softgrasp.report.twin_figures import column
 from softgrasp.twin.record import TwinRecord
 from softgrasp.twin.replay import replayed
@@ -104,11 +104,11 @@ def write_twin_report(
         version=__version__,
         title=f"Record of the twin '{record.twin.name}'",
         summary=twin_words(record),
-        picture=embedded(written[0], "image/png") if written else "",
+        picture=shown_picture(written[0]) if written else None,
         film=embedded(film, "video/mp4") if film else "",
         caption=caption,
         keys=key_numbers(record),
-        shown=[(title, embedded(path, "image/png")) for title, path in drawn],
+        shown=[(title, shown_picture(path)) for title, path in drawn],
         events=_events(record),
         source=record.twin.source,
     )  # fmt: skip

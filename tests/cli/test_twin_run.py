@@ -35,8 +35,8 @@ async def close(port: int) -> None:
 def test_a_run_writes_record_figures_and_page(record: Path) -> None:
     names = {path.name for path in record.iterdir()}
     assert names == {
-        "twin.json", "record.parquet", "twin.png", "pressure.png", "tips.png", "pace.png",
-        "report.html",
+        "twin.json", "record.parquet", "twin.png", "pressure.png", "pressure.csv", "tips.png",
+        "tips.csv", "pace.png", "pace.csv", "report.html",
     }  # fmt: skip
     page = (record / "report.html").read_text()
     assert "Record of the twin" in page
