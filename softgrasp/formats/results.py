@@ -71,7 +71,8 @@ def read_document(path: Path) -> dict[str, Any]:
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # opened here: numpy leaves a file open that it cannot read
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except OSError as error:
         raise ResultError(f"{path}: expected a trajectory, found: {error.strerror}") from error
