@@ -7,7 +7,6 @@ whose stiffness is that of the finger, n·EI/ℓ for n links of a piece of lengt
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import mujoco
@@ -58,8 +57,11 @@ def _add_finger(
             label = f"{name}_{piece * dynamics.links + link + 1}"
             body = body.add_body(name=label, pos=[0.0, 0.0, rest + 0.5 * cell])
             _add_link(body, twin.finger_radius, end, dynamics.mass * end / whole)
-            for axis, way in AXES.items():
-                _add_spring(spec, body, f"{label}_{axis}", way, stiffness, dynamics.damping_time)
+            # turns about two axes do not commute: every other link has them the other way round
+            for axis in list(AXES)[:: -1 if link % 2 else 1]:
+                _add_joint(body, f"{label}_{axis}", AXES[axis], stiffness * dynamics.damping_time)
+            for axis in AXES:
+                _add_spring(spec, f"{label}_{axis}", stiffness)
             rest = 0.5 * cell
     body.add_site(name=f"{name}_tip", pos=[0.0, 0.0, rest])
 
@@ -85,22 +87,19 @@ def _add_link(body: mujoco.MjsBody, radius: float, length: float, mass: float) -
     )
 
 
-def _add_spring(
-    spec: mujoco.MjSpec,
-    body: mujoco.MjsBody,
-    name: str,
-    axis: tuple[float, ...],
-    stiffness: float,
-    damping_time: float,
+def _add_joint(
+    body: mujoco.MjsBody, name: str, axis: tuple[float, float, float], damping: float
 ) -> None:
     body.add_joint(
         name=name,
         type=mujoco.mjtJoint.mjJNT_HINGE,
         axis=axis,
-        damping=stiffness * damping_time,
-        range=[-math.pi, math.pi],
+        damping=damping,
         limited=False,
     )
-    servo: dict[str, Any] = {"trntype": mujoco.mjtTrn.mjTRN_JOINT, "target": name}
-    actuator = spec.add_actuator(name=name, **servo)
-    actuator.set_to_position(kp=stiffness)
+
+
+def _add_spring(spec: mujoco.MjSpec, joint: str, stiffness: float) -> None:
+    """A servo whose stiffness is that of the finger; controls come in the order of these calls."""
+    servo: dict[str, Any] = {"trntype": mujoco.mjtTrn.mjTRN_JOINT, "target": joint}
+    spec.add_actuator(name=joint, **servo).set_to_position(kp=stiffness)

@@ -108,9 +108,11 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
     if isinstance(complaint, FieldError):
         path += complaint.path
     fields = {} if owner is None else owner.model_fields
-    if problem["type"] == "extra_forbidden" or problem["type"] == "invalid_key":
-        name = str(problem["loc"][-1])
-        message = f"no such field; {did_you_mean(name, fields)}"
+    if problem["type"] == "extra_forbidden" and not path:  # no name at all, such as a number
+        key = str(problem["loc"][-1])
+        message = f"expected a name, found the key {key}; {did_you_mean(key, fields)}"
+    elif problem["type"] == "extra_forbidden":
+        message = f"no such field; {did_you_mean(str(path[-1]), fields)}"
     elif problem["type"] == "missing" and isinstance(path[-1], int):
         message = f"expected more values, found only {path[-1]}"
         path = path[:-1]
