@@ -40,7 +40,8 @@ def write_fit_report(report: FitReport, folder: str | Path, *, figure: bool = Tr
     ]
     if figure:
         return [*written, draw_pressure_fit(report, folder / FIGURE)]
-    (folder / FIGURE).unlink(missing_ok=True)
+    for earlier in (folder / FIGURE, (folder / FIGURE).with_suffix(".csv")):
+        earlier.unlink(missing_ok=True)
     return written
 
 

@@ -29,6 +29,7 @@ def test_a_fit_with_its_files_and_words(run: Run, table: Path, tmp_path: Path) -
     ran = run("twin", "fit", table.name, *LENGTHS, "--sigma-deg", "0.3", "--out", "fit")
     assert ran.code == 0, ran.err
     assert files_in(tmp_path / "fit") == [
+        "pressure_fit.csv",
         "pressure_fit.png",
         "pressure_fit.yaml",
         "result.json",
@@ -117,7 +118,7 @@ def test_poses_of_both_models(run: Run, tmp_path: Path) -> None:
     save_tip_points(TipPoints(np.array([0.0, 1.0]), tip), tmp_path / "tips.csv")
     ran = run("twin", "poses", "--measured", "tips.csv", "--out", "poses", "--json")
     assert ran.code == 0, ran.err
-    assert files_in(tmp_path / "poses") == ["poses.png", "result.json"]
+    assert files_in(tmp_path / "poses") == ["poses.csv", "poses.png", "result.json"]
     flat = {row["model"]: row for row in ran.json["flat"]}
     assert flat["rigid_unity"]["from_arcs_m"] == pytest.approx(7.985513e-3, abs=1e-9)
     assert flat["rigid_unity"]["from_arcs_share"] == pytest.approx(0.14334, abs=1e-5)
