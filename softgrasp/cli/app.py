@@ -44,7 +44,7 @@ VERBS = {
     ),
     "view": Verb(
         view,
-        "Look at a hand or a result in the browser; move, scrub, start grasps.",
+        "Look at a hand or a result in the browser.",
         "softgrasp view four_finger --save four_finger.html",
     ),
     "sweep": Verb(
