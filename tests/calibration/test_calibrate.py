@@ -45,6 +45,7 @@ def test_standard_errors_are_about_what_seeds_scatter() -> None:
     assert ((ratio > 0.6) & (ratio < 1.6)).all()
 
 
+@pytest.mark.slow
 def test_dampers_of_the_first_mode_come_back_from_a_tracked_tip() -> None:
     result = calibrate(traced(), stages=["dampers"])
     stage = result.stage("dampers")
@@ -57,6 +58,7 @@ def test_dampers_of_the_first_mode_come_back_from_a_tracked_tip() -> None:
     assert "c7" in result.undetermined
 
 
+@pytest.mark.slow
 def test_tip_forces_fix_a_sum_of_gains_only() -> None:
     result = calibrate(pressing())
     stage = result.stage("torques")

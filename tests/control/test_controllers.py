@@ -95,6 +95,7 @@ def test_the_time_and_the_samples_of_a_trajectory() -> None:
     assert 1.999 < speed.max() <= 2.0
 
 
+@pytest.mark.slow
 def test_segments_arrive_together_and_stay_in_their_disc() -> None:
     controller, _ = trajectory(3)
     controller.go({"s1": (1.0, 0.0), "s2": (2.5, 2.0), "s3": (3.0, -1.0)}, now=0.0)
@@ -162,6 +163,7 @@ def test_a_trajectory_goes_through_several_shapes() -> None:
         controller.follow([(2.0, {"s1": (3.0, 0.0)}), (1.0, {"s1": (0.0, 0.0)})], now=20.0)
 
 
+@pytest.mark.slow
 def test_the_plane_turns_no_faster_than_its_rate() -> None:
     robot = arm()
     (part,) = robot.bendables

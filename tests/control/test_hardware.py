@@ -142,6 +142,7 @@ def test_the_shipped_arm_goes_where_constant_curvature_says() -> None:
     assert machine.place_of("eef") == pytest.approx(wanted, abs=0.01)
 
 
+@pytest.mark.slow
 def test_hanging_in_gravity_the_error_is_corrected() -> None:
     errors = {}
     for gain in ("0", "1"):

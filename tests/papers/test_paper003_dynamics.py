@@ -58,6 +58,7 @@ def top_speed(recording: ArmRecording) -> float:
     return float(steps.max() / np.diff(recording.times)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chambers", "limit"), [(SAME_WAY, 1.0), (OPPOSITE, 1.5)])
 def test_a_step_settles_in_the_papers_time(chambers: tuple[int, ...], limit: float) -> None:
     assert settling_times(motion(chambers, 0.0)).max() < limit

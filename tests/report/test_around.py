@@ -71,6 +71,7 @@ def test_the_figure_has_a_row_an_object(
     assert heights[1] == 2 * heights[0]
 
 
+@pytest.mark.slow
 def test_the_page_has_all_of_it(two: sg.GraspResult, tmp_path: Path) -> None:
     sg.write_report(two, tmp_path, renderer="none", video=False)
     page = (tmp_path / "report.html").read_text("utf-8")

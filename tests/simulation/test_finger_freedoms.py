@@ -78,6 +78,7 @@ def test_antagonist_tendons_only_press_it_together() -> None:
     assert rest.tip_position == pytest.approx([0.1 * (1 - 20.0 / 300.0), 0, 0], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_load_beyond_what_a_finger_can_be_is_told() -> None:
     with pytest.warns(sg.SoftgraspWarning, match="expected joints that turn by less than half"):
         sg.equilibrium(sg.load_finger("paper000"), pressure=1e8, gravity=False)

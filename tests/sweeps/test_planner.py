@@ -143,6 +143,7 @@ def test_hand_and_object_may_move_alike(planned: PlannedGrasps) -> None:
         assert other[name].tolist() == pytest.approx(planned.table[name].tolist(), rel=1e-3), name
 
 
+@pytest.mark.slow
 def test_nothing_depends_on_the_number_of_workers() -> None:
     alone, two = (sg.plan_grasps(short(), workers=count).table for count in (1, 2))
     pd.testing.assert_frame_equal(told(alone), told(two), check_exact=True)

@@ -215,6 +215,7 @@ def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
     )
 
 
+@pytest.mark.slow
 def test_a_script_that_does_not_wait_for_its_turn_is_told_so(tmp_path: Path) -> None:
     script = tmp_path / "unguarded.py"
     script.write_text(
