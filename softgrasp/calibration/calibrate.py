@@ -29,7 +29,7 @@ from softgrasp.calibration.stages import KIND_OF, STAGES, stage_of
 from softgrasp.calibration.swarm import Swarm
 from softgrasp.calibration.together import fitted_together
 from softgrasp.description.arm_calibration import ArmCalibrationProblem
-from softgrasp.description.calibration import CalibrationProblem
+from softgrasp.description.calibration import CalibrationProblem, ForceObjective
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, did_you_mean
 
@@ -104,6 +104,7 @@ def calibrate(
             raise DescriptionError("expected none for an arm, which has one stage", field=field)
         folder = None if out is None else Path(out)
         return calibrate_arm(problem, method, seed, swarm, folder, progress)
+    problem = _with_objective(problem, method)
     benches = Benches(problem, threads)
     whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {asked} {together}"
     journal = Journal(None if out is None else Path(out), whole)
@@ -139,6 +140,14 @@ def calibrate(
         warnings=remarks(problem, done, method),
         status=CalibrationStatus.AT_BOUNDS if edge else CalibrationStatus.DONE,
     )
+
+
+def _with_objective(problem: CalibrationProblem, method: str) -> CalibrationProblem:
+    """The same with the objective of forces that ``auto`` stands for."""
+    if problem.force_objective != "auto":
+        return problem
+    smallest: ForceObjective = "squares" if method == "least-squares" else "absolute"
+    return problem.replace(force_objective=smallest)
 
 
 def _check(method: str, stages: Sequence[str] | None, seed: int) -> None:

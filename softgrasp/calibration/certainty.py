@@ -93,13 +93,24 @@ def certainty(slopes: Array, scale: Array, residual: Array, names: tuple[str, ..
     )
 
 
+def _terms(weighted: list[tuple[float, str]]) -> str:
+    """``0.94·dk1/k1 − 0.34·dk2/k2``; a parameter that stands alone by its name."""
+    if len(weighted) == 1:
+        return weighted[0][1]
+    told = " ".join(
+        f"{'−' if weight < 0.0 else '+'} {abs(weight):.2f}·d{name}/{name}"
+        for weight, name in weighted
+    )
+    return told.removeprefix("+ ")
+
+
 def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combination:
     # rounded, so that equal weights keep their order
     largest = int(np.abs(weights).round(6).argmax())
     weights = weights * np.sign(weights[largest])
     shown = np.flatnonzero(np.abs(weights) >= SMALL * abs(weights[largest]))
     shown = shown[np.argsort(-np.abs(weights[shown]).round(6), kind="stable")]
-    terms = " ".join(f"{weights[i]:+.2f}·d{names[i]}/{names[i]}" for i in shown).lstrip("+")
+    terms = _terms([(float(weights[i]), names[i]) for i in shown])
     if np.isnan(error):
         sentence = f"{terms}: fits, but no measurement is left to judge how well"
     elif not np.isfinite(error):

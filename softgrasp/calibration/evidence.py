@@ -8,6 +8,9 @@ from softgrasp.calibration.problem_file import LoadedProblem
 from softgrasp.formats.atomic import atomic_path
 from softgrasp.vision.picture import Picture
 
+INCHES = 8.0
+"""Width of such a picture among figures of ten, whose letters are smaller."""
+
 
 def draw_evidence(loaded: LoadedProblem, folder: Path) -> list[tuple[str, Path, str]]:
     """The steps of every photograph, and every film's last frame with the way of its tip.
@@ -37,6 +40,7 @@ def draw_evidence(loaded: LoadedProblem, folder: Path) -> list[tuple[str, Path, 
 def _written(picture: Picture, path: Path) -> Path:
     from PIL import Image
 
+    dots = picture.shape[1] / INCHES
     with atomic_path(path) as temporary:
-        Image.fromarray(picture).save(temporary)
+        Image.fromarray(picture).save(temporary, dpi=(dots, dots))
     return path

@@ -67,9 +67,10 @@ def remarks_on_fit(stage: StageResult) -> list[str]:
     """Of any stage: what lies on a bound, what is not determined, what its sum says."""
     told = []
     if stage.on_bound:
+        names, several = ", ".join(stage.on_bound), len(stage.on_bound) > 1
         told.append(
-            f"{stage.name}: {', '.join(stage.on_bound)} on a bound; the measurements want "
-            "to go farther, or do not determine it"
+            f"{stage.name}: {names} {'are' if several else 'is'} on a bound; the measurements want "
+            f"to go farther, or do not determine {'them' if several else 'it'}"
         )
     if np.isnan(stage.certainty.noise):
         told.append(

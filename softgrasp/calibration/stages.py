@@ -194,6 +194,7 @@ def torques(
         )
     measured = np.array([one.force for one in forces])
     fitness = {
+        "auto": objectives.absolute_forces,
         "absolute": objectives.absolute_forces,
         "product": objectives.product_of_forces,
         "squares": objectives.squared_forces,

@@ -19,7 +19,7 @@ SharedModel = Literal["per-joint", "uniform"]
 ReleaseRule = Literal["paper000", "extrema-1mm", "band-2%", "band-5%", "band-1mm"]
 StaticObjective = Literal["angles", "heights"]
 ReleaseObjective = Literal["settling", "trace"]
-ForceObjective = Literal["absolute", "product", "squares"]
+ForceObjective = Literal["auto", "absolute", "product", "squares"]
 
 
 class HungAngles(Description):
@@ -114,8 +114,9 @@ class CalibrationProblem(Description):
     repository does."""
     release_objective: ReleaseObjective = "settling"
     """``settling`` is eq (5) of paper 000; ``trace`` compares whole tracked tips."""
-    force_objective: ForceObjective = "absolute"
-    """``absolute`` is eq (7) of paper 000; ``product`` its repository's; ``squares`` of N."""
+    force_objective: ForceObjective = "auto"
+    """``absolute`` is eq (7) of paper 000; ``product`` its repository's; ``squares`` of N;
+    ``auto`` is what the method makes smallest: squares by least squares, else eq (7)."""
     release_rule: ReleaseRule = "paper000"
     """How overshoots and settling time are read; see ``mechanics.settling``."""
     damping_timestep: NonNegative = 0.0

@@ -9,7 +9,7 @@ import numpy as np
 from softgrasp.render.phases import has_phases, phase_instants
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.told_contacts import ContactEvent
+from softgrasp.simulation.told_contacts import BodyContact, ContactEvent
 
 Instant = tuple[float, str]
 """Simulated time [s] and caption."""
@@ -74,15 +74,14 @@ def _last_kind(event: ContactEvent) -> str:
 def _bodies(result: GraspResult, event: ContactEvent) -> str:
     """The bodies with the same event at the same sample: ``F1 P3 + 3 more``."""
     same = [e for e in result.events if (e.time_s, e.kind) == (event.time_s, event.kind)]
-    return _listed([body_label(e.finger, e.phalanx) for e in same])
+    return _listed([body_label(e) for e in same])
 
 
-def body_label(finger: str, phalanx: str) -> str:
-    """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``palm``."""
-    if not finger:
-        return "palm"
-    whole = phalanx if phalanx.startswith(finger) else f"{finger} {phalanx}"
-    return whole.replace("_", " ")
+def body_label(part: BodyContact | ContactEvent) -> str:
+    """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``left palm``."""
+    finger, phalanx = part.finger, part.phalanx
+    whole = part.body if not finger else f"{finger} {phalanx}"
+    return (phalanx if finger and phalanx.startswith(finger) else whole).replace("_", " ")
 
 
 def _listed(labels: Sequence[str]) -> str:

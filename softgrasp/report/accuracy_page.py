@@ -14,7 +14,8 @@ from softgrasp.formats.piece_angles_file import PieceAngles, save_piece_angles
 from softgrasp.formats.pressure_fit_file import save_pressure_fit
 from softgrasp.report import accuracy_figures as figures
 from softgrasp.report.accuracy_words import angle_clause, error_clause, summary, table_rows
-from softgrasp.report.page import shown_picture, templates
+from softgrasp.report.page import templates
+from softgrasp.report.shown_picture import shown_picture
 from softgrasp.report.style import signed
 from softgrasp.twin.accuracy import PAPER, AccuracyStudy
 

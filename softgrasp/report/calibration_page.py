@@ -24,7 +24,8 @@ from softgrasp.report import calibration_search_figures as search
 from softgrasp.report import calibration_static_figures as static
 from softgrasp.report.calibration_arm_figure import draw_motions
 from softgrasp.report.csv_file import with_numbers
-from softgrasp.report.page import shown_picture, templates
+from softgrasp.report.page import templates
+from softgrasp.report.shown_picture import shown_picture
 
 PAGE = "report.html"
 DEGREES = 180.0 / math.pi
@@ -125,10 +126,15 @@ def _summary(result: FoundParameters) -> str:
         if math.isfinite(stage.held_out_residual):
             told += f" (held out {_left(stage.held_out_residual, stage.residual_unit)})"
         fits.append(told)
+    unknown, found = len(result.undetermined), len(result.parameters)
+    determined = (
+        f"The measurements determine all {found} parameters."
+        if unknown == 0
+        else f"The measurements do not determine {unknown} of {found} parameters."
+    )
     return (
         f"{result.method}, seed {result.seed}: {'; '.join(fits)}. {result.evaluations} parameter "
-        f"sets were simulated. {len(result.undetermined)} of {len(result.parameters)} parameters "
-        "are not determined by these measurements."
+        f"sets were simulated. {determined}"
     )
 
 

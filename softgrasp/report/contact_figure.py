@@ -101,7 +101,7 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> No
     style.time_limits(axes, result.time)
     bodies = [body] if not contact.finger else [b.body for b in result.contacts if b.finger]
     axes.set_ylim(0.0, _top(result, bodies))
-    title = body_label(contact.finger, contact.phalanx)
+    title = body_label(contact)
     axes.set_title(title)
     style.note(axes, _story(contact, brief or len(title) > LONG_TITLE))
     if force.max() > axes.get_ylim()[1]:

@@ -17,7 +17,8 @@ from softgrasp.report import crosscheck_release_figures as releases
 from softgrasp.report.crosscheck_convergence_figure import draw_convergence
 from softgrasp.report.crosscheck_words import number, verdict, with_unit
 from softgrasp.report.csv_file import with_numbers
-from softgrasp.report.page import shown_picture, templates
+from softgrasp.report.page import templates
+from softgrasp.report.shown_picture import shown_picture
 
 PAGE = "report.html"
 

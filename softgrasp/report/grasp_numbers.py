@@ -56,7 +56,7 @@ def _contacts(result: GraspResult) -> Columns:
     columns: Columns = {TIME: result.time}
     for index, body in enumerate(result.contact_bodies.tolist()):
         contact = result.contact_of(body)
-        label = body_label(contact.finger, contact.phalanx)
+        label = body_label(contact)
         columns[f"{label} normal force [N]"] = result.normal_force[:, index]
         columns[f"{label} friction force [N]"] = result.friction_force[:, index]
         columns[f"{label} in contact"] = result.in_contact[:, index].astype(float)

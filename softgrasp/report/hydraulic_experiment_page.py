@@ -22,7 +22,8 @@ from softgrasp.report.hydraulic_experiment_tables import (
     write_recording,
 )
 from softgrasp.report.hydraulic_numbers import LESS_BY, NO_SWING, numbers
-from softgrasp.report.page import shown_picture, templates
+from softgrasp.report.page import templates
+from softgrasp.report.shown_picture import shown_picture
 from softgrasp.simulation.hydraulic_experiment_results import (
     AnyRun,
     MotionRun,

@@ -25,7 +25,8 @@ from softgrasp.report.hydraulic_words import (
     summary,
     tip_clause,
 )
-from softgrasp.report.page import NO_PICTURES, embedded, shown_picture, templates
+from softgrasp.report.page import NO_PICTURES, templates
+from softgrasp.report.shown_picture import embedded, shown_picture
 from softgrasp.simulation.hydraulic_moves import BAND
 from softgrasp.simulation.hydraulic_record import save_arm_run
 from softgrasp.simulation.hydraulic_run import ArmRun

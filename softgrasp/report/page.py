@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import shlex
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from softgrasp._version import __version__
 from softgrasp.formats.atomic import write_text
@@ -26,6 +24,7 @@ from softgrasp.report.quality_figure import draw_quality
 from softgrasp.report.quality_words import quality_clause, quality_rows
 from softgrasp.report.sensor_figure import draw_sensors
 from softgrasp.report.sensor_words import sensor_clause, sensor_rows
+from softgrasp.report.shown_picture import embedded, shown_picture
 from softgrasp.report.strip_figure import draw_strip, strip_pictures
 from softgrasp.report.tactile_figure import draw_tactile, tactile_readings
 from softgrasp.simulation.outcome import GraspStatus
@@ -213,44 +212,6 @@ def _film_note(film: VideoInfo) -> str:
         f"{film.frames / film.fps:.1f} s; the closing is shown {film.speed}; {film.renderer_note}. "
         "Green: contact established. Arrows: normal forces on the object."
     )
-
-
-def embedded(path: Path, kind: str) -> str:
-    """A file as a data URL."""
-    return data_url(path.read_bytes(), kind)
-
-
-def data_url(content: bytes, kind: str) -> str:
-    """Bytes as a data URL."""
-    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
-
-
-class ShownPicture(NamedTuple):
-    """A picture as a page holds it, and the files beside the page that hold it, too."""
-
-    source: str
-    files: str
-
-
-def shown_picture(path: Path, *, smaller: int = 1) -> ShownPicture:
-    """A PNG for a page: its data URL, its name, and that of its numbers where there are any.
-
-    Args:
-        path: The picture.
-        smaller: Its width over the width on the page; the file keeps all its pixels. For pages
-            with so many figures that they would be too large to send.
-    """
-    numbers = path.with_suffix(".csv")
-    files = f"{path.name}, {numbers.name}" if numbers.exists() else path.name
-    content = path.read_bytes()
-    if smaller > 1:
-        from PIL import Image
-
-        stream = io.BytesIO()
-        with Image.open(io.BytesIO(content)) as picture:
-            picture.convert("RGB").reduce(smaller).save(stream, "PNG")
-        content = stream.getvalue()
-    return ShownPicture(data_url(content, "image/png"), files)
 
 
 def templates() -> Environment:

@@ -10,7 +10,7 @@ from softgrasp._version import __version__
 from softgrasp.errors import BackendUnavailable
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import planner_figures as figures
-from softgrasp.report.page import NO_PICTURES, PAGE, shown_picture, templates, write_report
+from softgrasp.report.page import NO_PICTURES, PAGE, templates, write_report
 from softgrasp.report.planner_words import (
     TEST,
     Best,
@@ -19,6 +19,7 @@ from softgrasp.report.planner_words import (
     summary,
     verdict,
 )
+from softgrasp.report.shown_picture import shown_picture
 from softgrasp.report.strip_figure import final_poses
 from softgrasp.simulation.run import simulate
 from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps

@@ -117,7 +117,9 @@ def _joint_panel(
     if drive is not None:
         target = factor * result.joint_target[:, column(result.actuator_names, drive)]
     values = factor * result.joint_position[:, column(result.joint_names, name)]
-    title = row.joint_name if finger.own_names else f"{finger.name} {row.joint_name}"
+    title = (
+        row.joint_name if finger.own_names else f"{finger.name} {row.joint_name}".replace("_", " ")
+    )
     return DrivePanel(title, unit, (low, high), values, target, own, later)
 
 

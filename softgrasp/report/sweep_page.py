@@ -15,7 +15,8 @@ from softgrasp.errors import BackendUnavailable, SoftgraspError
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import sweep_figures as figures
 from softgrasp.report.object_figure import overlay_objects
-from softgrasp.report.page import shown_picture, templates
+from softgrasp.report.page import templates
+from softgrasp.report.shown_picture import shown_picture
 from softgrasp.report.strip_figure import final_poses
 from softgrasp.report.sweep_data import last_name, measures_of, numbers, short, varied, wilson
 from softgrasp.simulation.run import simulate

@@ -91,20 +91,28 @@ def untouched(result: GraspResult) -> list[str]:
 
 
 def pair_rows(result: GraspResult) -> list[PairRow]:
-    """Measured stiffness of every pair in contact at the end."""
+    """Measured stiffness of every pair in contact at the end; parts of a mesh in one row."""
     asked = result.contact_model.set_stiffness
-    called = names.told_names(result.scene)
-    promised = _promised(result)
+    called, promised = names.told_names(result.scene), _promised(result)
+    of_label: dict[str, list[tuple[float, float]]] = {}
+    for pair, stiffness in result.contact_model.measured_stiffness_N_m.items():
+        found = of_label.setdefault(_pair_label(pair, called), [])
+        found.append((stiffness, 100.0 * (stiffness / asked(pair) - 1.0)))
     return [
         PairRow(
-            label=_pair_label(pair, called),
-            measured=grouped(stiffness),
-            deviation=f"{signed(100.0 * (stiffness / asked(pair) - 1.0), 2)} %"
+            label=label if len(found) == 1 else f"{label}, {len(found)} parts of the mesh",
+            measured=_span([grouped(stiffness) for stiffness, _ in sorted(found)]),
+            deviation=f"{signed(max((part for _, part in found), key=abs), 2)} %"
             if promised
             else EMPTY,
         )
-        for pair, stiffness in result.contact_model.measured_stiffness_N_m.items()
+        for label, found in of_label.items()
     ]
+
+
+def _span(ordered: list[str]) -> str:
+    """``99 976 … 100 504``; one of them where all are alike."""
+    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} … {ordered[-1]}"
 
 
 def _promised(result: GraspResult) -> bool:

@@ -15,6 +15,8 @@ from softgrasp.report import style
 
 HEIGHT = 3.0
 MARGINS, GAPS = (0.75, 0.2, 0.5, 0.5), (0.7, 0.4)
+SHORTEST = 0.01
+"""Of times on a logarithmic axis [ms]."""
 Rows = Sequence[dict[str, Any]]
 
 
@@ -90,14 +92,15 @@ def draw_pace(rows: Rows, path: Path) -> Path:
         for name, label, color in looks:
             values = 1e3 * column(rows, name)
             left.plot(time, values, ".", markersize=2.5, color=style.SERIES[color], label=label)
-            ordered = np.sort(values)
+            ordered = np.sort(values).clip(SHORTEST)
             shares = np.arange(1, len(ordered) + 1) / len(ordered)
             right.plot(ordered, 100.0 * shares, color=style.SERIES[color], label=label)
         left.set_title("time [ms]")
         left.set_xlabel("time [s]")
         right.set_title("turns within that time [%]")
         right.set_xlabel("[ms]")
-        right.set_xscale("symlog", linthresh=1.0)
+        right.set_xscale("log")
+        right.xaxis.set_major_formatter("{x:g}")
         style.time_limits(left, time)
         left.legend(loc="upper right", markerscale=4.0, framealpha=0.9)
     return path

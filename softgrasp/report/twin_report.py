@@ -14,9 +14,11 @@ from softgrasp.formats.atomic import write_text
 from softgrasp.mechanics.piece_bends import KPA
 from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape
-from softgrasp.render.twin_picture import FPS, TwinCamera, film_twin
+from softgrasp.render.twin_picture import FPS, SIZE, TwinCamera, film_twin
 from softgrasp.report import twin_figures as figures
-from softgrasp.report.page import NO_PICTURES, embedded, shown_picture, templates
+from softgrasp.report.page import NO_PICTURES, templates
+from softgrasp.report.shown_picture import embedded, shown_picture
+from softgrasp.report.style import signed
 from softgrasp.report.twin_figures import column
 from softgrasp.twin.record import TwinRecord
 from softgrasp.twin.replay import replayed
@@ -106,6 +108,7 @@ def write_twin_report(
         summary=twin_words(record),
         picture=shown_picture(written[0]) if written else None,
         film=embedded(film, "video/mp4") if film else "",
+        aspect=f"{SIZE[0]} / {SIZE[1]}",
         caption=caption,
         keys=key_numbers(record),
         shown=[(title, shown_picture(path)) for title, path in drawn],
@@ -141,8 +144,8 @@ def twin_words(record: TwinRecord) -> str:
     pressure = column(rows, "pressure")
     if np.isfinite(pressure).any():
         told += (
-            f" The pressure went from {KPA * np.nanmin(pressure):.1f} to "
-            f"{KPA * np.nanmax(pressure):.1f} kPa."
+            f" The pressure went from {signed(KPA * np.nanmin(pressure), 1)} to "
+            f"{signed(KPA * np.nanmax(pressure), 1)} kPa."
         )
     missed = sum(int(row["missed"]) for row in rows)
     if missed:

@@ -74,7 +74,7 @@ def contact_clause(result: GraspResult) -> str:
     first = f"first touch at {touches[0].time_s:.3f} s"
     closed = [contact for contact in result.contacts if contact.in_contact]
     if not closed:
-        label = body_label(touches[0].finger, touches[0].phalanx)
+        label = body_label(touches[0])
         return f"Nothing is in contact at the end; {first} by {label}"
     phalanges = [contact for contact in closed if contact.finger]
     total = sum(bool(contact.finger) for contact in result.contacts)
@@ -189,4 +189,4 @@ def _ends_of_actuators(result: GraspResult) -> str:
 def label_of(result: GraspResult, body: str) -> str:
     """What a body of the hand is called on a page."""
     contact: BodyContact = result.contact_of(body)
-    return body_label(contact.finger, contact.phalanx)
+    return body_label(contact)

@@ -221,7 +221,7 @@ def test_a_parameter_on_its_bound_is_a_warning() -> None:
     result = calibrate(hung(noise_deg=0.0).replace(stiffness_bounds=(0.15, 0.6)), models=False)
     assert result.status is CalibrationStatus.AT_BOUNDS
     assert result.stage("springs").on_bound == ("k5",)
-    assert result.warnings[0].startswith("springs: k5 on a bound")
+    assert result.warnings[0].startswith("springs: k5 is on a bound")
     assert "k5" in result.undetermined
 
 

@@ -127,6 +127,15 @@ def test_the_stiffness_verdict_is_the_worst_pair(held: sg.GraspResult):
     assert [row.deviation for row in tables.pair_rows(changed)] == ["−1.00 %", "3.00 %"]
 
 
+def test_parts_of_a_mesh_have_one_row_with_the_worst_of_them(held: sg.GraspResult):
+    measured = {"palm|object_0": 99.5e3, "palm|object_12": 98e3, "F1_P3|object_3": 100e3}
+    model = held.contact_model.replace(measured_stiffness_N_m=measured)
+    rows = tables.pair_rows(replace(held, contact_model=model))
+    assert rows[0].measured == f"{tables.grouped(98e3)} … {tables.grouped(99.5e3)}"
+    assert rows[0].deviation == "−2.00 %"
+    assert [row.label for row in rows] == ["palm, 2 parts of the mesh", "F1 P3"]
+
+
 def test_a_softer_contact_is_told(held: sg.GraspResult):
     asked = held.contact_model.asked.replace(stiffness=1e6)
     softer = replace(held, contact_model=held.contact_model.replace(asked=asked))
