@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from ipaddress import ip_address
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
 from softgrasp.description.base import Description, NonNegative, Number, Positive, Vec3, Vec4
+from softgrasp.description.loopback import is_loopback
 from softgrasp.description.pose import Pose
 from softgrasp.description.problems import short
 from softgrasp.description.robot_program import RobotProgram
@@ -155,11 +155,3 @@ class SimulatedFlange(Description):
 FlangeSource = Annotated[
     HttpFlange | FileFlange | UdpFlange | SimulatedFlange, Field(discriminator="type")
 ]
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

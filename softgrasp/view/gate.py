@@ -1,4 +1,4 @@
-"""A gate before a page: a connection gets through once its first request has shown the token."""
+"""A gate before a page: no connection gets through before its first request was looked at."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Coroutine
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from softgrasp.description.loopback import is_loopback
+
 LOOPBACK = "127.0.0.1"
 TOKEN_BYTES = 24
 MOST_HEAD = 16 * 1024
@@ -22,6 +24,8 @@ MOST_OPEN = 64
 PATIENCE, PATIENCE_FILE, PATIENCE_CLOSE = 10.0, 60.0, 2.0
 """For the head of a request, for a file of the page, and for the end of it all [s]."""
 CHUNK = 64 * 1024
+FRAMES = ("iframe", "frame", "embed", "object")
+"""Parts of a page that show another one."""
 END = b"\r\n\r\n"
 
 T = TypeVar("T")
@@ -44,6 +48,20 @@ class Head(NamedTuple):
         """Values of cookies by their names."""
         parts = (part.partition("=") for part in self.fields.get("cookie", "").split(";"))
         return {name.strip(): value.strip() for name, _, value in parts}
+
+    @property
+    def host(self) -> str:
+        """The name by which this machine was asked for, without its port."""
+        return urlsplit(f"//{self.fields.get('host', '')}").hostname or ""
+
+    @property
+    def from_elsewhere(self) -> bool:
+        """Whether the page of another site asks, or has a frame for this one."""
+        origin = self.fields.get("origin")
+        if origin is not None and urlsplit(origin).netloc != self.fields.get("host"):
+            return True
+        framed = self.fields.get("sec-fetch-dest") in FRAMES
+        return framed and self.fields.get("sec-fetch-site") == "cross-site"
 
 
 class AnswerInstead(Exception):
@@ -69,23 +87,25 @@ class AnswerInstead(Exception):
 class Gate:
     """Listens on an address and passes connections on to a page on this machine's loopback.
 
-    A connection is passed on as it is, WebSockets too, once its first request has shown the token:
-    as ``?token=``, after which a cookie takes over by a redirect, so that the token does not stay
-    in the address; or as that cookie. Heads are bounded in size and time, connections in number.
-    What pages of other sites ask for is refused by its ``Origin``.
+    A connection is passed on as it is, WebSockets too, once its first request was let through. With
+    a token it has to show it: as ``?token=``, after which a cookie takes over by a redirect, so
+    that the token does not stay in the address; or as that cookie. Without one it has to have asked
+    for this machine by a name of its own, which a site that only points to this machine has not.
+    What pages of other sites ask for is refused by its ``Origin``, and so is a page in a frame of
+    theirs. Heads are bounded in size and time, connections in number.
 
     Args:
         host: Address to listen on.
         port: Port to listen on, 0 for any free one.
         inner: Port of the page on the loopback.
-        token: The token; a new random one where it is not given.
+        token: The token; None for a gate that only this machine reaches.
 
     Raises:
         OSError: The address cannot be listened on.
     """
 
-    def __init__(self, host: str, port: int, inner: int, token: str | None = None) -> None:
-        self.token = token or secrets.token_urlsafe(TOKEN_BYTES)
+    def __init__(self, host: str, port: int, inner: int, token: str | None) -> None:
+        self.token = token
         self._inner = inner
         self._tasks: set[asyncio.Task[Any]] = set()
         self._loop = asyncio.new_event_loop()
@@ -109,17 +129,27 @@ class Gate:
         """Let a request through, or not.
 
         Raises:
-            AnswerInstead: It does not show the token, or comes from another site; or it shows the
-                token in its address, and is to come back with the cookie.
+            AnswerInstead: It comes from another site, or shows neither the token nor, where there
+                is none, a name of this machine; or it shows the token in its address, and is to
+                come back with the cookie.
         """
         if head.method not in ("GET", "HEAD"):
             raise AnswerInstead("405 Method Not Allowed", "This page is only read.")
-        origin = head.fields.get("origin")
-        if origin is not None and urlsplit(origin).netloc != head.fields.get("host"):
+        if head.from_elsewhere:
             raise AnswerInstead("403 Forbidden", "The page of another site asked for this one.")
+        if self.token is not None:
+            self._judge_token(head, self.token)
+        elif not is_loopback(head.host):
+            raise AnswerInstead(
+                "403 Forbidden",
+                "Only this machine sees this page: open the address that softgrasp has printed, or "
+                "start it with --host.",
+            )
+
+    def _judge_token(self, head: Head, token: str) -> None:
         if any(name == "token" and self._is_token(value) for name, value in head.query):
             rest = urlencode([pair for pair in head.query if pair[0] != "token"])
-            cookie = f"{self._cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
+            cookie = f"{self._cookie}={token}; Path=/; HttpOnly; SameSite=Strict"
             to = f"/?{rest}" if rest else "/"
             fields = f"Location: {to}\r\nSet-Cookie: {cookie}\r\n"
             raise AnswerInstead("303 See Other", fields=fields)
@@ -130,7 +160,8 @@ class Gate:
             )
 
     def _is_token(self, shown: str) -> bool:
-        return hmac.compare_digest(shown.encode("utf-8", "replace"), self.token.encode())
+        wanted = (self.token or "").encode()
+        return hmac.compare_digest(shown.encode("utf-8", "replace"), wanted)
 
     async def _listen(self, host: str, port: int) -> asyncio.Server:
         return await asyncio.start_server(self._welcome, host, port, limit=MOST_HEAD)
@@ -190,6 +221,11 @@ class Gate:
         self._loop.close()
 
 
+def new_token() -> str:
+    """A random token."""
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
 def parsed(raw: bytes) -> Head:
     """The head of a request.
 
@@ -207,7 +243,8 @@ def parsed(raw: bytes) -> Head:
         fields[name.lower()] = value.strip()
     head = Head(method, target, fields)
     try:
-        _ = head.query, urlsplit(fields.get("origin", ""))  # both refuse what they cannot read
+        # all of them refuse what they cannot read
+        _ = head.query, head.host, urlsplit(fields.get("origin", ""))
     except ValueError:
         raise AnswerInstead("400 Bad Request", "The address cannot be read.") from None
     if version not in ("HTTP/1.0", "HTTP/1.1") or not target.startswith("/"):

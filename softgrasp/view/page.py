@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-import ipaddress
+import os
 import socket
 from collections.abc import Iterator
 from types import TracebackType
@@ -14,9 +14,10 @@ from typing import Self
 import numpy as np
 import viser
 
+from softgrasp.description.loopback import is_loopback
 from softgrasp.errors import SoftgraspError
 from softgrasp.render.camera import Camera
-from softgrasp.view.gate import LOOPBACK, Gate
+from softgrasp.view.gate import LOOPBACK, Gate, new_token
 
 FIRST_PORT = 8080
 NEXT_PORTS = 50
@@ -37,8 +38,9 @@ class Page:
     Args:
         title: What stands over its controls.
         port: The first port to try, 0 for any free one.
-        host: Address to listen on. At others than this machine's own a gate lets nobody in who has
-            not the whole ``url``, with its token.
+        host: Address to listen on. A gate stands before the page: pages of other sites do not get
+            through, and at other addresses than this machine's own nobody does who has not the
+            whole ``url``, with its token.
 
     Raises:
         SoftgraspError: None of the ports is free, or the address is not one of this machine.
@@ -46,16 +48,14 @@ class Page:
 
     def __init__(self, title: str, port: int = FIRST_PORT, host: str = LOOPBACK) -> None:
         self.host, self.asked = host, port
-        self.port = free_port(port, host)
-        self.gate: Gate | None = None
-        own, inner = (host, self.port) if is_loopback(host) else (LOOPBACK, 0)
         with quiet():
-            self.server = viser.ViserServer(host=own, port=inner, label=title, verbose=False)
-        if is_loopback(host):
-            self.port = self.server.get_port()
-        else:
-            self.gate = Gate(host, self.port, self.server.get_port())
-            self.port = self.gate.port
+            self.server = viser.ViserServer(host=LOOPBACK, port=0, label=title, verbose=False)
+        try:
+            self.gate = gate_before(self.server.get_port(), port, host)
+        except SoftgraspError:
+            self._stop()
+            raise
+        self.port = self.gate.port
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)
         self.server.gui.main_panel.dock_right()
 
@@ -64,20 +64,22 @@ class Page:
         """Where a browser finds it."""
         host = socket.gethostname() if self.host in EVERYWHERE else self.host
         host = f"[{host}]" if ":" in host else host
-        token = "" if self.gate is None else f"/?token={self.gate.token}"
+        token = "" if self.gate.token is None else f"/?token={self.gate.token}"
         return f"http://{host}:{self.port}{token}"
 
     @property
     def words(self) -> str:
         """Where it is, why not where it was asked for, and who sees it if others do."""
         taken = "" if self.asked in (0, self.port) else f"port {self.asked} is in use; "
-        seen = "" if self.gate is None else OTHERS_SEE
+        seen = "" if self.gate.token is None else OTHERS_SEE
         return f"{taken}open {self.url} in a browser{seen}"
 
     def close(self) -> None:
         """Serve it no longer."""
-        if self.gate is not None:
-            self.gate.close()
+        self.gate.close()
+        self._stop()
+
+    def _stop(self) -> None:
         with quiet():
             self.server.stop()
 
@@ -93,39 +95,37 @@ class Page:
         self.close()
 
 
-def free_port(first: int, host: str = LOOPBACK) -> int:
-    """The first port that nothing listens on, from one on; 0 stays 0.
+def gate_before(inner: int, first: int, host: str) -> Gate:
+    """A gate before a page, at the first port that nothing listens on, from one on; 0 is any.
+
+    Args:
+        inner: Port of the page on the loopback.
+        first: The first port to try.
+        host: Address to listen on; at others than this machine's own a token is asked for.
 
     Raises:
         SoftgraspError: So many ports in a row are in use, or the address is not of this machine.
     """
-    if first == 0:
-        return 0
+    token = None if is_loopback(host) else new_token()
     for port in range(first, min(first + NEXT_PORTS, 65536)):
-        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except OSError as error:
-                if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                    raise SoftgraspError(
-                        f"{host}: expected an address of this machine, found: {error.strerror}; "
-                        "choose another one with --host"
-                    ) from None
-            else:
-                return port
+        try:
+            return Gate(host, port, inner, token)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise SoftgraspError(
+                    f"{host}: expected an address of this machine, found: {_reason(error)}; choose "
+                    "another one with --host"
+                ) from None
     raise SoftgraspError(
         f"expected a free port from {first} on at {host}, found the next {NEXT_PORTS} in use; "
         "choose another one with --port"
     )
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _reason(error: OSError) -> str:
+    """In the words of the system; asyncio's are longer, and a name that is none has no number."""
+    number = error.errno or 0
+    return os.strerror(number) if number > 0 else str(error.strerror or error)
 
 
 @contextlib.contextmanager

@@ -15,8 +15,8 @@ from softgrasp.description.flange import (
     FlangeSource,
     HttpFlange,
     UdpFlange,
-    is_loopback,
 )
+from softgrasp.description.loopback import is_loopback
 from softgrasp.formats.robot_program_file import load_robot_program
 
 PART = st.floats(-1.0, 1.0)

@@ -1,4 +1,4 @@
-"""A gate before a page: nobody gets through without the token, and whoever has it sees the page."""
+"""A gate before a page: who is not to get through does not, and who has the token does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from softgrasp.errors import SoftgraspError
 from softgrasp.view import gate as gate_module
 from softgrasp.view.gate import END, AnswerInstead, Gate, parsed
-from softgrasp.view.page import Page, free_port, is_loopback
+from softgrasp.view.page import Page, gate_before
 
 TOKEN = "a-word-that-nobody-guesses"
 SECRET = b"the page itself"
@@ -144,7 +144,7 @@ def test_heads_are_bounded(gate: Gate) -> None:
 
 def test_who_does_not_finish_is_not_waited_for(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate_module, "PATIENCE", 0.05)
-    impatient = Gate("127.0.0.1", 0, echo.port)
+    impatient = Gate("127.0.0.1", 0, echo.port, TOKEN)
     try:
         assert asked(impatient, b"GET / HT").startswith(b"HTTP/1.1 408 Request Timeout\r\n")
     finally:
@@ -153,7 +153,7 @@ def test_who_does_not_finish_is_not_waited_for(echo: Echo, monkeypatch: pytest.M
 
 def test_connections_are_bounded(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate_module, "MOST_OPEN", 2)
-    small = Gate("127.0.0.1", 0, echo.port)
+    small = Gate("127.0.0.1", 0, echo.port, TOKEN)
     address = ("127.0.0.1", small.port)
     try:
         with socket.create_connection(address), socket.create_connection(address):
@@ -187,7 +187,7 @@ def test_any_words_are_no_token(gate: Gate, text: str) -> None:
 
 def test_a_page_for_others_has_a_gate_and_says_who_sees_it() -> None:
     with Page("open", port=0, host="0.0.0.0") as page:
-        assert page.gate is not None
+        assert page.gate.token is not None
         assert page.server.get_host() == "127.0.0.1"
         name = socket.gethostname()
         assert page.words == (
@@ -202,16 +202,51 @@ def test_a_page_for_others_has_a_gate_and_says_who_sees_it() -> None:
     assert len(page.gate.token) >= 32
 
 
-def test_only_the_machine_itself_needs_no_gate() -> None:
-    assert [is_loopback(host) for host in ("127.0.0.1", "127.8.0.1", "::1", "localhost")] == 4 * [
-        True
-    ]
-    assert not any(is_loopback(host) for host in ("0.0.0.0", "::", "192.168.0.2", "example.org"))
+@pytest.fixture(scope="module")
+def own_gate(echo: Echo) -> Iterator[Gate]:
+    made = Gate("127.0.0.1", 0, echo.port, None)
+    yield made
+    made.close()
+
+
+def named(host: str, *fields: str) -> bytes:
+    """A request that asks for this machine by a name."""
+    return "\r\n".join(["GET / HTTP/1.1", f"Host: {host}", *fields, "", ""]).encode()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost:1", "localhost", "[::1]:9"])
+def test_this_machine_needs_no_token(own_gate: Gate, host: str) -> None:
+    assert asked(own_gate, named(host)) == SECRET
+    assert asked(own_gate, named(host, f"Origin: http://{host}")) == SECRET
+
+
+@pytest.mark.parametrize("host", ["evil.org:8080", "127.0.0.1.evil.org", "192.168.0.2", "", "["])
+def test_a_site_that_points_to_this_machine_sees_nothing(
+    own_gate: Gate, echo: Echo, host: str
+) -> None:
+    before = len(echo.heard)
+    answer = asked(own_gate, named(host, f"Origin: http://{host}"))
+    assert answer.startswith((b"HTTP/1.1 403 ", b"HTTP/1.1 400 "))
+    assert len(echo.heard) == before
+
+
+def test_a_site_cannot_speak_with_a_page_of_this_machine(own_gate: Gate) -> None:
+    host = f"127.0.0.1:{own_gate.port}"
+    for origin in ("http://evil.org", "null", "http://127.0.0.1:1", f"http://{host}.evil.org"):
+        upgrade = named(host, f"Origin: {origin}", "Upgrade: websocket")
+        assert b"403 Forbidden" in asked(own_gate, upgrade)
+    elsewhere = "Sec-Fetch-Site: cross-site"
+    assert b"403 Forbidden" in asked(own_gate, named(host, elsewhere, "Sec-Fetch-Dest: iframe"))
+    assert asked(own_gate, named(host, elsewhere, "Sec-Fetch-Dest: document")) == SECRET
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(SoftgraspError) as refused:
-        free_port(8080, "192.0.2.1")
+        gate_before(1, 8080, "192.0.2.1")
     assert str(refused.value).startswith(
         "192.0.2.1: expected an address of this machine, found: Cannot assign requested address"
     )
+    with pytest.raises(
+        SoftgraspError, match=r"no\.such\.machine\.invalid: expected an address of "
+    ):
+        gate_before(1, 8080, "no.such.machine.invalid")

@@ -8,7 +8,6 @@ time-outs nor the most connections.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import socket
 from collections import OrderedDict
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from softgrasp.description.loopback import is_loopback
 from softgrasp.errors import DescriptionError, DeviceError
 from softgrasp.twin.controller.access import Access, require_token
 from softgrasp.twin.controller.frames import BUFFER, FrameError, FrameReader
@@ -198,11 +198,3 @@ def require_safe(host: str, token: str | None) -> None:
             f"'{host}' without one; without a token the server listens on {LOOPBACK} only",
             field="host",
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address; a name other than localhost never is."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Self
 
-from softgrasp.description.flange import is_loopback
+from softgrasp.description.loopback import is_loopback
 from softgrasp.errors import ConnectionLostError, DescriptionError
 from softgrasp.twin.flange.http_head import MOST_HEAD, Head, RefusedRequest, read_head
 
