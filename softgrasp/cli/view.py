@@ -147,8 +147,7 @@ class _HandShown:
         from softgrasp.view.native import show_hand
         from softgrasp.view.posed_hand import chosen_hand
 
-        posed, _ = chosen_hand(self._choices, self._make_scene)
-        show_hand(posed)
+        show_hand(*chosen_hand(self._choices, self._make_scene))
 
     def on_page(self, page: Page) -> Moving:
         from softgrasp.report.words import summary

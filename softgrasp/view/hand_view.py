@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.formats.atomic import write_text
-from softgrasp.mechanics.transforms import Array
-from softgrasp.render.camera import geom_corner_points
-from softgrasp.render.extents import covered_geoms
-from softgrasp.render.viewpoint import best_camera
 from softgrasp.view.drawn_model import DrawnModel
 from softgrasp.view.drive_sliders import DriveSliders
+from softgrasp.view.hand_closing import (
+    hand_bodies,
+    hand_camera,
+    seen_points,
+    targets_between,
+)
 from softgrasp.view.hand_marks import HandMarks
 from softgrasp.view.page import Page
 from softgrasp.view.posed_hand import PosedHand
@@ -27,7 +27,6 @@ THROUGH = 0.55
 """Opacity of a hand whose joints are shown."""
 SAVED = 50
 """Instants of a saved scene: the hand closes, and opens again."""
-ASPECT = 1.2
 """Width over height of what a window has besides the panel."""
 
 
@@ -44,18 +43,14 @@ class HandView:
         self._page, self.posed, self.hand = page, posed, posed.hand
         self._scene, hand = scene, posed.hand
         self._busy = threading.RLock()
-        self._open = [drive.start for drive in hand.drives]
-        self._closed = closed_targets(hand)
-        self.camera = best_camera(
-            self.posed.model, self.posed.data, self._cloud(), *self._seen(), ASPECT
-        )
+        self.camera = hand_camera(posed, scene)
         self._model = DrawnModel(page.server.scene, self.posed.model)
-        size = float(np.ptp(self._cloud(), axis=0).max())
+        size = float(np.ptp(seen_points(posed), axis=0).max())
         self._marks = HandMarks(page.server.scene, self.posed, size)
         self._add_choices()
         self.sliders = self._add_sliders()
         self._see_inside()
-        self.show(self._open)
+        self.show(targets_between(hand, 0.0))
 
     def show(self, targets: list[float]) -> None:
         """Show the hand with its drives at targets [rad, m, Pa, …]; the sliders follow."""
@@ -72,16 +67,11 @@ class HandView:
 
         def frames() -> Iterator[None]:
             for share in (1.0 - np.cos(np.linspace(0.0, 2.0 * np.pi, SAVED))) / 2.0:
-                self.show(self._between(float(share)))
+                self.show(targets_between(self.hand, float(share)))
                 yield
 
         with self._busy:
             return write_text(path, recorded(self._page, frames()))
-
-    def _between(self, share: float) -> list[float]:
-        """Targets of a hand that is open, 0, to closed, 1."""
-        pairs = zip(self._open, self._closed, strict=True)
-        return [begin + share * (end - begin) for begin, end in pairs]
 
     def _draw(self, targets: list[float]) -> None:
         self._model.pose(self.posed.pose(targets))
@@ -100,34 +90,16 @@ class HandView:
 
         @together.on_update
         def _(_: object) -> None:
-            self.show(self._between(together.value / 100.0))
+            self.show(targets_between(self.hand, together.value / 100.0))
 
         return sliders
 
     def _see_inside(self) -> None:
         """Let the hand be seen through where it would hide what is shown of its joints."""
-        hand, _ = self._seen()
-        geoms = np.flatnonzero(np.isin(self.posed.model.geom_bodyid, hand)).tolist()
+        own = np.isin(self.posed.model.geom_bodyid, hand_bodies(self.posed))
+        geoms = np.flatnonzero(own).tolist()
         inside = self._marks.frames or self._marks.limits
         self._model.fade(geoms, THROUGH if inside else 1.0)
-
-    def _seen(self) -> tuple[list[int], list[int]]:
-        """Bodies of the hand that can touch, and of objects."""
-        model, scene = self.posed.model, self._scene
-        parts = [*names.parts(self.hand), names.hand_body(self.hand)]
-        things = [] if scene is None else names.object_bodies(scene)
-        return [model.body(one).id for one in parts], [model.body(one).id for one in things]
-
-    def _cloud(self) -> Array:
-        """Corners of all that is seen while the hand closes [m], (n, 3)."""
-        model = self.posed.model
-        around = [names.is_around(model.body(int(b)).name) for b in model.geom_bodyid]
-        geoms = [geom for geom in covered_geoms(model).tolist() if not around[geom]]
-        clouds = [
-            geom_corner_points(model, self.posed.pose(self._between(share)), geoms)
-            for share in (1.0, 0.5, 0.0)
-        ]
-        return np.concatenate(clouds)
 
     def _add_choices(self) -> None:
         gui, marks = self._page.server.gui, self._marks
@@ -146,13 +118,3 @@ class HandView:
 
         for box in (frames, limits, places, shapes):
             box.on_update(changed)
-
-
-def closed_targets(hand: Hand) -> list[float]:
-    """Where the drives of a hand end that closes its power grasp on nothing, one each."""
-    rates = hand.grasps.power.rates.for_fingers(hand.rows, hand.drive_word)
-    ends = []
-    for drive, rate in zip(hand.drives, rates, strict=True):
-        low, high = drive.limits
-        ends.append(drive.start if rate == 0.0 else low if rate < 0.0 else high)
-    return ends

@@ -6,12 +6,20 @@ import os
 import sys
 import time as clock
 
+import mujoco
+
+from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BackendUnavailable
+from softgrasp.render.camera import Camera
+from softgrasp.render.playback import framing
 from softgrasp.render.poses import Playback
+from softgrasp.view.hand_closing import hand_camera
 from softgrasp.view.posed_hand import PosedHand
 
 FRAMES, SLOWER = 25.0, 0.5
 """Pictures a second, and simulated time over real time while a result plays."""
+EXTENTS_AWAY = 1.5
+"""Of the free camera of MuJoCo's viewer from the middle of a model when it begins."""
 
 
 def has_display() -> bool:
@@ -34,10 +42,16 @@ def require_display() -> None:
         )
 
 
-def show_hand(posed: PosedHand) -> None:
-    """Open a hand in MuJoCo's viewer, which simulates it, until the window is closed."""
+def show_hand(posed: PosedHand, scene: GraspScene | None) -> None:
+    """Open a hand in MuJoCo's viewer, which simulates it, until the window is closed.
+
+    Args:
+        posed: The hand.
+        scene: The scene whose model it is in; None where the hand is alone.
+    """
     import mujoco.viewer
 
+    begin_from(posed.model, hand_camera(posed, scene))
     mujoco.viewer.launch(posed.model, posed.data)
 
 
@@ -45,6 +59,7 @@ def show_result(playback: Playback) -> None:
     """Play a result in MuJoCo's viewer, again and again, until the window is closed."""
     import mujoco.viewer
 
+    begin_from(playback.model, framing([playback]))
     begin, end = (float(one) for one in playback.result.time[[0, -1]])
     time = begin
     with mujoco.viewer.launch_passive(playback.model, playback.data) as window:
@@ -54,3 +69,14 @@ def show_result(playback: Playback) -> None:
             window.sync()
             clock.sleep(1.0 / FRAMES)
             time = begin if time >= end else min(time + SLOWER / FRAMES, end)
+
+
+def begin_from(model: mujoco.MjModel, camera: Camera) -> None:
+    """Have viewers of a model begin where a camera stands; nothing of the physics changes."""
+    model.stat.center = camera.lookat
+    model.stat.extent = camera.distance / EXTENTS_AWAY
+    model.vis.global_.azimuth, model.vis.global_.elevation = (
+        camera.azimuth_deg,
+        camera.elevation_deg,
+    )
+    model.vis.global_.fovy = camera.fovy_deg

@@ -10,7 +10,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.view.drive_sliders import DriveSliders
-from softgrasp.view.hand_view import HandView, closed_targets
+from softgrasp.view.hand_closing import closed_targets
+from softgrasp.view.hand_view import HandView
 from softgrasp.view.page import Page
 from tests.view.hands import part_way, posed
 
