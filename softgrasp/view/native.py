@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time as clock
+from collections.abc import Callable
 
 import mujoco
+import numpy as np
 
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BackendUnavailable
@@ -18,8 +21,6 @@ from softgrasp.view.posed_hand import PosedHand
 
 FRAMES, SLOWER = 25.0, 0.5
 """Pictures a second, and simulated time over real time while a result plays."""
-EXTENTS_AWAY = 1.5
-"""Of the free camera of MuJoCo's viewer from the middle of a model when it begins."""
 
 
 def has_display() -> bool:
@@ -43,40 +44,45 @@ def require_display() -> None:
 
 
 def show_hand(posed: PosedHand, scene: GraspScene | None) -> None:
-    """Open a hand in MuJoCo's viewer, which simulates it, until the window is closed.
+    """Simulate a hand in MuJoCo's viewer, with its servos' targets by sliders, until it is closed.
 
     Args:
         posed: The hand.
         scene: The scene whose model it is in; None where the hand is alone.
     """
-    import mujoco.viewer
-
-    begin_from(posed.model, hand_camera(posed, scene))
-    mujoco.viewer.launch(posed.model, posed.data)
+    model, data = posed.model, posed.data
+    steps = max(round(1.0 / (FRAMES * model.opt.timestep)), 1)
+    _play(model, data, hand_camera(posed, scene), lambda: mujoco.mj_step(model, data, steps))
 
 
 def show_result(playback: Playback) -> None:
     """Play a result in MuJoCo's viewer, again and again, until the window is closed."""
+    begin, end = (float(one) for one in playback.result.time[[0, -1]])
+    frames = itertools.cycle(np.arange(begin, end, SLOWER / FRAMES).tolist())
+    camera = framing([playback])
+    _play(playback.model, playback.data, camera, lambda: playback.pose(next(frames)))
+
+
+def _play(
+    model: mujoco.MjModel, data: mujoco.MjData, camera: Camera, go_on: Callable[[], object]
+) -> None:
+    """Show a model that goes on from picture to picture, until the window is closed."""
     import mujoco.viewer
 
-    begin_from(playback.model, framing([playback]))
-    begin, end = (float(one) for one in playback.result.time[[0, -1]])
-    time = begin
-    with mujoco.viewer.launch_passive(playback.model, playback.data) as window:
+    with mujoco.viewer.launch_passive(model, data) as window:
+        with window.lock():
+            aim(window.cam, camera)
+            model.vis.global_.fovy = camera.fovy_deg
         while window.is_running():
+            due = clock.monotonic() + 1.0 / FRAMES
             with window.lock():
-                playback.pose(time)
+                go_on()
             window.sync()
-            clock.sleep(1.0 / FRAMES)
-            time = begin if time >= end else min(time + SLOWER / FRAMES, end)
+            clock.sleep(max(due - clock.monotonic(), 0.0))
 
 
-def begin_from(model: mujoco.MjModel, camera: Camera) -> None:
-    """Have viewers of a model begin where a camera stands; nothing of the physics changes."""
-    model.stat.center = camera.lookat
-    model.stat.extent = camera.distance / EXTENTS_AWAY
-    model.vis.global_.azimuth, model.vis.global_.elevation = (
-        camera.azimuth_deg,
-        camera.elevation_deg,
-    )
-    model.vis.global_.fovy = camera.fovy_deg
+def aim(free: mujoco.MjvCamera, camera: Camera) -> None:
+    """Put the free camera of a viewer where a camera stands."""
+    free.type = mujoco.mjtCamera.mjCAMERA_FREE
+    free.lookat, free.distance = camera.lookat, camera.distance
+    free.azimuth, free.elevation = camera.azimuth_deg, camera.elevation_deg

@@ -1,4 +1,4 @@
-"""MuJoCo's own viewer begins where the hand fills the window."""
+"""MuJoCo's own viewer looks from where the hand fills the window."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 
 from softgrasp.render.camera import Camera
-from softgrasp.view.native import begin_from
+from softgrasp.view.native import aim
 
 
-def test_viewers_begin_where_the_camera_stands() -> None:
+def test_the_viewer_looks_from_where_the_camera_stands() -> None:
+    camera, free = Camera((0.1, -0.2, 0.3), 0.7, 33.0, -12.0, 40.0), mujoco.MjvCamera()
+    aim(free, camera)
     model = mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>")
-    before = np.array(model.opt.gravity)
-    camera = Camera((0.1, -0.2, 0.3), 0.7, 33.0, -12.0, 40.0)
-    begin_from(model, camera)
-    free = mujoco.MjvCamera()
-    mujoco.mjv_defaultFreeCamera(model, free)
-    np.testing.assert_allclose(free.lookat, camera.lookat)
-    assert (free.distance, free.azimuth, free.elevation) == pytest.approx((0.7, 33.0, -12.0))
-    assert model.vis.global_.fovy == pytest.approx(40.0)
-    np.testing.assert_array_equal(model.opt.gravity, before)
+    scene = mujoco.MjvScene(model, 10)
+    option, moved = mujoco.MjvOption(), mujoco.mjtCatBit.mjCAT_ALL
+    mujoco.mjv_updateScene(model, mujoco.MjData(model), option, None, free, moved, scene)
+    eyes = np.mean([eye.pos for eye in scene.camera], axis=0)
+    np.testing.assert_allclose(eyes, camera.position, atol=1e-6)
+    assert scene.camera[0].forward == pytest.approx(camera.axes()[2], abs=1e-6)
