@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer, RendererChoice, Units
+from softgrasp.cli.options import (
+    Density,
+    Json,
+    Mass,
+    NoReport,
+    NoVideo,
+    Out,
+    Renderer,
+    RendererChoice,
+    Units,
+)
 
 Number = float | None
 Triple = tuple[float, float, float] | None
@@ -47,10 +57,8 @@ def grasp(
         str | None,
         typer.Option(metavar="NAME|FILE", help="Soft finger in the place of the hand's own."),
     ] = None,
-    density: Annotated[
-        Number, typer.Option(metavar="R", help="Density of the object [kg/m³].")
-    ] = None,
-    mass: Annotated[Number, typer.Option(metavar="M", help="Mass of the object [kg].")] = None,
+    density: Density = None,
+    mass: Mass = None,
     grasp: Annotated[
         GraspName | None,
         typer.Option(

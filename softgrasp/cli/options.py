@@ -25,6 +25,8 @@ class Unit(StrEnum):
 
 
 Units = Annotated[Unit | None, typer.Option(help="Unit of a mesh file's numbers; else m.")]
+Mass = Annotated[float | None, typer.Option(metavar="M", help="Mass of the object [kg].")]
+Density = Annotated[float | None, typer.Option(metavar="R", help="Density of the object [kg/m³].")]
 
 
 class RendererChoice(StrEnum):

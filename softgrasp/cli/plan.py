@@ -11,7 +11,17 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.grasp import GraspName
-from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer, RendererChoice
+from softgrasp.cli.options import (
+    Density,
+    Json,
+    Mass,
+    NoReport,
+    NoVideo,
+    Out,
+    Renderer,
+    RendererChoice,
+    Units,
+)
 from softgrasp.cli.pace import Pace
 from softgrasp.cli.verb import INTERRUPTED, NOT_HELD
 
@@ -83,9 +93,9 @@ def plan(
         typer.Option(metavar="NAME", help="Posture to start from, drawn if several; repeatable."),
     ] = None,
     grasp: Annotated[GraspName | None, typer.Option(help="Which of the hand's two grasps.")] = None,
-    density: Annotated[
-        float | None, typer.Option(metavar="R", help="Density of the object [kg/m³].")
-    ] = None,
+    units: Units = None,
+    density: Density = None,
+    mass: Mass = None,
     gravity: Annotated[bool | None, typer.Option(help="Weight during the closure.")] = None,
     criterion: Annotated[
         str | None,
@@ -123,8 +133,8 @@ def plan(
         what,
         thing,
         SceneOptions(
-            grasp=grasp, density=density, gravity=gravity, criterion=criterion,
-            settings=tuple(settings or ()),
+            units=None if units is None else units.value, density=density, mass=mass,
+            grasp=grasp, gravity=gravity, criterion=criterion, settings=tuple(settings or ()),
         ),
         test,
         {

@@ -10,7 +10,7 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.grasp import GraspName
-from softgrasp.cli.options import Json, NoReport, Out
+from softgrasp.cli.options import Json, Mass, NoReport, Out, Units
 from softgrasp.cli.pace import Pace
 from softgrasp.cli.verb import INTERRUPTED, NOT_HELD
 from softgrasp.errors import DescriptionError, ResultError
@@ -41,9 +41,11 @@ def sweep(
     ] = None,
     thing: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,
     *,
+    units: Units = None,
     density: Annotated[
         str | None, typer.Option(metavar="R1,R2,…", help="Densities of the object [kg/m³].")
     ] = None,
+    mass: Mass = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,7 +132,10 @@ def sweep(
     else:
         if what is None:
             raise DescriptionError("expected HAND OBJECT, a SCENE or a PLAN, found nothing")
-        options = {"grasp": grasp, "gravity": gravity, "hold": hold, "lift": lift}
+        options = {
+            "units": None if units is None else units.value, "mass": mass,
+            "grasp": grasp, "gravity": gravity, "hold": hold, "lift": lift,
+        }  # fmt: skip
         plan = plan_of(what, thing, options, tuple(settings or ()), density, vary or [], {
             "method": str(sample or "grid"), "samples": samples, "repeats": repeats, "seed": seed,
             "quality": quality,

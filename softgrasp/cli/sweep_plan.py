@@ -48,6 +48,8 @@ def plan_of(
                 f"{what}: expected all of the plan in its file, found options that change it"
             )
         return load_plan(what)
+    if density is not None:  # a mesh file needs one before the axis brings its own
+        options["density"] = _first_density(axes[0])
     scene = scene_of(what, thing, SceneOptions(settings=settings, **options))
     noise = rest.pop("noise")
     return SweepPlan(
@@ -87,6 +89,19 @@ def axis_of(text: str) -> dict[str, Any]:
             pass  # a text with a colon, such as ycb:NAME
     path = path.strip()
     return {"path": path, "values": tuple(with_folders(path, _values(values), Path()))}
+
+
+def _first_density(axis: dict[str, Any]) -> float:
+    """The first value of an axis of densities [kg/m³].
+
+    Raises:
+        DescriptionError: Not all of them are numbers.
+    """
+    values = (axis["low"], axis["high"]) if "low" in axis else axis["values"]
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise DescriptionError(f"--density: expected numbers [kg/m³], found '{value}'")
+    return float(values[0])
 
 
 def _values(text: str) -> list[Any]:
