@@ -134,6 +134,13 @@ class SoftgraspWarning(UserWarning):
     """Something was repaired, assumed or looks wrong, and the run goes on."""
 
 
+def reason(error: Exception) -> str:
+    """Why a file cannot be read, in few words."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    return str(getattr(error, "strerror", None) or error)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A sentence that names the nearest known word, or what exists when none is near.
 

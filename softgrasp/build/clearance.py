@@ -20,6 +20,8 @@ START_TOLERANCE = 1e-6
 """Overlap at the start that counts as touching, not as penetration [m]."""
 CLEARANCE = 1e-3
 """Gap between hand and object after such a move [m]."""
+UPWARD = 0.5
+"""Part of the way from palm to grasp that goes up, from which on a hand points up."""
 LONGEST_WAY, STEP = 0.08, 1e-3
 """How far an object is moved at most, and in which steps [m]."""
 
@@ -56,6 +58,7 @@ def way_to_clear(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) 
         raise BuildError(
             f"object_position: expected an object that starts clear of the hand, found "
             f"{who} {depth * 1e3:.2f} mm inside {where}"
+            + (_turn_over(scene) if deepest in hand_and_table else "")
         )
     warnings.warn(
         f"object_position: at the grasp's centre {who} would start "
@@ -65,6 +68,18 @@ def way_to_clear(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) 
         stacklevel=3,
     )
     return way
+
+
+def _turn_over(scene: GraspScene) -> str:
+    """What to do with a hand whose fingers point up, where things stand on a table."""
+    pose = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
+    reach = pose[:3, :3] @ toward_grasp(scene.hand, scene.preset.center)
+    if reach[2] < UPWARD:
+        return ""
+    return (
+        "; the hand's fingers point up, and things are taken from a table from above: turn it over "
+        "with hand_pose.quaternion [0, 1, 0, 0] (--hand-euler-deg 180 0 0)"
+    )
 
 
 def refuse_overlaps(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> None:

@@ -19,6 +19,7 @@ from softgrasp.build.carrier_rest import carrier_rest, hand_posture, on_its_arm
 from softgrasp.build.clearance import START_TOLERANCE, refuse_overlaps, way_to_clear
 from softgrasp.build.compiling import compiled
 from softgrasp.build.deformable import add_deformable, full_size
+from softgrasp.build.density import density_guess, is_usual, mean_density
 from softgrasp.build.effective_mass import closing_postures
 from softgrasp.build.force_sensors import add_force_sensors
 from softgrasp.build.objects import add_object
@@ -117,12 +118,25 @@ def build(scene: GraspScene) -> BuiltScene:
         place = np.array(things[0].pose.position) + way
         return build(asked.replace(object_position=tuple(place.tolist())))
     refuse_overlaps(bare, data, scene)
+    _doubt_densities(scene)
     stiffness, switching = _add_contacts(spec, bare, data, scene, home)
     if scene.hand.model is not None:
         silence(spec, bodies)
     add_visuals(spec, _floor_height(scene, bare))
     contact = resolved_contact(scene.asked_contact, timestep)
     return BuiltScene(scene, spec, compiled(spec, what), bodies, contact, stiffness, switching)
+
+
+def _doubt_densities(scene: GraspScene) -> None:
+    for described in (scene.object, *(placed.object for placed in scene.objects)):
+        density = mean_density(described)
+        if not is_usual(density):
+            warnings.warn(
+                f"object '{described.name}': a density of {density:.4g} kg/m³ is none that a "
+                f"material has; {density_guess(density)}",
+                SoftgraspWarning,
+                stacklevel=3,
+            )
 
 
 def _where_a_rigid_one_starts(scene: GraspScene) -> GraspScene:

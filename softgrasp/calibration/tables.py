@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from softgrasp.description.calibration import FreeBend, HungAngles, Release, TipForce
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError, did_you_mean, reason
 
 UNITS = {
     "mass": {"g": 1e-3, "kg": 1.0},
@@ -119,7 +119,7 @@ def _read(path: Path, wanted: Sequence[str], *, angles: bool = False) -> Rows:
             reader = csv.reader(file, skipinitialspace=True)
             lines = [(reader.line_num, line) for line in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        told = f"expected a table in CSV, cannot read it: {error}"
+        told = f"expected a table in CSV, found: {reason(error)}"
         raise DescriptionError(told, file=path) from None
     lines = [(at, line) for at, line in lines if line and not line[0].lstrip().startswith("#")]
     if len(lines) < 2:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from softgrasp.description.hand import Hand
     from softgrasp.description.robot import Robot
     from softgrasp.description.scene import GraspScene
-    from softgrasp.description.shapes import LengthUnit
+    from softgrasp.description.shapes import LengthUnit, Mesh
     from softgrasp.inspection.finding import Inspection
 
 
@@ -126,7 +126,6 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     from softgrasp.description.shapes import Mesh
     from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.load import load_hand, load_object
-    from softgrasp.formats.meshes import load_mesh
     from softgrasp.formats.release_file import load_release
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene
@@ -138,11 +137,11 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             return Checked(_facts_of(hand), [], inspect(hand))
         case "object":
             thing = load_object(what)
-            told = load_mesh(thing.shape).warnings if isinstance(thing.shape, Mesh) else ()
+            told = _told_of(thing.shape) if isinstance(thing.shape, Mesh) else ()
             return Checked(facts.object_facts(thing), [], inspect(thing), told)
         case "mesh":
             shape = Mesh(file=library.portable_name(Path(what)), units=units)
-            return Checked(facts.mesh_facts(shape), [], inspect(shape), load_mesh(shape).warnings)
+            return Checked(facts.mesh_facts(shape), [], inspect(shape), _told_of(shape))
         case "robot":
             robot = load_robot(what)
             return Checked(robot_facts(robot) | _as_hand(what, robot), [], inspect(robot))
@@ -157,6 +156,13 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             scene = load_scene(what)
             found, problems = _build(scene)
             return Checked(facts.scene_facts(scene) | found, problems)
+
+
+def _told_of(shape: Mesh) -> tuple[str, ...]:
+    """What reading a mesh has to say."""
+    from softgrasp.formats.meshes import cut_or_hull, load_mesh
+
+    return load_mesh(cut_or_hull(shape)[0]).warnings
 
 
 def _as_hand(what: str, robot: Robot) -> dict[str, Any]:

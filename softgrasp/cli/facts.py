@@ -20,7 +20,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.success import SuccessCriterion
-from softgrasp.formats.meshes import load_mesh
+from softgrasp.formats.meshes import cut_or_hull, load_mesh
 from softgrasp.report.hold_words import asked_text, limits_text
 from softgrasp.simulation.equilibrium import equilibrium
 
@@ -106,6 +106,10 @@ def _soft_facts(digit: SoftDigit) -> Facts:
 
 def object_facts(thing: GraspObject) -> Facts:
     """Shape, size, mass and material."""
+    parts: Facts = {}
+    if isinstance(thing.shape, Mesh):
+        parts = _part_facts(thing.shape)
+        thing = thing.replace(shape=cut_or_hull(thing.shape)[0])
     volume = mass_properties(thing.shape).volume
     mass = object_mass(thing)
     facts: Facts = {
@@ -116,8 +120,7 @@ def object_facts(thing: GraspObject) -> Facts:
         "mass_kg": mass,
         "density_kg_m3": mass / volume,
     }
-    if isinstance(thing.shape, Mesh):
-        facts |= _part_facts(thing.shape)
+    facts |= parts
     if thing.material is not None:
         facts["material"] = thing.material.model_dump(exclude_none=True)
     return facts | {"source": thing.source}
@@ -125,6 +128,7 @@ def object_facts(thing: GraspObject) -> Facts:
 
 def mesh_facts(shape: Mesh) -> Facts:
     """Size, volume, centre and convex parts of a mesh file."""
+    parts, (shape, _) = _part_facts(shape), cut_or_hull(shape)
     body = load_mesh(shape)
     return {
         "file": shape.file,
@@ -133,13 +137,16 @@ def mesh_facts(shape: Mesh) -> Facts:
         "size_m": list(extent(shape)),
         "volume_m3": body.volume,
         "center_of_mass_m": body.center_of_mass.tolist(),
-        **_part_facts(shape),
+        **parts,
         "sha256": body.sha256,
     }
 
 
 def _part_facts(shape: Mesh) -> Facts:
-    return {"convex_parts": len(load_mesh(shape).parts)}
+    shape, uncut = cut_or_hull(shape)
+    return {
+        "convex_parts": "none, CoACD is not installed" if uncut else len(load_mesh(shape).parts)
+    }
 
 
 def scene_facts(scene: GraspScene) -> Facts:

@@ -77,6 +77,12 @@ def grasp(
             metavar="R P Y", help="Turns of the object about x, y, z [deg]; else the grasp's."
         ),
     ] = None,
+    hand_euler_deg: Annotated[
+        Triple,
+        typer.Option(
+            metavar="R P Y", help="Turns of the hand about x, y, z [deg]; 180 0 0 turns it over."
+        ),
+    ] = None,
     mount: Annotated[Mount | None, typer.Option(help="How the object can move; else free.")] = None,
     gravity: Annotated[
         bool | None,
@@ -240,6 +246,7 @@ def grasp(
         grasp=grasp,
         position=position,
         euler_deg=euler_deg,
+        hand_euler_deg=hand_euler_deg,
         mount=mount,
         gravity=gravity,
         gravity_vector=gravity_vector,

@@ -97,7 +97,9 @@ def _written(result: GraspResult, job: Job, tell: terminal.Tell) -> list[Path]:
     from softgrasp.report.page import write_report
 
     if clear_earlier_run(job.folder):
-        terminal.note(f"replacing the earlier run in {job.folder}; --out keeps both")
+        terminal.note(
+            f"replacing the earlier run in {job.folder}; another --out DIR would keep both"
+        )
     try:
         return write_report(
             result,

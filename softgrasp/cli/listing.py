@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from softgrasp import library
 from softgrasp.cli import terminal
+from softgrasp.cli.kinds import KINDS, Kind
 from softgrasp.cli.options import Json, Out
 from softgrasp.cli.twin_listing import (
     Row,
@@ -21,43 +21,27 @@ from softgrasp.cli.twin_listing import (
 )
 
 
-class Kind(StrEnum):
-    """What can be listed."""
-
-    HANDS = "hands"
-    OBJECTS = "objects"
-    SCENES = "scenes"
-    ROBOTS = "robots"
-    HYDRAULIC_ARMS = "hydraulic-arms"
-    FINGERS = "fingers"
-    ARMS = "arms"
-    TWINS = "twins"
-    PRESSURE_FITS = "pressure-fits"
-    REGISTER_MAPS = "register-maps"
-    ROBOT_PROGRAMS = "robot-programs"
-    PROBLEMS = "problems"
-    CRITERIA = "criteria"
-    BACKENDS = "backends"
-    CLOSURES = "closures"
-    CONTACT_MODELS = "contact-models"
-    SENSORS = "sensors"
-
-
 def list_(
-    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    kind: Annotated[
+        Kind | None, typer.Argument(help="What to list; else the kinds that there are.")
+    ] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
     """List what can be named on the command line, one line each."""
-    rows = LISTS[kind]()
+    rows = _kinds() if kind is None else LISTS[kind]()
     if out is not None:
-        terminal.save_json(rows, out / f"{kind}.json")
+        terminal.save_json(rows, out / f"{kind or 'kinds'}.json")
     if json:
         terminal.put_json(rows)
         return
     heads = list(rows[0]) if rows else []
     texts = [[_text(head, row[head]) for head in heads] for row in rows]
     terminal.put_table([_head(head) for head in heads], texts)
+
+
+def _kinds() -> list[Row]:
+    return [{"kind": kind.value, "what": KINDS[kind]} for kind in Kind]
 
 
 def _hands() -> list[Row]:

@@ -26,6 +26,7 @@ from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.scene_file import load_scene
+from softgrasp.mechanics.transforms import quaternion_of, rotation_from_euler
 
 if TYPE_CHECKING:
     from softgrasp.description.hand import Hand
@@ -50,6 +51,7 @@ class SceneOptions:
     grasp: str | None = None
     position: tuple[float, float, float] | None = None
     euler_deg: tuple[float, float, float] | None = None
+    hand_euler_deg: tuple[float, float, float] | None = None
     mount: str | None = None
     gravity: bool | None = None
     gravity_vector: tuple[float, float, float] | None = None
@@ -192,6 +194,9 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if options.euler_deg is not None:
         changes["object_euler"] = tuple(math.radians(turn) for turn in options.euler_deg)
+    if options.hand_euler_deg is not None:
+        turned = rotation_from_euler([math.radians(turn) for turn in options.hand_euler_deg])
+        changes["hand_pose"] = scene.hand_pose.replace(quaternion=quaternion_of(turned))
     if options.hold is not None:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
     if options.gravity_vector is not None:
@@ -203,7 +208,8 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     changes |= _lifting(scene, options, changes.get("surroundings", scene.surroundings))
     standing = {key: changes[key] for key in ("objects", "surroundings") if key in changes}
     so_far = scene.replace(**standing) if standing else scene
-    asked = {"hold": options.hold, "lift": options.lift, "gravity": options.gravity}
+    words = ("hold", "lift", "gravity", "table")
+    asked = {word: getattr(options, word) for word in words}
     changes |= sequence_changes(so_far, options.sequence, options.criterion, **asked)
     scene = scene.replace(**changes) if changes else scene
     if options.contact_model is not None:

@@ -23,6 +23,7 @@ def sequence_changes(
     hold: bool | None,
     lift: bool | None,
     gravity: bool | None,
+    table: bool | None,
 ) -> dict[str, Any]:
     """Changed fields: the sequence, the criterion, and a table and gravity for what lifts.
 
@@ -33,6 +34,7 @@ def sequence_changes(
         hold: Whether a hold test was asked for.
         lift: Whether a lift was asked for.
         gravity: Whether gravity was.
+        table: Whether a table was; without one nothing carries the object, and no gravity comes.
 
     Raises:
         DescriptionError: There is no such phase or criterion, or two options exclude each other.
@@ -64,6 +66,6 @@ def sequence_changes(
         changes["success"] = success = load_criterion(AFTER_SEQUENCE)
     motion = success.motion if success is not None else ()
     lifts = any(isinstance(phase, LiftPhase) for phase in (*tried.sequence, *motion))
-    if lifts and gravity is not False and not scene.surroundings:
+    if lifts and gravity is not False and table is not False and not scene.surroundings:
         changes |= {"surroundings": (Table(),), "gravity": True}
     return changes

@@ -112,7 +112,11 @@ class SweepPlan(Description):
         for index, axis in enumerate(self.axes):
             if axis.values is None and axis.steps is None:
                 raise FieldError(
-                    "expected how many steps from low to high, found none", "axes", index, "steps"
+                    f"expected how many steps from low to high, found none; as {axis.path}="
+                    f"{axis.low:g}:{axis.high:g}:5 has",
+                    "axes",
+                    index,
+                    "steps",
                 )
 
     @property

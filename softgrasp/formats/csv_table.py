@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.errors import DescriptionError
+from softgrasp.errors import DescriptionError, reason
 from softgrasp.mechanics.transforms import Array
 
 Line = tuple[int, list[str]]
@@ -75,7 +75,7 @@ def _lines(path: Path) -> list[Line]:
             reader = csv.reader(file, skipinitialspace=True)
             lines = [(reader.line_num, cells) for cells in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        told = f"expected a table in CSV, cannot read it: {error}"
+        told = f"expected a table in CSV, found: {reason(error)}"
         raise DescriptionError(told, file=path) from None
     found = [(at, cells) for at, cells in lines if cells and not cells[0].startswith("#")]
     if not found:

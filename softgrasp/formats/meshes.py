@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from softgrasp import library
 from softgrasp.description.shapes import LengthUnit, Mesh
-from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning
 from softgrasp.formats.mesh_files import MESH_SUFFIXES, read_triangles
 from softgrasp.formats.progress import telling
 from softgrasp.units import LENGTH_UNITS
@@ -91,6 +91,21 @@ def load_mesh(shape: Mesh, *, relative_to: Path | None = None) -> MeshBody:
     for sentence in body.warnings:
         warnings.warn(sentence, SoftgraspWarning, stacklevel=2)
     return body
+
+
+def cut_or_hull(shape: Mesh) -> tuple[Mesh, str]:
+    """A mesh as it is, or with its hull where it cannot be cut here, and why it cannot.
+
+    For those who look at a mesh: a simulation would not be of the object that was meant.
+
+    Raises:
+        DescriptionError: As ``load_mesh``.
+    """
+    try:
+        load_mesh(shape)
+    except BackendUnavailable as error:
+        return shape.replace(collision="hull"), str(error)
+    return shape, ""
 
 
 def mesh_solid(shape: Mesh, *, relative_to: Path | None = None) -> Solid:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.errors import ResultError
+from softgrasp.errors import ResultError, reason
 from softgrasp.formats.atomic import atomic_path, write_text
 
 RESULT_FILE, TRAJECTORY_FILE = "result.json", "trajectory.npz"
@@ -60,7 +60,7 @@ def read_document(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ResultError(
-            f"{path}: expected a result, found: {error.strerror}{_results_beside(path.parent)}"
+            f"{path}: expected a result, found: {reason(error)}{_results_beside(path.parent)}"
         ) from error
     except ValueError as error:
         raise ResultError(f"{path}: expected JSON, found: {error}") from error

@@ -16,7 +16,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError, did_you_mean, reason
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
 logger = logging.getLogger(__name__)
@@ -204,9 +204,8 @@ def _parse(path: Path) -> CommentedMap:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
         raise DescriptionError(
-            f"expected a readable YAML file, found: {reason}", file=path
+            f"expected a readable YAML file, found: {reason(error)}", file=path
         ) from error
     try:
         tree = YAML(typ="rt").load(text)

@@ -30,7 +30,6 @@ def inspect(
 
     Raises:
         DescriptionError: A mesh cannot be read, or it is nothing that can be inspected.
-        BackendUnavailable: A mesh has to be decomposed and CoACD is not installed.
     """
     if isinstance(described, GraspObject):
         from softgrasp.inspection.object_checks import inspect_object

@@ -16,6 +16,7 @@ from softgrasp.formats.meshes import (
     LARGEST,
     SMALLEST,
     MeshBody,
+    cut_or_hull,
     load_mesh,
     mesh_solid,
     size_doubt,
@@ -45,9 +46,9 @@ def mesh_checks(shape: Mesh, subject: str) -> list[Check]:
 
     Raises:
         DescriptionError: It cannot be read, or is flat.
-        BackendUnavailable: It has to be decomposed and CoACD is not installed.
     """
     solid = mesh_solid(shape)
+    shape, uncut = cut_or_hull(shape)
     body = load_mesh(shape)
     telling(f"measuring {subject}")
     return [
@@ -56,7 +57,7 @@ def mesh_checks(shape: Mesh, subject: str) -> list[Check]:
         _origin(solid, subject),
         _against_hull(solid, subject),
         _faces(solid, subject),
-        _parts(shape, solid, body, subject),
+        _uncut(subject, uncut) if uncut else _parts(shape, solid, body, subject),
     ]
 
 
@@ -168,6 +169,11 @@ def _faces(solid: Solid, subject: str) -> Check:
             "the first time",
         )
     return Check("faces", f"{number} faces, {len(solid.vertices)} vertices", found)
+
+
+def _uncut(subject: str, why: str) -> Check:
+    found = _one("parts", subject, "problem", "convex parts", f"none: {why}", {})
+    return Check("parts", "not cut into convex parts", found)
 
 
 def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:

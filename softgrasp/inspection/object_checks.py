@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from softgrasp.build.density import USUAL_DENSITY, density_guess, is_usual
 from softgrasp.build.objects import object_mass
 from softgrasp.build.shapes import extent, mass_properties
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.shapes import Mesh, Shape
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.meshes import load_mesh
+from softgrasp.formats.meshes import cut_or_hull, load_mesh
 from softgrasp.inspection.bodies import Body, box_corners, placed
 from softgrasp.inspection.finding import Check, Finding, Inspection
 from softgrasp.inspection.link_bodies import tensor
@@ -20,8 +21,6 @@ from softgrasp.inspection.mesh_checks import mesh_checks
 
 USUAL_SIZE, USUAL_MASS = (2e-3, 2.0), (1e-5, 100.0)
 """From and to [m] and [kg]; beyond them a unit is probably wrong."""
-USUAL_DENSITY = (20.0, 22_600.0)
-"""From foam to osmium [kg/m³]."""
 CM3 = 1e6
 
 
@@ -36,14 +35,16 @@ def inspect_object(described: GraspObject, *, inertia: Sequence[float] | None = 
     Raises:
         DescriptionError: Its mesh cannot be read, or ``inertia`` does not have 3 or 6 numbers.
     """
-    subject = f"object '{described.name}'"
+    subject, asked = f"object '{described.name}'", described.shape
+    if isinstance(asked, Mesh):
+        described = described.replace(shape=cut_or_hull(asked)[0])
     checks = [_mass(described, subject), _density(described, subject)]
     if inertia is not None:
         checks.append(inertia_check([_stated(described, subject, inertia)]))
-    if isinstance(described.shape, Mesh):
-        checks += mesh_checks(described.shape, subject)
+    if isinstance(asked, Mesh):
+        checks += mesh_checks(asked, subject)
     else:
-        checks.insert(0, _size(described.shape, subject))
+        checks.insert(0, _size(asked, subject))
     return Inspection("object", described.name, tuple(checks))
 
 
@@ -99,7 +100,7 @@ def _density(described: GraspObject, subject: str) -> Check:
     mass, volume = object_mass(described), mass_properties(described.shape).volume
     density, (low, high) = mass / volume, USUAL_DENSITY
     told = f"{density:.4g} kg/m³, {mass:.4g} kg in {volume * CM3:.4g} cm³"
-    if low <= density <= high:
+    if is_usual(density):
         return Check("density", told)
     finding = Finding(
         subject=subject,
@@ -108,24 +109,9 @@ def _density(described: GraspObject, subject: str) -> Check:
         expected=f"a density of {low:g} … {high:g} kg/m³",
         found=told,
         numbers={"density_kg_m3": density, "mass_kg": mass, "volume_m3": volume},
-        advice=_density_guess(density),
+        advice=density_guess(density),
     )
     return Check("density", told, (finding,))
-
-
-def _density_guess(density: float) -> str:
-    """Which slip would make the density a usual one."""
-    slips = {
-        1e9: "is its size in millimetres? Read so, it has {:.4g} kg/m³ (units: mm)",
-        1e-3: "is its mass in grams? Read so, it has {:.4g} kg/m³",
-        1e-9: "is its size in metres, but read as millimetres? Then it has {:.4g} kg/m³",
-        1e3: "is its density in g/cm³? Read so, it has {:.4g} kg/m³",
-    }
-    low, high = USUAL_DENSITY
-    for factor, words in slips.items():
-        if low <= density * factor <= high:
-            return words.format(density * factor)
-    return "mass is in kg, density in kg/m³"
 
 
 def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> Body:

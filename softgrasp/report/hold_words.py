@@ -73,7 +73,7 @@ def _carried_clause(result: GraspResult, hold: HoldTest) -> str:
     """What became of an object that a wrist or an arm took along."""
     weight = f"{hold.weight_N:.2g} N of weight"
     if hold.weight_N == 0.0:
-        weight = "the object"
+        weight = "the object without its weight"
     if hold.lifted_m is not None and (result.held or not result.scene.on_wrist):
         weight += f", lifted by {millimetres(hold.lifted_m)},"
     if result.held:

@@ -126,7 +126,7 @@ def page_html(result: GraspResult, files: Sequence[Path], film: VideoInfo | None
     pictures = {path.stem: shown_picture(path) for path in files if path.suffix == ".png"}
     template = templates().get_template("report.html.j2")
     return template.render(
-        folder=shlex.quote(files[0].resolve().parent.name),
+        folder=shown_folder(files[0].parent),
         pictures=pictures,
         film=embedded(film.path, "video/mp4") if film else "",
         film_note=_film_note(film) if film else "",
@@ -212,6 +212,13 @@ def _film_note(film: VideoInfo) -> str:
         f"{film.frames / film.fps:.1f} s; the closing is shown {film.speed}; {film.renderer_note}. "
         "Green: contact established. Arrows: normal forces on the object."
     )
+
+
+def shown_folder(folder: Path) -> str:
+    """A folder as a command line names it: from where the page was written, or by its own name."""
+    whole, here = folder.resolve(), Path.cwd().resolve()
+    inside = whole != here and whole.is_relative_to(here)
+    return shlex.quote(whole.relative_to(here).as_posix() if inside else whole.name)
 
 
 def templates() -> Environment:

@@ -22,6 +22,7 @@ from softgrasp.simulation.creep import creep_warnings
 from softgrasp.simulation.engine_warnings import sentences
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.hold import bodies_on_object, hold_test, is_held
+from softgrasp.simulation.missed import missed_warnings
 from softgrasp.simulation.outcome import GraspStatus, judge
 from softgrasp.simulation.quality_sampling import quality_log
 from softgrasp.simulation.result import GraspResult
@@ -32,6 +33,7 @@ from softgrasp.simulation.told_contacts import ContactModel
 from softgrasp.simulation.told_hold import PhaseSpan
 from softgrasp.simulation.told_motion import ObjectMotion
 from softgrasp.simulation.track import Track, object_motion, object_tracks
+from softgrasp.simulation.weightless import weightless_warnings
 
 FLEX_WARNING = (
     "deformable object: results of MuJoCo {version} cannot be compared with those of another "
@@ -73,11 +75,12 @@ def result_of(
         notes += tuple(stiffness_warnings(measured, asked))
         notes += tuple(chatter_warnings(normal, run.built.bodies))
         notes += squeeze_warning(run, quaternion)
+        notes += missed_warnings(run)
     notes += slot_warnings(run, force)
     notes += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
     hold = hold_test(run, tracks)
     held = is_held(run, hold, forces_on_objects(run, force)[-1, :, 0])
-    notes += creep_warnings(scene, hold, held)
+    notes += creep_warnings(scene, hold, held) + weightless_warnings(scene, hold)
     pressure, curvature = soft_series(run)
     called = zip(scene.object_names, tracks, strict=True)
     motions = tuple(object_motion(name, *track) for name, track in called)

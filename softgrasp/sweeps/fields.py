@@ -29,6 +29,10 @@ FIRST = ("scene", "hand", "object")
 """Whole values go first, so that fields inside them can be set after them."""
 
 
+NO_FIELD = "no such field"
+"""In the sentence of a path that names none."""
+
+
 class StartNoise(NamedTuple):
     """How far the object's start is off."""
 
@@ -60,6 +64,24 @@ def scene_of(plan: SweepPlan, values: Mapping[str, Any], noise: StartNoise | Non
                 raise
             raise DescriptionError(f"'{path}' = {values[path]}: {error}") from None
     return scene if noise is None else _moved(scene, noise)
+
+
+def refuse_unknown_fields(plan: SweepPlan) -> None:
+    """Refuse a plan whose first and last row name a field that their scenes do not have.
+
+    Values that do not fit fail in their rows; a name that is misspelt fails in all of them.
+
+    Raises:
+        DescriptionError: Names the field, and those that there are.
+    """
+    rows, found = combinations(plan), []
+    for values in (rows[0], rows[-1]):
+        try:
+            scene_of(plan, values, None)
+        except DescriptionError as error:
+            found.append(error)
+    if len(found) > 1 and all(NO_FIELD in str(error) for error in found):
+        raise found[0]
 
 
 def scene_of_row(plan: SweepPlan, row: int) -> GraspScene:

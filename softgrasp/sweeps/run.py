@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.sweeps import local
+from softgrasp.sweeps.fields import refuse_unknown_fields
 from softgrasp.sweeps.kept import Kept
 from softgrasp.sweeps.local import Chunk
 from softgrasp.sweeps.shards import Shard
@@ -85,6 +86,7 @@ def sweep(
     if (trajectories or dataset) and out is None:
         what = "trajectories" if trajectories else "dataset"
         raise DescriptionError(f"expected a folder for the {what}, found none", field="out")
+    refuse_unknown_fields(plan)
     rows = range(plan.size) if shard is None else shard.rows(plan.size)
     folder = None if out is None else Path(out) / (shard.folder if shard else "")
     kept = None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from softgrasp.mechanics.piece_bends import KPA
-from softgrasp.twin.controller.client import ControllerClient
+
+if TYPE_CHECKING:
+    # pymodbus may not be there, which whoever opens a controller says
+    from softgrasp.twin.controller.client import ControllerClient
 
 
 class Command(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,13 +14,16 @@ from softgrasp.errors import DescriptionError, DeviceError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape, arm_joints, twin_shape
 from softgrasp.twin.commands import VENT, CommandBox
-from softgrasp.twin.controller.client import ControllerClient
 from softgrasp.twin.controller.reading import ControllerReading
 from softgrasp.twin.flange.clock import Clock, SystemClock
 from softgrasp.twin.flange.latest import LatestPose
 from softgrasp.twin.guard import Guard
 from softgrasp.twin.polling import Turn, poll
 from softgrasp.twin.row import TwinRow
+
+if TYPE_CHECKING:
+    # pymodbus may not be there, which whoever opens a controller says
+    from softgrasp.twin.controller.client import ControllerClient
 
 Shown = Callable[[TwinRow], None]
 """Is told every row."""

@@ -131,8 +131,7 @@ def refused(run: Run, folder: Path, *words: str, code: int = 2) -> str:
             "four_finger sphere --densty 3",
             "No such option: --densty (Possible options: --density, --sensor, --set)",
         ),
-        ("gone.yaml sphere", "gone.yaml: expected a readable YAML file, found: No such file or "
-         "directory"),
+        ("gone.yaml sphere", "gone.yaml: expected a readable YAML file, found: no such file"),
     ],
 )  # fmt: skip
 def test_words(words: str, sentence: str, run: Run, tmp_path: Path) -> None:
@@ -331,9 +330,14 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
          "twin"),
         ("bench sweep", "no benchmark 'sweep'; known: closure"),
         ("gras", "No such command 'gras'. Did you mean 'grasp'?"),
-        ("list", "Missing argument 'kind'. Choose from: hands, objects, scenes, robots, "
-         "hydraulic-arms, fingers, arms, twins, pressure-fits, register-maps, robot-programs, "
-         "problems, criteria, backends, closures, contact-models, sensors"),
+        ("sweep four_finger sphere --vary contact.frictoin=0.1,0.2 --out s", "contact.frictoin: "
+         "no such field; did you mean 'static_friction'? known: critical_velocity, damping, "
+         "dynamic_friction, model, native, patch, rolling_friction, static_friction, stiffness, "
+         "torsional_friction"),
+        ("sweep four_finger sphere --density 300,light", "--density: expected numbers [kg/m³], "
+         "found 'light'"),
+        ("sweep four_finger sphere --vary contact.friction=0.1:0.2", "axes[0].steps: expected how "
+         "many steps from low to high, found none; as contact.friction=0.1:0.2:5 has"),
         ("convert four_finger hand.ucrdf", "hand.ucrdf: expected a file name ending in .xml, "
          ".urdf, .yaml or .wbt, found '.ucrdf'"),
         ("convert strawberry it.xml", "strawberry: expected a hand, a scene, a release, a robot or "
@@ -344,8 +348,8 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
          "target ending in .urdf, found a hand and hand.urdf"),
         ("convert four_finger hand.xml --convention modified", "--convention: expected a hand and "
          "a target ending in .yaml, found a hand and hand.xml"),
-        ("rerun nowhere", "nowhere/result.json: expected a result, found: No such file or "
-         "directory; softgrasp grasp writes one"),
+        ("rerun nowhere", "nowhere/result.json: expected a result, found: no such file; "
+         "softgrasp grasp writes one"),
         ("new hand two words", "Got unexpected extra argument(s) (words)"),
         ("new hand 2fast", "expected a name of letters, digits, _ and -, beginning with a letter, "
          "found '2fast'"),

@@ -156,7 +156,7 @@ def test_check_what_cannot_be_read(run: Run, tmp_path: Path) -> None:
     )
     file.unlink()
     assert refused(run, tmp_path, "check", "arm.ucrdf") == (
-        "arm.ucrdf: expected a readable XML file, found: No such file or directory"
+        "arm.ucrdf: expected a readable XML file, found: no such file"
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 import softgrasp as sg
 from softgrasp import library
 from softgrasp.cli.app import VERBS
+from softgrasp.cli.kinds import Kind
 from softgrasp.formats.templates import template
 from tests.cli.conftest import QUICK, Run, files_in
 from tests.scenes import pinch
@@ -118,6 +119,14 @@ def test_list_names_everything_that_is_shipped(kind: str, run: Run) -> None:
     assert [row["name"] for row in rows] == library.names(kind)
     assert all(row["source"] for row in rows)
     assert json.loads(Path("lists", f"{kind}.json").read_text("utf-8")) == rows
+
+
+def test_list_alone_tells_what_can_be_listed(run: Run) -> None:
+    rows = run("list", "--json").json
+    assert [row["kind"] for row in rows] == [kind.value for kind in Kind]
+    for row in rows:
+        assert row["what"]
+        assert run("list", row["kind"]).code == 0
 
 
 def test_list_sizes_and_masses(run: Run) -> None:

@@ -120,7 +120,7 @@ def test_a_browser_is_opened_where_there_is_a_screen(
          "hand first: softgrasp view four_finger sphere"),
         ("demo", "demo: expected a hand or the folder of a result, found a scene; simulate it, "
          "then look: softgrasp grasp demo --out DIR"),
-        ("out/none", "out/none/result.json: expected a result, found: No such file or directory; "
+        ("out/none", "out/none/result.json: expected a result, found: no such file; "
          "softgrasp grasp writes one"),
         ("four_finger spher", "no object 'spher'; did you mean 'sphere'?"),
         ("four_finger --density 3", "--density: expected an OBJECT beside it, found none"),

@@ -71,7 +71,7 @@ def refusal(folder: Path) -> str:
 def test_damaged_results_are_refused_with_the_reason(
     result: sg.GraspResult, tmp_path: Path
 ) -> None:
-    absent = "R/result.json: expected a result, found: No such file or directory; "
+    absent = "R/result.json: expected a result, found: no such file; "
     assert refusal(tmp_path) == f"{absent}softgrasp grasp writes one"
     result.save(tmp_path / "in" / "b")
     result.save(tmp_path / "in" / "a")

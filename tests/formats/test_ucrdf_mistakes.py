@@ -440,7 +440,7 @@ def test_no_file(name: str, tmp_path: Path) -> None:
     with pytest.raises(DescriptionError) as caught:
         read_robot(tmp_path / name)
     assert str(caught.value) == (
-        f"{tmp_path / name}: expected a readable XML file, found: No such file or directory"
+        f"{tmp_path / name}: expected a readable XML file, found: no such file"
     )
 
 

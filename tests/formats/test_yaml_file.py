@@ -88,7 +88,7 @@ def test_mistakes_are_told_with_file_line_and_field(
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     assert refusal(tmp_path / "thing.yaml") == (
-        "thing.yaml: expected a readable YAML file, found: No such file or directory"
+        "thing.yaml: expected a readable YAML file, found: no such file"
     )
 
 

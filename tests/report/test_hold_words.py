@@ -47,12 +47,13 @@ def test_a_carried_object() -> None:
     hold = carried().hold
     assert hold is not None
     assert hold_clause(carried()) == (
-        f"By 'kept': held the object, lifted by {1e3 * hold.lifted_m:.1f} mm, with "
-        f"{1e3 * hold.drop_m:.3f} mm drift in the hand"
+        f"By 'kept': held the object without its weight, lifted by {1e3 * hold.lifted_m:.1f} mm, "
+        f"with {1e3 * hold.drop_m:.3f} mm drift in the hand"
     )
     lost = hold.model_copy(update={"drop_m": 0.02, "failed_in": "wag", "failed_s": 0.9})
     assert hold_clause(replace(carried(), held=False, hold=lost)) == (
-        "By 'kept': did not hold the object: it moved in the hand by 20.0 mm (5.0 mm allowed); "
+        "By 'kept': did not hold the object without its weight: it moved in the hand by 20.0 mm "
+        "(5.0 mm allowed); "
         "lost in 'wag' at 0.900 s"
     )
 

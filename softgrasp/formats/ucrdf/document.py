@@ -8,7 +8,7 @@ from typing import Any
 
 from lxml import etree
 
-from softgrasp.errors import DescriptionError
+from softgrasp.errors import DescriptionError, reason
 from softgrasp.formats.ucrdf.elements import Element, line_of
 
 XACRO = "xacro"
@@ -26,9 +26,7 @@ def read_document(path: Path) -> Element:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DescriptionError(
-            f"expected a readable XML file, found: {error.strerror or error}"
-        ) from error
+        raise DescriptionError(f"expected a readable XML file, found: {reason(error)}") from error
     return parsed(content)
 
 
