@@ -53,7 +53,7 @@ def demo(
         from softgrasp.cli.hydraulic_demo import run_hydraulic_demo
 
         run_hydraulic_demo(
-            out or Path("out") / HYDRAULIC,
+            out or Path("out") / f"demo_{HYDRAULIC}",
             torques,
             renderer=renderer,
             video=not no_video,
@@ -89,4 +89,4 @@ def _experiments(
         raise DescriptionError(
             "--torques: expected no --experiment beside it, which has torques of its own"
         )
-    run_experiments_demo(out or Path("out") / f"{HYDRAULIC}_{name}", name, page=page, json=json)
+    run_experiments_demo(out or Path("out") / f"demo_{HYDRAULIC}_{name}", name, page=page, json=json)

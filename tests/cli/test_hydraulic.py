@@ -40,8 +40,8 @@ def test_figures_and_page_without_a_film(run: Run, short: Path, tmp_path: Path) 
     ran = run("demo", "hydraulic", "--torques", short, "--renderer", "none")
     assert ran.code == 0, ran.err
     there = [name for name in WRITTEN if name != "hydraulic.mp4"]
-    assert files_in(tmp_path / "out" / "hydraulic") == sorted(there)
-    page = (tmp_path / "out" / "hydraulic" / "report.html").read_text("utf-8")
+    assert files_in(tmp_path / "out" / "demo_hydraulic") == sorted(there)
+    page = (tmp_path / "out" / "demo_hydraulic" / "report.html").read_text("utf-8")
     assert page.count('<img src="data:image/png') == 4
     assert "Flow in the tubes: " in page
     assert "Arm and fluid act on each other." in page
