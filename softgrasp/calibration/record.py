@@ -66,6 +66,8 @@ def calibrated_finger(result: CalibrationResult) -> SoftFinger:
     stages = ", ".join(stage.name for stage in result.stages)
     told = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {stages}"
     told += ", then together" * result.together
+    if result.undetermined:
+        told += f"; not determined by the measurements: {', '.join(result.undetermined)}"
     found = "dampers" in result.residual
     step = result.problem.damping_timestep if found else 0.0
     return from_webots(result.finger, step).replace(source=told)

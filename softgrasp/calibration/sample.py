@@ -31,7 +31,8 @@ def write_sample(finger: SoftFinger, folder: str | Path, *, seed: int = 0) -> li
 
     Args:
         finger: A planar finger whose constants a calibration is to find again.
-        folder: Where ``photos/0g.png``, ``20g.png``, ``40g.png`` and ``forces.csv`` go.
+        folder: Where ``photos/0g.png``, ``20g.png``, ``40g.png``, ``forces.csv`` and the true
+            constants, ``truth.csv``, go.
         seed: Of the noise.
 
     Returns:
@@ -60,7 +61,16 @@ def write_sample(finger: SoftFinger, folder: str | Path, *, seed: int = 0) -> li
     forces = synthetic_forces(finger, PRESSURES, FORCE_NOISE, seed, repeats=1)
     rows = [f"{one.pressure / 1e3:g},{one.force:.3f}" for one in forces]
     lines = ["pressure_kPa,force_N", *rows, ""]
-    return [*written, write_text(folder / "forces.csv", "\n".join(lines))]
+    written.append(write_text(folder / "forces.csv", "\n".join(lines)))
+    return [*written, write_text(folder / "truth.csv", _truth(finger))]
+
+
+def _truth(finger: SoftFinger) -> str:
+    """The constants that a calibration is to find, a line each."""
+    lines = ["parameter,value,unit"]
+    lines += [f"k{i},{joint.stiffness:g},N·m/rad" for i, joint in enumerate(finger.joints, 1)]
+    lines += [f"alpha{i},{joint.pressure_gain:g},m³" for i, joint in enumerate(finger.joints, 1)]
+    return "\n".join([*lines, ""])
 
 
 def _save(picture: Picture, path: Path) -> Path:

@@ -89,4 +89,6 @@ def _experiments(
         raise DescriptionError(
             "--torques: expected no --experiment beside it, which has torques of its own"
         )
-    run_experiments_demo(out or Path("out") / f"demo_{HYDRAULIC}_{name}", name, page=page, json=json)
+    run_experiments_demo(
+        out or Path("out") / f"demo_{HYDRAULIC}_{name}", name, page=page, json=json
+    )

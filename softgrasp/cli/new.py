@@ -67,7 +67,8 @@ def _photos(folder: Path, *, json: bool) -> None:
         terminal.put_json({"files": [str(file) for file in files]})
         return
     terminal.put(
-        f"wrote {len(files) - 1} photographs and {files[-1]}; try them: softgrasp calibrate "
-        f"--finger {FINGER} --photos {folder / 'photos'} --forces {files[-1]} "
-        "--set gain_model=uniform"
+        f"wrote {len(files) - 2} photographs and {folder / 'forces.csv'}; try them: softgrasp "
+        f"calibrate --finger {FINGER} --photos {folder / 'photos'} "
+        f"--forces {folder / 'forces.csv'} --set gain_model=uniform; what is to be found stands in "
+        f"{folder / 'truth.csv'}"
     )

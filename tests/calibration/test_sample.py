@@ -32,7 +32,12 @@ def test_the_photographs_show_the_finger_under_its_weights(tmp_path: Path) -> No
     from softgrasp.calibration.problem_file import load_problem
 
     files = write_sample(FINGER, tmp_path / "bench")
-    assert [path.name for path in files] == [*(f"{mass}g.png" for mass in GRAMS), "forces.csv"]
+    photographs = [f"{mass}g.png" for mass in GRAMS]
+    assert [path.name for path in files] == [*photographs, "forces.csv", "truth.csv"]
+    truths = [line.split(",") for line in files[-1].read_text("utf-8").splitlines()[1:]]
+    constants = [joint.stiffness for joint in FINGER.joints]
+    constants += [joint.pressure_gain for joint in FINGER.joints]
+    assert [float(value) for _, value, _ in truths] == constants
     (tmp_path / "problem.yaml").write_text(
         "finger: paper000\nphotos: bench/photos\nforces: bench/forces.csv\n", "utf-8"
     )
