@@ -69,6 +69,21 @@ def _comparison(before: GraspResult, after: GraspResult) -> dict[str, Any]:
     return comparison if equal else comparison | {"differences": _differences(before, after)}
 
 
+UNITS = {
+    "time": "s",
+    "joint_position": "rad or m",
+    "object_position": "m",
+    "object_positions": "m",
+    "object_nodes": "m",
+    "normal_force": "N",
+    "friction_force": "N",
+    "object_normal_force": "N",
+    "pressure": "Pa",
+    "curvature": "1/m",
+}
+"""Of what is compared; what has none or several is left out."""
+
+
 def _differences(before: GraspResult, after: GraspResult) -> list[str]:
     """Which arrays differ, and by how much at most."""
     import numpy as np
@@ -80,7 +95,8 @@ def _differences(before: GraspResult, after: GraspResult) -> list[str]:
         if array.shape != other.shape:
             found.append(f"{name}: shape {array.shape}, repeated {other.shape}")
         elif array.dtype.kind == "f" and not np.array_equal(array, other):
-            found.append(f"{name}: by {np.abs(array - other).max():.3g} at most")
+            unit = f" {UNITS[name]}" if name in UNITS else ""
+            found.append(f"{name}: by {np.abs(array - other).max():.3g}{unit} at most")
         elif not np.array_equal(array, other):
             found.append(f"{name}: other values")
     return found
