@@ -17,6 +17,10 @@ from softgrasp.build.sensors import contact_layout
 from softgrasp.mechanics.transforms import Array
 
 Integers = NDArray[np.int64]
+APART = 10
+"""A drive that squeezes speeds up again after this many times the samples that establish contact
+without any force. It must outlast the bounce of a finger: sooner, fingers hit again and again, and
+never squeeze."""
 ROWS = ("time", "qpos", "control", "force", "in_contact")
 """What is recorded a sample."""
 
@@ -190,8 +194,11 @@ class ClosureState:
     in_contact: list[int]
     changes: list[int]
     apart: Judged
-    """Bodies without contact for long enough, by their negative forces: one sample with a force
-    ends that. Only where drives stop at a force."""
+    """Bodies without any force for long enough; one sample with a force ends that. Only where
+    drives stop at a force."""
+    ahead: Array
+    """How far targets were ahead of their joints when their drives last ceased to squeeze, (nd,)
+    [rad or m]."""
     gripped: Judged
     """By the force at which drives stop, where they do."""
     strained: Judged
@@ -215,7 +222,8 @@ class ClosureState:
             zeros.copy(),
             zeros.copy(),
             zeros.copy(),
-            apart=Judged.from_start(bodies, samples),
+            apart=Judged.from_start(bodies, APART * samples),
+            ahead=np.zeros(len(start)),
             gripped=Judged.from_start(bodies, 0),
             strained=Judged.from_start(len(start), 0),
         )

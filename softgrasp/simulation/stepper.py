@@ -16,7 +16,7 @@ from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.laws import debounce, free_drives
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sensor_errors import SavedErrors
-from softgrasp.simulation.state import ClosureLayout, ClosureState, Integers, Recording
+from softgrasp.simulation.state import APART, ClosureLayout, ClosureState, Integers, Recording
 from softgrasp.simulation.target_plan import planned_targets
 
 LOOK_AHEAD = 512
@@ -162,15 +162,23 @@ class Stepper(ABC):
         return free, [not clear for clear in free_drives(layout.stops, near)]
 
     def _give_way(self, before: list[bool]) -> None:
-        """Take targets of drives that have begun to touch back to where their joints are."""
-        layout = self._layout
+        """Take targets of drives that have begun to touch back to where their joints are.
+
+        They stay as far ahead as they were when they last ceased to squeeze: what a servo holds at
+        rest, a light contact or the weight of its finger, is no lag, and would be lost.
+        """
+        layout, state = self._layout, self._state
         if layout.grip_force is None:
             return
         _, touching = self._paces()
         now = self._positions()
         for drive, joint in enumerate(layout.joint_of_drive.tolist()):
-            if touching[drive] and not before[drive] and joint >= 0 and layout.increments[drive]:
-                self._state.targets[drive] = now[joint]
+            if touching[drive] == before[drive] or joint < 0 or not layout.increments[drive]:
+                continue
+            if touching[drive]:
+                state.targets[drive] = now[joint] + state.ahead[drive]
+            else:
+                state.ahead[drive] = state.targets[drive] - now[joint]
 
     def _positions(self) -> Array:
         """Joint variables at the sample that has begun, (nq,)."""
@@ -354,8 +362,8 @@ class PlainStepper(OwnStepper):
             state.changes,
         )
         if layout.grip_force is not None:
-            away = [-force for force in forces]
-            changed |= debounce(away, -layout.threshold, layout.samples, *state.apart)
+            apart = [float(force <= 0.0) for force in forces]
+            changed |= debounce(apart, 0.5, APART * layout.samples, *state.apart)
             changed |= debounce(forces, layout.grip_force, layout.samples, *state.gripped)
         if layout.torque_limits is not None:
             shares = np.abs(self._data.actuator_force) / layout.torque_limits
