@@ -43,6 +43,8 @@ class ClosureLayout:
     increments: Array
     lower: Array
     upper: Array
+    bodies: tuple[str, ...]
+    """Of the hand, that can touch."""
     stops: tuple[tuple[int, ...], ...]
     """Indices of the bodies whose contact stops each drive."""
     qpos_of_drive: Integers
@@ -85,6 +87,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
         increments=np.array([*scene.rates, *[0.0] * still]) * scene.control_period,
         lower=limits[:, 0],
         upper=limits[:, 1],
+        bodies=tuple(built.bodies),
         stops=(*stops, *[()] * still),
         qpos_of_drive=np.array([joint.qposadr[0] for joint in joints], dtype=np.int64),
         dof_of_drive=np.array([joint.dofadr[0] for joint in joints], dtype=np.int64),
@@ -196,9 +199,6 @@ class ClosureState:
     apart: Judged
     """Bodies without any force for long enough; one sample with a force ends that. Only where
     drives stop at a force."""
-    ahead: Array
-    """How far targets were ahead of their joints when their drives last ceased to squeeze, (nd,)
-    [rad or m]."""
     gripped: Judged
     """By the force at which drives stop, where they do."""
     strained: Judged
@@ -223,7 +223,6 @@ class ClosureState:
             zeros.copy(),
             zeros.copy(),
             apart=Judged.from_start(bodies, APART * samples),
-            ahead=np.zeros(len(start)),
             gripped=Judged.from_start(bodies, 0),
             strained=Judged.from_start(len(start), 0),
         )

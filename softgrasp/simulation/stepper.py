@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 
 import mujoco
@@ -13,6 +13,7 @@ import numpy as np
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.friction import SlipFriction
+from softgrasp.simulation.giving_way import GivingWay
 from softgrasp.simulation.laws import debounce, free_drives
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sensor_errors import SavedErrors
@@ -162,26 +163,16 @@ class Stepper(ABC):
         return free, [not clear for clear in free_drives(layout.stops, near)]
 
     def _give_way(self, before: list[bool]) -> None:
-        """Take targets of drives that have begun to touch back to where their joints are.
-
-        They stay as far ahead as they were when they last ceased to squeeze: what a servo holds at
-        rest, a light contact or the weight of its finger, is no lag, and would be lost.
-        """
-        layout, state = self._layout, self._state
-        if layout.grip_force is None:
+        """Take targets of drives that have begun to squeeze back to near their joints."""
+        if self._layout.grip_force is None:
             return
         _, touching = self._paces()
-        now = self._positions()
-        for drive, joint in enumerate(layout.joint_of_drive.tolist()):
-            if touching[drive] == before[drive] or joint < 0 or not layout.increments[drive]:
-                continue
-            if touching[drive]:
-                state.targets[drive] = now[joint] + state.ahead[drive]
-            else:
-                state.ahead[drive] = state.targets[drive] - now[joint]
+        began = [drive for drive, now in enumerate(touching) if now and not before[drive]]
+        if began:
+            self._state.targets = self._given_way(began)
 
-    def _positions(self) -> Array:
-        """Joint variables at the sample that has begun, (nq,)."""
+    def _given_way(self, drives: list[int]) -> Array:
+        """Targets after some drives have given way, (nd,)."""
         raise NotImplementedError("only a grasp with an engine state of its own knows them")
 
     def _samples_to_idle(self, idle_limit: int) -> int:
@@ -297,8 +288,12 @@ class OwnStepper(Stepper):
         law = self._friction
         return () if law is None else (law.friction, law.slipping)
 
-    def _positions(self) -> Array:
-        return np.asarray(self._data.qpos)
+    def _given_way(self, drives: list[int]) -> Array:
+        return self._giving_way.targets(self._data, self._state.targets, drives)
+
+    @cached_property
+    def _giving_way(self) -> GivingWay:
+        return GivingWay(self._model, self._layout)
 
     def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets
