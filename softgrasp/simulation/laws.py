@@ -75,6 +75,23 @@ def debounce(
     return changed
 
 
+def latch(on: Sequence[int], off: Sequence[int], latched: Flags) -> bool:
+    """Switch each flag on where one thing is so, off where the other is; True if any changed.
+
+    Args:
+        on: 1 where a flag goes on, (n,).
+        off: 1 where it goes off and is not told to go on, (n,).
+        latched: The flags, (n,); changed.
+    """
+    changed = False
+    for index, now in enumerate(latched):
+        following = 1 if on[index] else 0 if off[index] else now
+        if following != now:
+            latched[index] = following
+            changed = True
+    return changed
+
+
 def judge_slip(
     pairs: Sequence[int] | NDArray[np.int64],
     rows: Sequence[int] | NDArray[np.int64],

@@ -199,6 +199,9 @@ class ClosureState:
     apart: Judged
     """Bodies without any force for long enough; one sample with a force ends that. Only where
     drives stop at a force."""
+    pressing: list[int]
+    """1 for a body from when contact is established until it is apart. Only where drives stop at a
+    force, which squeeze so long."""
     gripped: Judged
     """By the force at which drives stop, where they do."""
     strained: Judged
@@ -223,6 +226,7 @@ class ClosureState:
             zeros.copy(),
             zeros.copy(),
             apart=Judged.from_start(bodies, APART * samples),
+            pressing=zeros.copy(),
             gripped=Judged.from_start(bodies, 0),
             strained=Judged.from_start(len(start), 0),
         )

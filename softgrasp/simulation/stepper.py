@@ -14,7 +14,7 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.giving_way import GivingWay
-from softgrasp.simulation.laws import debounce, free_drives
+from softgrasp.simulation.laws import debounce, free_drives, latch
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sensor_errors import SavedErrors
 from softgrasp.simulation.state import APART, ClosureLayout, ClosureState, Integers, Recording
@@ -158,9 +158,8 @@ class Stepper(ABC):
             return [not held for held in state.strained.reached], [False] * len(layout.stops)
         if layout.grip_force is None:
             return free_drives(layout.stops, state.in_contact), [False] * len(layout.stops)
-        near = [not apart for apart in state.apart.reached]
         free = free_drives(layout.stops, state.gripped.reached)
-        return free, [not clear for clear in free_drives(layout.stops, near)]
+        return free, [not clear for clear in free_drives(layout.stops, state.pressing)]
 
     def _give_way(self, before: list[bool]) -> None:
         """Take targets of drives that have begun to squeeze back to near their joints."""
@@ -359,6 +358,7 @@ class PlainStepper(OwnStepper):
         if layout.grip_force is not None:
             apart = [float(force <= 0.0) for force in forces]
             changed |= debounce(apart, 0.5, APART * layout.samples, *state.apart)
+            changed |= latch(state.in_contact, state.apart.reached, state.pressing)
             changed |= debounce(forces, layout.grip_force, layout.samples, *state.gripped)
         if layout.torque_limits is not None:
             shares = np.abs(self._data.actuator_force) / layout.torque_limits
