@@ -234,3 +234,8 @@ class ClosureState:
     def copy(self) -> ClosureState:
         """A state of its own with the same numbers."""
         return deepcopy(self)
+
+
+def touching_bodies(state: ClosureState) -> list[int]:
+    """1 for each body that has met a force at the last sample, (nb,); where drives stop at one."""
+    return [int(count == 0) for count in state.apart.counts]

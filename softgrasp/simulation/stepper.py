@@ -17,7 +17,14 @@ from softgrasp.simulation.giving_way import GivingWay
 from softgrasp.simulation.laws import debounce, free_drives, latch
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sensor_errors import SavedErrors
-from softgrasp.simulation.state import APART, ClosureLayout, ClosureState, Integers, Recording
+from softgrasp.simulation.state import (
+    APART,
+    ClosureLayout,
+    ClosureState,
+    Integers,
+    Recording,
+    touching_bodies,
+)
 from softgrasp.simulation.target_plan import planned_targets
 
 LOOK_AHEAD = 512
@@ -105,8 +112,8 @@ class Stepper(ABC):
             done = yield plan
             self._keep(plan[:done], before)
             if done < len(plan):
-                if self._paces() != (self._free, self._touching):
-                    self._give_way(self._touching)
+                gave = self._give_way()
+                if gave or self._paces() != (self._free, self._touching):
                     self._ahead = FIRST_AHEAD
                     self._replan()
                 row = self._plan[self._used :][:1]
@@ -161,14 +168,20 @@ class Stepper(ABC):
         free = free_drives(layout.stops, state.gripped.reached)
         return free, [not clear for clear in free_drives(layout.stops, state.pressing)]
 
-    def _give_way(self, before: list[bool]) -> None:
-        """Take targets of drives that have begun to squeeze back to near their joints."""
-        if self._layout.grip_force is None:
-            return
-        _, touching = self._paces()
-        began = [drive for drive, now in enumerate(touching) if now and not before[drive]]
-        if began:
-            self._state.targets = self._given_way(began)
+    def _give_way(self) -> bool:
+        """Take targets of drives that touch, and did not squeeze so far, back to near their joints.
+
+        Returns:
+            Whether there were any.
+        """
+        layout, state = self._layout, self._state
+        if layout.grip_force is None:
+            return False
+        clear = free_drives(layout.stops, touching_bodies(state))
+        drives = [d for d, off in enumerate(clear) if not (off or self._touching[d])]
+        if drives:
+            state.targets = self._given_way(drives)
+        return bool(drives)
 
     def _given_way(self, drives: list[int]) -> Array:
         """Targets after some drives have given way, (nd,)."""
@@ -359,6 +372,10 @@ class PlainStepper(OwnStepper):
             apart = [float(force <= 0.0) for force in forces]
             changed |= debounce(apart, 0.5, APART * layout.samples, *state.apart)
             changed |= latch(state.in_contact, state.apart.reached, state.pressing)
+            changed |= any(
+                now and not pressing
+                for now, pressing in zip(touching_bodies(state), state.pressing, strict=True)
+            )
             changed |= debounce(forces, layout.grip_force, layout.samples, *state.gripped)
         if layout.torque_limits is not None:
             shares = np.abs(self._data.actuator_force) / layout.torque_limits
