@@ -11,7 +11,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import ContactPoint, ContactReader
 from softgrasp.simulation.state import ClosureLayout
 
-SHARE = 0.5
+SHARE = 0.8
 """Of the asked force that a finger may press with at once. What it does not press with it must
 close again, slowly, and an object that others have pushed is by then gone."""
 
