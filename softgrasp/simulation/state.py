@@ -19,8 +19,14 @@ from softgrasp.mechanics.transforms import Array
 Integers = NDArray[np.int64]
 APART = 10
 """A drive that squeezes speeds up again after this many times the samples that establish contact
-without any force. It must outlast the bounce of a finger: sooner, fingers hit again and again, and
-never squeeze."""
+without any force. It must outlast a bounce: sooner, fingers hit again and again, and never squeeze.
+"""
+LIGHT = 5
+"""A drive gives way to touches that do not establish contact for this many times the samples that
+do; longer, a finger that chatters would never press."""
+KEPT = 0.9
+"""Share of the asked force below which a drive that has stopped at it goes on. Without that band
+fingers that share a load go on by turns, and push the object along."""
 ROWS = ("time", "qpos", "control", "force", "in_contact")
 """What is recorded a sample."""
 
@@ -202,8 +208,14 @@ class ClosureState:
     pressing: list[int]
     """1 for a body from when contact is established until it is apart. Only where drives stop at a
     force, which squeeze so long."""
+    light: list[int]
+    """1 for a body that touches and does not press yet, whose drives give way."""
+    light_counts: list[int]
+    """Samples in which it has done so since it was apart."""
     gripped: Judged
     """By the force at which drives stop, where they do."""
+    gripping: list[int]
+    """1 for a body that has pressed with that force, and still does with nearly as much."""
     strained: Judged
     """Drives by the torque at which they stop, where they do."""
     idle: int = 0
@@ -227,7 +239,10 @@ class ClosureState:
             zeros.copy(),
             apart=Judged.from_start(bodies, APART * samples),
             pressing=zeros.copy(),
+            light=zeros.copy(),
+            light_counts=zeros.copy(),
             gripped=Judged.from_start(bodies, 0),
+            gripping=zeros.copy(),
             strained=Judged.from_start(len(start), 0),
         )
 
@@ -235,7 +250,3 @@ class ClosureState:
         """A state of its own with the same numbers."""
         return deepcopy(self)
 
-
-def touching_bodies(state: ClosureState) -> list[int]:
-    """1 for each body that has met a force at the last sample, (nb,); where drives stop at one."""
-    return [int(count == 0) for count in state.apart.counts]

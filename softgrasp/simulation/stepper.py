@@ -14,16 +14,17 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.friction import SlipFriction
 from softgrasp.simulation.giving_way import GivingWay
-from softgrasp.simulation.laws import debounce, free_drives, latch
+from softgrasp.simulation.laws import debounce, free_drives, latch, light_touches
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sensor_errors import SavedErrors
 from softgrasp.simulation.state import (
     APART,
+    KEPT,
+    LIGHT,
     ClosureLayout,
     ClosureState,
     Integers,
     Recording,
-    touching_bodies,
 )
 from softgrasp.simulation.target_plan import planned_targets
 
@@ -165,7 +166,7 @@ class Stepper(ABC):
             return [not held for held in state.strained.reached], [False] * len(layout.stops)
         if layout.grip_force is None:
             return free_drives(layout.stops, state.in_contact), [False] * len(layout.stops)
-        free = free_drives(layout.stops, state.gripped.reached)
+        free = free_drives(layout.stops, state.gripping)
         return free, [not clear for clear in free_drives(layout.stops, state.pressing)]
 
     def _give_way(self) -> bool:
@@ -177,7 +178,7 @@ class Stepper(ABC):
         layout, state = self._layout, self._state
         if layout.grip_force is None:
             return False
-        clear = free_drives(layout.stops, touching_bodies(state))
+        clear = free_drives(layout.stops, state.light)
         drives = [d for d, off in enumerate(clear) if not (off or self._touching[d])]
         if drives:
             state.targets = self._given_way(drives)
@@ -369,19 +370,28 @@ class PlainStepper(OwnStepper):
             state.changes,
         )
         if layout.grip_force is not None:
-            apart = [float(force <= 0.0) for force in forces]
-            changed |= debounce(apart, 0.5, APART * layout.samples, *state.apart)
-            changed |= latch(state.in_contact, state.apart.reached, state.pressing)
-            changed |= any(
-                now and not pressing
-                for now, pressing in zip(touching_bodies(state), state.pressing, strict=True)
-            )
-            changed |= debounce(forces, layout.grip_force, layout.samples, *state.gripped)
+            changed |= self._judge_grip(forces, layout.grip_force)
         if layout.torque_limits is not None:
             shares = np.abs(self._data.actuator_force) / layout.torque_limits
             changed |= debounce(shares.tolist(), FULL, layout.samples, *state.strained)
         # every further step of a state that is not a number would take a tenth of a second
         return changed or not math.isfinite(sum(forces))
+
+    def _judge_grip(self, forces: list[float], asked: float) -> bool:
+        """Judge who touches, presses, and presses hard enough; True if anything changed."""
+        state, samples = self._state, self._layout.samples
+        apart = [float(force <= 0.0) for force in forces]
+        changed = debounce(apart, 0.5, APART * samples, *state.apart)
+        for body, gone in enumerate(state.apart.reached):
+            if gone:
+                state.light_counts[body] = 0
+        most = LIGHT * samples
+        touching = (state.in_contact, state.pressing, most, state.light_counts, state.light)
+        changed |= light_touches(forces, *touching)
+        changed |= latch(state.in_contact, state.apart.reached, state.pressing)
+        changed |= debounce(forces, asked, samples, *state.gripped)
+        weak = [int(force < KEPT * asked) for force in forces]
+        return latch(state.gripped.reached, weak, state.gripping) or changed
 
     def _step_one_by_one(self) -> None:
         for substep in range(self._layout.substeps):
