@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.finished_run import FinishedRun
+from softgrasp.simulation.state import KEPT
 
 LONG = 50
 """A touch that lasts this many times the samples that establish contact, and does not establish it,
@@ -32,7 +33,7 @@ def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
 def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
     """The drive that has waited longest for a touch to become a contact, where it was long."""
     layout = run.layout
-    waits = {}
+    waits: dict[int, int] = {}
     for stops, increment in zip(layout.stops, layout.increments, strict=True):
         bodies = list(stops)
         if bodies and increment:
@@ -53,43 +54,57 @@ def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, .
 
 def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
     """When a hand that squeezes has lost the object; empty where it has not."""
-    asked, held = run.layout.grip_force, inside.any(axis=1)
-    if asked is None or held[-1] or not held.any():
+    asked, held = run.layout.grip_force, np.flatnonzero(inside.any(axis=1))
+    if asked is None or inside[-1].any() or not len(held):
         return ()
-    row = int(np.flatnonzero(held)[-1])
     return (
-        f"contact was established, and lost at {run.recording.time[row]:.3f} s before the fingers "
-        f"pressed with the {asked:g} N asked for: the object slid out or was pushed away; try "
+        f"the last contact was lost at {run.recording.time[held[-1]]:.3f} s while joints squeezed "
+        f"to the {asked:g} N asked for: the object slid out or was pushed away; try "
         "another closure.force, the other grasp, another place of the object, or lower "
         "closure.rates",
     )
 
 
 def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
-    """Which drives that touch have ended their closure below the force that was asked for."""
-    layout = run.layout
-    if layout.grip_force is None:
+    """Who has ended the closure below the force that was asked for, and which joints moved."""
+    asked = run.layout.grip_force
+    if asked is None or len(forces) < 2:
         return ()
-    late = slice(-layout.samples, None)
-    least = {}
+    weak = _weak_bodies(run, forces, inside, KEPT * asked)
+    before, last = run.recording.control[: len(forces)][-2:]
+    moving = [
+        drive.name
+        for drive, was, now in zip(run.scene.drives, before, last, strict=False)
+        if was != now
+    ]
+    if not weak and not moving:
+        return ()
+    told = []
+    if weak:
+        worst = min(weak, key=lambda body: weak[body])
+        more = f" and {len(weak) - 1} more" if len(weak) > 1 else ""
+        told.append(
+            f"{worst}{more} pressed with less than the {asked:g} N asked for, {worst} with "
+            f"{weak[worst]:.3g} N"
+        )
+    if moving:
+        more = f" and {len(moving) - 1} more" if len(moving) > 1 else ""
+        told.append(f"time ran out while {moving[0]}{more} still squeezed")
+        cure = "ask for a lower closure.force, raise closure.squeeze_share, or try the other grasp"
+    else:
+        cure = "joints are at their limits; ask for a lower closure.force, or try the other grasp"
+    return (f"at the end of the closure {', and '.join(told)}: {cure}",)
+
+
+def _weak_bodies(run: FinishedRun, forces: Array, inside: Flags, least: float) -> dict[str, float]:
+    """Largest mean force of a drive's bodies over the last samples, where it is too small [N]."""
+    layout, found = run.layout, {}
+    late = forces[-layout.samples :].mean(axis=0)
     for stops, increment in zip(layout.stops, layout.increments, strict=True):
         bodies = list(stops)
-        if not (bodies and increment and inside[-1, bodies].any()):
-            continue
-        # as the law has it: a later phalanx that presses hard enough stops a joint, too
-        best = forces[late, bodies].mean(axis=0)
-        if best.max() < layout.grip_force:
-            least[layout.bodies[bodies[int(best.argmax())]]] = float(best.max())
-    if not least:
-        return ()
-    worst = min(least, key=lambda body: least[body])
-    control = run.recording.control[: len(forces)]
-    if (control[-1] != control[-2:][0]).any():
-        why = "time ran out while joints were still squeezing; raise closure.squeeze_share"
-    else:
-        why = "their joints are at their limits; ask for a lower closure.force"
-    others = f" and {len(least) - 1} more" if len(least) > 1 else ""
-    return (
-        f"{worst}{others} pressed with less than the {layout.grip_force:g} N asked for when the "
-        f"closure ended, {worst} with {least[worst]:.3g} N: {why}, or try the other grasp",
-    )
+        if bodies and increment and inside[-1, bodies].any():
+            # as the law has it: a later phalanx that presses hard enough stops a joint, too
+            body = max(bodies, key=lambda index: late[index])
+            if late[body] < least:
+                found[layout.bodies[body]] = float(late[body])
+    return found

@@ -184,7 +184,8 @@ def _still_closing(run: FinishedRun) -> bool:
     """Whether targets were moving at the end; joints that keep a force go on in a hold test."""
     if run.layout.grip_force is None or run.hold_from is None:
         return run.state.idle == 0
-    before, last = run.recording.control[run.hold_from - 1 : run.hold_from + 1]
+    end = max(run.hold_from, 1)
+    before, last = run.recording.control[end - 1 : end + 1]
     return bool((before != last).any())
 
 

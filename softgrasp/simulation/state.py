@@ -249,4 +249,3 @@ class ClosureState:
     def copy(self) -> ClosureState:
         """A state of its own with the same numbers."""
         return deepcopy(self)
-
