@@ -38,7 +38,8 @@ def fingertips(result: sg.GraspResult) -> list[float]:
     """Normal forces of the phalanges in contact when the closure has ended [N]."""
     row = np.searchsorted(result.time, result.phases[0].end_s)
     phalanges = [bool(contact.finger) for contact in result.contacts]
-    return result.normal_force[row, result.in_contact[row] & phalanges].tolist()
+    forces: list[float] = result.normal_force[row, result.in_contact[row] & phalanges].tolist()
+    return forces
 
 
 @pytest.mark.parametrize(
