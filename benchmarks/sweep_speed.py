@@ -27,7 +27,7 @@ from softgrasp.simulation.batch import run_batch
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.stepper import OwnStepper, PlainStepper
+from softgrasp.simulation.own_stepper import OwnStepper, PlainStepper
 from softgrasp.simulation.workspace import Workspace
 from softgrasp.sweeps.fields import scene_of_row
 from softgrasp.sweeps.store import SweepStore

@@ -23,8 +23,8 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import LARGEST_SPEED
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.friction import SlipFriction
+from softgrasp.simulation.own_stepper import PlainStepper
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
-from softgrasp.simulation.stepper import PlainStepper
 
 
 class SampleStepper(PlainStepper):

@@ -34,6 +34,7 @@ def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
         *_further(scene),
         ("Grasp", scene.grasp + (f", {scene.actuation} joints" if scene.hand.fingers else "")),
         ("Closure", _closure(result)),
+        *_grip_force(result),
         ("Contact asked", contact_text(result.contact_model.asked)),
         ("Gravity", _gravity(result)),
         *_around(scene),
@@ -160,6 +161,21 @@ def _closure(result: GraspResult) -> str:
     most = "" if closure.grip_force is None else f" until {closure.grip_force:g} N"
     contact = f"contact after {samples} above {closure.threshold:g} N"
     return f"{kind}{_rates(result)}{most}; {contact}"
+
+
+def _grip_force(result: GraspResult) -> list[tuple[str, str]]:
+    """Where the force of a grasp comes from that nobody has chosen."""
+    scene = result.scene
+    rates = [
+        abs(rate)
+        for drive, rate in zip(scene.drives, scene.rates, strict=True)
+        if rate and drive.unit == "rad"
+    ]
+    lags = scene.closure.name == "position-increment" and scene.actuation == "servo"
+    if not (lags and rates and any(contact.in_contact for contact in result.contacts)):
+        return []
+    told = f"what the servos' lag makes at {math.degrees(max(rates)):.3g} °/s"
+    return [("Grip force", f"{told}; --closure force-limited --set closure.force=N chooses it")]
 
 
 def _rates(result: GraspResult) -> str:

@@ -15,6 +15,7 @@ from softgrasp.description.success import Pull, SuccessCriterion
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import ContactReader
 from softgrasp.simulation.finished_run import FinishedRun
+from softgrasp.simulation.own_stepper import OwnStepper
 from softgrasp.simulation.pulling import (
     SLIP_TIME,
     Pulled,
@@ -24,7 +25,6 @@ from softgrasp.simulation.pulling import (
     pull_rate,
 )
 from softgrasp.simulation.sequencing import PhaseRows
-from softgrasp.simulation.stepper import OwnStepper
 from softgrasp.simulation.trials import Gone, Trial, direction_label, push_steps
 
 Plans = Generator[Array, int, None]

@@ -25,7 +25,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.stepper import OwnStepper, PlainStepper
+from softgrasp.simulation.own_stepper import OwnStepper, PlainStepper
 
 Way = Callable[[], tuple[float, Array]]
 """Runs a closure once: seconds that it took, and the final positions (nq,)."""

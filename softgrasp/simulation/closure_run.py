@@ -33,11 +33,12 @@ from softgrasp.simulation.interrupt import held_back
 from softgrasp.simulation.lifting import lift_path
 from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_pays
+from softgrasp.simulation.own_stepper import OwnStepper, PlainStepper
 from softgrasp.simulation.pulling import Pulled
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sequencing import PhaseRows, Way, finger_path
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
-from softgrasp.simulation.stepper import OwnStepper, PlainStepper, Stepper, driven
+from softgrasp.simulation.stepper import Stepper, driven
 from softgrasp.simulation.told_contacts import ContactEvent
 from softgrasp.simulation.trials import Trial
 from softgrasp.simulation.workspace import Workspace

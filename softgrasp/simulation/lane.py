@@ -10,8 +10,9 @@ from softgrasp.build.scene import BuiltScene
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import ClosureRun, Plans
 from softgrasp.simulation.contacts import ContactPoint
+from softgrasp.simulation.own_stepper import STATE, OwnStepper
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
-from softgrasp.simulation.stepper import STATE, OwnStepper, Stepper
+from softgrasp.simulation.stepper import Stepper
 
 LOOK_AHEAD = 256
 """Physics steps whose targets are computed at once."""

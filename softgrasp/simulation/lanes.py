@@ -13,8 +13,8 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import LARGEST_SPEED, most_rows
 from softgrasp.simulation.judged import JudgedForces
 from softgrasp.simulation.lane import Before, LaneRun
+from softgrasp.simulation.own_stepper import STATE
 from softgrasp.simulation.state import Integers
-from softgrasp.simulation.stepper import STATE
 from softgrasp.simulation.workspace import Workspace
 
 NUMBER = 1

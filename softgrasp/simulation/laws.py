@@ -75,6 +75,50 @@ def debounce(
     return changed
 
 
+def latch(on: Sequence[int], off: Sequence[int], latched: Flags) -> bool:
+    """Switch each flag on where one thing is so, off where the other is; True if any changed.
+
+    Args:
+        on: 1 where a flag goes on, (n,).
+        off: 1 where it goes off and is not told to go on, (n,).
+        latched: The flags, (n,); changed.
+    """
+    changed = False
+    for index, now in enumerate(latched):
+        following = 1 if on[index] else 0 if off[index] else now
+        if following != now:
+            latched[index] = following
+            changed = True
+    return changed
+
+
+def light_touches(
+    forces: Sequence[float],
+    in_contact: Sequence[int],
+    pressing: Sequence[int],
+    most: int,
+    counts: Counts,
+    light: Flags,
+) -> bool:
+    """Mark bodies that touch and do not press yet; True if there are any.
+
+    One that goes on so for long is not marked any more until contact is established.
+
+    Args:
+        forces: Normal force of each body [N], (nb,).
+        in_contact: 1 where a body's contact is established, (nb,).
+        pressing: 1 where it has been, and the body is not apart yet, (nb,).
+        most: Samples with a force after which a body is not marked any more.
+        counts: Such samples so far, (nb,); changed. Whoever finds a body apart puts it to zero.
+        light: The marks, (nb,); changed.
+    """
+    for body, force in enumerate(forces):
+        touching = force > 0.0 and not pressing[body]
+        counts[body] += 1 if touching else 0
+        light[body] = 1 if touching and (in_contact[body] or counts[body] <= most) else 0
+    return any(light)
+
+
 def judge_slip(
     pairs: Sequence[int] | NDArray[np.int64],
     rows: Sequence[int] | NDArray[np.int64],

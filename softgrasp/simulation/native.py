@@ -14,7 +14,7 @@ import numpy as np
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.data_map import agrees, data_map
-from softgrasp.simulation.stepper import OwnStepper, Saved
+from softgrasp.simulation.own_stepper import OwnStepper, Saved
 
 WORTHWHILE = 20_000
 """Control samples from which loading the compiled loop costs less than it saves."""

@@ -12,6 +12,7 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.deformable import full_size, node_track
 from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.closing_warnings import closing_warnings
 from softgrasp.simulation.contact_ends import (
     body_contacts,
     forces_on_objects,
@@ -75,7 +76,7 @@ def result_of(
         notes += tuple(stiffness_warnings(measured, asked))
         notes += tuple(chatter_warnings(normal, run.built.bodies))
         notes += squeeze_warning(run, quaternion)
-        notes += missed_warnings(run)
+        notes += missed_warnings(run) + closing_warnings(run, normal)
     notes += slot_warnings(run, force)
     notes += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
     hold = hold_test(run, tracks)
@@ -175,10 +176,19 @@ def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus
     return judge(
         touched=touched,
         in_contact=in_contact,
-        moving=run.state.idle == 0,
+        moving=_still_closing(run),
         displacement=float(np.linalg.norm(motion.displacement_m)),
         object_radius=_object_radius(run),
     )
+
+
+def _still_closing(run: FinishedRun) -> bool:
+    """Whether targets were moving at the end; joints that keep a force go on in a hold test."""
+    if run.layout.grip_force is None or run.hold_from is None:
+        return run.state.idle == 0
+    end = max(run.hold_from, 1)
+    before, last = run.recording.control[end - 1 : end + 1]
+    return bool((before != last).any())
 
 
 def _status_of_sequence(run: FinishedRun) -> GraspStatus:

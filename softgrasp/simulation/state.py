@@ -17,6 +17,16 @@ from softgrasp.build.sensors import contact_layout
 from softgrasp.mechanics.transforms import Array
 
 Integers = NDArray[np.int64]
+APART = 10
+"""A drive that squeezes speeds up again after this many times the samples that establish contact
+without any force. It must outlast a bounce: sooner, fingers hit again and again, and never squeeze.
+"""
+LIGHT = 5
+"""A drive gives way to touches that do not establish contact for this many times the samples that
+do; longer, a finger that chatters would never press."""
+KEPT = 0.9
+"""Share of the asked force below which a drive that has stopped at it goes on. Without that band
+fingers that share a load go on by turns, and push the object along."""
 ROWS = ("time", "qpos", "control", "force", "in_contact")
 """What is recorded a sample."""
 
@@ -39,6 +49,8 @@ class ClosureLayout:
     increments: Array
     lower: Array
     upper: Array
+    bodies: tuple[str, ...]
+    """Of the hand, that can touch."""
     stops: tuple[tuple[int, ...], ...]
     """Indices of the bodies whose contact stops each drive."""
     qpos_of_drive: Integers
@@ -81,6 +93,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
         increments=np.array([*scene.rates, *[0.0] * still]) * scene.control_period,
         lower=limits[:, 0],
         upper=limits[:, 1],
+        bodies=tuple(built.bodies),
         stops=(*stops, *[()] * still),
         qpos_of_drive=np.array([joint.qposadr[0] for joint in joints], dtype=np.int64),
         dof_of_drive=np.array([joint.dofadr[0] for joint in joints], dtype=np.int64),
@@ -190,10 +203,19 @@ class ClosureState:
     in_contact: list[int]
     changes: list[int]
     apart: Judged
-    """Bodies without contact for long enough, by their negative forces: one sample with a force
-    ends that. Only where drives stop at a force."""
+    """Bodies without any force for long enough; one sample with a force ends that. Only where
+    drives stop at a force."""
+    pressing: list[int]
+    """1 for a body from when contact is established until it is apart. Only where drives stop at a
+    force, which squeeze so long."""
+    light: list[int]
+    """1 for a body that touches and does not press yet, whose drives give way."""
+    light_counts: list[int]
+    """Samples in which it has done so since it was apart."""
     gripped: Judged
     """By the force at which drives stop, where they do."""
+    gripping: list[int]
+    """1 for a body that has pressed with that force, and still does with nearly as much."""
     strained: Judged
     """Drives by the torque at which they stop, where they do."""
     idle: int = 0
@@ -215,8 +237,12 @@ class ClosureState:
             zeros.copy(),
             zeros.copy(),
             zeros.copy(),
-            apart=Judged.from_start(bodies, samples),
+            apart=Judged.from_start(bodies, APART * samples),
+            pressing=zeros.copy(),
+            light=zeros.copy(),
+            light_counts=zeros.copy(),
             gripped=Judged.from_start(bodies, 0),
+            gripping=zeros.copy(),
             strained=Judged.from_start(len(start), 0),
         )
 

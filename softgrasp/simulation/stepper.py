@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
-from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-import mujoco
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.friction import SlipFriction
-from softgrasp.simulation.laws import debounce, free_drives
-from softgrasp.simulation.sensing import Sensing
-from softgrasp.simulation.sensor_errors import SavedErrors
-from softgrasp.simulation.state import ClosureLayout, ClosureState, Integers, Recording
+from softgrasp.simulation.laws import free_drives
+from softgrasp.simulation.state import (
+    ClosureLayout,
+    ClosureState,
+    Recording,
+)
 from softgrasp.simulation.target_plan import planned_targets
 
 LOOK_AHEAD = 512
@@ -24,11 +23,6 @@ LOOK_AHEAD = 512
 of work, so that little is lost where the user stops it or where it diverges."""
 FIRST_AHEAD = 64
 """Samples that are planned after a change of contact, which is often soon followed by another."""
-
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-"""All of the engine that decides how a step goes, the solver's first guess included."""
-FULL = 0.99
-"""Share of its limit at which a servo counts as giving all it can."""
 
 Told = TypeVar("Told")
 
@@ -104,8 +98,8 @@ class Stepper(ABC):
             done = yield plan
             self._keep(plan[:done], before)
             if done < len(plan):
-                if self._paces() != (self._free, self._touching):
-                    self._give_way(self._touching)
+                gave = self._give_way()
+                if gave or self._paces() != (self._free, self._touching):
                     self._ahead = FIRST_AHEAD
                     self._replan()
                 row = self._plan[self._used :][:1]
@@ -157,23 +151,26 @@ class Stepper(ABC):
             return [not held for held in state.strained.reached], [False] * len(layout.stops)
         if layout.grip_force is None:
             return free_drives(layout.stops, state.in_contact), [False] * len(layout.stops)
-        near = [not apart for apart in state.apart.reached]
-        free = free_drives(layout.stops, state.gripped.reached)
-        return free, [not clear for clear in free_drives(layout.stops, near)]
+        free = free_drives(layout.stops, state.gripping)
+        return free, [not clear for clear in free_drives(layout.stops, state.pressing)]
 
-    def _give_way(self, before: list[bool]) -> None:
-        """Take targets of drives that have begun to touch back to where their joints are."""
-        layout = self._layout
+    def _give_way(self) -> bool:
+        """Take targets of drives that touch, and did not squeeze so far, back to near their joints.
+
+        Returns:
+            Whether there were any.
+        """
+        layout, state = self._layout, self._state
         if layout.grip_force is None:
-            return
-        _, touching = self._paces()
-        now = self._positions()
-        for drive, joint in enumerate(layout.joint_of_drive.tolist()):
-            if touching[drive] and not before[drive] and joint >= 0 and layout.increments[drive]:
-                self._state.targets[drive] = now[joint]
+            return False
+        clear = free_drives(layout.stops, state.light)
+        drives = [d for d, off in enumerate(clear) if not (off or self._touching[d])]
+        if drives:
+            state.targets = self._given_way(drives)
+        return bool(drives)
 
-    def _positions(self) -> Array:
-        """Joint variables at the sample that has begun, (nq,)."""
+    def _given_way(self, drives: list[int]) -> Array:
+        """Targets after some drives have given way, (nd,)."""
         raise NotImplementedError("only a grasp with an engine state of its own knows them")
 
     def _samples_to_idle(self, idle_limit: int) -> int:
@@ -215,166 +212,3 @@ def _moving_rows(plan: Array) -> int:
         return 0
     still = int(moves.argmax())
     return math.ceil((int(moves.size) - still) / int(plan.shape[1]))
-
-
-class Saved(NamedTuple):
-    """All that decides how a run goes on."""
-
-    engine: Array
-    controller: ClosureState
-    previous: Array
-    friction: tuple[Array | Integers, ...]
-    """Coefficients and memory of friction that switches; empty where it does not."""
-    sensing: SavedErrors | None
-    """What sensors tell later, and how their noise goes on; None without sensors."""
-
-
-class OwnStepper(Stepper):
-    """Steps an engine state of its own."""
-
-    _previous: Array
-    """Targets of the sample before the last one, (nd,)."""
-
-    def __init__(
-        self,
-        model: mujoco.MjModel,
-        data: mujoco.MjData,
-        layout: ClosureLayout,
-        state: ClosureState,
-        recording: Recording,
-        friction: SlipFriction | None = None,
-        sensing: Sensing | None = None,
-    ) -> None:
-        """Take over a model and its state.
-
-        Args:
-            model: Compiled scene.
-            data: Its state, at the start.
-            layout: Constants of the loop.
-            state: Counters and targets; changed.
-            recording: Grows by one row a sample.
-            friction: How friction switches, where it does.
-            sensing: The sensors, where there are some; only the plain loop reads them.
-        """
-        super().__init__(layout, state, recording)
-        self._model, self._data, self._friction = model, data, friction
-        self._sensing = sensing
-        self._gravity = model.opt.gravity
-        self._prepare()
-
-    @abstractmethod
-    def _prepare(self) -> None:
-        """Make what the loop needs besides."""
-
-    def saved(self) -> Saved:
-        """The run as it is now."""
-        engine = np.empty(mujoco.mj_stateSize(self._model, STATE))
-        mujoco.mj_getState(self._model, self._data, engine, STATE)
-        memory = tuple(array.copy() for array in self._memory())
-        told = None if self._sensing is None else self._sensing.saved()
-        return Saved(engine, self._state.copy(), self._previous.copy(), memory, told)
-
-    def put_back(self, saved: Saved) -> None:
-        """Go back to a run as it was; its rows stay."""
-        mujoco.mj_setState(self._model, self._data, saved.engine, STATE)
-        vars(self._state).update(vars(saved.controller.copy()))
-        self._previous = saved.previous.copy()
-        for array, kept in zip(self._memory(), saved.friction, strict=True):
-            array[:] = kept
-        if self._sensing is not None and saved.sensing is not None:
-            self._sensing.put_back(saved.sensing)
-        self.let_go()
-
-    def _memory(self) -> tuple[Array | Integers, ...]:
-        law = self._friction
-        return () if law is None else (law.friction, law.slipping)
-
-    def _positions(self) -> Array:
-        return np.asarray(self._data.qpos)
-
-    def _command(self, targets: Array) -> None:
-        self._data.ctrl[:] = targets
-        self.recording.qpos[self.recording.rows] = self._data.qpos
-
-
-class PlainStepper(OwnStepper):
-    """The loop in plain Python; needs nothing but MuJoCo."""
-
-    def _prepare(self) -> None:
-        layout = self._layout
-        end = layout.first_force + layout.force_sum.shape[1]
-        self._raw_forces = self._data.sensordata[layout.first_force : end]
-        self._forces = np.zeros(layout.force_sum.shape[0])
-        self._previous = self._state.targets
-        stopped = layout.grip_force is not None or layout.torque_limits is not None
-        self._judges_always = stopped or layout.feels
-        one_by_one = layout.prescribed or self._friction is not None
-        whole = partial(mujoco.mj_step, self._model, self._data, layout.substeps)
-        self._step = self._step_one_by_one if one_by_one else whole
-
-    def stretch(self, plan: Array) -> int:
-        """Run the samples of a plan in Python."""
-        data, counts = self._data, self._state.counts
-        step, judge, control, position = self._step, self._judge, data.ctrl, data.qpos
-        first, log = self.recording.rows, self.recording.qpos
-        loads, always = self.loads[: len(plan)], self._judges_always
-        sensing = self._sensing
-        for index, targets in enumerate(plan):
-            row = first + index
-            if len(loads):
-                self._gravity[:] = loads[index]
-            if row:
-                step()
-            if sensing is not None:
-                sensing.sample(row, data)
-            # without a contact, and none to lose, there is nothing to judge or to record
-            if (data.ncon or always or any(counts)) and judge(row):
-                return index
-            control[:] = targets
-            log[row] = position
-        return len(plan)
-
-    def _judge(self, row: int) -> bool:
-        """Record and judge the forces of the last step; True where contact has changed."""
-        state, layout = self._state, self._layout
-        self.recording.force[row] = self._raw_forces
-        np.dot(layout.force_sum, self._raw_forces, out=self._forces)
-        forces = self._forces.tolist()
-        if layout.feels and self._sensing is not None:
-            # noise around zero is no touch
-            felt = self._sensing.felt()
-            forces = [force if force > layout.threshold else 0.0 for force in felt]
-        changed = debounce(
-            forces,
-            layout.threshold,
-            layout.samples,
-            state.counts,
-            state.touched,
-            state.in_contact,
-            state.changes,
-        )
-        if layout.grip_force is not None:
-            away = [-force for force in forces]
-            changed |= debounce(away, -layout.threshold, layout.samples, *state.apart)
-            changed |= debounce(forces, layout.grip_force, layout.samples, *state.gripped)
-        if layout.torque_limits is not None:
-            shares = np.abs(self._data.actuator_force) / layout.torque_limits
-            changed |= debounce(shares.tolist(), FULL, layout.samples, *state.strained)
-        # every further step of a state that is not a number would take a tenth of a second
-        return changed or not math.isfinite(sum(forces))
-
-    def _step_one_by_one(self) -> None:
-        for substep in range(self._layout.substeps):
-            if self._layout.prescribed:
-                self._follow(substep)
-            mujoco.mj_step(self._model, self._data)
-            if self._friction is not None:
-                self._friction.judge(self._data)
-        self._previous = self._data.ctrl.copy()
-
-    def _follow(self, substep: int) -> None:
-        """Put prescribed joints on the straight line from one target to the next."""
-        layout = self._layout
-        way = self._data.ctrl - self._previous
-        self._data.qpos[layout.qpos_of_drive] = self._previous + way * (substep / layout.substeps)
-        self._data.qvel[layout.dof_of_drive] = way / (layout.substeps * layout.timestep)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -154,7 +155,22 @@ def test_the_facts_of_the_scene(held: sg.GraspResult):
     assert found["Object"] == "ball, sphere, radius 30 mm, 79.17 g (700 kg/m³)"
     assert found["Starts at"] == "(0.0, 0.0, −85.0) mm"
     assert "contact after 10 samples above 0.1 N" in found["Closure"]
+    rate = math.degrees(max(map(abs, held.scene.way.rates)))
+    assert found["Grip force"] == (
+        f"what the servos' lag makes at {rate:.3g} °/s; "
+        "--closure force-limited --set closure.force=N chooses it"
+    )
     assert dict(facts.provenance(held, "drawn"))["Trajectory SHA-256"] == held.trajectory_sha256
+
+
+def test_a_force_that_was_chosen_or_made_by_nothing_has_no_row_of_its_own(
+    held: sg.GraspResult, no_contact: sg.GraspResult
+):
+    chosen = held.scene.replace(closure=sg.ForceLimitedClosure(force=5.0))
+    obeying = held.scene.replace(actuation="prescribed")
+    others = [no_contact, *(replace(held, scene=scene) for scene in (chosen, obeying))]
+    for result in others:
+        assert "Grip force" not in dict(facts.scene_facts(result))
 
 
 @pytest.mark.parametrize(

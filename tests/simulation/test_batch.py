@@ -9,7 +9,7 @@ import softgrasp as sg
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.simulation.batch import can_be_batched, run_batch, topology
 from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.stepper import PlainStepper
+from softgrasp.simulation.own_stepper import PlainStepper
 from tests.scenes import pinch
 
 

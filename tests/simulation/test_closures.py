@@ -15,9 +15,9 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.batch import can_be_batched, run_batch
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.native import NativeStepper, native_available
+from softgrasp.simulation.own_stepper import PlainStepper
 from softgrasp.simulation.record import load_result
 from softgrasp.simulation.result import column
-from softgrasp.simulation.stepper import PlainStepper
 from tests.scenes import ball, pinch
 
 AWAY = (0.0, 0.0, -1.0)

@@ -17,7 +17,8 @@ from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.native import NativeStepper
-from softgrasp.simulation.stepper import OwnStepper, PlainStepper, driven
+from softgrasp.simulation.own_stepper import OwnStepper, PlainStepper
+from softgrasp.simulation.stepper import driven
 from softgrasp.simulation.stiffness import chatter_warnings
 from softgrasp.simulation.track import object_tracks
 from tests.scenes import diverging, pinch, plate

@@ -231,7 +231,7 @@ def test_scenes_with_sensors_run_alone() -> None:
 def test_the_compiled_loop_is_not_taken_with_sensors() -> None:
     from softgrasp.simulation.closure_run import ClosureRun
     from softgrasp.simulation.native import NativeStepper, native_available
-    from softgrasp.simulation.stepper import PlainStepper
+    from softgrasp.simulation.own_stepper import PlainStepper
 
     if not native_available():
         pytest.skip("numba is not installed")

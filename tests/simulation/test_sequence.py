@@ -19,7 +19,7 @@ from softgrasp.simulation.batch import can_be_batched
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.hand_track import hand_pose_at
 from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.stepper import PlainStepper
+from softgrasp.simulation.own_stepper import PlainStepper
 from tests.scenes import pinch
 
 SHORT = (

@@ -15,7 +15,7 @@ from softgrasp.build.scene import build
 from softgrasp.simulation.batch import can_be_batched, run_batch
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.native import NativeStepper
-from softgrasp.simulation.stepper import PlainStepper
+from softgrasp.simulation.own_stepper import PlainStepper
 from tests.scenes import ball, pinch
 
 G = 9.81

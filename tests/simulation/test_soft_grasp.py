@@ -13,7 +13,7 @@ from softgrasp.build import names
 from softgrasp.build.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.stepper import PlainStepper
+from softgrasp.simulation.own_stepper import PlainStepper
 
 GRIPPERS = ("soft_gripper", "soft_gripper_three", "hybrid_gripper")
 OBJECTS = {"sphere": "precision", "strawberry": "precision", "mug": "power"}

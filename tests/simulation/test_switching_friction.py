@@ -14,7 +14,7 @@ from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.data_map import agrees, data_map
 from softgrasp.simulation.laws import judge_slip
 from softgrasp.simulation.native import NativeStepper
-from softgrasp.simulation.stepper import PlainStepper
+from softgrasp.simulation.own_stepper import PlainStepper
 from tests.scenes import pinch
 
 BALLS = """

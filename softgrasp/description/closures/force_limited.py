@@ -21,10 +21,11 @@ PATIENCE = 4.0
 class ForceLimitedClosure(Closure):
     """Each joint goes on through contact until it squeezes as hard as asked, then holds.
 
-    With ``force`` a joint stops where ``samples`` normal forces in a row, on its phalanx or on a
-    later one of its finger, are above it; it goes on at the first one below, so that the force is
-    kept. At the first touch its target comes back to where the joint is, so that the lag of the
-    servo does not squeeze, and from there on it moves at ``squeeze_share`` of its rate.
+    With ``force`` a joint closes at its rate until contact is established on its phalanx or on a
+    later one of its finger; on the way, touches cut the lag of its servo to what most of that force
+    needs. From there on it moves at ``squeeze_share`` of its rate, for as long as no ten times
+    ``samples`` pass without any force. It stops where ``samples`` normal forces in a row, on its
+    phalanx or on a later one, are above the force, and goes on below nine tenths of it.
 
     With ``torque`` a joint stops where ``samples`` torques of its servo in a row are at it, and
     goes on at the first one below; the servo never gives more.

@@ -1,0 +1,110 @@
+"""What a user should know of a hand that has not closed as it was asked to."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.finished_run import FinishedRun
+from softgrasp.simulation.state import KEPT
+
+LONG = 50
+"""A touch that lasts this many times the samples that establish contact, and does not establish it,
+is told."""
+
+Flags = NDArray[np.bool_]
+
+
+def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
+    """What is said of touches that are no contact, and of forces that were asked for and not met.
+
+    Args:
+        run: The run, at its own end.
+        forces: Normal force of each body at every control sample [N], shape (T, nb).
+    """
+    rows = run.recording.rows if run.hold_from is None else run.hold_from + 1
+    inside = run.recording.in_contact[:rows].astype(bool)
+    told = _light_touch(run, forces[:rows], inside)
+    told += _lost_grip(run, inside) or _missed_force(run, forces[:rows], inside)
+    return told
+
+
+def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
+    """The drive that has waited longest for a touch to become a contact, where it was long."""
+    layout = run.layout
+    waits: dict[int, int] = {}
+    for stops, increment in zip(layout.stops, layout.increments, strict=True):
+        bodies = list(stops)
+        if bodies and increment:
+            touching = (forces[:, bodies] > 0.0) & ~inside[:, bodies].any(axis=1, keepdims=True)
+            waits |= dict(zip(bodies, touching.sum(axis=0).tolist(), strict=True))
+    body = max(waits, key=lambda index: waits[index], default=-1)
+    if body < 0 or layout.feels or waits[body] <= LONG * layout.samples:
+        return ()
+    own = forces[:, body][(forces[:, body] > 0.0) & ~inside[:, body]]
+    return (
+        f"{layout.bodies[body]} touched the object for "
+        f"{waits[body] * layout.control_period:.3g} s in which no contact was established: half of "
+        f"its forces were below {np.median(own):.2g} N, and contact takes {layout.samples} samples "
+        f"in a row above {layout.threshold:g} N; lower closure.threshold or closure.samples, or "
+        "close with other closure.rates",
+    )
+
+
+def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
+    """When a hand that squeezes has lost the object; empty where it has not."""
+    asked, held = run.layout.grip_force, np.flatnonzero(inside.any(axis=1))
+    if asked is None or inside[-1].any() or not len(held):
+        return ()
+    return (
+        f"the last contact was lost at {run.recording.time[held[-1]]:.3f} s while joints squeezed "
+        f"to the {asked:g} N asked for: the object slid out or was pushed away; try "
+        "another closure.force, the other grasp, another place of the object, or lower "
+        "closure.rates",
+    )
+
+
+def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
+    """Who has ended the closure below the force that was asked for, and which joints moved."""
+    asked = run.layout.grip_force
+    if asked is None or len(forces) < 2:
+        return ()
+    weak = _weak_bodies(run, forces, inside, KEPT * asked)
+    before, last = run.recording.control[: len(forces)][-2:]
+    moving = [
+        drive.name
+        for drive, was, now in zip(run.scene.drives, before, last, strict=False)
+        if was != now
+    ]
+    if not weak and not moving:
+        return ()
+    told = []
+    if weak:
+        worst = min(weak, key=lambda body: weak[body])
+        more = f" and {len(weak) - 1} more" if len(weak) > 1 else ""
+        told.append(
+            f"{worst}{more} pressed with less than the {asked:g} N asked for, {worst} with "
+            f"{weak[worst]:.3g} N"
+        )
+    if moving:
+        more = f" and {len(moving) - 1} more" if len(moving) > 1 else ""
+        told.append(f"time ran out while {moving[0]}{more} still squeezed")
+        cure = "ask for a lower closure.force, raise closure.squeeze_share, or try the other grasp"
+    else:
+        cure = "joints are at their limits; ask for a lower closure.force, or try the other grasp"
+    return (f"at the end of the closure {', and '.join(told)}: {cure}",)
+
+
+def _weak_bodies(run: FinishedRun, forces: Array, inside: Flags, least: float) -> dict[str, float]:
+    """Largest mean force of a drive's bodies over the last samples, where it is too small [N]."""
+    layout, found = run.layout, {}
+    late = forces[-layout.samples :].mean(axis=0)
+    for stops, increment in zip(layout.stops, layout.increments, strict=True):
+        bodies = list(stops)
+        if bodies and increment and inside[-1, bodies].any():
+            # as the law has it: a later phalanx that presses hard enough stops a joint, too
+            body = max(bodies, key=lambda index: late[index])
+            if late[body] < least:
+                found[layout.bodies[body]] = float(late[body])
+    return found
