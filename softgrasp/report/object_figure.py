@@ -28,6 +28,8 @@ MARGIN = 0.14
 """Room above and below the curves over what they span, for the words at the top."""
 WORD = 0.16
 """Width of a few words over that of a panel."""
+KEY_LETTERS, KEY_HEIGHT = 150, 0.19
+"""Letters in a line of keys, the signs before them as eight, and the height of a line [in]."""
 TRANSLATIONS = ("x", "y", "z")
 ROTATIONS = ("ψ about x", "θ about y", "φ about z")
 """Euler angles of intrinsic z-y-x, named as in paper 004."""
@@ -73,8 +75,10 @@ def overlay_objects(
     """
     titles = [f"{name} [mm]" for name in TRANSLATIONS] + [f"{name} [°]" for name in ROTATIONS]
     series = [(r.time, np.hstack([displacement_mm(r), rotation_deg(r)])) for r in results]
-    with style.figure(path, 4.6) as figure:
-        grid = style.panels(figure, 2, 3, margins=(0.55, 0.1, 0.5, 0.6), gaps=(0.55, 0.3))
+    columns = max(KEY_LETTERS // (max(map(len, labels)) + 8), 1)
+    keys = KEY_HEIGHT * (-(-len(labels) // columns) - 1)
+    with style.figure(path, 4.6 + keys) as figure:
+        grid = style.panels(figure, 2, 3, margins=(0.55, 0.1, 0.5, 0.6 + keys), gaps=(0.55, 0.3))
         for column, title in enumerate(titles):
             axes = figure.add_subplot(grid[column])
             lines = [
@@ -87,7 +91,7 @@ def overlay_objects(
             _fit_to_grasps(axes, results, [values[:, column] for _, values in series])
             style.least_span(axes, LEAST_SPAN)
         style.edge_labels(figure)
-        style.legend(figure, lines)
+        style.legend(figure, lines, columns=columns)
     return Path(path)
 
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 COLUMNS = 3
 """Panels side by side."""
 MOST_SERIES = len(style.SERIES)
+MOST_LETTERS = 28
+"""Of names along an axis, all together; more are written askew."""
 CROSS = "×"
 """Stands where the object is not in the hand at the end."""
 
@@ -119,6 +121,9 @@ def _crosses(place: Axes, table: pd.DataFrame, axis: Axis, color: str) -> None:
     at = table[axis.path]
     at = at if is_numeric(table, axis.path) else at.map(short)
     values = list(dict.fromkeys(at))
+    if not values:
+        return
+    place.margins(y=0.15)  # the largest numbers do not reach the crosses
     place.plot(values, [1.0] * len(values), ls="", marker="x", ms=5, mew=1.3, color=color,
                transform=place.get_xaxis_transform(), clip_on=False)  # fmt: skip
 
@@ -134,7 +139,7 @@ def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             image = place.imshow(cells, origin="lower", aspect="auto", cmap="viridis")
             if measure.of_motion:
                 _mark_lost(place, lost(table), across, along)
-            place.set_xticks(range(len(across)), [level.label for level in across], rotation=45)
+            _name_ticks(place, across)
             place.set_yticks(range(len(along)), [level.label for level in along])
             place.grid(False)
             place.set_title(measure.label)
@@ -156,6 +161,13 @@ def _mark_lost(
                 place.text(column, row, text, ha="center", va="center", fontsize=8,
                            fontweight="bold", color=style.LOST,
                            bbox={"facecolor": "white", "lw": 0, "pad": 1.5})  # fmt: skip
+
+
+def _name_ticks(place: Axes, shown: list[Level]) -> None:
+    names = [level.label for level in shown]
+    long = sum(map(len, names)) > MOST_LETTERS
+    turn: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
+    place.set_xticks(range(len(names)), names, **turn)
 
 
 def _mean(values: Array) -> float:
@@ -206,12 +218,9 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                     place.vlines(index, 100 * low, 100 * high, color=style.INK, linewidth=1.0)
                 told = f"{int(held.sum())} of {len(held)}"
                 place.annotate(told, (index, 2), ha="center", fontsize=6.5)
-            names = [level.label for level in shown]
-            long = sum(map(len, names)) > 40
-            turn: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
-            place.set_xticks(range(len(names)), names, **turn)
+            _name_ticks(place, shown)
             place.set_xlabel(axis_label(plan.scene, axis.path))
-            place.set_xlim(-0.8, len(names) - 0.2)
+            place.set_xlim(-0.8, len(shown) - 0.2)
             place.set_ylim(0, 105)
             place.set_title("held [%]")
             place.grid(axis="x", visible=False)

@@ -10,6 +10,7 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report.sweep_data import (
     Measure,
+    is_numeric,
     last_name,
     lost,
     measures_of,
@@ -23,7 +24,7 @@ from softgrasp.sweeps.rows import FAILED
 if TYPE_CHECKING:
     import pandas as pd
 
-    from softgrasp.description.sweep_plan import Axis, SweepPlan
+    from softgrasp.description.sweep_plan import SweepPlan
 
 EXTREMES = 5
 """Best and worst grasps that the page names."""
@@ -53,7 +54,7 @@ def ordered(table: pd.DataFrame, measure: Measure) -> tuple[list[int], Array]:
 
 
 def telling(plan: SweepPlan, table: pd.DataFrame, most: int) -> list[Told]:
-    """At most so many rows: the best, one of every other end, the worst, then along the first axis.
+    """At most so many rows: the best, one of every other end, the worst, then what is unlike those.
 
     In the order of the table.
     """
@@ -70,9 +71,12 @@ def telling(plan: SweepPlan, table: pd.DataFrame, most: int) -> list[Told]:
             found[place] = _end(table, place)
     if measure is not None and order and len(found) < most:
         found.setdefault(order[-1], f"largest {measure.name}")
-    for place in _along(table, varied(plan, table), good.tolist()):
-        if len(found) < most:
-            found.setdefault(place, "")
+    marks = _marks(plan, table)
+    while found and len(found) < min(most, len(good)):
+        # as far as can be from all that are shown: what is alike is not shown twice
+        away = np.abs(marks[good][:, None] - marks[list(found)]).sum(axis=2).min(axis=1)
+        away[np.isin(good, list(found))] = -1.0
+        found[int(good[np.argmax(away)])] = "unlike those"
     return [Told(place, found[place]) for place in sorted(found)]
 
 
@@ -84,13 +88,16 @@ def _end(table: pd.DataFrame, place: int) -> str:
     return "held" if held.iloc[place] else f"{status}, not held"
 
 
-def _along(table: pd.DataFrame, axes: Sequence[Axis], good: list[int]) -> list[int]:
-    """The first row of every value of the first axis, the ends of the axis first."""
-    if not axes:
-        return good[:1]
-    first = table.iloc[good].drop_duplicates(axes[0].path)
-    places = [int(place) for place in first.index]
-    return [*places[:1], *places[:0:-1]]
+def _marks(plan: SweepPlan, table: pd.DataFrame) -> Array:
+    """Numeric axes and measures of all rows, each from 0 to 1, and −1 where there is none."""
+    numeric = [axis.path for axis in varied(plan, table) if is_numeric(table, axis.path)]
+    columns = [table[path].to_numpy(dtype=float) for path in numeric]
+    columns += [numbers(table, measure) for measure in measures_of(table)]
+    marks = np.full((len(table), max(len(columns), 1)), -1.0)
+    for index, column in enumerate(columns):
+        low, high = np.nanmin(column), np.nanmax(column)
+        marks[:, index] = np.nan_to_num((column - low) / (high - low or 1.0), nan=-1.0)
+    return marks
 
 
 def values_of(plan: SweepPlan, table: pd.DataFrame, place: int) -> str:
