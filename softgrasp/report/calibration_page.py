@@ -80,9 +80,11 @@ def write_calibration_page(
 def _drawn(result: CalibrationResult, folder: Path) -> list[Picture]:
     made = [
         ("Shapes under weights", static.draw_shapes(result, folder / "shapes.png"),
-         "Joint points measured and simulated; the weights of held-out shapes were not used."),
+         "Joint points measured (rings) and simulated (dots)."
+         + (" The weights of held-out shapes were not used." if _held_out(result) else "")),
         ("Angles", static.draw_angles(result, folder / "angles.png"),
-         "Simulated over measured angles, a colour a joint; held-out ones are open."),
+         "Simulated over measured angles, a colour a joint."
+         + (" Held-out ones are open." if _held_out(result) else "")),
         ("Releases", releases.draw_releases(result, folder / "releases.png"),
          "Settling times and overshoots after a weight was taken away."),
         ("Settling", releases.draw_settling(result, folder / "settling.png"),
@@ -91,12 +93,12 @@ def _drawn(result: CalibrationResult, folder: Path) -> list[Picture]:
         ("Tip force", static.draw_forces(result, folder / "forces.png"),
          "Force of the tip on a level plate without friction, and what is left of it."),
         ("How sure the parameters are", search.draw_parameters(result, folder / "parameters.png"),
-         "Bars are standard errors; open and red where the measurements do not determine a "
-         "parameter; dotted lines are the bounds."),
+         "Bars are standard errors, a point at the frame where one goes on; open and red where the "
+         "measurements do not determine a parameter; dotted lines are the bounds."),
         ("Correlation", search.draw_correlation(result, folder / "correlation.png"),
          "Parameters that are strongly correlated can stand in for one another."),
         ("Search", search.draw_fitness(result, folder / "fitness.png"),
-         "Every dot is a particle, the line the best so far."),
+         _searched(result)),
         ("Personal bests", search.draw_boxes(result, folder / "boxes.png"),
          "Of all particles, averaged every ten iterations; dashed, what was found."),
     ]  # fmt: skip
@@ -110,9 +112,20 @@ def _drawn_of_arm(result: ArmCalibrationResult, folder: Path) -> list[Picture]:
         ("Correlation", search.draw_correlation(result, folder / "correlation.png"),
          "Parameters that are strongly correlated can stand in for one another."),
         ("Search", search.draw_fitness(result, folder / "fitness.png"),
-         "Every dot is a particle, the line the best so far."),
+         _searched(result)),
     ]  # fmt: skip
     return [Picture(title, path, caption) for title, path, caption in made if path is not None]
+
+
+def _held_out(result: CalibrationResult) -> bool:
+    return any(load.held_out for load in result.problem.hung)
+
+
+def _searched(result: FoundParameters) -> str:
+    """What the lines of the search are."""
+    if search.has_particles(result):
+        return "What was made small: every dot is a particle, the line the best so far."
+    return "What was made small, of the best parameters so far."
 
 
 def _name(result: CalibrationResult | ArmCalibrationResult) -> str:

@@ -37,7 +37,7 @@ def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     columns += [numbers(shown, measure) for measure in measures]
     heads = [_broken(axis_label(plan.scene, axis.path)) for axis in axes]
     heads += [f"{fill(measure.name, HEAD_WIDTH)}\n[{measure.unit}]" for measure in measures]
-    ends = [(np.nanmin(column), np.nanmax(column)) for column in columns]
+    ends = [(float(np.nanmin(column)), float(np.nanmax(column))) for column in columns]
     scaled = [
         (column - low) / (high - low or 1.0)
         for column, (low, high) in zip(columns, ends, strict=True)

@@ -43,7 +43,8 @@ class Told(NamedTuple):
 def judging(table: pd.DataFrame) -> Measure | None:
     """The measure that says most about success; None where there is none."""
     found = measures_of(table)
-    return next((m for name in JUDGING for m in found if m.column == name), (found or [None])[0])
+    best = next((m for name in JUDGING for m in found if m.column == name), None)
+    return best or (found[0] if found else None)
 
 
 def ordered(table: pd.DataFrame, measure: Measure) -> tuple[list[int], Array]:
