@@ -114,7 +114,9 @@ def _draw_run(
 ) -> None:
     end = _last_row(result)
     for axis, (name, color) in enumerate(zip(names, style.AXES_COLORS, strict=True)):
-        label = f"{name}: {style.signed(values[end, axis], 3)}{unit}"
+        # how far what nothing ever touched fell until the run ended says nothing
+        fell = out_of_hand(result) and end < 0
+        label = name if fell else f"{name}: {style.signed(values[end, axis], 3)}{unit}"
         axes.plot(*thinned(result.time, values[:, axis]), color=color, label=label)
     margin = 0.3 if has_phases(result) else MARGIN  # room for the words at the top
     axes.margins(y=margin)

@@ -40,6 +40,8 @@ COLUMNS = 3
 MOST_SERIES = len(style.SERIES)
 MOST_LETTERS = 28
 """Of names along an axis, all together; more are written askew."""
+BELOW = 0.06
+"""Crosses of one line stand so far below those of the line before, over the panel's height."""
 CROSS = "×"
 """Stands where the object is not in the hand at the end."""
 
@@ -56,12 +58,13 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
         other = [*levels(table, axes[1].path)[:MOST_SERIES]]
     with style.figure(path, _height(len(measures))) as figure:
         for place, measure in zip(_panels(figure, len(measures)), measures, strict=True):
-            for color, level in zip(style.SERIES, other, strict=False):
+            for index, level in enumerate(other):
+                color = style.SERIES[index]
                 rows = np.ones(len(table), dtype=bool) if level is None else level.rows
                 label = None if level is None else _key(plan, axes[1], level)
                 _line(place, table[rows], axes[0], measure, color, label)
                 if measure.of_motion:
-                    _crosses(place, table[rows & lost(table)], axes[0], color)
+                    _crosses(place, table[rows & lost(table)], axes[0], color, 1.0 - BELOW * index)
             place.set_title(measure.label)
             place.set_xlabel(axis_label(plan.scene, axes[0].path))
             fit_ticks(place, table, axes[0], _width(figure, place))
@@ -116,15 +119,15 @@ def _line(
                    linewidth=joined, elinewidth=0.7, capsize=2)  # fmt: skip
 
 
-def _crosses(place: Axes, table: pd.DataFrame, axis: Axis, color: str) -> None:
-    """Crosses at the upper edge, which are no numbers."""
+def _crosses(place: Axes, table: pd.DataFrame, axis: Axis, color: str, height: float = 1.0) -> None:
+    """Crosses at the upper edge, which are no numbers, at a share of the panel's height."""
     at = table[axis.path]
     at = at if is_numeric(table, axis.path) else at.map(short)
     values = list(dict.fromkeys(at))
     if not values:
         return
     place.margins(y=0.15)  # the largest numbers do not reach the crosses
-    place.plot(values, [1.0] * len(values), ls="", marker="x", ms=5, mew=1.3, color=color,
+    place.plot(values, [height] * len(values), ls="", marker="x", ms=5, mew=1.3, color=color,
                transform=place.get_xaxis_transform(), clip_on=False)  # fmt: skip
 
 
