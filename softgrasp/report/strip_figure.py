@@ -24,6 +24,7 @@ GAP, ABOVE = 12, 84
 """Pixels between pictures, and above them."""
 CAPTION_WIDTH = 32
 """Letters in a line of a caption."""
+SHORTER = {"first contact": "first", "last established": "last", "contact lost": "lost"}
 
 
 def strip_pictures(result: GraspResult, *, renderer: str = "auto") -> list[Image]:
@@ -53,7 +54,7 @@ def draw_strip(result: GraspResult, path: str | Path, pictures: Sequence[Image])
     """
     instants = key_instants(result)
     titles = [f"{time:.3f} s" for time, _ in instants]
-    return _row(pictures, titles, [caption for _, caption in instants], path)
+    return _row(pictures, titles, [_one_line(caption) for _, caption in instants], path)
 
 
 def final_poses(
@@ -112,6 +113,13 @@ def _row(
             figure.text(middle, top, title, ha="center", fontsize=9, fontweight="bold")
             figure.text(middle, (below - 12) / height, text, ha="center", va="top", fontsize=7.5)
     return Path(path)
+
+
+def _one_line(caption: str) -> str:
+    """A caption of an instant with fewer words where it would need a second line."""
+    words, colon, bodies = caption.partition(": ")
+    long = len(caption) > CAPTION_WIDTH
+    return f"{SHORTER.get(words, words)}{colon}{bodies}" if long else caption
 
 
 def _wrapped(caption: str) -> list[str]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 EXTREMES = 5
 """Best and worst grasps that the page names."""
 JUDGING = ("hold_drop_m", "displacement_m")
-"""Measures by which grasps are best and worst, where there are several: the first that is there."""
+"""Measures by which grasps are best and worst: the first that there is."""
 
 
 class Told(NamedTuple):
@@ -43,8 +43,7 @@ class Told(NamedTuple):
 def judging(table: pd.DataFrame) -> Measure | None:
     """The measure that says most about success; None where there is none."""
     found = measures_of(table)
-    best = next((m for name in JUDGING for m in found if m.column == name), None)
-    return best or (found[0] if found else None)
+    return next((m for name in JUDGING for m in found if m.column == name), None)
 
 
 def ordered(table: pd.DataFrame, measure: Measure) -> tuple[list[int], Array]:
