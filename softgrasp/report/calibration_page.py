@@ -29,6 +29,8 @@ from softgrasp.report.shown_picture import shown_picture
 
 PAGE = "report.html"
 DEGREES = 180.0 / math.pi
+NEAR = 0.02
+"""Of the way between its bounds: so near to one, a parameter is said to be."""
 CLOSE = 2.0
 """Models whose criteria differ by less are equally good (Burnham and Anderson 2002)."""
 
@@ -153,16 +155,17 @@ def _summary(result: FoundParameters) -> str:
 
 def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
     rows = []
-    for name, unit, value, error, part in zip(
+    for name, unit, value, error, part, low, high in zip(
         stage.names, stage.units, stage.values, stage.certainty.errors, stage.certainty.relative,
-        strict=True,
+        stage.lower, stage.upper, strict=True,
     ):  # fmt: skip
         told = f"{error:.2g}" + (f" ({100 * part:.2g} %)" if unit else "")
         told = told if part < HUGE else "unknown" if np.isinf(part) else "larger than ten times it"
-        remark = "on its bound" if name in stage.on_bound else ""
-        remark = remark or ("not determined" if name in unknown else "")
+        near = min(value - low, high - value) < NEAR * (high - low)
+        bound = "on its bound" if name in stage.on_bound else "near its bound" if near else ""
+        remark = ", ".join(filter(None, (bound, "not determined" if name in unknown else "")))
         shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
-        rows.append((name, shown, told, remark))
+        rows.append((name, shown, told, f"{low:.4g} … {high:.4g}", remark))
     fit = (
         f"Objective {stage.fitness:.4g}, residual {_left(stage.residual, stage.residual_unit)} rms"
     )

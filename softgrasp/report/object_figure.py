@@ -105,7 +105,7 @@ def _fit_to_grasps(axes: Axes, results: Sequence[GraspResult], values: Sequence[
         parts.append(own[result.time <= (result.time[0] if end is None else end)])
     seen = np.concatenate(parts)
     low, high = float(seen.min()), float(seen.max())
-    spare = MARGIN * (high - low)
+    spare = MARGIN * max(high - low, LEAST_SPAN)
     axes.set_ylim(low - spare, high + spare)
 
 
