@@ -222,10 +222,10 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                 told = f"{int(held.sum())} of {len(held)}"
                 place.annotate(told, (index, 2), ha="center", fontsize=6.5)
             _name_ticks(place, shown)
-            place.set_xlabel(axis_label(plan.scene, axis.path))
             place.set_xlim(-0.8, len(shown) - 0.2)
             place.set_ylim(0, 105)
-            place.set_title("held [%]")
+            # not below: names that are written askew need the room
+            place.set_title(f"held [%] by {axis_label(plan.scene, axis.path)}")
             place.grid(axis="x", visible=False)
     return path
 
