@@ -67,7 +67,8 @@ def write_sweep_page(plan: SweepPlan, table: pd.DataFrame, folder: str | Path) -
         extremes=extremes(plan, table),
         failures=_failures(table),
         columns=COLUMNS.items(),
-        folder=shlex.quote(folder.resolve().name),
+        # as it was typed, so that the command is right where the sweep was started
+        folder=shlex.quote(folder.name if folder.is_absolute() else str(folder)),
         paths=[axis_label(plan.scene, axis.path) for axis in plan.axes],
     )  # fmt: skip
     return write_text(folder / PAGE, page)
