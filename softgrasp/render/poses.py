@@ -70,8 +70,9 @@ class Playback(PosedResult):
             if state is None or force <= 0.0:
                 continue
             share = min(ARROW_SHARE * force / self._large_force, LONGEST_SHARE)
-            tip = np.array(state.point) + share * height * np.array(state.normal)
-            found.append(Arrow(state.point, _point(tip), SHAFT_SHARE * height, CONTACT_RGBA))
+            # from outside to the point: inside the object, arrows would cross one another
+            start = np.array(state.point) - share * height * np.array(state.normal)
+            found.append(Arrow(_point(start), state.point, SHAFT_SHARE * height, CONTACT_RGBA))
         return found
 
     def cloud(self, begin: float | None = None) -> Array:

@@ -104,4 +104,5 @@ def _done_at_once(draw: Callable[..., Image], *arguments: object) -> Future[Imag
 
 
 def _end(mark: Mark) -> tuple[float, float, float]:
-    return mark.center if isinstance(mark, Ball) else mark.vector_end
+    """Of an arrow where it begins: its tip is a contact point, which has a ball of its own."""
+    return mark.center if isinstance(mark, Ball) else mark.start

@@ -29,6 +29,8 @@ from softgrasp.report.shown_picture import shown_picture
 
 PAGE = "report.html"
 DEGREES = 180.0 / math.pi
+NEAR = 0.02
+"""Of the way between its bounds: so near to one, a parameter is said to be."""
 CLOSE = 2.0
 """Models whose criteria differ by less are equally good (Burnham and Anderson 2002)."""
 
@@ -80,9 +82,11 @@ def write_calibration_page(
 def _drawn(result: CalibrationResult, folder: Path) -> list[Picture]:
     made = [
         ("Shapes under weights", static.draw_shapes(result, folder / "shapes.png"),
-         "Joint points measured and simulated; the weights of held-out shapes were not used."),
+         "Joint points measured (rings) and simulated (dots)."
+         + (" The weights of held-out shapes were not used." if _held_out(result) else "")),
         ("Angles", static.draw_angles(result, folder / "angles.png"),
-         "Simulated over measured angles, a colour a joint; held-out ones are open."),
+         "Simulated over measured angles, a colour a joint."
+         + (" Held-out ones are open." if _held_out(result) else "")),
         ("Releases", releases.draw_releases(result, folder / "releases.png"),
          "Settling times and overshoots after a weight was taken away."),
         ("Settling", releases.draw_settling(result, folder / "settling.png"),
@@ -91,12 +95,12 @@ def _drawn(result: CalibrationResult, folder: Path) -> list[Picture]:
         ("Tip force", static.draw_forces(result, folder / "forces.png"),
          "Force of the tip on a level plate without friction, and what is left of it."),
         ("How sure the parameters are", search.draw_parameters(result, folder / "parameters.png"),
-         "Bars are standard errors; open and red where the measurements do not determine a "
-         "parameter; dotted lines are the bounds."),
+         "Bars are standard errors, a point at the frame where one goes on; open and red where the "
+         "measurements do not determine a parameter; dotted lines are the bounds."),
         ("Correlation", search.draw_correlation(result, folder / "correlation.png"),
          "Parameters that are strongly correlated can stand in for one another."),
         ("Search", search.draw_fitness(result, folder / "fitness.png"),
-         "Every dot is a particle, the line the best so far."),
+         _searched(result)),
         ("Personal bests", search.draw_boxes(result, folder / "boxes.png"),
          "Of all particles, averaged every ten iterations; dashed, what was found."),
     ]  # fmt: skip
@@ -110,9 +114,20 @@ def _drawn_of_arm(result: ArmCalibrationResult, folder: Path) -> list[Picture]:
         ("Correlation", search.draw_correlation(result, folder / "correlation.png"),
          "Parameters that are strongly correlated can stand in for one another."),
         ("Search", search.draw_fitness(result, folder / "fitness.png"),
-         "Every dot is a particle, the line the best so far."),
+         _searched(result)),
     ]  # fmt: skip
     return [Picture(title, path, caption) for title, path, caption in made if path is not None]
+
+
+def _held_out(result: CalibrationResult) -> bool:
+    return any(load.held_out for load in result.problem.hung)
+
+
+def _searched(result: FoundParameters) -> str:
+    """What the lines of the search are."""
+    if search.has_particles(result):
+        return "What was made small: every dot is a particle, the line the best so far."
+    return "What was made small, of the best parameters so far."
 
 
 def _name(result: CalibrationResult | ArmCalibrationResult) -> str:
@@ -140,16 +155,17 @@ def _summary(result: FoundParameters) -> str:
 
 def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
     rows = []
-    for name, unit, value, error, part in zip(
+    for name, unit, value, error, part, low, high in zip(
         stage.names, stage.units, stage.values, stage.certainty.errors, stage.certainty.relative,
-        strict=True,
+        stage.lower, stage.upper, strict=True,
     ):  # fmt: skip
         told = f"{error:.2g}" + (f" ({100 * part:.2g} %)" if unit else "")
         told = told if part < HUGE else "unknown" if np.isinf(part) else "larger than ten times it"
-        remark = "on its bound" if name in stage.on_bound else ""
-        remark = remark or ("not determined" if name in unknown else "")
+        near = min(value - low, high - value) < NEAR * (high - low)
+        bound = "on its bound" if name in stage.on_bound else "near its bound" if near else ""
+        remark = ", ".join(filter(None, (bound, "not determined" if name in unknown else "")))
         shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
-        rows.append((name, shown, told, remark))
+        rows.append((name, shown, told, f"{low:.4g} … {high:.4g}", remark))
     fit = (
         f"Objective {stage.fitness:.4g}, residual {_left(stage.residual, stage.residual_unit)} rms"
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.calibration.result import FoundParameters, StageResult
+from softgrasp.calibration.result import CalibrationResult, FoundParameters, StageResult
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 GROUP = 10
 """Iterations whose personal bests are averaged, as in Fig 9 of paper 000."""
+BEYOND = 0.5
+"""Bars are drawn so far beyond the bounds, over the way between them; longer ones are cut."""
 SHOWN_AS = {"k": ("N·m/rad", 1.0), "c": ("10⁻³ N·m·s/rad", 1e3), "alpha": ("10⁻⁶ m³", 1e6)}
 SYMBOLS = {"springs": "k", "dampers": "c", "torques": "alpha"}
 
@@ -26,11 +28,29 @@ def draw_fitness(result: FoundParameters, path: str | Path) -> Path:
     with style.figure(path, 3.0) as figure:
         grid = style.panels(figure, 1, count, margins=(0.65, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
         for index, stage in enumerate(result.stages):
-            _fitness(figure.add_subplot(grid[0, index]), stage)
+            unit = _objective_unit(result, stage)
+            _fitness(figure.add_subplot(grid[0, index]), stage, unit)
     return Path(path)
 
 
-def _fitness(axes: Axes, stage: StageResult) -> None:
+def has_particles(result: FoundParameters) -> bool:
+    """Whether the search was one of a swarm."""
+    return any(len(step.fitness) > 1 for stage in result.stages for step in stage.history)
+
+
+def _objective_unit(result: FoundParameters, stage: StageResult) -> str:
+    """Of what a stage made as small as it could; empty where nobody says."""
+    if not isinstance(result, CalibrationResult) or not stage.residual_unit:
+        return ""
+    problem, squared = result.problem, f"{stage.residual_unit}²"
+    if stage.name == "dampers":
+        return "s" if problem.release_objective == "settling" else squared
+    if stage.name == "torques":
+        return {"squares": squared, "product": ""}.get(problem.force_objective, "N")
+    return squared
+
+
+def _fitness(axes: Axes, stage: StageResult, unit: str) -> None:
     swarm = [step for step in stage.history if len(step.fitness) > 1]
     for number, step in enumerate(swarm, start=1):
         axes.plot(
@@ -42,7 +62,8 @@ def _fitness(axes: Axes, stage: StageResult) -> None:
     axes.set_yscale("log")
     steps = "iteration" if len(swarm) == len(stage.history) else "step"
     axes.set_xlabel(steps)
-    axes.set_title(f"{stage.name}: fitness, {stage.evaluations} evaluations")
+    axes.set_ylabel(f"objective [{unit}]" if unit else "objective")
+    axes.set_title(f"{stage.name}, {stage.evaluations} evaluations")
 
 
 def draw_boxes(result: FoundParameters, path: str | Path) -> Path | None:
@@ -104,35 +125,54 @@ def _bests(stage: StageResult) -> Array:
     return np.array(found)
 
 
-def draw_parameters(result: FoundParameters, path: str | Path) -> Path:
-    """Parameters with standard errors, between their bounds, a panel a stage."""
-    count = len(result.stages)
+def draw_parameters(result: FoundParameters, path: str | Path) -> Path | None:
+    """Parameters with standard errors, between their bounds, a panel a stage.
+
+    Returns:
+        None where no stage has several parameters: a table says all about one.
+    """
+    stages = [stage for stage in result.stages if len(stage.names) > 1]
+    if not stages:
+        return None
     with style.figure(path, 2.9) as figure:
-        grid = style.panels(figure, 1, count, margins=(0.6, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
-        for index, stage in enumerate(result.stages):
+        grid = style.panels(figure, 1, len(stages), margins=(0.6, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
+        for index, stage in enumerate(stages):
             _parameters(figure.add_subplot(grid[0, index]), stage, set(result.undetermined))
     return Path(path)
 
 
 def _parameters(axes: Axes, stage: StageResult, unknown: set[str]) -> None:
     unit, factor = _shown(stage)
-    width = (stage.upper - stage.lower) * factor
+    values, width = stage.values * factor, (stage.upper - stage.lower) * factor
     # an error that is infinite reaches over all that is allowed, and so does one beyond it
     errors = np.minimum(np.nan_to_num(stage.certainty.errors * factor, posinf=np.inf), 2 * width)
     places = np.arange(len(stage.names))
+    low, high = float((stage.lower * factor).min()), float((stage.upper * factor).max())
+    bottom = max(float((values - errors).min()), low - BEYOND * (high - low))
+    top = min(float((values + errors).max()), high + BEYOND * (high - low))
+    spare = 0.08 * (high - low)
+    axes.set_ylim(min(low, bottom) - spare, max(high, top) + spare)
     for place, name in enumerate(stage.names):
         known = name not in unknown
         color = style.EDGE if known else style.LOST
         axes.errorbar(
-            place, stage.values[place] * factor, yerr=errors[place], color=color, fmt="o", ms=5,
+            place, values[place], yerr=errors[place], color=color, fmt="o", ms=5,
             capsize=3, lw=1.3, mfc=color if known else "white",
         )  # fmt: skip
+        _point_out(axes, place, values[place] - errors[place], values[place] + errors[place], color)
     for bound in (stage.lower, stage.upper):
         axes.hlines(bound * factor, places - 0.5, places + 0.5, color=style.MUTED, lw=0.8, ls=":")
     axes.set_xticks(places, stage.names)
-    low, high = float((stage.lower * factor).min()), float((stage.upper * factor).max())
-    axes.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
     axes.set_title(f"{stage.name} [{unit}]")
+
+
+def _point_out(axes: Axes, place: float, low: float, high: float, color: str) -> None:
+    """Points at the frame where a bar goes on beyond it."""
+    bottom, top = axes.get_ylim()
+    for beyond, edge, marker in ((low < bottom, 0.0, "v"), (high > top, 1.0, "^")):
+        if beyond:
+            axes.plot([place], [edge], marker, ms=6, mew=0, color=color, clip_on=False,
+                      transform=axes.get_xaxis_transform())  # fmt: skip
 
 
 def draw_correlation(result: FoundParameters, path: str | Path) -> Path | None:

@@ -12,6 +12,8 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 
 MM, DEGREES = 1e3, 180.0 / np.pi
+EDGE_MM = 4.0
+"""Room around the shapes of a finger [mm]."""
 
 
 def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
@@ -30,23 +32,32 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
     simulated = Benches(result.problem).hung(stiffness, loads)
     columns = min(len(loads), 4)
     rows = -(-len(loads) // columns)
-    with style.figure(path, 0.7 + 1.7 * rows) as figure:
-        grid = style.panels(figure, rows, columns, margins=(0.55, 0.1, 0.45, 0.55), gaps=(0.3, 0.4))
+    pairs = [
+        (_line(result, np.array(load.angles)), _line(result, angles[0]))
+        for load, angles in zip(loads, simulated, strict=True)
+    ]
+    seen = np.concatenate([np.stack(line, axis=-1) for pair in pairs for line in pair])
+    low, high = seen.min(axis=0) - EDGE_MM, seen.max(axis=0) + EDGE_MM
+    wide = (style.WIDTH - 0.65 - 0.3 * (columns - 1)) / columns
+    tall = wide * float((high - low)[1] / (high - low)[0])
+    with style.figure(path, 0.7 + (tall + 0.4) * rows) as figure:
+        grid = style.panels(figure, rows, columns, margins=(0.55, 0.1, 0.5, 0.55), gaps=(0.3, 0.45))
         for index, (load, angles) in enumerate(zip(loads, simulated, strict=True)):
             axes = figure.add_subplot(grid[index // columns, index % columns])
-            measured = np.array(load.angles)
-            for values, color, label, line in (
-                (measured, style.LOST, "measured", "-"),
-                (angles[0], style.POSITION, "simulated", "--"),
-            ):
-                x, z = _line(result, values)
-                axes.plot(x, z, color=color, ls=line, marker="o", ms=3, label=label)
-            left = DEGREES * np.sqrt(np.mean(np.square(angles[0] - measured)))
+            axes.plot(*pairs[index][1], color=style.POSITION, marker=".", ms=4, label="simulated")
+            # rings around what is simulated, so that neither hides the other
+            axes.plot(*pairs[index][0], "o", color=style.LOST, mfc="none", ms=7, label="measured")
+            left = DEGREES * np.sqrt(np.mean(np.square(angles[0] - np.array(load.angles))))
             told = ", held out" if load.held_out else ""
             axes.set_title(f"{MM * load.mass:g} g{told}: {left:.2f}° rms")
-            axes.set_aspect("equal", adjustable="datalim")
+            axes.set_aspect("equal")
+            axes.set_xlim(low[0], high[0])
+            axes.set_ylim(low[1], high[1])
+            axes.tick_params(labelleft=index % columns == 0)
             if index % columns == 0:
                 axes.set_ylabel("z [mm]")
+            if index + columns >= len(loads):
+                axes.set_xlabel("x [mm]")
         handles, _ = figure.axes[0].get_legend_handles_labels()
         style.legend(figure, handles, columns=2)
     return Path(path)
@@ -86,10 +97,12 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
                 both.plot(x, y, "o", ms=4, color=color, mfc=face)
                 label = None if held_out else joint
                 left.plot(x, y - x, "o", ms=4, color=color, mfc=face, label=label)
-        both.set_title("simulated angle [deg]; open: held out")
-        left.set_title("simulated − measured [deg]")
+        both.set_title(
+            "simulated angle [°]" + ("; open: held out" if stage.held_out_labels else "")
+        )
+        left.set_title("simulated − measured [°]")
         for axes in (both, left):
-            axes.set_xlabel("measured [deg]")
+            axes.set_xlabel("measured [°]")
         left.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return Path(path)
 

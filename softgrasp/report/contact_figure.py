@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.build.names import parts
 from softgrasp.render.instants import body_label
 from softgrasp.render.phases import has_phases
 from softgrasp.report import style
@@ -21,8 +22,13 @@ from softgrasp.simulation.told_contacts import BodyContact
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpec
 
-ROW_HEIGHT, PALM_GAP = 1.15, 0.25
+ROW_HEIGHT, PANEL_HEIGHT, PALM_GAP = 1.15, 0.85, 0.25
+"""Of a row with its title, of its panel, and between rows that share no axes [in]."""
+NOTE_LETTERS, NOTE_HEIGHT = 170, 0.16
+"""Letters in a line at the lower edge, and its height [in]."""
 LONG_TITLE = 10
 """Letters of a title beside which there is room for a few words only."""
 MOST_EDGES = 20
@@ -36,7 +42,7 @@ TOP_PERCENTILE, HEADROOM = 99.0, 1.5
 def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     """Draw when each body touched and how hard: a row a finger, a column a phalanx.
 
-    The palm has a row of its own where it touched.
+    Bodies that never touched are left out and named below. The palm has a row of its own.
 
     Args:
         result: The run.
@@ -45,40 +51,95 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    fingers, known = body_rows(result), set(result.contact_bodies.tolist())
-    # a palm that never touched has nothing to show; the phalanges keep their places in the grid
-    palm = [
-        contact.body
-        for contact in result.contacts
-        if not contact.finger and contact.first_touch_s is not None
-    ]
-    columns, below = max(map(len, fingers), default=1), len(palm) * (ROW_HEIGHT + PALM_GAP)
-    lane_height = LANE_HEIGHT if has_phases(result) else 0.0
-    with style.figure(
-        path, ROW_HEIGHT * len(fingers) + below + lane_height + 0.75, numbers=False
-    ) as figure:
-        top = 0.55 + lane_height
-        upper = (0.6, 0.1, 0.5 + below, top)
+    touched = {one.body for one in result.contacts if one.first_touch_s is not None}
+    cells, palm = _cells(result, touched), [one for one in _palms(result) if one in touched]
+    rows, columns = (1 + max((place[k] for place in cells), default=-1) for k in range(2))
+    lines = fill(_untouched(result, touched), NOTE_LETTERS)
+    note = NOTE_HEIGHT * (lines.count("\n") + 1) if lines else 0.0
+    lane = LANE_HEIGHT if has_phases(result) else 0.0
+    below = len(palm) * (ROW_HEIGHT + PALM_GAP)
+    height = max(ROW_HEIGHT * rows + below - (0.0 if rows else PALM_GAP), ROW_HEIGHT)
+    height += 0.75 + lane + note
+    with style.figure(path, height, numbers=False) as figure:
         if has_phases(result):
             draw_lane(figure, result)
-        grid = style.panels(figure, len(fingers), columns, margins=upper)
-        shared: Axes | None = None
-        for (i, j), body in _places(fingers, known):
-            shared = figure.add_subplot(grid[i, j], sharex=shared, sharey=shared)
-            shared.tick_params(labelbottom=i == len(fingers) - 1, labelleft=j == 0)
-            _draw_body(shared, result, body, brief=columns > 3)
-        for body in palm:
-            lower = (0.6, 0.1, 0.5, ROW_HEIGHT * len(fingers) + top + PALM_GAP)
-            lane = figure.add_subplot(style.panels(figure, 1, 1, margins=lower)[0])
-            _draw_body(lane, result, body, brief=False)
-        style.edge_labels(figure, y="normal force [N]")
+        if cells:
+            margins = (0.6, 0.1, 0.5 + note + below, 0.55 + lane)
+            _draw_fingers(
+                result, figure, cells, style.panels(figure, rows, columns, margins=margins)
+            )
+        for index, body in enumerate(reversed(palm)):
+            at = 0.5 + note + index * (ROW_HEIGHT + PALM_GAP)
+            _draw_body(_wide(figure, at), result, body, brief=False)
+        if not touched:
+            _draw_nothing(_wide(figure, 0.5 + note), result)
+        style.edge_labels(figure, y="normal force [N]", above=note)
+        figure.text(0.06, 0.06 / height, lines, fontsize=7, color=style.MUTED, va="bottom")
         style.legend(figure, _keys(result))
     return Path(path)
 
 
-def _places(fingers: list[list[str]], known: set[str]) -> Iterator[tuple[tuple[int, int], str]]:
-    for i, row in enumerate(fingers):
-        yield from (((i, j), body) for j, body in enumerate(row) if body in known)
+def _palms(result: GraspResult) -> list[str]:
+    return [contact.body for contact in result.contacts if not contact.finger]
+
+
+def _untouched(result: GraspResult, touched: set[str]) -> str:
+    """The bodies that have no panel."""
+    rest = [body_label(one) for one in result.contacts if one.body not in touched]
+    soft = {digit.name for digit in result.scene.hand.soft_fingers}
+    if soft or not rest:  # of the many links of soft fingers nobody expects all
+        return ""
+    return f"Never touched: {', '.join(rest)}."
+
+
+def _cells(result: GraspResult, touched: set[str]) -> dict[tuple[int, int], str]:
+    """Row and column of each body that touched: a row a finger, a column a phalanx of all."""
+    places: dict[str, dict[int, str]] = {}
+    soft = {digit.name for digit in result.scene.hand.soft_fingers}
+    for row in body_rows(result):
+        finger, _ = parts(result.scene.hand)[row[0]]
+        own = row if finger in soft else _phalanges(result, finger)
+        found = {k: body for k, body in enumerate(own) if body in touched}
+        if found:
+            places[finger] = found
+    # the same phalanges stand below one another; those of no finger take no room
+    used = sorted({k for found in places.values() for k in found})
+    return {
+        (i, used.index(k)): body
+        for i, found in enumerate(places.values())
+        for k, body in found.items()
+    }
+
+
+def _phalanges(result: GraspResult, finger: str) -> list[str]:
+    """Bodies of a finger in the order of its phalanges, one without a shape as a gap."""
+    (found,) = (one for one in result.scene.hand.fingers if one.name == finger)
+    return [body for row in found.phalanges for body in found.bodies_of(row) or [""]]
+
+
+def _draw_fingers(
+    result: GraspResult, figure: Figure, cells: dict[tuple[int, int], str], grid: GridSpec
+) -> None:
+    shared: Axes | None = None
+    for (i, j), body in cells.items():
+        shared = figure.add_subplot(grid[i, j], sharex=shared, sharey=shared)
+        lowest = i == max(row for row, column in cells if column == j)
+        leftmost = j == min(column for row, column in cells if row == i)
+        shared.tick_params(labelbottom=lowest, labelleft=leftmost)
+        _draw_body(shared, result, body, brief=grid.ncols > 3)
+
+
+def _wide(figure: Figure, at: float) -> Axes:
+    """A panel over the whole width, so high above the lower edge [in]."""
+    width, height = figure.get_size_inches().tolist()
+    return figure.add_axes((0.6 / width, at / height, 1.0 - 0.7 / width, PANEL_HEIGHT / height))
+
+
+def _draw_nothing(axes: Axes, result: GraspResult) -> None:
+    axes.set_title("nothing touched the object")
+    axes.plot(result.time[[0, -1]], [0.0, 0.0], color=style.FORCE, lw=0.8)
+    axes.set_ylim(0.0, HEADROOM * 2.0 * result.scene.closure.threshold)
+    style.time_limits(axes, result.time)
 
 
 def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> None:
@@ -105,10 +166,19 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> No
     axes.set_title(title)
     style.note(axes, _story(contact, brief or len(title) > LONG_TITLE))
     if force.max() > axes.get_ylim()[1]:
-        axes.text(
-            result.time[force.argmax()], 0.97 * axes.get_ylim()[1], f" peak {newtons(force.max())}",
-            fontsize=6.5, color=style.MUTED, va="top",
-        )  # fmt: skip
+        _name_peak(axes, result, float(result.time[force.argmax()]), float(force.max()))
+
+
+def _name_peak(axes: Axes, result: GraspResult, time: float, force: float) -> None:
+    """An arrowhead where the curve leaves the panel, and how far it goes beside it."""
+    place = axes.get_xaxis_transform()
+    axes.plot([time], [1.0], "^", ms=5, mew=0, color=style.FORCE, transform=place, clip_on=False)
+    late = time > 0.7 * float(result.time[-1])
+    axes.annotate(
+        f"peak {newtons(force)}", (time, 0.94), (-6.0 if late else 6.0, 0.0), xycoords=place,
+        textcoords="offset points", ha="right" if late else "left", va="top", fontsize=7.5,
+        color=style.INK, bbox={"facecolor": "white", "alpha": 0.9, "lw": 0, "pad": 1.5},
+    )  # fmt: skip
 
 
 def _shade(axes: Axes, result: GraspResult, on: NDArray[np.bool_], color: str) -> None:

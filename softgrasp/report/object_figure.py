@@ -12,6 +12,7 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.phases import has_phases
 from softgrasp.report import style
+from softgrasp.report.letting_go import let_go_s, out_of_hand
 from softgrasp.report.phase_marks import mark_phases
 from softgrasp.report.series import displacement_mm, rotation_deg, thinned
 from softgrasp.simulation.result import GraspResult
@@ -23,8 +24,12 @@ ROW_HEIGHT = 3.3
 """Of the panels of an object [inch]."""
 LEAST_SPAN = 0.1
 """Least height of a panel [mm or deg]: below it a motion is rounding."""
+MARGIN = 0.14
+"""Room above and below the curves over what they span, for the words at the top."""
 WORD = 0.16
 """Width of a few words over that of a panel."""
+KEY_LETTERS, KEY_HEIGHT = 150, 0.19
+"""Letters in a line of keys, the signs before them as eight, and the height of a line [in]."""
 TRANSLATIONS = ("x", "y", "z")
 ROTATIONS = ("ψ about x", "θ about y", "φ about z")
 """Euler angles of intrinsic z-y-x, named as in paper 004."""
@@ -70,8 +75,10 @@ def overlay_objects(
     """
     titles = [f"{name} [mm]" for name in TRANSLATIONS] + [f"{name} [°]" for name in ROTATIONS]
     series = [(r.time, np.hstack([displacement_mm(r), rotation_deg(r)])) for r in results]
-    with style.figure(path, 4.6) as figure:
-        grid = style.panels(figure, 2, 3, margins=(0.55, 0.1, 0.5, 0.6), gaps=(0.55, 0.3))
+    columns = max(KEY_LETTERS // (max(map(len, labels)) + 8), 1)
+    keys = KEY_HEIGHT * (-(-len(labels) // columns) - 1)
+    with style.figure(path, 4.6 + keys) as figure:
+        grid = style.panels(figure, 2, 3, margins=(0.55, 0.1, 0.5, 0.6 + keys), gaps=(0.55, 0.3))
         for column, title in enumerate(titles):
             axes = figure.add_subplot(grid[column])
             lines = [
@@ -81,19 +88,42 @@ def overlay_objects(
             axes.set_title(title)
             axes.tick_params(labelbottom=column >= len(TRANSLATIONS))
             style.time_limits(axes, max((times for times, _ in series), key=lambda t: t[-1]))
+            _fit_to_grasps(axes, results, [values[:, column] for _, values in series])
             style.least_span(axes, LEAST_SPAN)
         style.edge_labels(figure)
-        style.legend(figure, lines)
+        style.legend(figure, lines, columns=columns)
     return Path(path)
+
+
+def _fit_to_grasps(axes: Axes, results: Sequence[GraspResult], values: Sequence[Array]) -> None:
+    """Let the value axis span what moved in hands; free fall would flatten all else."""
+    if not any(out_of_hand(result) for result in results):
+        return
+    parts = []
+    for result, own in zip(results, values, strict=True):
+        end = let_go_s(result) if out_of_hand(result) else result.time[-1]
+        parts.append(own[result.time <= (result.time[0] if end is None else end)])
+    seen = np.concatenate(parts)
+    low, high = float(seen.min()), float(seen.max())
+    spare = MARGIN * max(high - low, LEAST_SPAN)
+    axes.set_ylim(low - spare, high + spare)
 
 
 def _draw_run(
     axes: Axes, result: GraspResult, values: Array, names: Sequence[str], unit: str
 ) -> None:
+    end = _last_row(result)
     for axis, (name, color) in enumerate(zip(names, style.AXES_COLORS, strict=True)):
-        label = f"{name}: {style.signed(values[-1, axis], 3)}{unit}"
+        # how far what nothing ever touched fell until the run ended says nothing
+        fell = out_of_hand(result) and end < 0
+        label = name if fell else f"{name}: {style.signed(values[end, axis], 3)}{unit}"
         axes.plot(*thinned(result.time, values[:, axis]), color=color, label=label)
-    axes.margins(y=0.3 if has_phases(result) else 0.14)  # room for the words at the top
+    margin = 0.3 if has_phases(result) else MARGIN  # room for the words at the top
+    axes.margins(y=margin)
+    if end >= 0:
+        seen = values[: end + 1]
+        spare = margin * max(float(np.ptp(seen)), LEAST_SPAN)
+        axes.set_ylim(float(seen.min()) - spare, float(seen.max()) + spare)
     axes.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, borderaxespad=0.0,
         columnspacing=1.2, handlelength=1.4, fontsize=8,
@@ -106,12 +136,22 @@ def _draw_run(
     elif result.hold is not None:
         axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
         _say(axes, result.hold.start_s, "hold test")
+    let_go = let_go_s(result)
+    if let_go is not None:
+        axes.axvline(let_go, color=style.LOST, lw=0.9, ls=(0, (3, 2)))
+        axes.set_xlabel("time [s]; numbers of when the hand let go, at the red line", labelpad=1)
     touches = [event.time_s for event in result.events if event.kind == "touching"]
     if touches:
         axes.axvline(touches[0], color=style.MUTED, lw=0.9, ls=":")
         near = result.hold is not None and result.hold.start_s - touches[0] < WORD * result.time[-1]
         height = 0.09 if has_phases(result) else 0.985
         _say(axes, touches[0], "first contact", height=height, before=near)
+
+
+def _last_row(result: GraspResult) -> int:
+    """The last row in which an object that was lost was touched, −1 where it was not lost."""
+    end = let_go_s(result)
+    return -1 if end is None else int(np.searchsorted(result.time, end))
 
 
 def _say(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from softgrasp.vision.photo_measurement import PhotoMeasurement
 
 COLUMNS = 2
+ROOM = 0.05
+"""Around the finger, over its length."""
 
 
 def draw_overlays(
@@ -38,20 +40,37 @@ def draw_overlays(
         path: The ``.png`` to write.
     """
     rows = -(-len(photos) // COLUMNS)
-    with style.figure(path, 0.5 + 3.4 * rows) as figure:
+    outlines = [np.vstack([p.outline.points, p.outline.points[:1]]) for _, p in photos]
+    moved = [
+        _carried(result, mass, photo, read)
+        for (mass, photo), read in zip(photos, outlines, strict=True)
+    ]
+    low, high = _crop([*outlines, *moved])
+    wide = (style.WIDTH - 0.2 - 0.15 * (COLUMNS - 1)) / COLUMNS
+    tall = wide * float((high - low)[1] / (high - low)[0])
+    with style.figure(path, 0.65 + tall * rows + 0.35 * (rows - 1)) as figure:
         grid = style.panels(figure, rows, COLUMNS, margins=(0.1, 0.1, 0.1, 0.55), gaps=(0.15, 0.35))
         for index, (mass, photo) in enumerate(photos):
+            read, carried = outlines[index], moved[index]
             axes = figure.add_subplot(grid[index // COLUMNS, index % COLUMNS])
             axes.imshow(photo.picture, alpha=0.55)
-            read = np.vstack([photo.outline.points, photo.outline.points[:1]])
-            carried = _carried(result, mass, photo, read)
             axes.plot(*read.T, color=style.LOST, lw=1.2, label="read from the photograph")
             axes.plot(*carried.T, color=style.POSITION, lw=1.0, ls="--", label="simulated")
             axes.set_title(f"{1e3 * mass:g} g")
+            axes.set_xlim(low[0], high[0])
+            axes.set_ylim(high[1], low[1])
             axes.axis("off")
         handles, _ = figure.axes[0].get_legend_handles_labels()
         style.legend(figure, handles, columns=2)
     return Path(path)
+
+
+def _crop(outlines: Sequence[Array]) -> tuple[Array, Array]:
+    """The corners of what all outlines need, with room around [px]."""
+    points = np.vstack(outlines)
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = ROOM * (high - low).max()
+    return low - room, high + room
 
 
 def _carried(

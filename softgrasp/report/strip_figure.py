@@ -13,6 +13,7 @@ from softgrasp.render.instants import key_instants
 from softgrasp.render.playback import framing, render_instants
 from softgrasp.render.poses import Playback
 from softgrasp.report import style
+from softgrasp.report.letting_go import let_go_s, out_of_hand
 from softgrasp.simulation.result import GraspResult
 
 Image = npt.NDArray[np.uint8]
@@ -23,6 +24,7 @@ GAP, ABOVE = 12, 84
 """Pixels between pictures, and above them."""
 CAPTION_WIDTH = 32
 """Letters in a line of a caption."""
+SHORTER = {"first contact": "first", "last established": "last", "contact lost": "lost"}
 
 
 def strip_pictures(result: GraspResult, *, renderer: str = "auto") -> list[Image]:
@@ -52,7 +54,7 @@ def draw_strip(result: GraspResult, path: str | Path, pictures: Sequence[Image])
     """
     instants = key_instants(result)
     titles = [f"{time:.3f} s" for time, _ in instants]
-    return _row(pictures, titles, [caption for _, caption in instants], path)
+    return _row(pictures, titles, [_one_line(caption) for _, caption in instants], path)
 
 
 def final_poses(
@@ -62,6 +64,7 @@ def final_poses(
     *,
     renderer: str = "auto",
     one_place: bool = True,
+    captions: Sequence[str] = (),
 ) -> Path:
     """Draw how several runs ended, side by side and from one place (paper 004, Fig 12C).
 
@@ -71,6 +74,7 @@ def final_poses(
         path: The ``.png`` to write.
         renderer: ``auto``, ``gl`` or ``raycast``.
         one_place: Whether all are seen from one place, or each from its own best side.
+        captions: What to say of each run below its picture, besides how far the object moved.
 
     Raises:
         BackendUnavailable: The renderer that was asked for is not there.
@@ -87,13 +91,16 @@ def final_poses(
         )[0]
         for result, camera in zip(results, cameras, strict=True)
     ]
-    return _row(images, labels, [_moved(result) for result in results], path)
+    told = [_moved(result) for result in results]
+    if captions:
+        told = [f"{own}\n{moved}" for own, moved in zip(captions, told, strict=True)]
+    return _row(images, labels, told, path)
 
 
 def _row(
     images: Sequence[Image], titles: Sequence[str], captions: Sequence[str], path: str | Path
 ) -> Path:
-    lines = ["\n".join(textwrap.wrap(caption, CAPTION_WIDTH)) for caption in captions]
+    lines = ["\n".join(_wrapped(caption)) for caption in captions]
     below = 24 + 46 * max(text.count("\n") + 1 for text in lines)
     width, height = len(images) * (SIZE[0] + GAP) + GAP, ABOVE + SIZE[1] + below
     with style.figure(path, height / style.DPI, width / style.DPI) as figure:
@@ -108,6 +115,19 @@ def _row(
     return Path(path)
 
 
+def _one_line(caption: str) -> str:
+    """A caption of an instant with fewer words where it would need a second line."""
+    words, colon, bodies = caption.partition(": ")
+    long = len(caption) > CAPTION_WIDTH
+    return f"{SHORTER.get(words, words)}{colon}{bodies}" if long else caption
+
+
+def _wrapped(caption: str) -> list[str]:
+    return [line for own in caption.split("\n") for line in textwrap.wrap(own, CAPTION_WIDTH)]
+
+
 def _moved(result: GraspResult) -> str:
+    if out_of_hand(result):
+        return "not in the hand any more" if let_go_s(result) is not None else "never in the hand"
     x, y, z = (style.signed(1e3 * part, 1) for part in result.object.displacement_m)
     return f"moved ({x}, {y}, {z}) mm"

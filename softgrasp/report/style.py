@@ -146,10 +146,10 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int = 6) -> None:
     )
 
 
-def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "") -> None:
-    """Names of the axes that all panels share, at the lower and left edge."""
+def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "", above: float = 0.0) -> None:
+    """Names of the axes that all panels share, at the left edge and above the lower one [in]."""
     width, height = figure.get_size_inches().tolist()
-    figure.text(0.5, 0.08 / height, x, ha="center", va="bottom", gid=SHARED_X)
+    figure.text(0.5, (0.08 + above) / height, x, ha="center", va="bottom", gid=SHARED_X)
     figure.text(0.08 / width, 0.5, y, ha="left", va="center", rotation="vertical", gid=SHARED_Y)
 
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.sweep_plan import DRAWN
 from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.mechanics.transforms import Array
+from softgrasp.report.letting_go import GONE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +33,8 @@ class Measure(NamedTuple):
     unit: str
     scale: float
     """From the column's unit to that of the figure."""
+    of_motion: bool = False
+    """Whether it says how the object moved: without meaning where it is in the hand no longer."""
 
     @property
     def label(self) -> str:
@@ -39,12 +43,12 @@ class Measure(NamedTuple):
 
 
 MEASURES = (
-    Measure("displacement_m", "displacement", "mm", 1e3),
-    Measure("rotation_rad", "rotation", "°", math.degrees(1.0)),
+    Measure("displacement_m", "displacement", "mm", 1e3, of_motion=True),
+    Measure("rotation_rad", "rotation", "°", math.degrees(1.0), of_motion=True),
     Measure("final_force_N", "sum of normal forces", "N", 1.0),
     Measure("largest_force_N", "largest force", "N", 1.0),
     Measure("all_established_s", "last contact established", "s", 1.0),
-    Measure("hold_drop_m", "drift in the hand", "mm", 1e3),
+    Measure("hold_drop_m", "drift in the hand", "mm", 1e3, of_motion=True),
     Measure("quality_friction_margin", "friction margin", "–", 1.0),
     Measure("quality_min_singular", "least singular value of G", "–", 1.0),
     Measure("quality_epsilon", "ε", "–", 1.0),
@@ -53,12 +57,29 @@ MEASURES = (
 
 def measures_of(table: pd.DataFrame) -> list[Measure]:
     """The measures that at least two grasps have."""
-    return [measure for measure in MEASURES if table[measure.column].notna().sum() > 1]
+    return [m for m in MEASURES if np.isfinite(numbers(table, m)).sum() > 1]
 
 
 def numbers(table: pd.DataFrame, measure: Measure) -> Array:
-    """A measure of every row in the figure's unit, NaN where there is none."""
-    return table[measure.column].to_numpy(dtype=float, na_value=np.nan) * measure.scale
+    """A measure of every row in the figure's unit, NaN where there is none.
+
+    Nor is there one of motion where the object is not in the hand at the end: how far it fell until
+    the run ended says nothing, and would set the scale of all others.
+    """
+    found = table[measure.column].to_numpy(dtype=float, na_value=np.nan) * measure.scale
+    return np.where(lost(table), np.nan, found) if measure.of_motion else found
+
+
+def lost(table: pd.DataFrame) -> NDArray[np.bool_]:
+    """Whether the object of each row is not in the hand at the end, as ``out_of_hand`` of a run."""
+    dropped = (table["held"] == False) & (table["contacts"] == 0)  # noqa: E712 - of a column
+    gone = table["status"].isin([status.name for status in GONE]) | dropped
+    return gone.to_numpy(dtype=bool, na_value=False)
+
+
+def at_random(plan: SweepPlan) -> bool:
+    """Whether rows are drawn at random, so that a rate has an interval of confidence."""
+    return plan.method in DRAWN or plan.noise.position > 0.0 or plan.noise.rotation > 0.0
 
 
 def is_numeric(table: pd.DataFrame, path: str) -> bool:

@@ -2,65 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.sweep_data import (
+    Level,
     Measure,
+    at_random,
     compact,
     is_numeric,
     last_name,
     levels,
+    lost,
     measures_of,
     numbers,
     short,
+    varied,
     wilson,
 )
+from softgrasp.report.sweep_ticks import fit_ticks
+from softgrasp.report.sweep_units import axis_label, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-    from softgrasp.description.sweep_plan import Axis
+    from softgrasp.description.sweep_plan import Axis, SweepPlan
 
 COLUMNS = 3
 """Panels side by side."""
 MOST_SERIES = len(style.SERIES)
-HEAD_WIDTH = 15
-"""Letters of a line over an axis, so that neighbours and the edge are not reached."""
-MOST_LINES = 2000
-"""Lines of a parallel plot; more hide one another, and every so manieth is drawn."""
-HELD, DROPPED = style.EDGE, style.LOST
+MOST_LETTERS = 28
+"""Of names along an axis, all together; more are written askew."""
+BELOW = 0.06
+"""Crosses of one line stand so far below those of the line before, over the panel's height."""
+CROSS = "×"
+"""Stands where the object is not in the hand at the end."""
 
 
-def draw_lines(table: pd.DataFrame, axes: Sequence[Axis], path: Path) -> Path:
+def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Measures over the first axis, one line a value of the second one.
 
     Lines join means over numbers; bars reach from the least to the largest of repeats and of
-    other axes.
+    other axes. A cross at the upper edge is a grasp that ended without the object in the hand.
     """
-    measures, first = measures_of(table), axes[0]
-    other = levels(table, axes[1].path)[:MOST_SERIES] if len(axes) > 1 else None
+    axes, measures = varied(plan, table), measures_of(table)
+    other: list[Level | None] = [None]
+    if len(axes) > 1:
+        other = [*levels(table, axes[1].path)[:MOST_SERIES]]
     with style.figure(path, _height(len(measures))) as figure:
         for place, measure in zip(_panels(figure, len(measures)), measures, strict=True):
-            for index, level in enumerate(other or [None]):
-                rows = np.ones(len(table), dtype=bool) if level is None else level.rows
+            for index, level in enumerate(other):
                 color = style.SERIES[index]
-                label = None if level is None else f"{last_name(axes[1].path)} = {level.label}"
-                _line(place, table[rows], first, measure, color, label)
+                rows = np.ones(len(table), dtype=bool) if level is None else level.rows
+                label = None if level is None else _key(plan, axes[1], level)
+                _line(place, table[rows], axes[0], measure, color, label)
+                if measure.of_motion:
+                    _crosses(place, table[rows & lost(table)], axes[0], color, 1.0 - BELOW * index)
             place.set_title(measure.label)
-            place.set_xlabel(first.path)
-            _fit_x(place, table, first)
-        if other:
-            handles, _ = figure.axes[0].get_legend_handles_labels()
+            place.set_xlabel(axis_label(plan.scene, axes[0].path))
+            fit_ticks(place, table, axes[0], _width(figure, place))
+        handles = _handles(figure)
+        if handles or lost(table).any():
+            handles += _lost_key(table)
             style.legend(figure, handles, columns=min(len(handles), 5))
     return path
+
+
+def _key(plan: SweepPlan, axis: Axis, level: Level) -> str:
+    unit = unit_of(plan.scene, axis.path)
+    told = f" {unit}" if unit not in ("", "–") else ""
+    return f"{last_name(axis.path)} = {level.label}{told}"
+
+
+def _handles(figure: Figure) -> list[Any]:
+    """The keys of all lines; a panel may lack one whose grasps have no number in it."""
+    found: dict[str, Any] = {}
+    for place in figure.axes:
+        handles, labels = place.get_legend_handles_labels()
+        found |= dict(zip(labels, handles, strict=True))
+    return list(found.values())
+
+
+def _lost_key(table: pd.DataFrame) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    key = Line2D([], [], ls="", marker="x", color=style.INK, label="not in the hand at the end")
+    return [key] if lost(table).any() else []
 
 
 def _line(
@@ -85,35 +119,58 @@ def _line(
                    linewidth=joined, elinewidth=0.7, capsize=2)  # fmt: skip
 
 
-def _fit_x(place: Axes, table: pd.DataFrame, axis: Axis) -> None:
-    if not is_numeric(table, axis.path):
-        place.tick_params(axis="x", rotation=30)
-        place.margins(x=0.15)
+def _crosses(place: Axes, table: pd.DataFrame, axis: Axis, color: str, height: float = 1.0) -> None:
+    """Crosses at the upper edge, which are no numbers, at a share of the panel's height."""
+    at = table[axis.path]
+    at = at if is_numeric(table, axis.path) else at.map(short)
+    values = list(dict.fromkeys(at))
+    if not values:
         return
-    place.locator_params(axis="x", nbins=5)
-    place.xaxis.set_major_formatter(compact)
-    values = table[axis.path].to_numpy(dtype=float)
-    if values.min() > 0 and (axis.log or values.max() / values.min() > 30):
-        place.set_xscale("log")
+    place.margins(y=0.15)  # the largest numbers do not reach the crosses
+    place.plot(values, [height] * len(values), ls="", marker="x", ms=5, mew=1.3, color=color,
+               transform=place.get_xaxis_transform(), clip_on=False)  # fmt: skip
 
 
-def draw_heat_maps(table: pd.DataFrame, axes: Sequence[Axis], path: Path) -> Path:
+def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Means of measures over the first two axes of a grid; the rest is averaged."""
-    measures, (first, second) = measures_of(table), axes[:2]
+    (first, second), measures = varied(plan, table)[:2], measures_of(table)
     across, along = levels(table, first.path), levels(table, second.path)
     with style.figure(path, _height(len(measures), 2.4)) as figure:
         for place, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
             found = numbers(table, measure)
             cells = [[_mean(found[x.rows & y.rows]) for x in across] for y in along]
             image = place.imshow(cells, origin="lower", aspect="auto", cmap="viridis")
-            place.set_xticks(range(len(across)), [level.label for level in across], rotation=45)
+            if measure.of_motion:
+                _mark_lost(place, lost(table), across, along)
+            _name_ticks(place, across)
             place.set_yticks(range(len(along)), [level.label for level in along])
             place.grid(False)
             place.set_title(measure.label)
-            place.set_xlabel(first.path)
-            place.set_ylabel(second.path)
+            place.set_xlabel(axis_label(plan.scene, first.path))
+            place.set_ylabel(axis_label(plan.scene, second.path))
             figure.colorbar(image, ax=place, fraction=0.05, pad=0.03, format=compact)
     return path
+
+
+def _mark_lost(
+    place: Axes, gone: NDArray[np.bool_], across: list[Level], along: list[Level]
+) -> None:
+    """How many grasps of each cell are left out, in the cell."""
+    for row, y in enumerate(along):
+        for column, x in enumerate(across):
+            count, whole = int(gone[x.rows & y.rows].sum()), int((x.rows & y.rows).sum())
+            if count:
+                text = CROSS if whole == 1 else f"{CROSS} {count}"
+                place.text(column, row, text, ha="center", va="center", fontsize=8,
+                           fontweight="bold", color=style.LOST,
+                           bbox={"facecolor": "white", "lw": 0, "pad": 1.5})  # fmt: skip
+
+
+def _name_ticks(place: Axes, shown: list[Level]) -> None:
+    names = [level.label for level in shown]
+    long = sum(map(len, names)) > MOST_LETTERS
+    turn: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
+    place.set_xticks(range(len(names)), names, **turn)
 
 
 def _mean(values: Array) -> float:
@@ -121,9 +178,10 @@ def _mean(values: Array) -> float:
     return float(finite.mean()) if finite.size else float("nan")
 
 
-def draw_scatter(table: pd.DataFrame, axes: Sequence[Axis], path: Path) -> Path:
+def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Measures of sampled grasps over the first axis, coloured by the second."""
-    measures, first = measures_of(table), axes[0]
+    axes, measures = varied(plan, table), measures_of(table)
+    first = axes[0]
     color = table[axes[1].path] if len(axes) > 1 and is_numeric(table, axes[1].path) else None
     with style.figure(path, _height(len(measures))) as figure:
         for place, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
@@ -133,91 +191,52 @@ def draw_scatter(table: pd.DataFrame, axes: Sequence[Axis], path: Path) -> Path:
             if color is not None:
                 tint = {"c": color.to_numpy(dtype=float), "cmap": "viridis"}
             dots = place.scatter(at, numbers(table, measure), s=8, linewidths=0, **tint)
+            if measure.of_motion:
+                _crosses(place, table[lost(table)], first, style.LOST)
             place.set_title(measure.label)
-            place.set_xlabel(first.path)
-            _fit_x(place, table, first)
+            place.set_xlabel(axis_label(plan.scene, first.path))
+            fit_ticks(place, table, first, _width(figure, place))
             if color is not None:
                 bar = figure.colorbar(dots, ax=place, fraction=0.05, pad=0.03, format=compact)
-                bar.set_label(axes[1].path, fontsize=7)
+                bar.set_label(axis_label(plan.scene, axes[1].path), fontsize=7)
     return path
 
 
-def draw_success(table: pd.DataFrame, axes: Sequence[Axis], path: Path) -> Path:
-    """How often the object was held for every value of every axis, with 95 % intervals."""
-    judged = table[table["held"].notna()]
+def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """How often the object was held for every value of every axis.
+
+    Where rows are drawn at random, lines are 95 % intervals of the rates; those of a grid without
+    noise would come again as they are.
+    """
+    axes, judged = varied(plan, table), table[table["held"].notna()]
     with style.figure(path, _height(len(axes))) as figure:
         for place, axis in zip(_panels(figure, len(axes)), axes, strict=True):
-            for index, level in enumerate(levels(judged, axis.path)):
+            shown = levels(judged, axis.path)
+            for index, level in enumerate(shown):
                 held = judged["held"].to_numpy(dtype=bool)[level.rows]
-                low, high = wilson(int(held.sum()), len(held))
                 rate = float(held.mean()) if held.size else 0.0
                 place.bar(index, 100 * rate, color=style.ESTABLISHED, edgecolor=style.EDGE)
-                place.vlines(index, 100 * low, 100 * high, color=style.INK, linewidth=1.0)
-                place.annotate(
-                    f"{int(held.sum())}/{len(held)}", (index, 2), ha="center", fontsize=6.5
-                )
-            names = [level.label for level in levels(judged, axis.path)]
-            place.set_xticks(range(len(names)), names, rotation=30, ha="right")
+                if at_random(plan):
+                    low, high = wilson(int(held.sum()), len(held))
+                    place.vlines(index, 100 * low, 100 * high, color=style.INK, linewidth=1.0)
+                told = f"{int(held.sum())} of {len(held)}"
+                place.annotate(told, (index, 2), ha="center", fontsize=6.5)
+            _name_ticks(place, shown)
+            place.set_xlim(-0.8, len(shown) - 0.2)
             place.set_ylim(0, 105)
-            place.set_title(f"held [%] by {axis.path}")
+            # not below: names that are written askew need the room
+            place.set_title(f"held [%] by {axis_label(plan.scene, axis.path)}")
             place.grid(axis="x", visible=False)
     return path
 
 
-def draw_parallel(table: pd.DataFrame, axes: Sequence[Axis], path: Path) -> Path:
-    """All axes and measures side by side, one line a grasp."""
-    from matplotlib.collections import LineCollection
-
-    measures = measures_of(table)
-    shown = table.iloc[:: max(len(table) // MOST_LINES, 1)]
-    columns = [_axis_numbers(shown, axis.path) for axis in axes]
-    columns += [numbers(shown, measure) for measure in measures]
-    heads = [axis.path.replace(".", ".\n", 1) for axis in axes]
-    heads += [f"{fill(measure.name, HEAD_WIDTH)}\n[{measure.unit}]" for measure in measures]
-    ends = [(np.nanmin(column), np.nanmax(column)) for column in columns]
-    scaled = [
-        (column - low) / (high - low or 1.0)
-        for column, (low, high) in zip(columns, ends, strict=True)
-    ]
-    known = shown["held"].notna().tolist()
-    held = [
-        bool(state) if there else None for state, there in zip(shown["held"], known, strict=True)
-    ]
-    colors = {True: HELD, False: DROPPED, None: style.POSITION}
-    with style.figure(path, 3.6) as figure:
-        place = figure.add_axes((0.05, 0.12, 0.9, 0.68))
-        lines = np.stack([np.tile(np.arange(len(columns)), (len(shown), 1)), np.array(scaled).T],
-                         axis=-1)  # fmt: skip
-        tints = [colors[state] for state in held]
-        alpha = float(np.clip(60 / len(shown), 0.08, 0.7))
-        place.add_collection(LineCollection(list(lines), colors=tints, alpha=alpha, linewidths=0.8))
-        place.set_xlim(0, len(columns) - 1)
-        place.set_ylim(-0.03, 1.03)
-        place.set_xticks(range(len(columns)), [""] * len(columns))
-        place.set_yticks([])
-        place.spines["left"].set_visible(False)
-        place.spines["bottom"].set_visible(False)
-        for index, (head, (low, high)) in enumerate(zip(heads, ends, strict=True)):
-            place.axvline(index, color=style.MUTED, linewidth=0.7)
-            place.annotate(head, (index, 1.12), ha="center", va="bottom", fontsize=7,
-                           annotation_clip=False)  # fmt: skip
-            for value, y in ((low, -0.09), (high, 1.06)):
-                text = compact(float(f"{value:.3g}"))
-                place.annotate(text, (index, y), ha="center", va="center", fontsize=6.5,
-                               color=style.MUTED, annotation_clip=False)  # fmt: skip
-    return path
-
-
-def _axis_numbers(table: pd.DataFrame, path: str) -> Array:
-    """Values of an axis as numbers; others by their place among all."""
-    if is_numeric(table, path):
-        return table[path].to_numpy(dtype=float)
-    names = list(dict.fromkeys(table[path]))
-    return np.array([float(names.index(value)) for value in table[path]])
-
-
 def _height(count: int, each: float = 1.9) -> float:
     return 0.65 + each * -(-count // COLUMNS)
+
+
+def _width(figure: Figure, place: Axes) -> float:
+    """Of a panel [in]."""
+    return float(place.get_position().width * figure.get_size_inches()[0])
 
 
 def _panels(figure: Any, count: int, *, wide: float = 0.45) -> list[Axes]:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from softgrasp._version import __version__
+from softgrasp.description.sweep_plan import DRAWN
 from softgrasp.errors import BackendUnavailable, SoftgraspError
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import sweep_figures as figures
+from softgrasp.report.letting_go import out_of_hand
 from softgrasp.report.object_figure import overlay_objects
 from softgrasp.report.page import templates
 from softgrasp.report.shown_picture import shown_picture
 from softgrasp.report.strip_figure import final_poses
-from softgrasp.report.sweep_data import last_name, measures_of, numbers, short, varied, wilson
+from softgrasp.report.sweep_data import at_random, lost, measures_of, short, varied, wilson
+from softgrasp.report.sweep_parallel_figure import draw_parallel
+from softgrasp.report.sweep_rows import Told, extremes, telling, values_of
+from softgrasp.report.sweep_units import axis_label
 from softgrasp.simulation.run import simulate
 from softgrasp.sweeps.fields import scene_of_row
 from softgrasp.sweeps.rows import COLUMNS, FAILED
@@ -31,9 +33,7 @@ if TYPE_CHECKING:
 
 PAGE = "report.html"
 MOST_POSES = 5
-"""Grasps along the chosen axis that are simulated again for pictures."""
-EXTREMES = 5
-"""Best and worst grasps that the page names."""
+"""Grasps that are simulated again for pictures."""
 
 
 class Shown(NamedTuple):
@@ -61,94 +61,114 @@ def write_sweep_page(plan: SweepPlan, table: pd.DataFrame, folder: str | Path) -
         version=__version__,
         title=f"{plan.scene.hand.name} grasps {plan.scene.object.name}, {len(table)} times",
         summary=_summary(plan, table),
-        axes=[(axis.path, _told(axis, table)) for axis in plan.axes],
+        axes=[(axis_label(plan.scene, axis.path), _told(axis, table)) for axis in plan.axes],
         statuses=list(table["status"].value_counts().items()),
         shown=[(part.title, shown_picture(part.path), part.caption) for part in shown],
-        extremes=_extremes(plan, table),
+        extremes=extremes(plan, table),
         failures=_failures(table),
         columns=COLUMNS.items(),
-        folder=shlex.quote(folder.resolve().name),
-        paths=[axis.path for axis in plan.axes],
+        # as it was typed, so that the command is right where the sweep was started
+        folder=shlex.quote(folder.name if folder.is_absolute() else str(folder)),
+        paths=[axis_label(plan.scene, axis.path) for axis in plan.axes],
     )  # fmt: skip
     return write_text(folder / PAGE, page)
 
 
 def _drawn(plan: SweepPlan, table: pd.DataFrame, folder: Path) -> list[Shown]:
     """Figures of the numbers in the table."""
-    axes = varied(plan, table)
+    axes, left_out = varied(plan, table), _left_out(table)
     found: list[Shown] = []
     if not axes or not measures_of(table):
         return found
-    if plan.method in ("latin", "sobol"):
-        path = figures.draw_scatter(table, axes, folder / "scatter.png")
+    if plan.method in DRAWN:
+        path = figures.draw_scatter(plan, table, folder / "scatter.png")
         told = f", coloured by {axes[1].path}" if len(axes) > 1 else ""
-        found.append(Shown("Measures", path, f"One dot a grasp{told}."))
+        found.append(Shown("Measures", path, f"One dot a grasp{told}.{left_out}"))
     else:
-        path = figures.draw_lines(table, axes, folder / "lines.png")
-        found.append(Shown("Measures", path, "Means, with bars from the least to the largest."))
+        path = figures.draw_lines(plan, table, folder / "lines.png")
+        found.append(Shown("Measures", path, f"{_points(plan, table)}{left_out}"))
     if plan.method == "grid" and len(axes) > 1:
-        path = figures.draw_heat_maps(table, axes, folder / "heat.png")
-        found.append(Shown("Two axes", path, "Means; white where no grasp has the measure."))
+        path = figures.draw_heat_maps(plan, table, folder / "heat.png")
+        told = "One grasp a cell" if len(table) == _combinations(table, axes[:2]) else "Means"
+        told += "; white where no grasp has the measure."
+        if left_out:
+            told += " A cross with a number: so many grasps of the cell are left out, as above."
+        found.append(Shown("Two axes", path, told))
     if table["held"].notna().any():
-        path = figures.draw_success(table, axes, folder / "success.png")
-        found.append(Shown("Success", path, "Share of held grasps; lines are 95 % intervals."))
+        path = figures.draw_success(plan, table, folder / "success.png")
+        told = "; lines are 95 % intervals" if at_random(plan) else ""
+        found.append(Shown("Success", path, f"Share of held grasps{told}."))
     if len(axes) > 1:
-        path = figures.draw_parallel(table, axes, folder / "parallel.png")
+        path = draw_parallel(plan, table, folder / "parallel.png")
         told = (
-            "One line a grasp: green held, red not held, blue where nothing was asked (sweep.csv)."
+            "One line a grasp: green held, red not held, blue where nothing was asked (sweep.csv). "
+            "A line breaks where its grasp lacks the measure."
         )
         found.append(Shown("All together", path, told))
     return found
 
 
-def _drawn_again(plan: SweepPlan, table: pd.DataFrame, folder: Path) -> list[Shown]:
-    """Pictures and tracks of a few grasps along the first axis, simulated again."""
+def _points(plan: SweepPlan, table: pd.DataFrame) -> str:
+    """What a point of the lines is."""
     axes = varied(plan, table)
-    rows = _along(table, axes[0]) if axes else table.index[:1].tolist()
-    results, labels = [], []
-    for row in rows:
+    if len(table) == _combinations(table, axes[:2]):
+        return "One point a grasp."
+    over = [axis.path for axis in axes[2:]] + ["repeats"] * (plan.repeats > 1)
+    told = f" over {', '.join(over)}" if over else ""
+    return f"Means{told}, with bars from the least to the largest."
+
+
+def _combinations(table: pd.DataFrame, axes: list[Axis]) -> int:
+    return len(table.drop_duplicates([axis.path for axis in axes]))
+
+
+def _left_out(table: pd.DataFrame) -> str:
+    """How many grasps have no place in the figures, and why."""
+    gone = int(lost(table).sum())
+    if gone == 0:
+        return ""
+    return (
+        f" {gone} of {len(table)} grasps ended without the object in the hand: crosses at the "
+        "upper edge. How far it fell says nothing, so displacement, rotation and drift leave "
+        "them out."
+    )
+
+
+def _drawn_again(plan: SweepPlan, table: pd.DataFrame, folder: Path) -> list[Shown]:
+    """Pictures and tracks of the grasps that tell most, simulated again."""
+    results: list[GraspResult] = []
+    shown: list[Told] = []
+    for one in telling(plan, table, MOST_POSES):
         try:
-            results.append(_again(plan, int(table["row"].iloc[row])))
+            results.append(_again(plan, int(table["row"].iloc[one.place])))
         except SoftgraspError:
             continue
-        labels.append(_label(axes[0], table, row) if axes else "")
+        shown.append(one)
     if not results:
         return []
+    numbers = [f"row {table['row'].iloc[one.place]}" for one in shown]
+    values = [values_of(plan, table, one.place) for one in shown]
+    told = [
+        f"{number}{f' ({one.why})' if one.why else ''}"
+        for number, one in zip(numbers, shown, strict=True)
+    ]
+    caption = f"Simulated again for this page: {', '.join(told)}."
+    labels = [f"{number}: {value}" if value else number
+              for number, value in zip(numbers, values, strict=True)]  # fmt: skip
     path = overlay_objects(results, labels, folder / "objects.png")
-    told = f"Simulated again for this page; {_others(plan, axes)}."
-    found = [Shown("Motion of the object", path, told)]
+    cut = " Curves of a lost object are cut." if _cut(results) else ""
+    found = [Shown("Motion of the object", path, f"{caption}{cut}")]
     try:
-        path = final_poses(results, labels, folder / "poses.png")
-        found.append(Shown("How they ended", path, "Seen from one place."))
+        path = final_poses(results, numbers, folder / "poses.png", captions=values)
+        found.append(Shown("How they ended", path, f"{caption} Seen from one place."))
     except BackendUnavailable:
         pass  # nothing here can draw; the numbers stay
     return found
 
 
-def _others(plan: SweepPlan, axes: Sequence[Axis]) -> str:
-    """What the grasps that are shown have in common."""
-    if len(axes) < 2:
-        return "one grasp a value"
-    same = plan.method == "grid"
-    return "the other axes at their first values" if same else "the other axes differ as well"
-
-
-def _label(axis: Axis, table: pd.DataFrame, row: int) -> str:
-    return f"{last_name(axis.path)} = {short(table[axis.path].iloc[row])}"
-
-
-def _along(table: pd.DataFrame, axis: Axis) -> list[int]:
-    """The first row of every value of an axis, or of a few that are evenly spread."""
-    good = table[table["status"] != FAILED]
-    first = good.drop_duplicates(axis.path)
-    if len(first) > MOST_POSES:
-        ordered = first.sort_values(axis.path, key=lambda column: column.map(_order))
-        first = ordered.iloc[np.linspace(0, len(first) - 1, MOST_POSES).round().astype(int)]
-    return [int(place) for place in first.index]
-
-
-def _order(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+def _cut(results: list[GraspResult]) -> bool:
+    gone = [out_of_hand(result) for result in results]
+    return any(gone) and not all(gone)
 
 
 def _again(plan: SweepPlan, row: int) -> GraspResult:
@@ -168,9 +188,11 @@ def _summary(plan: SweepPlan, table: pd.DataFrame) -> str:
     axes = "1 axis" if len(plan.axes) == 1 else f"{len(plan.axes)} axes"
     told = f"{len(table)} grasps over {axes} ({plan.method})"
     if len(held):
-        low, high = wilson(int(held.sum()), len(held))
-        interval = f"95 % interval {100 * low:.1f} … {100 * high:.1f} %"
-        told += f"; {int(held.sum())} of {len(held)} held ({held.mean():.1%}, {interval})"
+        told += f"; {int(held.sum())} of {len(held)} held"
+        if at_random(plan):  # a grid would come out the same again
+            low, high = wilson(int(held.sum()), len(held))
+            interval = f"95 % interval {100 * low:.1f} … {100 * high:.1f} %"
+            told += f" ({held.mean():.1%}, {interval})"
     failed = int((table["status"] == FAILED).sum())
     told += f"; {failed} could not be simulated" if failed else ""
     wall = float(table["wall_time_s"].sum())
@@ -185,28 +207,3 @@ def _told(axis: Axis, table: pd.DataFrame) -> str:
         return f"{short(values.min())} … {short(values.max())}, {values.nunique()} values"
     names = [short(value) for value in dict.fromkeys(values)]
     return ", ".join(names[:12]) + (f", … ({len(names)})" if len(names) > 12 else "")
-
-
-def _extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[str]]]]:
-    """Rows with the least and the largest of the measure that says most about success."""
-    found = measures_of(table)
-    if not found:
-        return []
-    wanted = ("hold_drop_m", "displacement_m")
-    measure = next((m for name in wanted for m in found if m.column == name), found[0])
-    values = numbers(table, measure)
-    order = np.argsort(values, kind="stable")
-    order = order[np.isfinite(values[order])]
-    count = min(EXTREMES, len(order) // 2 or 1)
-
-    def rows(places: Sequence[int]) -> list[list[str]]:
-        return [
-            [str(table["row"].iloc[place]), f"{values[place]:.3g}"]
-            + [short(table[axis.path].iloc[place]) for axis in plan.axes]
-            for place in places
-        ]
-
-    return [
-        (f"Least {measure.label}", rows(order[:count].tolist())),
-        (f"Largest {measure.label}", rows(order[::-1][:count].tolist())),
-    ]

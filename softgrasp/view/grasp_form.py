@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import viser
 
@@ -27,6 +27,8 @@ class GraspForm:
         changed: Called with the choices where another hand or object is chosen.
         started: Called with the choices where the grasp is to start.
         refused: Called with a sentence where a field cannot be understood.
+        used: What stands in the fields of numbers that the choices leave open: what hand and object
+            say, by the names of the fields.
     """
 
     def __init__(
@@ -40,8 +42,13 @@ class GraspForm:
         changed: Callable[[Choices], None],
         started: Callable[[Choices], None],
         refused: Callable[[str], None],
+        used: Mapping[str, float] | None = None,
     ) -> None:
         self._refused = refused
+        given = {name: getattr(choices, name) for name in NUMBERS}
+        self._used = {
+            name: _written(value) for name, value in (used or {}).items() if given[name] is None
+        }
         with gui.add_folder("Grasp"):
             self.hand = gui.add_dropdown(
                 "hand", _with(hands, choices.hand), initial_value=choices.hand
@@ -54,7 +61,9 @@ class GraspForm:
                 "grasp", (OWN, *GRASPS), initial_value=choices.grasp or OWN
             )
             self.numbers = {
-                name: gui.add_text(label, _written(getattr(choices, name)), hint=f"empty: {OWN}")
+                name: gui.add_text(
+                    label, self._used.get(name) or _written(given[name]), hint=f"empty: {OWN}"
+                )
                 for name, label in NUMBERS.items()
             }
             self.closure = gui.add_dropdown(
@@ -87,8 +96,13 @@ class GraspForm:
             closure=_asked(self.closure.value),
             gravity=self.gravity.value,
             hold=self.hold.value,
-            **{name: _number(name, field.value) for name, field in self.numbers.items()},
+            **{name: self._asked_number(name) for name in self.numbers},
         )
+
+    def _asked_number(self, name: str) -> float | None:
+        """None where the field is as it was: a number that nobody asked for."""
+        text = self.numbers[name].value
+        return None if text.strip() == self._used.get(name) else _number(name, text)
 
     def show_progress(self, done: float | None) -> None:
         """Show how much of the simulation is done, 0 to 1; None ends it."""

@@ -67,7 +67,10 @@ class GraspMarks:
         if not (arrows and self.forces):
             self._scene.remove_by_name(FORCES)
             return
-        radius, ends = arrows[0].radius, np.array([(one.start, one.vector_end) for one in arrows])
+        # hands hide what is in them, unlike in a film: the arrows go on from where they touch into
+        # the object, which is seen through
+        shafts = np.array([(one.start, one.vector_end) for one in arrows])
+        radius, ends = arrows[0].radius, shafts + np.diff(shafts, axis=1)
         if updated(self._scene, FORCES, points=ends):
             return
         self._scene.add_arrows(

@@ -21,7 +21,7 @@ from softgrasp.view.hand_closing import (
 from softgrasp.view.hand_marks import HandMarks
 from softgrasp.view.page import Page
 from softgrasp.view.posed_hand import PosedHand
-from softgrasp.view.recording import recorded
+from softgrasp.view.recording import Told, recorded
 
 THROUGH = 0.55
 """Opacity of a hand whose joints are shown."""
@@ -71,7 +71,12 @@ class HandView:
                 yield
 
         with self._busy:
-            return write_text(path, recorded(self._page, frames()))
+            return write_text(path, recorded(self._page, frames(), self._told))
+
+    @property
+    def _told(self) -> Told:
+        thing = "" if self._scene is None else f" before {self._scene.object.name}"
+        return Told(f"{self.hand.name}{thing}", "The hand closes and opens; nothing is simulated.")
 
     def _draw(self, targets: list[float]) -> None:
         self._model.pose(self.posed.pose(targets))

@@ -19,10 +19,13 @@ from softgrasp.view.chart import TimeChart
 from softgrasp.view.drawn_model import DrawnModel
 from softgrasp.view.grasp_marks import GraspMarks
 from softgrasp.view.page import Page, look_from
-from softgrasp.view.recording import recorded, serve
+from softgrasp.view.recording import Told, recorded, serve
 
 SPEEDS = {"1 ×": 1.0, "0.5 ×": 0.5, "0.2 ×": 0.2, "0.1 ×": 0.1}
 SLIDER_STEPS, LEAST_TIME = 1000, 1e-3
+MOST_DIGITS = 3
+"""Of a time, behind the point."""
+PLAYER = "The player shows the time of the run in seconds; arrows are forces on the object."
 SAVED_AS = "grasp.html"
 THROUGH = 0.45
 """Opacity of an object that what touches it is seen through."""
@@ -41,12 +44,16 @@ class ResultView:
 
     def __init__(self, page: Page, result: GraspResult, words: str) -> None:
         self._page, self._result = page, result
+        scene = result.scene
+        # words are paragraphs, the first of which says how it went
+        sentence = f"{words.partition(chr(10) * 2)[0]} {PLAYER}"
+        self._told = Told(f"{scene.hand.name} grasps {scene.object.name}", sentence)
         self._playback = Playback(result)
         self.camera = framing([self._playback])
         look_from(page, self.camera)
-        scene = page.server.scene
-        self._model = DrawnModel(scene, self._playback.model)
-        self._marks = GraspMarks(scene, self._playback, self.camera)
+        drawn = page.server.scene
+        self._model = DrawnModel(drawn, self._playback.model)
+        self._marks = GraspMarks(drawn, self._playback, self.camera)
         self._begin, self._end = (float(end) for end in result.time[[0, -1]])
         self._time, self._playing = self._end, False
         self._busy = threading.RLock()
@@ -101,19 +108,22 @@ class ResultView:
                 self.show(time)
                 yield
 
+        step = (self._end - self._begin) / max(frames - 1, 1)
         with self._busy:
-            text = recorded(self._page, pictures())
+            text = recorded(self._page, pictures(), self._told, max(step, LEAST_TIME))
             self.show(now)
         return text
 
     def _add_timeline(self) -> None:
         gui = self._page.server.gui
         steps = max(self._end - self._begin, LEAST_TIME) / SLIDER_STEPS
-        step = 10.0 ** math.floor(math.log10(steps))
+        digits = min(-math.floor(math.log10(steps)), MOST_DIGITS)
+        step = 10.0**-digits
+        # the box shows as many digits as the ends have, and has room for five
+        last = math.ceil(round(self._end / step, 6)) * step
+        begin, end = round(self._begin, digits), round(last, digits)
         with gui.add_folder("Time"):
-            self._slider = gui.add_slider(
-                "t / s", self._begin, max(self._end, self._begin + step), step, self._end
-            )
+            self._slider = gui.add_slider("t / s", begin, max(end, begin + step), step, end)
             self._speed = gui.add_dropdown("speed", list(SPEEDS), initial_value="0.5 ×")
             play = gui.add_button("Play")
             keep = gui.add_button("Save as one HTML file", color="gray")

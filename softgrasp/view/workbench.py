@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import viser
 
 from softgrasp import library
 from softgrasp.description.closures.known import CLOSURES
+from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError, SoftgraspError
 from softgrasp.render.camera import Camera
 from softgrasp.simulation.result import GraspResult
@@ -138,7 +139,7 @@ class Workbench:
         with self._page.server.atomic():
             self._clear()
             self.choices = choices
-            self.form = self._add_form(choices)
+            self.form = self._add_form(choices, {} if scene is None else numbers_of(scene))
             self.hand = HandView(self._page, posed, scene)
             aim(self._page, self.hand.camera)
         return problem
@@ -164,7 +165,7 @@ class Workbench:
         server.gui.main_panel.dock_right()
         self._told = server.gui.add_markdown("", visible=False)
 
-    def _add_form(self, choices: Choices) -> GraspForm:
+    def _add_form(self, choices: Choices, used: Mapping[str, float]) -> GraspForm:
         form = GraspForm(
             self._page.server.gui,
             choices,
@@ -174,6 +175,7 @@ class Workbench:
             changed=self.show_hand,
             started=self.start,
             refused=lambda sentence: self.tell(f"⚠ {sentence}"),
+            used=used,
         )
         form.stop.on_click(lambda _: self.stop())
         return form
@@ -204,6 +206,15 @@ class Workbench:
                 self.tell(
                     f"⚠ the run failed in a way that is a mistake of softgrasp: {kind}: {error}"
                 )
+
+
+def numbers_of(scene: GraspScene) -> dict[str, float]:
+    """What a scene has in the form's fields of numbers, where it is one number."""
+    thing, contact = scene.object, scene.asked_contact
+    found = {} if thing.density is None else {"density": thing.density}
+    if contact.kinetic_friction == contact.static_friction:
+        found["friction"] = contact.static_friction
+    return found
 
 
 def aim(page: Page, camera: Camera) -> None:

@@ -17,7 +17,17 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.render.playback import render_video
-from softgrasp.report import final_poses, overlay_objects, page, strip_figure, style, words
+from softgrasp.report import (
+    contact_figure,
+    final_poses,
+    letting_go,
+    object_figure,
+    overlay_objects,
+    page,
+    strip_figure,
+    style,
+    words,
+)
 from softgrasp.report.contact_figure import draw_contacts
 from softgrasp.report.joint_figure import draw_joints
 from softgrasp.report.object_figure import draw_object
@@ -188,6 +198,60 @@ def test_a_hand_of_24_joints_is_drawn(draw: Callable[[sg.GraspResult, Path], Pat
         )
     )
     assert imageio.imread(draw(result, tmp_path / "a.png")).shape[1] == style.WIDTH * COARSE
+
+
+def test_only_what_touched_has_a_panel(held: sg.GraspResult, tmp_path: Path):
+    touched = {one.body for one in held.contacts if one.first_touch_s is not None}
+    cells = contact_figure._cells(held, touched)
+    assert set(cells.values()) == {body for body in touched if held.contact_of(body).finger}
+    rows, columns = zip(*cells, strict=True)
+    # no row and no column is empty
+    assert set(rows) == set(range(max(rows) + 1))
+    assert set(columns) == set(range(max(columns) + 1))
+    rest = contact_figure._untouched(held, touched)
+    assert rest.startswith("Never touched: ")
+    assert rest.count(",") + 1 == len(held.contacts) - len(touched)
+
+
+def test_phalanges_of_the_same_number_stand_below_one_another():
+    hand = sg.load_hand("allegro_right")
+    scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere"), duration=0.005)
+    result = sg.simulate(scene)
+    cells = contact_figure._cells(result, {"index_P2", "thumb_P1", "thumb_P2"})
+    assert cells == {(0, 1): "index_P2", (1, 0): "thumb_P1", (1, 1): "thumb_P2"}
+
+
+def test_what_never_touched_is_one_panel(no_contact: sg.GraspResult, tmp_path: Path):
+    drawn = draw_contacts(no_contact, tmp_path / "a.png")
+    height, width = imageio.imread(drawn).shape[:2]
+    assert height < 0.25 * width
+
+
+def test_free_fall_does_not_set_the_scale_of_motion(held: sg.GraspResult, tmp_path: Path):
+    late = len(held.time) - 20
+    force = held.normal_force.copy()
+    force[late:] = 0.0
+    fall = held.tracks[0][0].copy()
+    fall[late:, 2] -= 10.0
+    lost = replace(held, status=sg.GraspStatus.EJECTED, normal_force=force, object_position=fall)
+    assert letting_go.out_of_hand(lost)
+    assert not letting_go.out_of_hand(held)
+    assert letting_go.let_go_s(held) is None
+    assert letting_go.let_go_s(lost) == held.time[late - 1]
+    with style.figure(tmp_path / "a.png", 2.0, numbers=False) as figure:
+        axes = figure.add_subplot()
+        object_figure._draw_run(
+            axes, lost, object_figure.displacement_mm(lost), object_figure.TRANSLATIONS, " mm"
+        )
+        assert max(map(abs, axes.get_ylim())) < 1e3
+        assert not any("10000" in text.get_text() for text in axes.get_legend().get_texts())
+
+
+def test_captions_of_instants_have_one_line():
+    assert strip_figure._one_line("last established: left P2 + 2 more") == "last: left P2 + 2 more"
+    assert (
+        strip_figure._one_line("first contact: F1 P3 + 3 more") == "first contact: F1 P3 + 3 more"
+    )
 
 
 def test_runs_are_compared(held: sg.GraspResult, no_contact: sg.GraspResult, tmp_path: Path):

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.view import result_view
 from softgrasp.view.chart import TimeChart
 from softgrasp.view.grasp_marks import cones
 from softgrasp.view.page import Page
+from softgrasp.view.recording import Told, titled
 from softgrasp.view.result_view import ResultView
 from tests.scenes import pinch
 
@@ -88,3 +90,44 @@ def test_a_chart_has_its_line_at_the_instant_and_curves_as_they_are(view: Result
     known = np.isin(shown, time) & (np.abs(shown - 0.3) > 1e-9)
     np.testing.assert_allclose(values[known], np.sin(shown[known]))
     assert np.isfinite(values).all()
+
+
+def test_a_saved_scene_says_what_it_shows_in_seconds_of_the_run(
+    view: ResultView, tmp_path: Path
+) -> None:
+    text = view.save(tmp_path / "scene.html", frames=3).read_text()
+    scene = view._result.scene
+    title = f"{scene.hand.name} grasps {scene.object.name}"
+    assert f"<title>{title}</title>" in text
+    assert f"<b>{title}</b>" in text
+    assert f"softgrasp {sg.__version__}" in text
+    assert text.count("<title>") == 1
+
+
+def test_words_over_a_saved_scene_cannot_break_it() -> None:
+    page = "<html><head><title>x</title></head><body>a</body></html>"
+    text = titled(page, Told("a < b", "<script>1</script> & so on"))
+    assert "<script" not in text
+    assert "<title>a &lt; b</title>" in text
+    assert text.endswith("</div></body></html>")
+
+
+def test_the_player_goes_by_the_time_of_the_run(
+    view: ResultView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[float] = []
+
+    def noted(page: object, frames: Iterator[None], told: Told, step: float) -> str:
+        steps.extend(step for _ in frames)
+        return ""
+
+    monkeypatch.setattr(result_view, "recorded", noted)
+    view.html(frames=5)
+    assert len(steps) == 5
+    assert steps[0] * 4 == pytest.approx(view._end - view._begin)
+
+
+def test_the_box_of_the_time_has_room_for_its_digits(view: ResultView) -> None:
+    assert view._slider.max >= view._end
+    for number in (view._slider.min, view._slider.max, view._slider.step):
+        assert len(f"{number:g}") <= 5

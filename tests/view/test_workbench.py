@@ -146,6 +146,27 @@ def test_another_hand_and_object_are_chosen_in_the_form(bench: Workbench) -> Non
     assert bench.told == ""
 
 
+def test_the_form_shows_the_numbers_in_use_and_asks_for_none_of_them(bench: Workbench) -> None:
+    scene = scene_of(bench.choices)
+    friction = scene.asked_contact.static_friction
+    assert bench.form.numbers["friction"].value == f"{friction:g}"
+    assert bench.form.numbers["density"].value == f"{scene.object.density:g}"
+    assert (bench.form.choices.density, bench.form.choices.friction) == (None, None)
+    bench.form.numbers["density"].value = "123"
+    assert bench.form.choices.density == 123.0
+    assert bench.form.choices.friction is None
+    bench.form.numbers["density"].value = ""
+    assert bench.form.choices.density is None
+
+
+def test_a_number_that_was_asked_for_stays_one(page: Page) -> None:
+    asked = Choices(hand=HAND, object="sphere", density=scene_of(Choices(hand=HAND)).object.density)
+    made = Workbench(page, asked, scene_of, summary)
+    assert made.form is not None
+    assert made.form.choices.density == asked.density
+    made.close()
+
+
 def test_what_cannot_be_shown_first_is_refused(page: Page) -> None:
     with pytest.raises(SoftgraspError, match="no mug today"):
         Workbench(page, Choices(hand=HAND, object="mug"), scene_of, summary)
