@@ -17,6 +17,7 @@ from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Block, Table, Wall
 from softgrasp.render.phases import has_phases, shown_phases
 from softgrasp.report.hold_words import asked_text, limits_text, phase_text
+from softgrasp.report.letting_go import let_go_s, out_of_hand
 from softgrasp.report.quantities import count, grouped, millimetres
 from softgrasp.report.tables import point_mm
 from softgrasp.simulation.result import GraspResult
@@ -231,8 +232,13 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         ("Bodies in contact at the end", f"{len(inside)} of {len(result.contacts)}"),
         ("First touch", f"{min(touches):.3f} s" if touches else "none"),
         ("Normal forces at the end", _force_range(inside)),
-        ("Object moved", millimetres(math.hypot(*result.object.displacement_m))),
     ]
+    if out_of_hand(result):
+        gone = let_go_s(result)
+        end = "never touched" if gone is None else f"left the hand at {gone:.3f} s"
+        return [*numbers, ("Object", end)]
+    moved = math.hypot(*result.object.displacement_m)
+    numbers.append(("Object moved", millimetres(moved)))
     if result.hold is not None:
         carried = result.hold.lifted_m is not None or result.scene.on_wrist
         drop = "Drift while carried" if carried else "Drop in the hold test"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +13,7 @@ from softgrasp.formats.atomic import write_text
 from softgrasp.report import sweep_figures as figures
 from softgrasp.report.letting_go import out_of_hand
 from softgrasp.report.object_figure import overlay_objects
-from softgrasp.report.page import templates
+from softgrasp.report.page import shown_folder, templates
 from softgrasp.report.shown_picture import shown_picture
 from softgrasp.report.strip_figure import final_poses
 from softgrasp.report.sweep_data import at_random, lost, measures_of, short, varied, wilson
@@ -68,7 +67,7 @@ def write_sweep_page(plan: SweepPlan, table: pd.DataFrame, folder: str | Path) -
         failures=_failures(table),
         columns=COLUMNS.items(),
         # as it was typed, so that the command is right where the sweep was started
-        folder=shlex.quote(folder.name if folder.is_absolute() else str(folder)),
+        folder=shown_folder(folder),
         paths=[axis_label(plan.scene, axis.path) for axis in plan.axes],
     )  # fmt: skip
     return write_text(folder / PAGE, page)

@@ -10,6 +10,7 @@ import numpy as np
 from softgrasp.mechanics.transforms import rotation_angles
 from softgrasp.render.instants import body_label
 from softgrasp.report.hold_words import hold_clause
+from softgrasp.report.letting_go import let_go_s
 from softgrasp.report.quantities import count, millimetres, newtons
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import GraspResult, column
@@ -100,9 +101,17 @@ def motion_clause(result: GraspResult) -> str:
     """How far the object went and turned in all."""
     if result.scene.object_mount == "fixed":
         return "The object was fixed"
-    moved = math.hypot(*result.object.displacement_m)
-    turned = rotation_angles(result.object.final_quat_wxyz, result.object.initial_quat_wxyz)
-    return f"The object moved {millimetres(moved)} and turned {math.degrees(turned):.1f}°"
+    if not (result.normal_force > 0.0).any():
+        return "The hand did not move the object"
+    # where it goes after the hand has let go is no property of the grasp
+    gone, row = let_go_s(result), -1
+    if gone is not None:
+        row = int(np.searchsorted(result.time, gone))
+    moved = float(np.linalg.norm(result.object_position[row] - result.object_position[0]))
+    turned = rotation_angles(result.object_quat_wxyz[row], result.object_quat_wxyz[0])
+    told = f"moved {millimetres(moved)} and turned {math.degrees(turned):.1f}°"
+    until = "" if gone is None else f" until it left the hand at {gone:.3f} s"
+    return f"The object {told}{until}"
 
 
 def others_clause(result: GraspResult) -> str:

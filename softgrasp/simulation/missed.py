@@ -21,6 +21,8 @@ def missed_warnings(run: FinishedRun) -> tuple[str, ...]:
     Args:
         run: A run that nothing interrupted.
     """
+    if run.state.idle == 0:  # it was still closing
+        return ()
     if run.model.nflex or any(event.kind == "touching" for event in run.events):
         return ()
     return (

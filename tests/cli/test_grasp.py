@@ -93,7 +93,8 @@ def test_require_held(run: Run) -> None:
     missed = run(*words, "--duration", "0.02")
     assert missed.code == 5
     assert missed.err == (
-        "softgrasp: replacing the earlier run in out/four_finger_sphere; --out keeps both\n"
+        "softgrasp: replacing the earlier run in out/four_finger_sphere; another --out DIR would "
+        "keep both\n"
         "softgrasp: error: --require-held: the object was not held\n"
     )
 

@@ -27,8 +27,8 @@ def test_a_lift_without_weight_is_told(gravity: bool) -> None:
 @pytest.mark.parametrize("gap", [0.02, 0.3])
 def test_a_hand_that_misses_tells_by_how_much(gap: float) -> None:
     """The ball is put so far below all that the hand reaches, which is measured by a box."""
-    away = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5 - gap), duration=1.0))
-    near = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5), duration=1.0))
+    away = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5 - gap)))
+    near = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5)))
     distances = []
     for result in (away, near):
         (sentence,) = told(result, "nothing touched the object: the hand came no nearer than ")
