@@ -43,6 +43,8 @@ class Wanted(NamedTuple):
     """``power`` or ``precision``."""
     up: Array
     """Unit vector against gravity, (3,)."""
+    turn: Array = np.eye(3)
+    """Axes, as columns, in which the directions are that contacts are asked for forces in."""
 
 
 Still = tuple[Array, Array]
@@ -110,11 +112,11 @@ def _scores_of(
     gap, touched = apart - radius, meeting.touched
     if wanted.kind == "precision":
         touched = touched & meeting.outermost
-    least, mean = enclosures(meeting.normals, touched)
+    least, mean = enclosures(meeting.normals @ wanted.turn, touched)
     if wanted.kind == "power":
         normals = np.concatenate([meeting.normals, away[:, None]], axis=1)
         leans = np.concatenate([touched, (gap <= NEAR_PALM)[:, None]], axis=1)
-        on_palm, mean = enclosures(normals, leans)
+        on_palm, mean = enclosures(normals @ wanted.turn, leans)
         # fingers that oppose one another come before fingers that oppose the palm
         score = np.maximum(least, 0.9 * on_palm - 0.1) + 0.2 * on_palm
         least = np.maximum(least, on_palm)

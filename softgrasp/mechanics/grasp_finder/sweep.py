@@ -113,6 +113,18 @@ class Path:
             for cloud, frames in zip(self.clouds, self.frames, strict=True)
         ])  # fmt: skip
 
+    def surface(self, step: int) -> Array:
+        """Points on all its moving links at a step, (n, 3) [m]."""
+        found = zip(self.clouds, self.frames[:, [step]], strict=True)
+        return np.concatenate([placed(cloud, frames)[0] for cloud, frames in found])
+
+    @cached_property
+    def spacing(self) -> float:
+        """Largest distance of a point of a link from the nearest other one of the link [m]."""
+        apart = [((c[:, None] - c[None]) ** 2).sum(axis=2) for c in self.clouds if len(c) > 1]
+        least = [(a + np.diag(np.full(len(a), np.inf))).min(axis=1).max() for a in apart]
+        return float(np.sqrt(max(least, default=0.0)))
+
     def approach(self, places: Array, far: float) -> tuple[Array, Indices, Indices]:
         """Distance from the nearest point [m], its link and its number, (s, m) each.
 
