@@ -16,6 +16,9 @@ CLEAR_OF_FINGERS, CLEAR_OF_PALM = 2e-3, 1e-3
 """Gaps between ball and open hand [m]."""
 NEAR_PALM = 10e-3
 """A ball that is nearer to the palm than this can lean on it in a power grasp [m]."""
+LOOSE, PUSHED_ON = 5e-3, 0.6
+"""Gap to the palm beyond which a ball that inner links touch is pushed on by the outer links, which
+close farther [m], and what a power grasp loses where all fingers do that [–]."""
 OPPOSED = -0.2
 """Cosine below which two contacts oppose one another."""
 OTHERS = (4.0 / 3.0, 2.0 / 3.0)
@@ -131,6 +134,8 @@ def _scores_of(
     score -= 0.5 * np.where(count > 0, late - early, 0.0)
     score -= ASIDE * (meeting.from_middle * share).sum(axis=1)
     if wanted.kind == "power":
+        inner = (share * ~meeting.outermost).sum(axis=1)
+        score -= PUSHED_ON * np.where(gap > LOOSE, inner, 0.0)
         return score - 5.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), least
     score -= 5.0 * (meeting.from_tip * share).sum(axis=1)
     return score - 0.3 * (meeting.touched & ~meeting.outermost).sum(axis=1), least
