@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.mechanics.grasp_finder.enclosure import enclosures
+from softgrasp.mechanics.grasp_finder.enclosure import DIRECTIONS, enclosures
 from softgrasp.mechanics.grasp_finder.give import sunk
 from softgrasp.mechanics.grasp_finder.sweep import Approach, Flags, Meeting, Sweep
 from softgrasp.mechanics.transforms import Array
@@ -46,17 +46,17 @@ class Wanted(NamedTuple):
     """``power`` or ``precision``."""
     up: Array
     """Unit vector against gravity, (3,)."""
-    turn: Array = np.eye(3)
-    """Axes, as columns, in which the directions are that contacts are asked for forces in."""
+    directions: Array = DIRECTIONS
+    """Unit vectors along which contacts are asked for forces, (n, 3)."""
 
 
 Still = tuple[Array, Array]
 """Distance of places from what stands still [m], (m,), and unit vectors away from it, (m, 3)."""
 
 
-def clear(approach: Approach, still: Still, radius: float) -> Flags:
-    """Which balls are clear of the open hand, (m,)."""
-    away = still[0] >= radius + CLEAR_OF_PALM
+def clear(sweep: Sweep, approach: Approach, still: Still, radius: float) -> Flags:
+    """Which balls are clear of the open hand and before its palm, (m,)."""
+    away = (still[0] >= radius + CLEAR_OF_PALM) & sweep.before_palm(approach.places)
     if not len(approach.apart):
         return away
     return np.asarray(away & (approach.apart[:, 0].min(axis=0) >= radius + CLEAR_OF_FINGERS))
@@ -115,11 +115,11 @@ def _scores_of(
     gap, touched = apart - radius, meeting.touched
     if wanted.kind == "precision":
         touched = touched & meeting.outermost
-    least, mean = enclosures(meeting.normals @ wanted.turn, touched)
+    least, mean = enclosures(meeting.normals, touched, wanted.directions)
     if wanted.kind == "power":
         normals = np.concatenate([meeting.normals, away[:, None]], axis=1)
         leans = np.concatenate([touched, (gap <= NEAR_PALM)[:, None]], axis=1)
-        on_palm, mean = enclosures(normals @ wanted.turn, leans)
+        on_palm, mean = enclosures(normals, leans, wanted.directions)
         # fingers that oppose one another come before fingers that oppose the palm
         score = np.maximum(least, 0.9 * on_palm - 0.1) + 0.2 * on_palm
         least = np.maximum(least, on_palm)

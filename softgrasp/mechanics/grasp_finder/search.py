@@ -48,7 +48,7 @@ MOST_MOVES = 3
 """Of one step."""
 HOPEFUL = 6
 """Postures that are looked at with balls of several sizes."""
-UNEVEN = 0.1
+UNEVEN = 0.3
 """By how much a place has to be better than one that the hand's symmetry leaves where it is [–]."""
 EVEN_PLACES = 100
 """Of those that are looked at first."""
@@ -213,7 +213,7 @@ class Search:
         sweep = self._coarse.sweep(choice)
         near = np.flatnonzero(met(field.approach(sweep), radius))
         view = View(sweep, field.approach(sweep).of(near), field.away(sweep, near))
-        free = clear(view.approach, view.still, radius)
+        free = clear(sweep, view.approach, view.still, radius)
         if free.any():
             view = view.of(np.flatnonzero(free))
         scores, _ = scores_of_places(*view, self.wanted, radius, ())
@@ -251,14 +251,15 @@ class Search:
         if symmetry.trivial:
             return found
         other = copy(self)
-        other.wanted = self.wanted._replace(turn=symmetry.turn)
+        other.wanted = self.wanted._replace(directions=symmetry.directions)
         near, step = self._lattice(found.sweep, symmetry)
         scores, _ = other._scores(found, near)
         moves = symmetry.along(AROUND @ symmetry.turn.T)
         start = replace(found, place=near[int(np.argmax(scores))])
         steps = [s for s in STEPS if s < step]
         even = other._refined(start, steps, moves)
-        if even.enclosure <= ENCLOSED < found.enclosure or even.score < found.score - UNEVEN:
+        (again,), (enclosure,) = other._scores(found, found.place[None])
+        if even.enclosure <= ENCLOSED < enclosure or even.score < again - UNEVEN:
             return found
         return replace(even, symmetry=symmetry)
 
@@ -268,9 +269,8 @@ class Search:
         corners = np.concatenate([path.corners for path in sweep.paths])
         seen = (corners - symmetry.origin) @ symmetry.ways.T
         low, high = seen.min(axis=0), seen.max(axis=0)
-        step = float(np.prod(high - low) ** (1.0 / max(len(low), 1))) / EVEN_PLACES ** (
-            1.0 / max(len(low), 1)
-        )
+        dimensions = max(len(low), 1)
+        step = float((np.prod(high - low) / EVEN_PLACES) ** (1.0 / dimensions))
         axes = [step * np.arange(np.ceil(a / step), b / step) for a, b in zip(low, high, strict=True)]
         places = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(low))
         return symmetry.origin + places @ symmetry.ways, step
@@ -280,7 +280,7 @@ class Search:
         approach = at.sweep.approach(balls, FAR * at.radius, precise=True)
         still = at.sweep.away(balls)
         scores, least = scores_of_places(at.sweep, approach, still, self.wanted, at.radius)
-        return np.where(clear(approach, still, at.radius), scores, -np.inf), least
+        return np.where(clear(at.sweep, approach, still, at.radius), scores, -np.inf), least
 
     def _refined(self, best: Place, steps: Sequence[float], moves: Array = AROUND) -> Place:
         """The best place near by, looked at closely."""

@@ -191,6 +191,8 @@ class Sweep:
     """Of the k fingers that move."""
     still: tuple[Array, ...]
     """Points on what does not move, part by part, (n, 3) each [m]."""
+    middle: Array
+    """Of the palm, (3,) [m]."""
 
     @cached_property
     def groups(self) -> Indices:
@@ -247,6 +249,16 @@ class Sweep:
         earlier = self.shares[np.maximum(step - 1, 0)]
         share = earlier + part * (self.shares[step] - earlier)
         return np.where(step > 0, share, 0.0)
+
+    def before_palm(self, places: Array) -> Flags:
+        """Which places are on that side of the palm's middle to which the open hand reaches, (m,).
+
+        Fingers that are free to turn far would hold a ball behind the palm too, through it.
+        """
+        if not self.paths:
+            return np.ones(len(places), dtype=bool)
+        out = np.mean([path.tips[0] for path in self.paths], axis=0) - self.middle
+        return np.asarray((places - self.middle) @ out >= 0.0)
 
     def away(self, balls: Array) -> tuple[Array, Array]:
         """Distance from what stands still [m], (m,), and unit vectors away from it, (m, 3)."""

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.mechanics.grasp_finder.enclosure import DIRECTIONS
 from softgrasp.mechanics.grasp_finder.points import nearest, placed
 from softgrasp.mechanics.grasp_finder.sweep import Meeting, Path, Sweep
 from softgrasp.mechanics.transforms import Array
@@ -20,6 +21,8 @@ MATCH = 5e-4
 """By how much a fingertip may miss its image anywhere on its way [m]."""
 SPARSE = 1.5
 """Distances between points of a surface within which one of an image has to lie [–]."""
+LITTLE = 1e-6
+"""Weight of the middle of the palm over that of a fingertip [–]."""
 FIXED = 0.99
 """Share of a way that stays, in the mean over all motions, where each of them leaves it [–]."""
 MOST_FINGERS = 6
@@ -58,6 +61,11 @@ class Symmetry:
         return np.asarray(self.middle + moved)
 
     @property
+    def directions(self) -> Array:
+        """Unit vectors that are spread evenly and turn with the hand, (n, 3)."""
+        return np.asarray(DIRECTIONS @ self.turn.T)
+
+    @property
     def trivial(self) -> bool:
         """Whether every place stays where it is."""
         return len(self.ways) == 3
@@ -93,7 +101,7 @@ def symmetry_of(sweep: Sweep) -> Symmetry:
         found += [
             (motion, order)
             for order in _orders(paths)
-            for motion in _motions(paths, order)
+            for motion in _motions(paths, order, sweep.middle)
             if _same(paths, order, motion)
         ]
     motions, images = (np.array(column) for column in zip(*found, strict=True))
@@ -148,14 +156,18 @@ def _apart(paths: Sequence[Path], order: Order) -> bool:
     return True
 
 
-def _motions(paths: Sequence[Path], order: Order) -> Iterator[Array]:
-    """The turn and the mirror image that bring fingertips nearest to their images (Kabsch 1976)."""
+def _motions(paths: Sequence[Path], order: Order, palm: Array) -> Iterator[Array]:
+    """The turn and the mirror image that bring fingertips nearest to their images (Kabsch 1976).
+
+    What tips on one line leave open the middle of the palm tells.
+    """
     one = np.concatenate([path.tips for path in paths])
     other = np.concatenate([paths[image].tips for image in order])
     first, second = one.mean(axis=0), other.mean(axis=0)
     spread = (other - second).T @ (one - first)
-    # what fingertips in one plane or on one line leave open stays as it is
-    left, _, right = np.linalg.svd(spread + 1e-9 * np.trace(spread @ spread.T) ** 0.5 * np.eye(3))
+    spread += LITTLE * len(one) * np.outer(palm - second, palm - first)
+    # what is open then stays as it is
+    left, _, right = np.linalg.svd(spread + 1e-9 * np.linalg.norm(spread) * np.eye(3))
     for sign in (1.0, -1.0):
         sides = np.diag([1.0, 1.0, sign * np.linalg.det(left @ right)])
         motion = np.eye(4)
