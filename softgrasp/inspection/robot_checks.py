@@ -133,9 +133,7 @@ def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
         if low == high:
             yield _limit(joint, "remark", "limits apart", told, numbers, "it cannot move")
         elif joint.type == "revolute" and (doubt := range_doubt(low, high)):
-            yield _limit(
-                joint, doubt.severity, doubt.expected, doubt.found, numbers, doubt.advice
-            )
+            yield _limit(joint, doubt.severity, doubt.expected, doubt.found, numbers, doubt.advice)
         if joint.mimic is None and not low <= 0.0 <= high:
             yield _limit(
                 joint, "remark", "limits that hold 0, where a simulation starts", told, numbers

@@ -15,7 +15,7 @@ PARALLEL = 0.7
 """Cosine to a finger's last axis above which a joint bends the finger instead of spreading it."""
 MOST_OPEN = 0.35
 """How far a joint is opened beyond its rest [rad]."""
-MOST_CLOSED = np.pi
+MOST_CLOSED = 0.75 * np.pi
 """How far a joint is closed beyond its rest [rad]; a range of turns says nothing."""
 SYMMETRIC = 0.3
 """Difference of both sides of a range, over the range, below which its middle is at rest [–]."""

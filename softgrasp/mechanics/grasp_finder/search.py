@@ -271,7 +271,9 @@ class Search:
         low, high = seen.min(axis=0), seen.max(axis=0)
         dimensions = max(len(low), 1)
         step = float((np.prod(high - low) / EVEN_PLACES) ** (1.0 / dimensions))
-        axes = [step * np.arange(np.ceil(a / step), b / step) for a, b in zip(low, high, strict=True)]
+        axes = [
+            step * np.arange(np.ceil(a / step), b / step) for a, b in zip(low, high, strict=True)
+        ]
         places = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(low))
         return symmetry.origin + places @ symmetry.ways, step
 
