@@ -265,7 +265,7 @@ class Search:
 
     @staticmethod
     def _lattice(sweep: Sweep, symmetry: Symmetry) -> tuple[Array, float]:
-        """Places that stay where they are, around all that moves, (m, 3) [m], and their step [m]."""
+        """Places around all that moves that stay where they are, (m, 3) [m], and their step."""
         corners = np.concatenate([path.corners for path in sweep.paths])
         seen = (corners - symmetry.origin) @ symmetry.ways.T
         low, high = seen.min(axis=0), seen.max(axis=0)
