@@ -56,7 +56,10 @@ def check(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR", help="Folder for the files; with --fix, the file to write."
+            "--out",
+            metavar="DIR|FILE.urdf|FILE.ucrdf",
+            help="Folder for check.json; with --fix, the repaired robot: .urdf, or .ucrdf (URDF "
+            "with bendable segments).",
         ),
     ] = None,
     json: Json = False,
@@ -125,6 +128,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     from softgrasp.cli.world_facts import world_facts
     from softgrasp.description.shapes import Mesh
     from softgrasp.formats.criterion_file import load_criterion
+    from softgrasp.formats.hand_doubts import hand_doubts
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.release_file import load_release
     from softgrasp.formats.robot_file import load_robot
@@ -134,7 +138,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     match kind:
         case "hand":
             hand = load_hand(what)
-            return Checked(_facts_of(hand), [], inspect(hand))
+            return Checked(_facts_of(hand), [], inspect(hand), tuple(hand_doubts(hand)))
         case "object":
             thing = load_object(what)
             told = _told_of(thing.shape) if isinstance(thing.shape, Mesh) else ()

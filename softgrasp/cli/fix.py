@@ -12,7 +12,13 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning
 
 if TYPE_CHECKING:
     from softgrasp.cli.source import Kind
+    from softgrasp.description.robot import Robot
+    from softgrasp.inspection.finding import Inspection
 
+REPAIRABLE = (
+    "it repairs units of masses and inertias, inertias that are missing or that no body has, and "
+    "limits of followers that their leader leaves"
+)
 PLAIN, WITH_BENDABLES = ".urdf", ".ucrdf"
 
 
@@ -41,12 +47,14 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         robot = load_robot(what)
     file = _target(out, bool(robot.bendables), Path(what))
     before, changes = inspect_robot(robot), repairs(robot, total_mass=mass)
+    for one in told:
+        terminal.say("warning", str(one.message))
+    if not changes:
+        return _unwritten(robot, before)
     write_robot(repaired(robot, total_mass=mass), file)
     terminal.note(f"wrote {file}")
     written = load_robot(file)
     after = inspect_robot(written)
-    for one in told:
-        terminal.say("warning", str(one.message))
     masses = f"{total_mass(robot):.4g} kg → {total_mass(written):.4g} kg"
     plain = after.as_dict()
     return {
@@ -63,6 +71,27 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         "verdict": (
             f"before {before.verdict}; {len(changes)} repairs, {masses}; after {after.verdict}"
         ),
+    }
+
+
+def _unwritten(robot: Robot, found: Inspection) -> dict[str, Any]:
+    """What is told where there is nothing to repair; no file is written."""
+    from softgrasp.inspection.robot_checks import total_mass
+
+    plain = found.as_dict()
+    return {
+        "kind": "robot",
+        "name": robot.name,
+        "file": "",
+        "mass_kg": total_mass(robot),
+        "mass_before_kg": total_mass(robot),
+        "repairs": [],
+        "checks": plain["checks"],
+        "findings": plain["findings"],
+        "problems": [one.sentence for one in found.problems],
+        "remarks": [one.sentence for one in found.remarks],
+        "verdict": f"{found.verdict}; nothing that --fix can repair was found ({REPAIRABLE}), and "
+        "no file was written",
     }
 
 

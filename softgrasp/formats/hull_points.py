@@ -11,6 +11,8 @@ SPACING = 3e-3
 """Distance of points on a surface [m]."""
 INNER_SPACING = 8e-3
 """Distance of points inside [m]."""
+MOST_CELLS = 100_000
+"""Of the grid around one hull; a larger one gets them farther apart."""
 MOST_POINTS = 1500
 """Of one hull; a large one gets them farther apart."""
 
@@ -18,9 +20,8 @@ MOST_POINTS = 1500
 def inside(hull: Hull) -> Array:
     """A grid inside a hull, (n, 3) [m]."""
     low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
-    axes = [
-        np.arange(a + INNER_SPACING / 2, b, INNER_SPACING) for a, b in zip(low, high, strict=True)
-    ]
+    step = max(INNER_SPACING, float(np.prod(high - low) / MOST_CELLS) ** (1.0 / 3.0))
+    axes = [np.arange(a + step / 2, b, step) for a, b in zip(low, high, strict=True)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     a, b, c = hull.vertices[hull.faces].transpose(1, 0, 2)
     normals = np.cross(b - a, c - a)

@@ -9,6 +9,7 @@ import mujoco
 
 from softgrasp.description.hand import Hand
 from softgrasp.errors import BuildError
+from softgrasp.formats.hand_doubts import LONGEST_FINGER, millimetres_doubt, range_doubt
 from softgrasp.inspection.bodies import Body
 from softgrasp.inspection.finding import Check, Finding, Inspection, Severity, counted
 from softgrasp.inspection.hand_collisions import LOCKED, blocked_check, overlap_check
@@ -18,7 +19,7 @@ from softgrasp.inspection.mass_rules import density_check, inertia_check
 
 USUAL_MASS = (0.01, 10.0)
 """Of all that moves in a hand [kg]."""
-USUAL_SPAN = (2e-3, 2.0)
+USUAL_SPAN = (2e-3, LONGEST_FINGER)
 """Of the longest finger [m]."""
 
 
@@ -57,6 +58,7 @@ def _size_check(built: HandModel) -> Check:
     told = f"longest finger {1e3 * longest:.4g} mm"
     if low <= longest <= high:
         return Check("size", told)
+    doubt = millimetres_doubt("a longest finger", longest, high)
     finding = Finding(
         subject=f"hand '{built.hand.name}'",
         severity="problem",
@@ -64,7 +66,7 @@ def _size_check(built: HandModel) -> Check:
         expected=f"a longest finger of {low:g} … {high:g} m",
         found=f"{longest:.4g} m",
         numbers={"length_m": longest},
-        advice="are the units right (units: {length: mm})?",
+        advice=doubt.advice if doubt else "are the units right (units: {length: mm})?",
     )
     return Check("size", told, (finding,))
 
@@ -112,11 +114,8 @@ def _of_joint(joint: mujoco._structs._MjModelJointViews) -> Iterator[Finding]:
         yield _limit(subject, "remark", "limits", "none", {}, "its targets stop nowhere")
     elif high - low <= LOCKED:
         yield _limit(subject, "remark", "limits apart", told, numbers, "it cannot move")
-    elif turns and high - low > math.tau + 1e-3:
-        advice = "are the limits in degrees?" if high - low > 10.0 else ""
-        yield _limit(
-            subject, "problem", f"at most a turn, {math.tau:.4g} rad", told, numbers, advice
-        )
+    elif turns and (doubt := range_doubt(low, high)):
+        yield _limit(subject, doubt.severity, doubt.expected, doubt.found, numbers, doubt.advice)
 
 
 def _limit(

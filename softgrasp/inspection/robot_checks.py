@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from softgrasp.description.robot import RigidJoint, Robot
+from softgrasp.formats.hand_doubts import range_doubt
 from softgrasp.inspection.bendable_checks import bendable_checks, hardware_check
 from softgrasp.inspection.bodies import Body
 from softgrasp.inspection.finding import Check, Finding, Inspection, Severity, counted
@@ -131,11 +132,8 @@ def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
         told, numbers = f"{low:.4g} … {high:.4g} {unit}", {"lower": low, "upper": high}
         if low == high:
             yield _limit(joint, "remark", "limits apart", told, numbers, "it cannot move")
-        elif joint.type == "revolute" and high - low > math.tau + 1e-3:
-            yield _limit(
-                joint, "remark", f"at most a turn, {math.tau:.4g} rad", told, numbers,
-                "are the limits in degrees?" if high - low > 10.0 else "",
-            )  # fmt: skip
+        elif joint.type == "revolute" and (doubt := range_doubt(low, high)):
+            yield _limit(joint, doubt.severity, doubt.expected, doubt.found, numbers, doubt.advice)
         if joint.mimic is None and not low <= 0.0 <= high:
             yield _limit(
                 joint, "remark", "limits that hold 0, where a simulation starts", told, numbers

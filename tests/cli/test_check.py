@@ -150,3 +150,18 @@ def test_a_terminal_hears_what_is_going_on(
         "making the parts of p.obj that touch",
         "measuring mesh 'p.obj'",
     ]
+
+
+def test_fix_writes_nothing_where_it_can_repair_nothing(
+    run: Run, heavy: Path, tmp_path: Path
+) -> None:
+    assert run("check", heavy, "--fix", "--out", "fixed.urdf").code == 0
+    ran = run("check", "fixed.urdf", "--fix", "--out", "again.urdf")
+    assert ran.code == 0
+    assert ran.err == ""
+    assert ran.out.splitlines()[-1] == (
+        "5 checks: no problems found; nothing that --fix can repair was found (it repairs units of "
+        "masses and inertias, inertias that are missing or that no body has, and limits of "
+        "followers that their leader leaves), and no file was written"
+    )
+    assert files_in(tmp_path) == ["fixed.urdf", "heavy.urdf"]

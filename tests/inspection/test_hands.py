@@ -95,7 +95,7 @@ def test_sizes() -> None:
     [
         ((0.0, 0.0), "remark", "0 … 1e-09 rad"),
         ((-90.0, 90.0), "problem", "-90 … 90 rad"),
-        ((-3.2, 3.2), "problem", "-3.2 … 3.2 rad"),
+        ((-3.2, 3.2), "remark", "-3.2 … 3.2 rad"),
     ],
 )
 def test_limits(limits: tuple[float, float], severity: str, found: str) -> None:

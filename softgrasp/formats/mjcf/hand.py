@@ -19,6 +19,7 @@ from softgrasp.description.pose import Pose
 from softgrasp.description.rates import Rates
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.grasp_preset import preset_of, turned
+from softgrasp.formats.hand_doubts import tell_doubts
 from softgrasp.formats.mjcf.actuators import UNKNOWN, kind_of, model_drives, wanted_servos
 from softgrasp.formats.mjcf.attach import attach
 from softgrasp.formats.mjcf.closing import ClosingModel
@@ -87,7 +88,7 @@ def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = N
     fingers = fingers_of(tree, found.starts, found.tips, driven)
     for note in found.notes:
         warnings.warn(f"{path.name}: {note}", SoftgraspWarning, stacklevel=3)
-    return Hand(
+    hand = Hand(
         name=own.spec.modelname or path.stem,
         fingers=_in_hand(fingers, pose),
         couplings=_couplings(tree, driven),
@@ -106,6 +107,8 @@ def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = N
         source=f"{path.name} (MJCF)",
         notes=(*found.notes, *unused_options(own.compiled)),
     )
+    tell_doubts(hand)
+    return hand
 
 
 def own_model(model: HandModel) -> OwnModel:

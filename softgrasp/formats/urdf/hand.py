@@ -19,6 +19,7 @@ from softgrasp.description.rates import Rates
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.grasp_preset import preset_of
+from softgrasp.formats.hand_doubts import tell_doubts
 from softgrasp.formats.link_surfaces import link_surfaces
 from softgrasp.formats.urdf.bodies import believable_density
 from softgrasp.formats.urdf.chains import Machine, finger_of
@@ -55,7 +56,8 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
             or a mimic goes in a circle.
 
     Warns:
-        SoftgraspWarning: Masses or limits cannot be true; says what holds instead.
+        SoftgraspWarning: Masses or limits cannot be true, and what holds instead; angles look like
+            degrees, or lengths like millimetres.
     """
     settings = settings or HandSettings()
     machine = machine_of(robot, HAND, settings.density)
@@ -85,6 +87,7 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
         source=robot.source,
         notes=tuple(machine.notes),
     )
+    tell_doubts(hand)
     return with_found_grasps(hand, _fastest(machine))
 
 

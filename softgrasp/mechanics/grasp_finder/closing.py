@@ -15,6 +15,8 @@ PARALLEL = 0.7
 """Cosine to a finger's last axis above which a joint bends the finger instead of spreading it."""
 MOST_OPEN = 0.35
 """How far a joint is opened beyond its rest [rad]."""
+MOST_CLOSED = 0.75 * np.pi
+"""How far a joint is closed beyond its rest [rad]; a range of turns says nothing."""
 SYMMETRIC = 0.3
 """Difference of both sides of a range, over the range, below which its middle is at rest [–]."""
 CHOICES = 5
@@ -128,7 +130,7 @@ def _closed(hand: ClosingHand, rest: Array, closing: Sequence[int]) -> Array:
     """The ends of ranges at which fingers are closed."""
     end = rest.copy()
     for drive in closing:
-        low, high = hand.drives[drive].limits
+        low, high = _range(hand, drive)
         both = np.array([rest, rest])
         both[:, drive] = low, high
         one, other = tips_of(hand, hand.frames(both)).swapaxes(0, 1)
@@ -154,9 +156,17 @@ def _apart(tips: Array, moved: Array) -> float:
     return float(np.linalg.norm(tips[moved, None] - tips[None], axis=2).mean())
 
 
+def _range(hand: ClosingHand, drive: int) -> tuple[float, float]:
+    """Range of a drive; of a hinge, no more of it than a finger can close."""
+    (low, high), rest = hand.drives[drive].limits, hand.rest[drive]
+    if hand.drives[drive].unit != "rad":
+        return low, high
+    return max(low, rest - MOST_CLOSED), min(high, rest + MOST_CLOSED)
+
+
 def _opened(hand: ClosingHand, drive: int, closed: float) -> float:
     """The other end of a range, but a joint is not bent far backwards."""
-    low, high = hand.drives[drive].limits
+    low, high = _range(hand, drive)
     opened, rest = high if closed == low else low, hand.rest[drive]
     if hand.drives[drive].unit != "rad" or not low < rest < high:
         return opened

@@ -24,7 +24,10 @@ DIRECTIONS = directions()
 
 
 def enclosures(
-    normals: Array, touching: NDArray[np.bool_], friction: float = FRICTION
+    normals: Array,
+    touching: NDArray[np.bool_],
+    directions: Array = DIRECTIONS,
+    friction: float = FRICTION,
 ) -> tuple[Array, Array]:
     """Least and mean force that contacts of unit normal force give in any direction [–].
 
@@ -35,12 +38,13 @@ def enclosures(
     Args:
         normals: Into the ball, (m, k, 3).
         touching: Which of them are there, (m, k).
+        directions: Unit vectors that are looked along, (n, 3).
         friction: Coefficient µ [–].
 
     Returns:
         Least and mean, (m,); −1 where nothing touches.
     """
-    along = normals @ DIRECTIONS.T
+    along = normals @ directions.T
     given = along + friction * np.sqrt(np.clip(1.0 - along * along, 0.0, None))
     given = np.where(touching[:, :, None], given, -1.0)
     best = given.max(axis=1)

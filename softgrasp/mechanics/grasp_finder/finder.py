@@ -14,6 +14,7 @@ from softgrasp.mechanics.grasp_finder.rates import arrivals_of, rates_of, weight
 from softgrasp.mechanics.grasp_finder.scores import ENCLOSED, FAR, Wanted, sunk_by
 from softgrasp.mechanics.grasp_finder.search import Place, Search, thinned
 from softgrasp.mechanics.grasp_finder.sweep import Meeting
+from softgrasp.mechanics.grasp_finder.symmetry import evened
 from softgrasp.mechanics.transforms import Array
 
 SINKS, LESS = 1e-4, 0.7
@@ -100,11 +101,14 @@ def _found(
     hand: ClosingHand, best: Place, weights: Array, fastest: Mapping[str, float]
 ) -> FoundGrasp:
     closing, meeting = best.closing, _meeting(best)
-    arrivals = arrivals_of(best.sweep, meeting, len(closing.groups))
+    even = best.symmetry
+    together = meeting if meeting is None or even is None else evened(meeting, even)
+    arrivals = arrivals_of(best.sweep, together, len(closing.groups))
     rates = rates_of(hand, closing, weights, arrivals, fastest)
     share = float(arrivals.mean()) if len(arrivals) else 0.0
     posture = closing.start + share * weights * (closing.end - closing.start)
     x, y, z = np.round(best.place, 5).tolist()
+    lying = lying_of(hand, closing, posture)
     pressing = np.zeros((0, 3)) if meeting is None else meeting.normals[meeting.touched]
     return FoundGrasp(
         center=(x, y, z),
@@ -113,7 +117,7 @@ def _found(
         radius=best.radius,
         enclosure=best.enclosure,
         normals=tuple((x, y, z) for x, y, z in pressing.tolist()),
-        lying=lying_of(hand, closing, posture),
+        lying=lying if even is None else lying.along(even.along(np.array([lying.axis]))[0]),
     )
 
 

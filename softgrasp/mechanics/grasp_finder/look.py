@@ -56,7 +56,8 @@ class Look:
         found = [self._paths[key] for key in keys]
         paths = tuple(path for path in found if isinstance(path, Path))
         still = [self.hand.palm, *(p.still if isinstance(p, Path) else p for p in found)]
-        return Sweep(self.shares, paths, tuple(cloud for cloud in still if len(cloud)))
+        solid = tuple(cloud for cloud in still if len(cloud))
+        return Sweep(self.shares, paths, solid, self.hand.middle)
 
     def _path(self, digit: Digit, group: int, frames: Mapping[str, Array]) -> Path | Array:
         """One finger; its points where none of its links moves."""

@@ -26,6 +26,14 @@ class Lying(NamedTuple):
     around: bool
     """Whether the fingers stand around it, instead of bending about it."""
 
+    def along(self, way: Array) -> Lying:
+        """The same along a direction near by; as it is where the direction is another one.
+
+        Args:
+            way: The axis as the hand's symmetry has it, (3,).
+        """
+        return self._replace(axis=_unit(way)) if way @ self.axis > DRAWN else self
+
 
 def lying_of(hand: ClosingHand, closing: Closing, posture: Array) -> Lying:
     """How a long thing lies between the fingers.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.mechanics.grasp_finder.enclosure import enclosures
+from softgrasp.mechanics.grasp_finder.enclosure import DIRECTIONS, enclosures
 from softgrasp.mechanics.grasp_finder.give import sunk
 from softgrasp.mechanics.grasp_finder.sweep import Approach, Flags, Meeting, Sweep
 from softgrasp.mechanics.transforms import Array
@@ -16,6 +16,9 @@ CLEAR_OF_FINGERS, CLEAR_OF_PALM = 2e-3, 1e-3
 """Gaps between ball and open hand [m]."""
 NEAR_PALM = 10e-3
 """A ball that is nearer to the palm than this can lean on it in a power grasp [m]."""
+LOOSE, PUSHED_ON = 5e-3, 0.6
+"""Gap to the palm beyond which a ball that inner links touch is pushed on by the outer links, which
+close farther [m], and what a power grasp loses where all fingers do that [–]."""
 OPPOSED = -0.2
 """Cosine below which two contacts oppose one another."""
 OTHERS = (4.0 / 3.0, 2.0 / 3.0)
@@ -43,15 +46,17 @@ class Wanted(NamedTuple):
     """``power`` or ``precision``."""
     up: Array
     """Unit vector against gravity, (3,)."""
+    directions: Array = DIRECTIONS
+    """Unit vectors along which contacts are asked for forces, (n, 3)."""
 
 
 Still = tuple[Array, Array]
 """Distance of places from what stands still [m], (m,), and unit vectors away from it, (m, 3)."""
 
 
-def clear(approach: Approach, still: Still, radius: float) -> Flags:
-    """Which balls are clear of the open hand, (m,)."""
-    away = still[0] >= radius + CLEAR_OF_PALM
+def clear(sweep: Sweep, approach: Approach, still: Still, radius: float) -> Flags:
+    """Which balls are clear of the open hand and before its palm, (m,)."""
+    away = (still[0] >= radius + CLEAR_OF_PALM) & sweep.before_palm(approach.places)
     if not len(approach.apart):
         return away
     return np.asarray(away & (approach.apart[:, 0].min(axis=0) >= radius + CLEAR_OF_FINGERS))
@@ -110,11 +115,11 @@ def _scores_of(
     gap, touched = apart - radius, meeting.touched
     if wanted.kind == "precision":
         touched = touched & meeting.outermost
-    least, mean = enclosures(meeting.normals, touched)
+    least, mean = enclosures(meeting.normals, touched, wanted.directions)
     if wanted.kind == "power":
         normals = np.concatenate([meeting.normals, away[:, None]], axis=1)
         leans = np.concatenate([touched, (gap <= NEAR_PALM)[:, None]], axis=1)
-        on_palm, mean = enclosures(normals, leans)
+        on_palm, mean = enclosures(normals, leans, wanted.directions)
         # fingers that oppose one another come before fingers that oppose the palm
         score = np.maximum(least, 0.9 * on_palm - 0.1) + 0.2 * on_palm
         least = np.maximum(least, on_palm)
@@ -129,6 +134,8 @@ def _scores_of(
     score -= 0.5 * np.where(count > 0, late - early, 0.0)
     score -= ASIDE * (meeting.from_middle * share).sum(axis=1)
     if wanted.kind == "power":
+        inner = (share * ~meeting.outermost).sum(axis=1)
+        score -= PUSHED_ON * np.where(gap > LOOSE, inner, 0.0)
         return score - 5.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), least
     score -= 5.0 * (meeting.from_tip * share).sum(axis=1)
     return score - 0.3 * (meeting.touched & ~meeting.outermost).sum(axis=1), least

@@ -25,6 +25,7 @@ from softgrasp.mechanics.grasp_finder.scores import (
     scores_of_places,
 )
 from softgrasp.mechanics.grasp_finder.sweep import Approach, Sweep
+from softgrasp.mechanics.grasp_finder.symmetry import Symmetry, symmetry_of
 from softgrasp.mechanics.transforms import Array
 
 RADII = (0.030, 0.020, 0.040, 0.012, 0.060)
@@ -47,6 +48,10 @@ MOST_MOVES = 3
 """Of one step."""
 HOPEFUL = 6
 """Postures that are looked at with balls of several sizes."""
+UNEVEN = 0.3
+"""By how much a place has to be better than one that the hand's symmetry leaves where it is [–]."""
+EVEN_PLACES = 100
+"""Of those that are looked at first."""
 PROMISING = 2
 """Postures around whose best places is looked more closely."""
 MOST_POSTURES = 25
@@ -71,6 +76,8 @@ class Place:
     radius: float
     """Of the ball [m]."""
     sweep: Sweep
+    symmetry: Symmetry | None = None
+    """Of the closing hand, where the place is one that it leaves where it is."""
 
 
 class View(NamedTuple):
@@ -145,6 +152,7 @@ class Search:
             found = reduce(
                 _better, [self._refined(replace(one, sweep=sweep), STEPS) for one in starts]
             )
+            found = self._even(found)
             if best is None or found.enclosure > max(ENCLOSED, best.enclosure):
                 best = found
             if best.enclosure > ENCLOSED:
@@ -205,7 +213,7 @@ class Search:
         sweep = self._coarse.sweep(choice)
         near = np.flatnonzero(met(field.approach(sweep), radius))
         view = View(sweep, field.approach(sweep).of(near), field.away(sweep, near))
-        free = clear(view.approach, view.still, radius)
+        free = clear(sweep, view.approach, view.still, radius)
         if free.any():
             view = view.of(np.flatnonzero(free))
         scores, _ = scores_of_places(*view, self.wanted, radius, ())
@@ -237,23 +245,55 @@ class Search:
         axes = [np.round(axis / step) * step for axis in axes]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
-    def _refined(self, best: Place, steps: Sequence[float]) -> Place:
+    def _even(self, found: Place) -> Place:
+        """A place that the symmetry of the hand leaves where it is, unless the other is better."""
+        symmetry = symmetry_of(found.sweep)
+        if symmetry.trivial:
+            return found
+        other = copy(self)
+        other.wanted = self.wanted._replace(directions=symmetry.directions)
+        near, step = self._lattice(found.sweep, symmetry)
+        scores, _ = other._scores(found, near)
+        moves = symmetry.along(AROUND @ symmetry.turn.T)
+        start = replace(found, place=near[int(np.argmax(scores))])
+        steps = [s for s in STEPS if s < step]
+        even = other._refined(start, steps, moves)
+        (again,), (enclosure,) = other._scores(found, found.place[None])
+        if even.enclosure <= ENCLOSED < enclosure or even.score < again - UNEVEN:
+            return found
+        return replace(even, symmetry=symmetry)
+
+    @staticmethod
+    def _lattice(sweep: Sweep, symmetry: Symmetry) -> tuple[Array, float]:
+        """Places around all that moves that stay where they are, (m, 3) [m], and their step."""
+        corners = np.concatenate([path.corners for path in sweep.paths])
+        seen = (corners - symmetry.origin) @ symmetry.ways.T
+        low, high = seen.min(axis=0), seen.max(axis=0)
+        dimensions = max(len(low), 1)
+        step = float((np.prod(high - low) / EVEN_PLACES) ** (1.0 / dimensions))
+        axes = [
+            step * np.arange(np.ceil(a / step), b / step) for a, b in zip(low, high, strict=True)
+        ]
+        places = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(low))
+        return symmetry.origin + places @ symmetry.ways, step
+
+    def _scores(self, at: Place, balls: Array) -> tuple[Array, Array]:
+        """How good places are, looked at closely, and how well a ball is enclosed, (m,) both."""
+        approach = at.sweep.approach(balls, FAR * at.radius, precise=True)
+        still = at.sweep.away(balls)
+        scores, least = scores_of_places(at.sweep, approach, still, self.wanted, at.radius)
+        return np.where(clear(at.sweep, approach, still, at.radius), scores, -np.inf), least
+
+    def _refined(self, best: Place, steps: Sequence[float], moves: Array = AROUND) -> Place:
         """The best place near by, looked at closely."""
         sweep, radius = best.sweep, best.radius
-
-        def score(balls: Array) -> tuple[Array, Array]:
-            approach = sweep.approach(balls, FAR * radius, precise=True)
-            still = sweep.away(balls)
-            scores, least = scores_of_places(sweep, approach, still, self.wanted, radius)
-            return np.where(clear(approach, still, radius), scores, -np.inf), least
-
         approach = sweep.approach(best.place[None], FAR * radius, precise=True)
         first = scores_of_places(sweep, approach, sweep.away(best.place[None]), self.wanted, radius)
         found = replace(best, score=float(first[0][0]), enclosure=float(first[1][0]))
         for step in steps:
             for _ in range(MOST_MOVES):
-                balls = found.place + step * AROUND
-                scores, least = score(balls)
+                balls = found.place + step * moves
+                scores, least = self._scores(found, balls)
                 top = int(np.argmax(scores))
                 if scores[top] <= found.score + WORTH:
                     break

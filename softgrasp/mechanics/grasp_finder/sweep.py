@@ -113,6 +113,18 @@ class Path:
             for cloud, frames in zip(self.clouds, self.frames, strict=True)
         ])  # fmt: skip
 
+    def surface(self, step: int) -> Array:
+        """Points on all its moving links at a step, (n, 3) [m]."""
+        found = zip(self.clouds, self.frames[:, [step]], strict=True)
+        return np.concatenate([placed(cloud, frames)[0] for cloud, frames in found])
+
+    @cached_property
+    def spacing(self) -> float:
+        """Largest distance of a point of a link from the nearest other one of the link [m]."""
+        apart = [((c[:, None] - c[None]) ** 2).sum(axis=2) for c in self.clouds if len(c) > 1]
+        least = [(a + np.diag(np.full(len(a), np.inf))).min(axis=1).max() for a in apart]
+        return float(np.sqrt(max(least, default=0.0)))
+
     def approach(self, places: Array, far: float) -> tuple[Array, Indices, Indices]:
         """Distance from the nearest point [m], its link and its number, (s, m) each.
 
@@ -179,6 +191,8 @@ class Sweep:
     """Of the k fingers that move."""
     still: tuple[Array, ...]
     """Points on what does not move, part by part, (n, 3) each [m]."""
+    middle: Array
+    """Of the palm, (3,) [m]."""
 
     @cached_property
     def groups(self) -> Indices:
@@ -235,6 +249,16 @@ class Sweep:
         earlier = self.shares[np.maximum(step - 1, 0)]
         share = earlier + part * (self.shares[step] - earlier)
         return np.where(step > 0, share, 0.0)
+
+    def before_palm(self, places: Array) -> Flags:
+        """Which places are on that side of the palm's middle to which the open hand reaches, (m,).
+
+        Fingers that are free to turn far would hold a ball behind the palm too, through it.
+        """
+        if not self.paths:
+            return np.ones(len(places), dtype=bool)
+        out = np.mean([path.tips[0] for path in self.paths], axis=0) - self.middle
+        return np.asarray((places - self.middle) @ out >= 0.0)
 
     def away(self, balls: Array) -> tuple[Array, Array]:
         """Distance from what stands still [m], (m,), and unit vectors away from it, (m, 3)."""

@@ -12,7 +12,9 @@ from softgrasp.mechanics.grasp_finder.enclosure import directions, enclosures
 
 
 def least(normals: list[list[float]], friction: float) -> float:
-    found, _ = enclosures(np.array([normals]), np.ones((1, len(normals)), dtype=bool), friction)
+    found, _ = enclosures(
+        np.array([normals]), np.ones((1, len(normals)), dtype=bool), friction=friction
+    )
     return float(found[0])
 
 
