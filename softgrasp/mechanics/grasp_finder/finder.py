@@ -12,7 +12,8 @@ from softgrasp.mechanics.grasp_finder.hand import ClosingHand
 from softgrasp.mechanics.grasp_finder.lying import Lying, lying_of, ways_up
 from softgrasp.mechanics.grasp_finder.rates import arrivals_of, rates_of, weights_of
 from softgrasp.mechanics.grasp_finder.scores import ENCLOSED, FAR, Wanted, sunk_by
-from softgrasp.mechanics.grasp_finder.search import Place, Search, thinned
+from softgrasp.mechanics.grasp_finder.search import Place, Search
+from softgrasp.mechanics.grasp_finder.skins import thinned
 from softgrasp.mechanics.grasp_finder.sweep import Meeting
 from softgrasp.mechanics.grasp_finder.symmetry import evened
 from softgrasp.mechanics.transforms import Array

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -14,7 +14,7 @@ import numpy as np
 from softgrasp.mechanics.grasp_finder.closing import Closing
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand
 from softgrasp.mechanics.grasp_finder.look import Field, Look
-from softgrasp.mechanics.grasp_finder.points import Indices, spread
+from softgrasp.mechanics.grasp_finder.points import Indices
 from softgrasp.mechanics.grasp_finder.scores import (
     ENCLOSED,
     FAR,
@@ -24,16 +24,15 @@ from softgrasp.mechanics.grasp_finder.scores import (
     met,
     scores_of_places,
 )
+from softgrasp.mechanics.grasp_finder.skins import Skins
 from softgrasp.mechanics.grasp_finder.sweep import Approach, Sweep
 from softgrasp.mechanics.grasp_finder.symmetry import Symmetry, symmetry_of
 from softgrasp.mechanics.transforms import Array
 
 RADII = (0.030, 0.020, 0.040, 0.012, 0.060)
 """Balls that are tried, one after the other, until the fingers enclose one [m]."""
-COARSE_STEPS, COARSE_POINTS = 9, 60
-"""Steps, and points of a link, of the first look."""
-FINE_STEPS, FINE_POINTS = 17, 200
-"""Those of the last one."""
+COARSE_STEPS, FINE_STEPS = 9, 17
+"""Steps of the first look and of the last one."""
 CELLS = 10
 """Places along the longest side of the space that is searched first."""
 STEPS = (6e-3, 3e-3, 1.5e-3, 7e-4)
@@ -305,16 +304,3 @@ class Search:
 
 def _better(best: Place, other: Place) -> Place:
     return other if other.score > best.score + BETTER else best
-
-
-class Skins(NamedTuple):
-    """Points on the links of a hand in their frames, (n, 3) each [m]."""
-
-    coarse: Mapping[str, Array]
-    fine: Mapping[str, Array]
-
-
-def thinned(hand: ClosingHand) -> Skins:
-    """Points on the links of a hand, as many as the first and the last look need."""
-    fine = {body: spread(points, FINE_POINTS) for body, points in hand.skins.items()}
-    return Skins({body: points[:COARSE_POINTS] for body, points in fine.items()}, fine)

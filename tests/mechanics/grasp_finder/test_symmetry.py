@@ -14,7 +14,8 @@ from softgrasp.formats.link_surfaces import link_surfaces
 from softgrasp.mechanics.grasp_finder import DescribedHand
 from softgrasp.mechanics.grasp_finder.closing import closing_of
 from softgrasp.mechanics.grasp_finder.look import Look
-from softgrasp.mechanics.grasp_finder.search import FINE_STEPS, thinned
+from softgrasp.mechanics.grasp_finder.search import FINE_STEPS
+from softgrasp.mechanics.grasp_finder.skins import thinned
 from softgrasp.mechanics.grasp_finder.symmetry import Symmetry, symmetry_of
 from softgrasp.mechanics.transforms import Array
 from tests.gripper_urdf import gripper_urdf
