@@ -61,9 +61,9 @@ def way_to_clear(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) 
             + (_turn_over(scene) if deepest in hand_and_table else "")
         )
     warnings.warn(
-        f"object_position: at the grasp's centre {who} would start "
-        f"{depth * 1e3:.2f} mm inside {where}; it starts "
-        f"{np.linalg.norm(way) * 1e3:.0f} mm farther from the palm",
+        f"the object starts {np.linalg.norm(way) * 1e3:.0f} mm farther from the palm than the "
+        f"grasp's centre, where {who} would be {depth * 1e3:.2f} mm inside {where}; "
+        "object_position (--position) chooses another place",
         SoftgraspWarning,
         stacklevel=3,
     )
