@@ -144,9 +144,7 @@ def mesh_facts(shape: Mesh) -> Facts:
 
 def _part_facts(shape: Mesh) -> Facts:
     shape, uncut = cut_or_hull(shape)
-    return {
-        "convex_parts": "none, CoACD is not installed" if uncut else len(load_mesh(shape).parts)
-    }
+    return {"convex_parts": uncut.partition(":")[0] or len(load_mesh(shape).parts)}
 
 
 def scene_facts(scene: GraspScene) -> Facts:

@@ -94,13 +94,16 @@ def load_mesh(shape: Mesh, *, relative_to: Path | None = None) -> MeshBody:
 
 
 def cut_or_hull(shape: Mesh) -> tuple[Mesh, str]:
-    """A mesh as it is, or with its hull where it cannot be cut here, and why it cannot.
+    """A mesh as it is, or with its hull where it cannot be cut or hardly ought to be, and why.
 
     For those who look at a mesh: a simulation would not be of the object that was meant.
 
     Raises:
         DescriptionError: As ``load_mesh``.
     """
+    size = float(np.ptp(mesh_solid(shape).vertices, axis=0).max())
+    if shape.collision in ("auto", "decompose") and shape.parts is None and size_doubt(size, shape):
+        return shape.replace(collision="hull"), "its size is in doubt, so it was not cut"
     try:
         load_mesh(shape)
     except BackendUnavailable as error:

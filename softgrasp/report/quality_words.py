@@ -37,6 +37,9 @@ def quality_rows(result: GraspResult) -> list[QualityRow]:
     if told is None or not told["contacts"]:
         return []
     cones = f"friction pyramids of {told['edges']} edges, unit normal forces"
+    kept = told.get("wrench_contacts", told["contacts"])
+    if kept < told["contacts"]:
+        cones += f", of the {kept} contacts that differ most: a lower bound"
     if told["contact_model"] == "soft":
         cones += ", spin as the contacts have it"
     scale = f"moments over {millimetres(told['torque_scale_m'])}, about the centre of mass"

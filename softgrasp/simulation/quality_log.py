@@ -50,7 +50,10 @@ class QualityLog:
 
     @cached_property
     def epsilon(self) -> Array:
-        """ε of the contacts of each sample, (Q,) [–]; 0 without force closure."""
+        """ε of the contacts of each sample, (Q,) [–]; 0 without force closure.
+
+        Of more than ``few_contacts.MOST`` contacts a lower bound, from those that differ most.
+        """
         found = np.zeros(len(self.time))
         for sample in range(len(found)):
             same = sample > 0 and self._is_as_before(sample)
@@ -108,12 +111,22 @@ class QualityLog:
     def _epsilon(self, sample: int) -> float:
         from softgrasp.mechanics import quality  # most runs never ask, and it takes a while to load
 
-        given = self.contacts(sample)
+        given = thinned(self.contacts(sample))
         return quality.epsilon(**given, edges=EDGES) if len(given["points"]) > 1 else 0.0
 
     def _is_as_before(self, sample: int) -> bool:
         one, other = self.contacts(sample - 1), self.contacts(sample)
         return all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def thinned(contacts: dict[str, Any]) -> dict[str, Any]:
+    """The contacts of which a wrench space is made: few enough for it to take no seconds."""
+    from softgrasp.mechanics.quality.few_contacts import few_contacts
+
+    places, scale = contacts["points"], contacts["torque_scale"]
+    kept = few_contacts(places, contacts["normals"], contacts["center"], scale)
+    own = {name: contacts[name][kept] for name in ("points", "normals", "mu", "torsion")}
+    return contacts | own
 
 
 def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
@@ -133,11 +146,13 @@ def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
     }
     if not len(contacts["points"]):
         return told | {"epsilon": 0.0, "reason": "nothing touches"}
-    space = quality.wrench_space(**contacts, edges=EDGES)
+    few = thinned(contacts)
+    space = quality.wrench_space(**few, edges=EDGES)
     places, normals = contacts["points"], contacts["normals"]
     scale = contacts["torque_scale"]
     G = quality.grasp_matrix(places, normals, "hard", contacts["center"], torque_scale=scale)
     return told | {
+        "wrench_contacts": len(few["points"]),
         "epsilon": space.epsilon,
         "reason": space.reason,
         "volume": space.volume,

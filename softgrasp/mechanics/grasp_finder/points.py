@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.mechanics.farthest import farthest_first
 from softgrasp.mechanics.transforms import Array
 
 Indices = NDArray[np.int64]
@@ -24,15 +25,7 @@ def spread(points: Array, most: int) -> Array:
 
     Any first part of them is spread over the surface too.
     """
-    if len(points) == 0:
-        return points
-    chosen = [int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())]
-    apart = np.full(len(points), np.inf)
-    for _ in range(min(most, len(points)) - 1):
-        away = points - points[chosen[-1]]
-        np.minimum(apart, np.einsum("ij,ij->i", away, away), out=apart)
-        chosen.append(int(apart.argmax()))
-    return np.asarray(points[chosen])
+    return np.asarray(points[farthest_first(points, most)])
 
 
 def length(ways: Array) -> Array:
