@@ -66,7 +66,9 @@ def _size_check(built: HandModel) -> Check:
         expected=f"a longest finger of {low:g} … {high:g} m",
         found=f"{longest:.4g} m",
         numbers={"length_m": longest},
-        advice=doubt.advice if doubt else "are the units right (units: {length: mm})?",
+        advice=f"{doubt.advice} (in YAML: units: {{length: mm}})"
+        if doubt
+        else "are the units right (units: {length: mm})?",
     )
     return Check("size", told, (finding,))
 

@@ -24,6 +24,8 @@ MOST_OPEN = 64
 PATIENCE, PATIENCE_FILE, PATIENCE_CLOSE = 10.0, 60.0, 2.0
 """For the head of a request, for a file of the page, and for the end of it all [s]."""
 CHUNK = 64 * 1024
+INNER_FIELD = "X-Softgrasp-Gate"
+"""Field in which a request that was let through shows the page's word."""
 FRAMES = ("iframe", "frame", "embed", "object")
 """Parts of a page that show another one."""
 END = b"\r\n\r\n"
@@ -52,7 +54,9 @@ class Head(NamedTuple):
     @property
     def host(self) -> str:
         """The name by which this machine was asked for, without its port."""
-        return urlsplit(f"//{self.fields.get('host', '')}").hostname or ""
+        asked = urlsplit(f"//{self.fields.get('host', '')}")
+        _ = asked.port  # refuses what is no number
+        return "" if asked.username is not None else asked.hostname or ""
 
     @property
     def from_elsewhere(self) -> bool:
@@ -61,7 +65,7 @@ class Head(NamedTuple):
         if origin is not None and urlsplit(origin).netloc != self.fields.get("host"):
             return True
         framed = self.fields.get("sec-fetch-dest") in FRAMES
-        return framed and self.fields.get("sec-fetch-site") == "cross-site"
+        return framed and self.fields.get("sec-fetch-site") not in ("same-origin", "none", None)
 
 
 class AnswerInstead(Exception):
@@ -99,13 +103,14 @@ class Gate:
         port: Port to listen on, 0 for any free one.
         inner: Port of the page on the loopback.
         token: The token; None for a gate that only this machine reaches.
+        word: What the page asks for, which is added to the first request of a connection.
 
     Raises:
         OSError: The address cannot be listened on.
     """
 
-    def __init__(self, host: str, port: int, inner: int, token: str | None) -> None:
-        self.token = token
+    def __init__(self, host: str, port: int, inner: int, token: str | None, word: str = "") -> None:
+        self.token, self._word = token, word
         self._inner = inner
         self._tasks: set[asyncio.Task[Any]] = set()
         self._loop = asyncio.new_event_loop()
@@ -133,6 +138,8 @@ class Gate:
                 is none, a name of this machine; or it shows the token in its address, and is to
                 come back with the cookie.
         """
+        if INNER_FIELD.lower() in head.fields:
+            raise AnswerInstead("400 Bad Request", "Only the gate says this.")
         if head.method not in ("GET", "HEAD"):
             raise AnswerInstead("405 Method Not Allowed", "This page is only read.")
         if head.from_elsewhere:
@@ -193,7 +200,8 @@ class Gate:
         self, raw: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         inner_reader, inner_writer = await asyncio.open_connection(LOOPBACK, self._inner)
-        inner_writer.write(raw)
+        first, rest = raw.split(b"\r\n", 1)
+        inner_writer.write(first + f"\r\n{INNER_FIELD}: {self._word}\r\n".encode() + rest)
         pumps = [
             asyncio.create_task(_pump(reader, inner_writer)),
             asyncio.create_task(_pump(inner_reader, writer)),

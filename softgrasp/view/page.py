@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Self
 
 import numpy as np
-import viser
 
 from softgrasp.description.loopback import is_loopback
 from softgrasp.errors import SoftgraspError
 from softgrasp.render.camera import Camera
 from softgrasp.view.gate import LOOPBACK, Gate, new_token
+from softgrasp.view.inner_server import guarded_server
 
 FIRST_PORT = 8080
 NEXT_PORTS = 50
@@ -49,9 +49,9 @@ class Page:
     def __init__(self, title: str, port: int = FIRST_PORT, host: str = LOOPBACK) -> None:
         self.host, self.asked = host, port
         with quiet():
-            self.server = viser.ViserServer(host=LOOPBACK, port=0, label=title, verbose=False)
+            self.server, word = guarded_server(title)
         try:
-            self.gate = gate_before(self.server.get_port(), port, host)
+            self.gate = gate_before(self.server.get_port(), port, host, word)
         except SoftgraspError:
             self._stop()
             raise
@@ -95,13 +95,14 @@ class Page:
         self.close()
 
 
-def gate_before(inner: int, first: int, host: str) -> Gate:
+def gate_before(inner: int, first: int, host: str, word: str = "") -> Gate:
     """A gate before a page, at the first port that nothing listens on, from one on; 0 is any.
 
     Args:
         inner: Port of the page on the loopback.
         first: The first port to try.
         host: Address to listen on; at others than this machine's own a token is asked for.
+        word: What the page asks for.
 
     Raises:
         SoftgraspError: So many ports in a row are in use, or the address is not of this machine.
@@ -109,7 +110,7 @@ def gate_before(inner: int, first: int, host: str) -> Gate:
     token = None if is_loopback(host) else new_token()
     for port in range(first, min(first + NEXT_PORTS, 65536)):
         try:
-            return Gate(host, port, inner, token)
+            return Gate(host, port, inner, token, word)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise SoftgraspError(

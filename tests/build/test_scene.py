@@ -92,8 +92,8 @@ def test_an_object_that_does_not_fit_at_the_grasp_centre_starts_farther_away(mou
     with pytest.warns(sg.SoftgraspWarning) as told:
         built = build(scene)
     assert [str(warning.message) for warning in told] == [
-        "the object starts 9 mm farther from the palm than the grasp's centre, where 'mug' would be "
-        "7.57 mm inside palm; object_position (--position) chooses another place"
+        "the object starts 9 mm farther from the palm than the grasp's centre, where 'mug' would "
+        "be 7.57 mm inside palm; object_position (--position) chooses another place"
     ]
     assert built.scene.object_position is not None
     way = np.subtract(built.scene.object_position, object_pose(scene).position)

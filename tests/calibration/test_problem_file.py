@@ -86,7 +86,7 @@ def test_tables_are_read_in_the_units_of_their_columns(tmp_path: Path) -> None:
         ("hung: hung.csv\nheld_out: [20]", HUNG,
          "held_out: expected hung, releases, forces or bends with [values], found [20]"),
         ("hung: hung.csv\nrelease_rule: foo", HUNG, "problem.yaml:3: release_rule: "),
-        ("hung: gone.csv", HUNG, "gone.csv: expected a table in CSV, cannot read it: "),
+        ("hung: gone.csv", HUNG, "gone.csv: expected a table in CSV, found: no such file"),
     ],
 )  # fmt: skip
 def test_odd_files_are_told(tmp_path: Path, text: str, table: str, sentence: str) -> None:

@@ -26,7 +26,7 @@ def test_one_experiment_tells_and_writes_its_numbers(run: Run, tmp_path: Path) -
     assert first.startswith("bends       bend, 1 MPa in 2 and 3    °     165.7")
     assert "fitted" in first
     files = ["bends.csv", "bends.png", "errors.csv", "numbers.csv", "report.html", "result.json"]
-    assert files_in(tmp_path / "out" / "hydraulic_bends") == files
+    assert files_in(tmp_path / "out" / "demo_hydraulic_bends") == files
 
 
 def test_numbers_only(run: Run, tmp_path: Path) -> None:

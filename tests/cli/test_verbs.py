@@ -218,7 +218,7 @@ def test_check_doubts_sizes_and_masses_that_nobody_grasps(run: Run, tmp_path: Pa
     for kind, told in (
         (
             "hand",
-            "hand 'hand': expected a longest finger of 0.002 … 2 m, found 75 m; are the units "
+            "hand 'hand': expected a longest finger of 0.002 … 2 m, found 75 m; is the file in mm? "
             "right (units: {length: mm})?",
         ),
         (

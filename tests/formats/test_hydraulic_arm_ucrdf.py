@@ -367,7 +367,7 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
             f"path: expected a file as .yaml, .yml, .ucrdf, .urdf, found '{tmp_path / name}'"
         )
     assert not list(tmp_path.iterdir())
-    with pytest.raises(sg.DescriptionError, match="expected a readable XML file, found: No such"):
+    with pytest.raises(sg.DescriptionError, match="expected a readable XML file, found: no such"):
         sg.load_hydraulic_arm(tmp_path / "none.ucrdf")
 
 

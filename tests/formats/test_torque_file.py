@@ -61,7 +61,7 @@ def test_torques_that_are_not_there() -> None:
     assert str(refused.value) == (
         "no torques 'paper003_ram'; did you mean 'paper003_ramp'? known: paper003_ramp"
     )
-    with pytest.raises(sg.DescriptionError, match=r"nowhere.csv: expected a table in CSV, cannot"):
+    with pytest.raises(sg.DescriptionError, match=r"nowhere.csv: expected a table in CSV, found"):
         sg.load_torques("nowhere.csv")
 
 

@@ -56,8 +56,9 @@ def test_stiffness_in_a_prescribed_grasp_is_exact(mount: str) -> None:
 
 def test_a_stiffness_that_is_off_is_told() -> None:
     light = sg.simulate(pinch(object=ball().weighing(mass=1e-5)))
-    assert len(light.warnings) == 1
-    assert light.warnings[0].startswith(
+    assert len(light.warnings) == 2
+    assert light.warnings[0].startswith("object 'ball': a density of 0.08842 kg/m³ is none that ")
+    assert light.warnings[1].startswith(
         "contact stiffness at the end: 4 of 4 pairs are more than 5% from the asked 100000 N/m"
     )
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from softgrasp.errors import SoftgraspError
 from softgrasp.view import gate as gate_module
-from softgrasp.view.gate import END, AnswerInstead, Gate, parsed
+from softgrasp.view.gate import END, INNER_FIELD, AnswerInstead, Gate, parsed
 from softgrasp.view.page import Page, gate_before
 
 TOKEN = "a-word-that-nobody-guesses"
@@ -57,7 +57,7 @@ def echo() -> Iterator[Echo]:
 
 @pytest.fixture(scope="module")
 def gate(echo: Echo) -> Iterator[Gate]:
-    made = Gate("127.0.0.1", 0, echo.port, TOKEN)
+    made = Gate("127.0.0.1", 0, echo.port, TOKEN, "the word")
     yield made
     made.close()
 
@@ -113,7 +113,9 @@ def test_what_passes_arrives_byte_by_byte_and_goes_on_both_ways(gate: Gate, echo
     with socket.create_connection(("127.0.0.1", gate.port), timeout=20) as own:
         own.sendall(raw)
         assert own.recv(len(SECRET)) == SECRET
-        assert echo.heard[-1] == raw
+        first, rest = raw.split(b"\r\n", 1)
+        told = f"\r\n{INNER_FIELD}: the word\r\n".encode()
+        assert echo.heard[-1] == first + told + rest
         for said in (b"\x00\xff" * 3000, b"more"):
             own.sendall(said)
             found = b""
@@ -220,7 +222,10 @@ def test_this_machine_needs_no_token(own_gate: Gate, host: str) -> None:
     assert asked(own_gate, named(host, f"Origin: http://{host}")) == SECRET
 
 
-@pytest.mark.parametrize("host", ["evil.org:8080", "127.0.0.1.evil.org", "192.168.0.2", "", "["])
+@pytest.mark.parametrize(
+    "host",
+    ["evil.org:8080", "127.0.0.1.evil.org", "192.168.0.2", "", "[", "a@127.0.0.1", "127.0.0.1:x"],
+)
 def test_a_site_that_points_to_this_machine_sees_nothing(
     own_gate: Gate, echo: Echo, host: str
 ) -> None:
@@ -238,6 +243,31 @@ def test_a_site_cannot_speak_with_a_page_of_this_machine(own_gate: Gate) -> None
     elsewhere = "Sec-Fetch-Site: cross-site"
     assert b"403 Forbidden" in asked(own_gate, named(host, elsewhere, "Sec-Fetch-Dest: iframe"))
     assert asked(own_gate, named(host, elsewhere, "Sec-Fetch-Dest: document")) == SECRET
+    near = named(host, "Sec-Fetch-Site: same-site", "Sec-Fetch-Dest: iframe")
+    assert b"403 Forbidden" in asked(own_gate, near)
+    own = named(host, "Sec-Fetch-Site: same-origin", "Sec-Fetch-Dest: iframe")
+    assert asked(own_gate, own) == SECRET
+
+
+@pytest.mark.parametrize("origin", [None, "http://evil.org"])
+def test_the_page_answers_nobody_who_did_not_come_through_the_gate(origin: str | None) -> None:
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    with Page("inside", port=0) as page:
+        inner = page.server.get_port()
+        for field in ((), (f"{INNER_FIELD}: guess",)):
+            with socket.create_connection(("127.0.0.1", inner), timeout=20) as own:
+                own.sendall(named(f"127.0.0.1:{inner}", *field))
+                assert own.recv(65536).startswith(b"HTTP/1.1 403 Forbidden\r\n")
+        with pytest.raises(InvalidStatus, match="403"):
+            connect(f"ws://127.0.0.1:{inner}", origin=origin, subprotocols=["viser-v1.1.1"])
+        assert b"<!doctype html>" in asked(page.gate, named("127.0.0.1")).lower()
+
+
+def test_the_word_of_the_page_is_the_gates_own(own_gate: Gate) -> None:
+    told = asked(own_gate, named("127.0.0.1", f"{INNER_FIELD}: guess"))
+    assert told.startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
