@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 
 import mujoco
@@ -14,7 +15,13 @@ from softgrasp.build.pairs import Pair, hand_pairs_around, object_pairs, penetra
 from softgrasp.build.touching import with_objects, with_surroundings
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SoftgraspWarning
-from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.mechanics.transforms import (
+    Array,
+    euler_from_quaternions,
+    quaternion_of,
+    rotation_from_euler,
+    transform,
+)
 
 START_TOLERANCE = 1e-6
 """Overlap at the start that counts as touching, not as penetration [m]."""
@@ -76,9 +83,13 @@ def _turn_over(scene: GraspScene) -> str:
     reach = pose[:3, :3] @ toward_grasp(scene.hand, scene.preset.center)
     if reach[2] < UPWARD:
         return ""
+    over = rotation_from_euler((math.pi, 0.0, 0.0)) @ pose[:3, :3]
+    quaternion = ", ".join(f"{part:.4g}" for part in np.round(quaternion_of(over), 6) + 0.0)
+    turns = np.degrees(euler_from_quaternions(np.array(quaternion_of(over))))
+    angles = " ".join(f"{turn:.4g}" for turn in np.round(turns, 4) + 0.0)
     return (
         "; the hand's fingers point up, and things are taken from a table from above: turn it over "
-        "with hand_pose.quaternion [0, 1, 0, 0] (--hand-euler-deg 180 0 0)"
+        f"with hand_pose.quaternion [{quaternion}] (--hand-euler-deg {angles})"
     )
 
 

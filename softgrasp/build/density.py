@@ -8,12 +8,13 @@ from softgrasp.description.objects import GraspObject
 
 USUAL_DENSITY = (20.0, 22_600.0)
 """From foam to osmium [kg/m³]."""
-SLIPS = {
+OF_MASS = {
     1e9: "is its size in millimetres? Read so, it has {:.4g} kg/m³ (units: mm)",
     1e-3: "is its mass in grams? Read so, it has {:.4g} kg/m³",
     1e-9: "is its size in metres, but read as millimetres? Then it has {:.4g} kg/m³",
-    1e3: "is its density in g/cm³? Read so, it has {:.4g} kg/m³",
 }
+"""Slips where a mass was given, by what they change the density."""
+OF_DENSITY = {1e3: "is its density in g/cm³? Read so, it has {:.4g} kg/m³"}
 
 
 def mean_density(described: GraspObject) -> float:
@@ -27,9 +28,10 @@ def is_usual(density: float) -> bool:
     return low <= density <= high
 
 
-def density_guess(density: float) -> str:
-    """Which slip would make a density a usual one [kg/m³]."""
-    for factor, words in SLIPS.items():
+def density_guess(described: GraspObject) -> str:
+    """Which slip would make the density of an object a usual one."""
+    density = mean_density(described)
+    for factor, words in (OF_MASS if described.mass is not None else OF_DENSITY).items():
         if is_usual(density * factor):
             return words.format(density * factor)
     return "mass is in kg, density in kg/m³"

@@ -133,7 +133,7 @@ def _doubt_densities(scene: GraspScene) -> None:
         if not is_usual(density):
             warnings.warn(
                 f"object '{described.name}': a density of {density:.4g} kg/m³ is none that a "
-                f"material has; {density_guess(density)}",
+                f"material has; {density_guess(described)}",
                 SoftgraspWarning,
                 stacklevel=3,
             )

@@ -195,6 +195,9 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     if options.euler_deg is not None:
         changes["object_euler"] = tuple(math.radians(turn) for turn in options.euler_deg)
     if options.hand_euler_deg is not None:
+        for turn in options.hand_euler_deg:
+            if not math.isfinite(turn):
+                raise DescriptionError(f"--hand-euler-deg: expected numbers, found {turn}")
         turned = rotation_from_euler([math.radians(turn) for turn in options.hand_euler_deg])
         changes["hand_pose"] = scene.hand_pose.replace(quaternion=quaternion_of(turned))
     if options.hold is not None:

@@ -12,6 +12,7 @@ from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.load import YAML_SUFFIXES
 from softgrasp.formats.mesh_folder import with_folders
+from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.plan_file import load_plan
 from softgrasp.sweeps import fields
 from softgrasp.sweeps.sampling import combinations
@@ -48,8 +49,9 @@ def plan_of(
                 f"{what}: expected all of the plan in its file, found options that change it"
             )
         return load_plan(what)
-    if density is not None:  # a mesh file needs one before the axis brings its own
-        options["density"] = _first_density(axes[0])
+    densities = _densities(axes[0]) if density is not None else []
+    if densities and thing is not None and Path(thing).suffix.lower() in MESH_SUFFIXES:
+        options["density"] = max(densities)  # it needs one, and the heaviest decides the grasp
     scene = scene_of(what, thing, SceneOptions(settings=settings, **options))
     noise = rest.pop("noise")
     return SweepPlan(
@@ -91,17 +93,17 @@ def axis_of(text: str) -> dict[str, Any]:
     return {"path": path, "values": tuple(with_folders(path, _values(values), Path()))}
 
 
-def _first_density(axis: dict[str, Any]) -> float:
-    """The first value of an axis of densities [kg/m³].
+def _densities(axis: dict[str, Any]) -> list[float]:
+    """Values of an axis of densities, or its ends [kg/m³].
 
     Raises:
-        DescriptionError: Not all of them are numbers.
+        DescriptionError: Not all of them are numbers above 0.
     """
     values = (axis["low"], axis["high"]) if "low" in axis else axis["values"]
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise DescriptionError(f"--density: expected numbers [kg/m³], found '{value}'")
-    return float(values[0])
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise DescriptionError(f"--density: expected numbers above 0 [kg/m³], found '{value}'")
+    return [float(value) for value in values]
 
 
 def _values(text: str) -> list[Any]:

@@ -109,7 +109,7 @@ def _density(described: GraspObject, subject: str) -> Check:
         expected=f"a density of {low:g} … {high:g} kg/m³",
         found=told,
         numbers={"density_kg_m3": density, "mass_kg": mass, "volume_m3": volume},
-        advice=density_guess(density),
+        advice=density_guess(described),
     )
     return Check("density", told, (finding,))
 

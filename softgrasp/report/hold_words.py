@@ -7,7 +7,7 @@ import math
 from softgrasp.description.sequence import ClosePhase, Phase, ShakePhase
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
-from softgrasp.report.letting_go import out_of_hand
+from softgrasp.report.letting_go import how_it_ended, out_of_hand
 from softgrasp.report.quantities import count, millimetres
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.told_hold import DirectionTest, HoldTest
@@ -123,7 +123,7 @@ def _failures(result: GraspResult, hold: HoldTest, moved: str) -> list[str]:
     criterion = result.success_criterion
     assert criterion is not None  # there is a test
     if out_of_hand(result):
-        return ["it left the hand"]
+        return [how_it_ended(result)]
     failures = []
     if hold.drop_m > criterion.max_drop:
         failures.append(

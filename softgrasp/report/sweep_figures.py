@@ -94,7 +94,8 @@ def _lost_key(table: pd.DataFrame) -> list[Any]:
     from matplotlib.lines import Line2D
 
     key = Line2D([], [], ls="", marker="x", color=style.INK, label="not in the hand at the end")
-    return [key] if lost(table).any() else []
+    drawn = any(measure.of_motion for measure in measures_of(table))
+    return [key] if drawn and lost(table).any() else []
 
 
 def _line(

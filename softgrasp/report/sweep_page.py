@@ -126,10 +126,12 @@ def _left_out(table: pd.DataFrame) -> str:
     gone = int(lost(table).sum())
     if gone == 0:
         return ""
+    told = f" {gone} of {len(table)} grasps ended without the object in the hand"
+    if not any(measure.of_motion for measure in measures_of(table)):
+        return f"{told}; how far it fell says nothing."
     return (
-        f" {gone} of {len(table)} grasps ended without the object in the hand: crosses at the "
-        "upper edge. How far it fell says nothing, so displacement, rotation and drift leave "
-        "them out."
+        f"{told}: crosses at the upper edge. How far it fell says nothing, so displacement, "
+        "rotation and drift leave them out."
     )
 
 

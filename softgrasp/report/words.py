@@ -10,7 +10,7 @@ import numpy as np
 from softgrasp.mechanics.transforms import rotation_angles
 from softgrasp.render.instants import body_label
 from softgrasp.report.hold_words import hold_clause
-from softgrasp.report.letting_go import let_go_s
+from softgrasp.report.letting_go import let_go_s, was_touched
 from softgrasp.report.quantities import count, millimetres, newtons
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import GraspResult, column
@@ -101,7 +101,7 @@ def motion_clause(result: GraspResult) -> str:
     """How far the object went and turned in all."""
     if result.scene.object_mount == "fixed":
         return "The object was fixed"
-    if not (result.normal_force > 0.0).any():
+    if not was_touched(result):
         return "The hand did not move the object"
     # where it goes after the hand has let go is no property of the grasp
     gone, row = let_go_s(result), -1

@@ -26,8 +26,8 @@ def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
     rows = run.recording.rows if run.hold_from is None else run.hold_from + 1
     inside = run.recording.in_contact[:rows].astype(bool)
     told = _light_touch(run, forces[:rows], inside)
-    told += _lost_grip(run, inside) or _missed_force(run, forces[:rows], inside)
-    return told
+    lost = _lost_grip(run, inside) or _pushed_away(run, forces[:rows], inside)
+    return told + (lost or _missed_force(run, forces[:rows], inside))
 
 
 def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
@@ -65,12 +65,25 @@ def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
     )
 
 
+def _pushed_away(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
+    """When a hand that squeezes has lost an object whose contact it never established."""
+    asked, touched = run.layout.grip_force, np.flatnonzero((forces > 0.0).any(axis=1))
+    if asked is None or inside.any() or not len(touched) or touched[-1] == len(forces) - 1:
+        return ()
+    return (
+        f"the object was touched until {run.recording.time[touched[-1]]:.3f} s, and no contact was "
+        "established: it was pushed away; try another closure.force, the other grasp, another "
+        "place of the object, or lower closure.rates",
+    )
+
+
 def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
     """Who has ended the closure below the force that was asked for, and which joints moved."""
     asked = run.layout.grip_force
     if asked is None or len(forces) < 2:
         return ()
-    weak = _weak_bodies(run, forces, inside, KEPT * asked)
+    # a hand that feels with sensors stops at what they tell, which their errors change
+    weak = {} if run.layout.feels else _weak_bodies(run, forces, inside, KEPT * asked)
     before, last = run.recording.control[: len(forces)][-2:]
     moving = [
         drive.name
@@ -92,8 +105,19 @@ def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, 
         told.append(f"time ran out while {moving[0]}{more} still squeezed")
         cure = "ask for a lower closure.force, raise closure.squeeze_share, or try the other grasp"
     else:
-        cure = "joints are at their limits; ask for a lower closure.force, or try the other grasp"
+        cure = f"{_standing(run)}ask for a lower closure.force, or try the other grasp"
     return (f"at the end of the closure {', and '.join(told)}: {cure}",)
+
+
+def _standing(run: FinishedRun) -> str:
+    """Why targets stand still below the force: said only where all of them are at an end."""
+    layout, targets = run.layout, np.asarray(run.state.targets)
+    moved = np.asarray(layout.increments) != 0.0
+    low, high = (
+        targets <= np.asarray(layout.lower) + 1e-9,
+        targets >= np.asarray(layout.upper) - 1e-9,
+    )
+    return "joints are at their limits; " if (low | high)[moved].all() else ""
 
 
 def _weak_bodies(run: FinishedRun, forces: Array, inside: Flags, least: float) -> dict[str, float]:

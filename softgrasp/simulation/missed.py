@@ -7,6 +7,7 @@ import numpy as np
 
 from softgrasp.build.names import OBJECT
 from softgrasp.build.pairs import object_pairs
+from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.finished_run import FinishedRun
 
 LOOKS = 24
@@ -15,16 +16,20 @@ FAR = 1e3
 """Farther than this is not measured [m]."""
 
 
-def missed_warnings(run: FinishedRun) -> tuple[str, ...]:
+def missed_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
     """What is said where nothing has touched the object, with how near the hand came to it.
 
     Args:
         run: A run that nothing interrupted.
+        forces: Normal forces on the object that is to be grasped [N], (T, nb).
     """
-    if run.state.idle == 0:  # it was still closing
+    if run.state.idle == 0 or run.model.nflex or (forces > 0.0).any():  # or it was still closing
         return ()
-    if run.model.nflex or any(event.kind == "touching" for event in run.events):
-        return ()
+    if _nearest(run) <= 0.0:
+        return (
+            "nothing touched the object: it fell before the hand was there; a table (--table), "
+            "another mount (--mount), or a closure without gravity (--no-gravity) keeps it",
+        )
     return (
         f"nothing touched the object: the hand came no nearer than {_told(_nearest(run))} to where "
         "it was put; another orientation (--euler-deg), place (--position, in m) or --grasp may "
@@ -38,7 +43,7 @@ def _nearest(run: FinishedRun) -> float:
     pairs = [tuple(model.geom(name).id for name in pair) for pair in object_pairs(model)]
     place = _coordinates(model)
     end = run.recording.rows if run.hold_from is None else run.hold_from + 1
-    least = np.inf
+    least = FAR
     for row in np.linspace(0, end - 1, min(LOOKS, end)).astype(int):
         data.qpos[:] = run.recording.qpos[row]
         data.qpos[place] = run.recording.qpos[0][place]

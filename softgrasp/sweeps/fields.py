@@ -29,8 +29,8 @@ FIRST = ("scene", "hand", "object")
 """Whole values go first, so that fields inside them can be set after them."""
 
 
-NO_FIELD = "no such field"
-"""In the sentence of a path that names none."""
+NO_FIELD = ("no such field", f"expected a list before {EVERY}")
+"""In the sentences of paths that name none."""
 
 
 class StartNoise(NamedTuple):
@@ -67,21 +67,28 @@ def scene_of(plan: SweepPlan, values: Mapping[str, Any], noise: StartNoise | Non
 
 
 def refuse_unknown_fields(plan: SweepPlan) -> None:
-    """Refuse a plan whose first and last row name a field that their scenes do not have.
+    """Refuse a plan with an axis whose field the scenes of its first and last row do not have.
 
     Values that do not fit fail in their rows; a name that is misspelt fails in all of them.
 
     Raises:
         DescriptionError: Names the field, and those that there are.
     """
-    rows, found = combinations(plan), []
-    for values in (rows[0], rows[-1]):
-        try:
-            scene_of(plan, values, None)
-        except DescriptionError as error:
-            found.append(error)
-    if len(found) > 1 and all(NO_FIELD in str(error) for error in found):
-        raise found[0]
+    rows = combinations(plan)
+    for axis in plan.axes:
+        found = [_unknown(plan, values, axis.path) for values in (rows[0], rows[-1])]
+        if found[0] is not None and found[1] is not None:
+            raise found[0]
+
+
+def _unknown(plan: SweepPlan, values: Mapping[str, Any], path: str) -> DescriptionError | None:
+    """What is said of a path in a row where there is no such field; whole values come first."""
+    whole = {name: value for name, value in values.items() if "." not in name}
+    try:
+        scene_of(plan, whole | {path: values[path]}, None)
+    except DescriptionError as error:
+        return error if any(words in str(error) for words in NO_FIELD) else None
+    return None
 
 
 def scene_of_row(plan: SweepPlan, row: int) -> GraspScene:

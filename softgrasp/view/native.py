@@ -58,7 +58,8 @@ def show_hand(posed: PosedHand, scene: GraspScene | None) -> None:
 def show_result(playback: Playback) -> None:
     """Play a result in MuJoCo's viewer, again and again, until the window is closed."""
     begin, end = (float(one) for one in playback.result.time[[0, -1]])
-    frames = itertools.cycle(np.arange(begin, end, SLOWER / FRAMES).tolist())
+    count = max(round((end - begin) * FRAMES / SLOWER), 1)
+    frames = itertools.cycle(np.linspace(begin, end, count + 1).tolist())
     camera = framing([playback])
     _play(playback.model, playback.data, camera, lambda: playback.pose(next(frames)))
 

@@ -334,8 +334,14 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
          "no such field; did you mean 'static_friction'? known: critical_velocity, damping, "
          "dynamic_friction, model, native, patch, rolling_friction, static_friction, stiffness, "
          "torsional_friction"),
-        ("sweep four_finger sphere --density 300,light", "--density: expected numbers [kg/m³], "
-         "found 'light'"),
+        ("sweep four_finger sphere --density 300,light", "--density: expected numbers above 0 "
+         "[kg/m³], found 'light'"),
+        ("sweep four_finger sphere --density 300,0", "--density: expected numbers above 0 [kg/m³], "
+         "found '0'"),
+        ("sweep four_finger sphere --vary hand.fingerz[*].x=1,2", "hand.fingerz[*].x: expected a "
+         "list before [*], found none"),
+        ("grasp four_finger sphere --hand-euler-deg nan 0 0", "--hand-euler-deg: expected numbers, "
+         "found nan"),
         ("sweep four_finger sphere --vary contact.friction=0.1:0.2", "axes[0].steps: expected how "
          "many steps from low to high, found none; as contact.friction=0.1:0.2:5 has"),
         ("convert four_finger hand.ucrdf", "hand.ucrdf: expected a file name ending in .xml, "

@@ -71,7 +71,7 @@ def test_the_largest_pressure_bends_a_finger_to_its_limit(name: str, finger: str
         ),
         (
             "three_segment_arn.ucrdf",
-            "three_segment_arn.ucrdf: expected a readable XML file, found: no such filedirectory",
+            "three_segment_arn.ucrdf: expected a readable XML file, found: no such file",
         ),
         (
             "robots/arm",
