@@ -118,7 +118,7 @@ def build(scene: GraspScene) -> BuiltScene:
         place = np.array(things[0].pose.position) + way
         return build(asked.replace(object_position=tuple(place.tolist())))
     refuse_overlaps(bare, data, scene)
-    _doubt_densities(scene)
+    _doubt_units(scene)
     stiffness, switching = _add_contacts(spec, bare, data, scene, home)
     if scene.hand.model is not None:
         silence(spec, bodies)
@@ -127,7 +127,16 @@ def build(scene: GraspScene) -> BuiltScene:
     return BuiltScene(scene, spec, compiled(spec, what), bodies, contact, stiffness, switching)
 
 
-def _doubt_densities(scene: GraspScene) -> None:
+def _doubt_units(scene: GraspScene) -> None:
+    """Warn of numbers that are hardly meant in SI."""
+    turn = max((abs(angle) for angle in scene.object_euler or ()), default=0.0)
+    if turn > 2.0 * math.pi:
+        warnings.warn(
+            f"object_euler: {turn:g} rad is more than a turn; is it in degrees? They are "
+            f"{math.radians(turn):.4g} rad (--euler-deg takes degrees)",
+            SoftgraspWarning,
+            stacklevel=3,
+        )
     for described in (scene.object, *(placed.object for placed in scene.objects)):
         density = mean_density(described)
         if not is_usual(density):

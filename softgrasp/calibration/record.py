@@ -13,7 +13,7 @@ from softgrasp.calibration.result import ArmCalibrationResult, CalibrationResult
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.formats.atomic import write_text
-from softgrasp.formats.finger_file import save_finger
+from softgrasp.formats.finger_file import UNSURE, save_finger
 from softgrasp.formats.hydraulic_arm_file import save_hydraulic_arm
 from softgrasp.mechanics.webots_damping import from_webots
 
@@ -67,7 +67,7 @@ def calibrated_finger(result: CalibrationResult) -> SoftFinger:
     told = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {stages}"
     told += ", then together" * result.together
     if result.undetermined:
-        told += f"; not determined by the measurements: {', '.join(result.undetermined)}"
+        told += f"; {UNSURE}{', '.join(result.undetermined)}"
     found = "dampers" in result.residual
     step = result.problem.damping_timestep if found else 0.0
     return from_webots(result.finger, step).replace(source=told)

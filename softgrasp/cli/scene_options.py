@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +21,9 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import LengthUnit
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift, Surrounding, Table
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.formats.criterion_file import load_criterion
-from softgrasp.formats.finger_file import load_finger
+from softgrasp.formats.finger_file import UNSURE, load_finger
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.scene_file import load_scene
@@ -140,6 +141,14 @@ def _with_finger(hand: Hand, options: SceneOptions) -> Hand:
             f"--finger: expected a hand with soft fingers, found '{hand.name}' without"
         )
     finger = load_finger(options.finger)
+    _, unsure, names = finger.source.partition(UNSURE)
+    if unsure:
+        warnings.warn(
+            f"finger '{finger.name}': its measurements do not determine {names}; the grasp takes "
+            "the value as it is",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
     digits = tuple(digit.replace(finger=finger) for digit in hand.soft_fingers)
     return hand.replace(soft_fingers=digits)
 

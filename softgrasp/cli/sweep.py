@@ -238,6 +238,13 @@ def _tell(plan: SweepPlan, table: pd.DataFrame, folder: Path, as_json: bool, *, 
         })  # fmt: skip
     else:
         _put_summary(table, counts, held, files)
+    warned = int((table["warnings"] > 0).sum())
+    if warned:
+        terminal.say(
+            "warning",
+            f"{warned} of {len(table)} rows have warnings of their own (column 'warnings'); "
+            f"softgrasp sweep --out {folder} --film ROW tells those of a row",
+        )
     if failed:
         first = table.loc[table["status"] == FAILED, "error"].iloc[0]
         terminal.say("warning", f"{failed} of {len(table)} rows failed, the first: {first}")

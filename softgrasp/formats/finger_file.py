@@ -25,6 +25,10 @@ def load_finger(name: str | Path) -> SoftFinger:
     return YamlFile(path).read(finger_from)
 
 
+UNSURE = "not determined by the measurements: "
+"""In the source of a calibrated finger, before the names of such constants."""
+
+
 def save_finger(finger: SoftFinger, path: str | Path) -> Path:
     """Write a soft finger as YAML, in SI, from which ``load_finger`` makes an equal one.
 

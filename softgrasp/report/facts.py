@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from softgrasp._version import __version__
 from softgrasp.build.objects import object_mass
 from softgrasp.build.placing import object_pose
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject
+from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh, Shape
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Block, Table, Wall
+from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.render.phases import has_phases, shown_phases
 from softgrasp.report.hold_words import asked_text, limits_text, phase_text
 from softgrasp.report.letting_go import let_go_s, out_of_hand
 from softgrasp.report.quantities import count, grouped, millimetres
+from softgrasp.report.style import signed
 from softgrasp.report.tables import point_mm
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.told_contacts import BodyContact
@@ -31,7 +36,7 @@ def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
         ("Hand", ", ".join([scene.hand.name, *_fingers(scene.hand)])),
         ("Object", _object_text(scene.object)),
         ("Mount", scene.object_mount),
-        ("Starts at", f"({point_mm(object_pose(scene).position)}) mm"),
+        ("Starts at", _place(object_pose(scene))),
         *_further(scene),
         ("Grasp", scene.grasp + (f", {scene.actuation} joints" if scene.hand.fingers else "")),
         ("Closure", _closure(result)),
@@ -162,6 +167,17 @@ def _closure(result: GraspResult) -> str:
     most = "" if closure.grip_force is None else f" until {closure.grip_force:g} N"
     contact = f"contact after {samples} above {closure.threshold:g} N"
     return f"{kind}{_rates(result)}{most}; {contact}"
+
+
+def _place(pose: Pose) -> str:
+    """Where an object is, and how it is turned from how its file or its axes have it."""
+    turns = np.degrees(euler_from_quaternions(np.array(pose.quaternion)))
+    told = f"({point_mm(pose.position)}) mm"
+    if np.abs(turns).max() < 0.05:
+        return told
+    return (
+        f"{told}, turned ({', '.join(signed(turn, 1) for turn in turns.tolist())})° about x, y, z"
+    )
 
 
 def _grip_force(result: GraspResult) -> list[tuple[str, str]]:
