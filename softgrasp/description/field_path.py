@@ -43,7 +43,9 @@ def _replaced(node: Any, parts: list[Part], value: Any, done: str) -> Any:
     if not parts:
         return value
     if node is None:
-        raise DescriptionError("it is not set; set it as a whole", field=done)
+        raise DescriptionError(
+            f"it is not set; set it as a whole first, as {done}=… does", field=done
+        )
     head, rest = parts[0], parts[1:]
     if isinstance(head, int):
         return _with_item(node, head, rest, value, done)

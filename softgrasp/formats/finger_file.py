@@ -13,6 +13,10 @@ from softgrasp.formats.yaml_file import Tree, YamlFile, dump, take_units, to_si
 SUFFIXES = (".yaml", ".yml")
 
 
+UNSURE = "not determined by the measurements: "
+"""In the source of a calibrated finger, before the names of such constants."""
+
+
 def load_finger(name: str | Path) -> SoftFinger:
     """A shipped soft finger by name, or one from a YAML file.
 
@@ -23,10 +27,6 @@ def load_finger(name: str | Path) -> SoftFinger:
     if path.suffix.lower() not in SUFFIXES:
         path = library.find("fingers", str(name))
     return YamlFile(path).read(finger_from)
-
-
-UNSURE = "not determined by the measurements: "
-"""In the source of a calibrated finger, before the names of such constants."""
 
 
 def save_finger(finger: SoftFinger, path: str | Path) -> Path:

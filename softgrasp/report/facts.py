@@ -13,9 +13,8 @@ from softgrasp.build.placing import object_pose
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject
-from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.shapes import Mesh, Shape
+from softgrasp.description.shapes import Mesh, Shape, Sphere
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Block, Table, Wall
 from softgrasp.mechanics.transforms import euler_from_quaternions
@@ -36,7 +35,7 @@ def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
         ("Hand", ", ".join([scene.hand.name, *_fingers(scene.hand)])),
         ("Object", _object_text(scene.object)),
         ("Mount", scene.object_mount),
-        ("Starts at", _place(object_pose(scene))),
+        ("Starts at", _place(scene)),
         *_further(scene),
         ("Grasp", scene.grasp + (f", {scene.actuation} joints" if scene.hand.fingers else "")),
         ("Closure", _closure(result)),
@@ -169,11 +168,12 @@ def _closure(result: GraspResult) -> str:
     return f"{kind}{_rates(result)}{most}; {contact}"
 
 
-def _place(pose: Pose) -> str:
-    """Where an object is, and how it is turned from how its file or its axes have it."""
+def _place(scene: GraspScene) -> str:
+    """Where the object is, and how it is turned from how its file or its axes have it."""
+    pose = object_pose(scene)
     turns = np.degrees(euler_from_quaternions(np.array(pose.quaternion)))
     told = f"({point_mm(pose.position)}) mm"
-    if np.abs(turns).max() < 0.05:
+    if np.abs(turns).max() < 0.05 or isinstance(scene.object.shape, Sphere):
         return told
     return (
         f"{told}, turned ({', '.join(signed(turn, 1) for turn in turns.tolist())})° about x, y, z"

@@ -153,7 +153,7 @@ def test_the_facts_of_the_scene(held: sg.GraspResult):
     found = dict(facts.scene_facts(held))
     assert found["Hand"] == "four_finger, 4 fingers, 12 joints"
     assert found["Object"] == "ball, sphere, radius 30 mm, 79.17 g (700 kg/m³)"
-    assert found["Starts at"] == "(0.0, 0.0, −85.0) mm"
+    assert found["Starts at"] == "(0.0, 0.0, −85.0) mm"  # a ball has no way round
     assert "contact after 10 samples above 0.1 N" in found["Closure"]
     rate = math.degrees(max(map(abs, held.scene.way.rates)))
     assert found["Grip force"] == (
