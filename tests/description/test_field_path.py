@@ -59,7 +59,8 @@ def test_a_field_can_be_unset(scene: sg.GraspScene) -> None:
         ("hand.fingers[9].name", "x", "hand.fingers: expected an item from [0] to [3], found [9]"),
         ("seed[0]", 1, "seed: it is not a list, so it has no item [0]"),
         ("seed.x", 1, "seed: it has no field 'x'"),
-        ("closure.rates[0]", 1, "closure.rates: it is not set; set it as a whole first, as closure.rates=… does"),
+        ("closure.rates[0]", 1, "closure.rates: it is not set; set it as a whole first, as "
+         "closure.rates=… does"),
         ("a..b", 1, "expected a field such as contact.damping or hand.fingers[0].name, found "
          "'a..b'"),
         ("", 1, "expected a field such as contact.damping or hand.fingers[0].name, found ''"),
