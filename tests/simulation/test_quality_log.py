@@ -146,3 +146,32 @@ def test_moments_are_over_the_reach_of_the_object(shape: object, reach: float) -
     thing = ball().replace(shape=shape)
     model = sg.compile_model(pinch(object=thing))
     assert object_reach(model) == pytest.approx(reach, rel=1e-6)
+
+
+def test_many_contacts_are_thinned_to_a_lower_bound_that_is_near() -> None:
+    """A ring of contacts on a palm, as a rim makes, against three fingers."""
+    from softgrasp.simulation.quality_log import measures_of, thinned
+
+    turns = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
+    rim = np.c_[0.03 * np.cos(turns), 0.03 * np.sin(turns), np.full(60, 0.04)]
+    around = turns[[0, 20, 40]]
+    tips = np.c_[0.03 * np.cos(around), 0.03 * np.sin(around), np.full(3, -0.03)]
+    up, inward = np.array([0.0, 0.0, 1.0]), tips * [-1.0, -1.0, 0.0]
+    inward = inward / np.linalg.norm(inward, axis=1)[:, None] * 0.8 + 0.6 * up
+    contacts: dict[str, Any] = {
+        "points": np.vstack([rim, tips]),
+        "normals": np.vstack([np.tile(-up, (60, 1)), inward]),
+        "mu": np.full(63, 0.5),
+        "torsion": np.zeros(63),
+        "torque_scale": 0.05,
+        "center": np.zeros(3),
+    }
+    few = thinned(contacts)
+    assert len(few["points"]) == 16
+    assert {tuple(tip) for tip in tips} <= {tuple(point) for point in few["points"]}
+    some = sg.quality.epsilon(**few, edges=4)
+    every = sg.quality.epsilon(**contacts, edges=4)
+    assert 0.97 * every < some <= every + 1e-12
+    told = measures_of(contacts)
+    assert (told["contacts"], told["wrench_contacts"]) == (63, 16)
+    np.testing.assert_array_equal(thinned(few)["points"], few["points"])
