@@ -22,7 +22,9 @@ from softgrasp.twin.accuracy import PAPER, AccuracyStudy
 TABLE, ANGLES, FIT, FIGURE, CURVES, PAGE = (
     "accuracy.csv", "angles.csv", "fit.yaml", "accuracy.png", "fit.png", "report.html",
 )  # fmt: skip
-WRITTEN = (TABLE, ANGLES, FIT, FIGURE, CURVES, PAGE)
+NUMBERS = "fit.csv"
+"""Of the curves."""
+WRITTEN = (TABLE, ANGLES, FIT, FIGURE, CURVES, NUMBERS, PAGE)
 """Everything that is written, in this order."""
 
 
@@ -45,11 +47,10 @@ def write_accuracy(study: AccuracyStudy, folder: str | Path, *, page: bool = Tru
     ]
     if not page:
         return files
-    files += [
-        figures.draw_accuracy(study, place / FIGURE),
-        figures.draw_fit(study, place / CURVES),
-    ]
-    return [*files, write_text(place / PAGE, _html(study, files[-2], files[-1]))]
+    figure = figures.draw_accuracy(study, place / FIGURE)
+    curves = figures.draw_fit(study, place / CURVES)
+    page_file = write_text(place / PAGE, _html(study, figure, curves))
+    return [*files, figure, curves, place / NUMBERS, page_file]
 
 
 def accuracy_table(study: AccuracyStudy) -> str:
