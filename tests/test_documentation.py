@@ -27,7 +27,10 @@ SLOW_VERBS = (
 """Verbs that other tests run for real; their lines here are only checked for their options."""
 
 
-SLOW_PAGES = ("docs/lessons/paper002.md", "docs/lessons/paper003.md", "docs/lessons/paper004.md")
+SLOW_PAGES = (
+    "docs/hydraulic_arm.md", "docs/lessons/paper002.md", "docs/lessons/paper003.md",
+    "docs/lessons/paper004.md", "docs/planner.md",
+)  # fmt: skip
 """Pages whose Python takes some ten seconds."""
 
 
@@ -139,7 +142,10 @@ def test_every_command_line_is_understood(
         assert main(words) == 0
 
 
-SLOW = ("05_calibrate_from_photos", "06_closures", "10_sweep", "13_planner", "14_crosscheck")
+SLOW = (
+    "04_contact_log", "05_calibrate_from_photos", "06_closures", "07_hydraulic_curvature_control",
+    "09_mesh_object", "10_sweep", "11_quality", "13_planner", "14_crosscheck",
+)  # fmt: skip
 EXAMPLES = [
     pytest.param(path, marks=pytest.mark.slow, id=path.stem)
     if path.stem in SLOW

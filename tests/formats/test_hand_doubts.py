@@ -52,6 +52,7 @@ def test_the_file_and_its_side_file_are_told_the_same(tmp_path: Path) -> None:
     assert {one.severity for one in (*of_hand, *of_robot)} == {"problem"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:hand 'gripper'. found no place")
 def test_reading_lengths_in_millimetres_warns(tmp_path: Path) -> None:
     path = written(tmp_path, gripper_urdf(2, unit=1e3), "hand.urdf")

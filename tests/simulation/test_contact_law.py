@@ -76,6 +76,7 @@ def pushed(share: float, contact: sg.Contact, hold_time: float = 0.3) -> sg.Gras
 STICK_SLIP = sg.Contact(static_friction=0.5, dynamic_friction=0.3)
 
 
+@pytest.mark.slow
 def test_it_breaks_away_at_the_static_coefficient() -> None:
     stuck, loose = (pushed(0.5 * factor, STICK_SLIP) for factor in (0.95, 1.05))
     assert abs(stuck.object.displacement_m[0]) < 1e-4
