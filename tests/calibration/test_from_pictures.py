@@ -63,6 +63,7 @@ def test_a_film_is_read_as_overshoots_and_as_a_track(loaded: LoadedProblem) -> N
     assert len(release.times) > 300
 
 
+@pytest.mark.slow
 def test_what_was_read_is_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
     told = draw_evidence(loaded, tmp_path)
     assert [path.name for _, path, _ in told] == [
@@ -89,6 +90,7 @@ def test_a_film_that_ends_too_early_is_told(loaded: LoadedProblem, tmp_path: Pat
     )
 
 
+@pytest.mark.slow
 def test_an_outline_that_is_carried_to_another_weight_is_the_one_read_there(
     loaded: LoadedProblem, tmp_path: Path
 ) -> None:

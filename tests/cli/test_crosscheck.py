@@ -89,6 +89,7 @@ def test_a_time_step_is_that_of_all_engines(run: Run) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_page_says_what_ran(run: Run, tmp_path: Path) -> None:
     (tmp_path / "my finger.yaml").write_text("finger: paper000\ntip_mass: 0.02\n")
     again = (

@@ -64,6 +64,7 @@ def interrupted(words: tuple[str, ...], folder: Path, when: Callable[[], bool]) 
     return process.returncode, errors
 
 
+@pytest.mark.slow
 def test_while_simulating_the_finished_part_is_kept(tmp_path: Path) -> None:
     code, errors = interrupted(
         ("grasp", "four_finger", "sphere", "--duration", "1000", "--out", "run", *QUICK),

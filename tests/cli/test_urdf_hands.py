@@ -48,6 +48,7 @@ def test_real_hands_hold_what_they_close_on(name: str, thing: str, tmp_path: Pat
     assert against < -0.2
 
 
+@pytest.mark.slow
 def test_check_tells_what_was_found(tmp_path: Path) -> None:
     run = softgrasp("check", written(tmp_path, GRIPPER, "hand.urdf"), "--json")
     assert run.returncode == 0, run.stdout

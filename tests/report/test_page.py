@@ -158,6 +158,7 @@ def test_without_the_page(held: sg.GraspResult, tmp_path: Path):
     assert [path.name for path in paths] == [*FILES[:2], "grasp.mp4"]
 
 
+@pytest.mark.slow
 def test_a_picture_of_an_earlier_run_does_not_get_into_the_page(
     held: sg.GraspResult, tmp_path: Path
 ):

@@ -39,6 +39,7 @@ def told(table: Any) -> Any:
     return table[[name for name in table.columns if "wall" not in name]]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_no_row(cluster: Any, tmp_path: Path) -> None:
     """Two processes on loopback; one is killed when the first rows are there."""
     long = plan(scene=pinch(duration=0.15), repeats=4)

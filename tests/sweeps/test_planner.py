@@ -306,6 +306,7 @@ def test_a_column_that_the_scene_cannot_fill_ranks_nothing() -> None:
     )
 
 
+@pytest.mark.slow
 def test_grasps_with_epsilon_can_be_ranked_otherwise_and_those_without_not(tmp_path: Path) -> None:
     plan = sg.GraspPlan(scene=pinch(), candidates=3, rank_by="quality_epsilon", seed=3)
     first = sg.plan_grasps(plan, tmp_path / "a", workers=1)

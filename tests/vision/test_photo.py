@@ -59,6 +59,7 @@ def errors(load: float, width: int, **faults: object) -> np.ndarray:
     return measure_photo(picture, FINGER).angles - pose(load)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", LIMIT_DEG)
 def test_angles_of_clean_photographs(width: int):
     found = np.array([errors(load, width) for load in LOADS])

@@ -225,6 +225,7 @@ def test_what_is_found_is_the_same_every_time(tmp_path: Path) -> None:
     assert mjcf_hand(file) == mjcf_hand(file)
 
 
+@pytest.mark.slow
 @QUIET
 def test_a_hand_that_sags_from_the_side_has_its_palm_down() -> None:
     """Its fingers are held sideways by 5 N·m/rad only; palm down, they hang from stiffer ways."""
