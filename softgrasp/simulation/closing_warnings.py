@@ -13,6 +13,8 @@ LONG = 50
 """A touch that lasts this many times the samples that establish contact, and does not establish it,
 is told."""
 
+ROUNDING = 1e-9
+"""Of targets [rad or m]."""
 Flags = NDArray[np.bool_]
 
 
@@ -112,12 +114,9 @@ def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, 
 def _standing(run: FinishedRun) -> str:
     """Why targets stand still below the force: said only where all of them are at an end."""
     layout, targets = run.layout, np.asarray(run.state.targets)
-    moved = np.asarray(layout.increments) != 0.0
-    low, high = (
-        targets <= np.asarray(layout.lower) + 1e-9,
-        targets >= np.asarray(layout.upper) - 1e-9,
-    )
-    return "joints are at their limits; " if (low | high)[moved].all() else ""
+    moved = layout.increments != 0.0
+    at_end = (targets <= layout.lower + ROUNDING) | (targets >= layout.upper - ROUNDING)
+    return "joints are at their limits; " if at_end[moved].all() else ""
 
 
 def _weak_bodies(run: FinishedRun, forces: Array, inside: Flags, least: float) -> dict[str, float]:

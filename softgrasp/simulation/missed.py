@@ -25,13 +25,14 @@ def missed_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
     """
     if run.state.idle == 0 or run.model.nflex or (forces > 0.0).any():  # or it was still closing
         return ()
-    if _nearest(run) <= 0.0:
+    nearest = _nearest(run)
+    if nearest <= 0.0:
         return (
             "nothing touched the object: it fell before the hand was there; a table (--table), "
             "another mount (--mount), or a closure without gravity (--no-gravity) keeps it",
         )
     return (
-        f"nothing touched the object: the hand came no nearer than {_told(_nearest(run))} to where "
+        f"nothing touched the object: the hand came no nearer than {_told(nearest)} to where "
         "it was put; another orientation (--euler-deg), place (--position, in m) or --grasp may "
         "meet it",
     )

@@ -76,7 +76,9 @@ def result_of(
         notes += tuple(stiffness_warnings(measured, asked))
         notes += tuple(chatter_warnings(normal, run.built.bodies))
         notes += squeeze_warning(run, quaternion)
-        notes += missed_warnings(run, _pressing(run, force))
+        notes += missed_warnings(
+            run, forces_on_objects(run, force)[..., 0] if scene.objects else normal
+        )
         notes += closing_warnings(run, normal)
     notes += slot_warnings(run, force)
     notes += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
@@ -139,13 +141,6 @@ def _series_of_several(run: FinishedRun, force: Array, tracks: list[Track]) -> d
         "object_quats_wxyz": np.stack([track.quaternion for track in tracks], axis=1),
         "object_normal_force": forces_on_objects(run, force),
     }
-
-
-def _pressing(run: FinishedRun, force: Array) -> Array:
-    """Normal forces on the object that is to be grasped [N], (T, nb)."""
-    if run.scene.objects:
-        return np.asarray(forces_on_objects(run, force)[..., 0])
-    return np.asarray(force[..., 0].sum(-1))
 
 
 def _asked_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, float]:

@@ -127,6 +127,12 @@ def test_list_alone_tells_what_can_be_listed(run: Run) -> None:
     assert all(row["what"] for row in rows)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_kind_can_be_listed(kind: Kind, run: Run) -> None:
+    assert run("list", kind.value).code == 0
+
+
 def test_list_sizes_and_masses(run: Run) -> None:
     sphere = next(row for row in run("list", "objects", "--json").json if row["name"] == "sphere")
     assert sphere["size_m"] == [0.06, 0.06, 0.06]
