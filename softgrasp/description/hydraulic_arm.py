@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from softgrasp.description.base import Count, Description, NonNegative, Positive, Vec3
+from softgrasp.description.base import Description, NonNegative, Positive
 from softgrasp.description.bendable import SAME_ANGLE, Chamber, Name, Text
-from softgrasp.description.hydraulic_drive import HydraulicDrive
+from softgrasp.description.hydraulic_drive import Hydraulics
 from softgrasp.description.problems import FieldError, refuse_twins
-
-HANGING: Vec3 = (0.0, 0.0, 9.81)
-"""Gravity of an arm whose axis points down [m/s²]."""
 
 
 class SectionDamping(Description):
@@ -77,28 +74,6 @@ class ArmSection(Description):
                     *("chambers", index, "radius"),
                 )
         return self
-
-
-class TipLoad(Description):
-    """What pulls and turns the end of the arm (eq 23)."""
-
-    force: Vec3 = (0.0, 0.0, 0.0)
-    """[N]"""
-    moment: Vec3 = (0.0, 0.0, 0.0)
-    """[N·m]"""
-    frame: Literal["tip", "base"] = "tip"
-    """Whose axes the numbers count in; those of the tip turn with it, as the paper has it."""
-
-
-class Hydraulics(Description):
-    """What sections with chambers need to be an arm, beside themselves."""
-
-    segments: Count = 1
-    """Circular arcs in which a section bends in the lumped model."""
-    drive: HydraulicDrive
-    tip_load: TipLoad = TipLoad()
-    gravity: Vec3 = HANGING
-    """In the frame of the base [m/s²]."""
 
 
 class HydraulicArm(Hydraulics):

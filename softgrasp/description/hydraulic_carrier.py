@@ -8,7 +8,8 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from softgrasp.description.base import Description, NonNegative, Number
-from softgrasp.description.hydraulic_arm import HydraulicArm, TipLoad
+from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.description.hydraulic_drive import TipLoad
 from softgrasp.description.pose import Pose
 from softgrasp.description.problems import FieldError
 

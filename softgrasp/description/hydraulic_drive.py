@@ -7,8 +7,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from softgrasp.description.base import Description, NonNegative, Positive
+from softgrasp.description.base import Count, Description, NonNegative, Positive, Vec3
 from softgrasp.description.problems import FieldError
+
+HANGING: Vec3 = (0.0, 0.0, 9.81)
+"""Gravity of an arm whose axis points down [m/s²]."""
 
 
 class Screw(Description):
@@ -86,3 +89,25 @@ class HydraulicDrive(Description):
     piston: Piston
     tube: Tube
     fluid: Fluid = Fluid()
+
+
+class TipLoad(Description):
+    """What pulls and turns the end of the arm (eq 23)."""
+
+    force: Vec3 = (0.0, 0.0, 0.0)
+    """[N]"""
+    moment: Vec3 = (0.0, 0.0, 0.0)
+    """[N·m]"""
+    frame: Literal["tip", "base"] = "tip"
+    """Whose axes the numbers count in; those of the tip turn with it, as the paper has it."""
+
+
+class Hydraulics(Description):
+    """What sections with chambers need to be an arm, beside themselves."""
+
+    segments: Count = 1
+    """Circular arcs in which a section bends in the lumped model."""
+    drive: HydraulicDrive
+    tip_load: TipLoad = TipLoad()
+    gravity: Vec3 = HANGING
+    """In the frame of the base [m/s²]."""

@@ -13,12 +13,8 @@ from softgrasp.description.bendable import (
     Inertial,
     Origin,
 )
-from softgrasp.description.hydraulic_arm import (
-    ArmSection,
-    HydraulicArm,
-    Hydraulics,
-    SectionDamping,
-)
+from softgrasp.description.hydraulic_arm import ArmSection, HydraulicArm, SectionDamping
+from softgrasp.description.hydraulic_drive import Hydraulics
 from softgrasp.description.problems import Place, path_text
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError

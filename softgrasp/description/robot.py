@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from softgrasp.description.base import Description, NonNegative, Number, Vec3, Vec4
 from softgrasp.description.bendable import Bendable, Inertial, Name, Origin, Text
 from softgrasp.description.control_system import ControlSystem
-from softgrasp.description.hydraulic_arm import Hydraulics
+from softgrasp.description.hydraulic_drive import Hydraulics
 from softgrasp.description.problems import FieldError, refuse_twins
 from softgrasp.description.robot_tree import check_tree, root_link
 from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere

@@ -5,13 +5,15 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from softgrasp.description.bendable import Chamber
-from softgrasp.description.hydraulic_arm import (
-    ArmSection,
-    HydraulicArm,
-    SectionDamping,
+from softgrasp.description.hydraulic_arm import ArmSection, HydraulicArm, SectionDamping
+from softgrasp.description.hydraulic_drive import (
+    Fluid,
+    HydraulicDrive,
+    Piston,
+    Screw,
     TipLoad,
+    Tube,
 )
-from softgrasp.description.hydraulic_drive import Fluid, HydraulicDrive, Piston, Screw, Tube
 from tests.robots import NOT_NEGATIVE, NUMBERS, POSITIVE, VECTORS, WORDS, maybe
 
 

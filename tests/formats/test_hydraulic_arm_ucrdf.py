@@ -15,7 +15,8 @@ import softgrasp as sg
 from softgrasp import library
 from softgrasp.build.hydraulic_arm import arm_model
 from softgrasp.build.robot import robot_model
-from softgrasp.description.hydraulic_arm import HydraulicArm, TipLoad
+from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.description.hydraulic_drive import TipLoad
 from softgrasp.description.hydraulic_robot import arm_of_robot, arm_robot
 from softgrasp.formats.ucrdf import read_robot, rigid_urdf, write_robot
 from tests.formats.hydraulic_arms import hydraulic_arms

@@ -8,7 +8,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.description.hydraulic_arm import HydraulicArm, TipLoad
+from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.description.hydraulic_drive import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError
 from softgrasp.mechanics.hydraulic import TipRecording, arm_rest, move_arm, tip_errors
 from softgrasp.mechanics.transforms import Array

@@ -9,7 +9,7 @@ from lxml import etree
 
 from softgrasp.description.bendable import Bendable, Inertial, Origin
 from softgrasp.description.control_system import ControlSystem, Interface
-from softgrasp.description.hydraulic_arm import Hydraulics, TipLoad
+from softgrasp.description.hydraulic_drive import Hydraulics, TipLoad
 from softgrasp.description.robot import Link, LinkGeometry, LinkShape, RigidJoint, Robot
 from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.errors import DescriptionError

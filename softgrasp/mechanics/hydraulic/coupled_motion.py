@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from softgrasp.description.hydraulic_arm import HydraulicArm, TipLoad
+from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.description.hydraulic_drive import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError
 from softgrasp.mechanics.hydraulic.arm_motion import arm_motion
 from softgrasp.mechanics.hydraulic.drive_model import DriveModel, drive_model

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from softgrasp.description.hydraulic_arm import HydraulicArm, TipLoad
+from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.description.hydraulic_drive import TipLoad
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.mechanics.hydraulic import (
     CoupledStepper,

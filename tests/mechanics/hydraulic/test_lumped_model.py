@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.description.hydraulic_arm import HydraulicArm, SectionDamping, TipLoad
+from softgrasp.description.hydraulic_arm import HydraulicArm, SectionDamping
+from softgrasp.description.hydraulic_drive import TipLoad
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.mechanics.hydraulic import arm_rest, lumped_model, move_arm, rest
 from softgrasp.mechanics.hydraulic.arm_motion import arm_motion
