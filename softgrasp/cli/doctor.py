@@ -85,12 +85,13 @@ def _versions() -> list[Finding]:
 def _engines() -> list[Finding]:
     """The backends beside MuJoCo."""
     from softgrasp.errors import BackendUnavailable
-    from softgrasp.simulation.webots.backend import PLAYERS
+    from softgrasp.extensions import ENGINES
+    from softgrasp.simulation.external_engine import external_engine
 
     found = []
-    for name, player in PLAYERS.items():
+    for name in ENGINES:
         try:
-            found.append(Finding(f"backend {name}", player().version()))
+            found.append(Finding(f"backend {name}", external_engine(name).version()))
         except BackendUnavailable as error:
             reason, _, cure = str(error).partition(": ")
             found.append(Finding(f"backend {name}", reason, cure))

@@ -201,13 +201,14 @@ def _backends() -> list[Row]:
     from importlib.metadata import version
 
     from softgrasp.errors import BackendUnavailable
+    from softgrasp.extensions import ENGINES
+    from softgrasp.simulation.external_engine import external_engine
     from softgrasp.simulation.run import BACKENDS
-    from softgrasp.simulation.webots.backend import PLAYERS
 
     rows: list[Row] = []
     for name in BACKENDS:
         try:
-            found = PLAYERS[name]().version() if name in PLAYERS else version(name)
+            found = external_engine(name).version() if name in ENGINES else version(name)
         except BackendUnavailable as error:
             found = str(error)
         rows.append({"name": name, "version": found})

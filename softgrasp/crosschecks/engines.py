@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.extensions import ENGINES
+from softgrasp.simulation.external_engine import external_engine
 from softgrasp.simulation.run import BACKENDS
-from softgrasp.simulation.webots.backend import PLAYERS
 
 Tell = Callable[[str, float | None], None]
 """Called with what is going on and the part of it that is done, 0 to 1."""
@@ -44,11 +45,11 @@ def checked(backends: Iterable[str]) -> tuple[str, ...]:
             field="backends",
         )
     for name in names:
-        if name in PLAYERS:
-            PLAYERS[name]().version()
+        if name in ENGINES:
+            external_engine(name).version()
     return names
 
 
 def shortest_step(backend: str) -> float:
     """The shortest time step that an engine takes [s]."""
-    return PLAYERS[backend]().shortest_step if backend in PLAYERS else 0.0
+    return external_engine(backend).shortest_step if backend in ENGINES else 0.0

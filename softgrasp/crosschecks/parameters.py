@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from softgrasp.build.webots.world import STIFF
 from softgrasp.crosschecks.engines import EMULATES, EngineFacts
 from softgrasp.crosschecks.grasp_runs import GraspRuns
 from softgrasp.crosschecks.release_runs import ReleaseRuns
+from softgrasp.extensions import ENGINES
+from softgrasp.simulation.external_engine import external_engine
 from softgrasp.simulation.told_contacts import ContactModel
-from softgrasp.simulation.webots.backend import PLAYERS
 
 
 def release_engines(runs: ReleaseRuns) -> dict[str, EngineFacts]:
@@ -15,10 +15,10 @@ def release_engines(runs: ReleaseRuns) -> dict[str, EngineFacts]:
     found = {}
     for name, motions in runs.moving.items():
         engine = runs.motion(name).engine
-        implicit = "c, with h·k from the implicit spring" if name in PLAYERS else "c + h·k"
-        spring = "at the end of the step" if name in PLAYERS else "at the beginning of the step"
+        implicit = "c, with h·k from the implicit spring" if name in ENGINES else "c + h·k"
+        spring = "at the end of the step" if name in ENGINES else "at the beginning of the step"
         if runs.release.webots_timestep is None:
-            implicit = "c − h·k, with h·k from the implicit spring" if name in PLAYERS else "c"
+            implicit = "c − h·k, with h·k from the implicit spring" if name in ENGINES else "c"
         found[name] = EngineFacts(
             name=name,
             version=engine.version,
@@ -63,11 +63,11 @@ def _contact(name: str, model: ContactModel) -> dict[str, str]:
         "D": f"{contact.damping:.4g} N·s/m",
         "µ": f"{contact.static_friction:g}",
     }
-    if name in PLAYERS:
+    if name in ENGINES:
         strength = step * contact.stiffness + contact.damping
         told["ERP = h·K/(h·K + D)"] = f"{step * contact.stiffness / strength:.4g}"
         told["CFM = 1/(h·K + D)"] = f"{1.0 / strength:.4g}"
-        told["CFM of the world"] = f"{STIFF:g}"
+        told["CFM of the world"] = f"{external_engine(name).constraint_softness:g}"
     return told
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from softgrasp.control.hardware.plugins import kind_of, options_of
 from softgrasp.description.bendable import AGREEMENT, Actuator, Bendable, Chamber
 from softgrasp.description.control_system import ControlledJoint
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError
+from softgrasp.extensions import HARDWARE_CHECKS, load
 from softgrasp.inspection.finding import Check, Finding, counted
 
 NEARLY = 1e-6
@@ -42,8 +42,8 @@ def hardware_check(robot: Robot) -> Check:
     findings = []
     for system in robot.control:
         try:
-            kind_of(system)
-            options_of(system)
+            for reference in HARDWARE_CHECKS:
+                load(reference)(system)
         except DescriptionError as error:
             findings.append(
                 Finding(

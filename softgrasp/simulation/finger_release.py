@@ -8,9 +8,11 @@ import numpy as np
 
 from softgrasp.description.release import FingerRelease
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.errors import SimulationError
+from softgrasp.errors import BackendUnavailable, SimulationError, did_you_mean
+from softgrasp.extensions import RELEASES, load
 from softgrasp.mechanics.planar_rest import PlanarChain
 from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.external_engine import external_engine
 from softgrasp.simulation.finger_load import damped_finger, loaded_shape
 from softgrasp.simulation.finger_motion import move_finger
 from softgrasp.simulation.finished_run import Engine
@@ -149,13 +151,15 @@ def _told(
     sample_period: float,
     samples: int,
 ) -> tuple[Array, Engine]:
-    from softgrasp.simulation.webots.backend import PLAYERS
-    from softgrasp.simulation.webots.releases import told_release
-
-    angles = told_release(finger, start, backend, timestep, sample_period, samples)
+    if backend not in RELEASES:
+        raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, RELEASES)}")
+    angles: Array = load(RELEASES[backend])(
+        finger, start, backend, timestep, sample_period, samples
+    )
     if angles.shape != (samples, len(finger.joints)):
         raise SimulationError(
             f"{backend}: expected {samples} samples of {len(finger.joints)} joints, found an array "
             f"of shape {angles.shape}"
         )
-    return angles, Engine(backend, PLAYERS[backend]().version(), "dWorldStep of ODE", timestep)
+    version = external_engine(backend).version()
+    return angles, Engine(backend, version, "dWorldStep of ODE", timestep)

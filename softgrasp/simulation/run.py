@@ -6,22 +6,32 @@ import logging
 import math
 from collections.abc import Callable
 
+from softgrasp import extensions
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BackendUnavailable, DescriptionError, did_you_mean
 from softgrasp.simulation.closure_run import Progress
 from softgrasp.simulation.mujoco_backend import run_mujoco
 from softgrasp.simulation.quality_sampling import RATE
 from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.webots.backend import run_in_ode, run_in_webots
 
 logger = logging.getLogger(__name__)
 Backend = Callable[[GraspScene, Progress | None, float | None], GraspResult]
-BACKENDS: dict[str, Backend] = {
-    "mujoco": run_mujoco,
-    "ode": run_in_ode,
-    "webots": run_in_webots,
-}
-"""Engines by name; one that is added here can be asked for everywhere."""
+BACKENDS: dict[str, Backend | str] = {"mujoco": run_mujoco, **extensions.BACKENDS}
+"""Engines by name: functions, or references to them as in ``extensions``. One that is added here
+can be requested everywhere."""
+
+
+def backend_function(name: str) -> Backend:
+    """Return the function that simulates a scene in an engine.
+
+    Raises:
+        BackendUnavailable: There is no such backend.
+    """
+    if name not in BACKENDS:
+        raise BackendUnavailable(f"no backend '{name}'; {did_you_mean(name, BACKENDS)}")
+    backend = BACKENDS[name]
+    function: Backend = extensions.load(backend) if isinstance(backend, str) else backend
+    return function
 
 
 def simulate(
@@ -52,11 +62,10 @@ def simulate(
         raise DescriptionError(
             f"expected a rate of at least 0, found {quality_rate:g}", field="quality_rate"
         )
-    if backend not in BACKENDS:
-        raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, BACKENDS)}")
+    run = backend_function(backend)
     what = f"{scene.hand.name} on {', '.join(scene.object_names)}"
     logger.info("Simulating %s with %s.", what, backend)
-    result = BACKENDS[backend](scene, progress, quality_rate)
+    result = run(scene, progress, quality_rate)
     logger.info(
         "%s: %s after %.3f s of the run, which took %.2f s; time step %g ms, %d contact events.",
         what, result.status.name, result.simulated_time, result.wall_time,

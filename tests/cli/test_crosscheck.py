@@ -159,7 +159,7 @@ def test_an_engine_that_is_missing_ends_with_3(
     def missing() -> backend.Player:
         raise BackendUnavailable("no ODE library found: apt install libode8")
 
-    monkeypatch.setitem(backend.PLAYERS, "ode", missing)
+    monkeypatch.setattr(backend, "ode_player", missing)
     ran = run("crosscheck", "paper000_release")
     assert ran.code == 3
     assert ran.err == "softgrasp: error: no ODE library found: apt install libode8\n"

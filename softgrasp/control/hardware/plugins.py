@@ -52,6 +52,16 @@ def kind_of(system: ControlSystem) -> Kind:
     return PLUGINS[system.plugin]
 
 
+def check_system(system: ControlSystem) -> None:
+    """Refuse a system that softgrasp cannot drive.
+
+    Raises:
+        DescriptionError: Its plugin or one of its parameters is unknown or wrong.
+    """
+    kind_of(system)
+    options_of(system)
+
+
 def options_of(system: ControlSystem) -> HardwareOptions:
     """The parameters of a system.
 

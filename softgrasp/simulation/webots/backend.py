@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.build.webots.scene_world import require_plain, scene_world
-from softgrasp.build.webots.world import SHORTEST_STEP, WebotsWorld
+from softgrasp.build.webots.world import SHORTEST_STEP, STIFF, WebotsWorld
 from softgrasp.description.problems import either
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError
@@ -52,6 +52,8 @@ class Player(NamedTuple):
     """(world, result, time-out [s]) → warnings."""
     shortest_step: float
     """[s]"""
+    constraint_softness: float = STIFF
+    """Constraint force mixing of the world [m/(N·s)]."""
 
 
 def run_in_webots(
@@ -227,7 +229,3 @@ def ode_player() -> Player:
         return ()
 
     return Player("ode", lambda: load_library().describe(), _play, 0.0)
-
-
-PLAYERS: dict[str, Callable[[], Player]] = {"webots": webots_player, "ode": ode_player}
-"""Engines that run Webots worlds, by name."""

@@ -10,8 +10,9 @@ from softgrasp.build.webots.finger_world import finger_world
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import BackendUnavailable, DivergedError, did_you_mean
+from softgrasp.extensions import ENGINES, load
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.webots.backend import PATIENCE, PLAYERS, WORLD_FILE, play
+from softgrasp.simulation.webots.backend import PATIENCE, WORLD_FILE, Player, play
 from softgrasp.simulation.webots.job import watching_job
 from softgrasp.simulation.webots.project import job_name
 
@@ -43,9 +44,9 @@ def told_release(
         DivergedError: The finger has diverged.
         SimulationError: The engine has failed.
     """
-    if backend not in PLAYERS:
-        raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, PLAYERS)}")
-    player = PLAYERS[backend]()
+    if backend not in ENGINES:
+        raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, ENGINES)}")
+    player: Player = load(ENGINES[backend])()
     world = finger_world(finger, start, timestep, (job_name(Path(WORLD_FILE)),))
     job = watching_job(world, sample_period, samples, -STANDARD_GRAVITY[2])
     told, _ = play(player, world, job, PATIENCE * (1.0 + samples * sample_period))

@@ -1,0 +1,102 @@
+"""What satellites add to the core, in one table of references that are imported when used.
+
+Hydraulics, Webots and ODE, and continuum control are satellites: no core module imports them. A
+reference is ``module:name``; ``load`` imports the module and returns the object of that name.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from softgrasp.errors import SoftgraspError
+
+BACKENDS = {
+    "ode": "softgrasp.simulation.webots.backend:run_in_ode",
+    "webots": "softgrasp.simulation.webots.backend:run_in_webots",
+}
+"""Functions that simulate a scene, by the names of their engines."""
+ENGINES = {
+    "webots": "softgrasp.simulation.webots.backend:webots_player",
+    "ode": "softgrasp.simulation.webots.backend:ode_player",
+}
+"""Functions that return an ``ExternalEngine``, by the names of the engines."""
+RELEASES = {
+    "webots": "softgrasp.simulation.webots.releases:told_release",
+    "ode": "softgrasp.simulation.webots.releases:told_release",
+}
+"""Functions that simulate the release of a soft finger, by the names of the engines."""
+HARDWARE_CHECKS = ("softgrasp.control.hardware.plugins:check_system",)
+"""Functions that raise DescriptionError for a ``ros2_control`` system they cannot drive."""
+
+
+class CarrierExtension(NamedTuple):
+    """References of a hand carrier other than a rigid arm."""
+
+    description: str
+    """Subclass of ``HandCarrier``."""
+    model: str
+    """Subclass of ``CarrierModel``."""
+    reader: str
+    """Function (tree, directory) → ``HandCarrier`` for the field ``arm`` of a scene file."""
+    writer: str
+    """Function ``HandCarrier`` → tree for the same field."""
+    path: str
+    """Function (scene, samples) → targets of the carrier's actuators in time, (samples, n)."""
+
+
+CARRIERS = {
+    "hydraulic": CarrierExtension(
+        description="softgrasp.description.hydraulic_carrier:HydraulicCarrier",
+        model="softgrasp.build.hydraulic_carrier_model:HydraulicCarrierModel",
+        reader="softgrasp.formats.hydraulic_carrier_tree:carrier_from",
+        writer="softgrasp.formats.hydraulic_carrier_tree:carrier_tree",
+        path="softgrasp.simulation.chamber_path:chamber_path",
+    ),
+}
+"""Hand carriers by their kind, which is also the name of a required field."""
+
+
+class CalibrationExtension(NamedTuple):
+    """References of a calibration problem other than that of a soft finger."""
+
+    problem: str
+    """Subclass of ``ExtensionProblem``."""
+    reader: str
+    """Function (tree, directory) → problem."""
+    run: str
+    """Function (problem, method, seed, swarm, directory, progress) → ``ExtensionResult``."""
+    pictures: str
+    """Function (result, directory) → (title, file, caption) of each of its figures."""
+    written: tuple[str, ...]
+    """Patterns of the files that a calibration of this kind writes besides the common ones."""
+
+
+CALIBRATIONS = {
+    "arm": CalibrationExtension(
+        problem="softgrasp.description.arm_calibration:ArmCalibrationProblem",
+        reader="softgrasp.calibration.arm_problem_file:arm_problem_from",
+        run="softgrasp.calibration.calibrate_arm:calibrate_arm",
+        pictures="softgrasp.report.calibration_arm_figure:arm_pictures",
+        written=("arm.yaml", "motions.png", "motions.csv"),
+    ),
+}
+"""Calibration problems by their kind, which is also the name of a required field."""
+
+
+def load(reference: str) -> Any:
+    """Import the object of a reference.
+
+    Args:
+        reference: ``module:name``.
+
+    Raises:
+        SoftgraspError: The reference is malformed, or the module has no such name.
+    """
+    module, colon, name = reference.partition(":")
+    if not (module and colon and name):
+        raise SoftgraspError(f"expected a reference such as 'package.module:name', got {reference}")
+    try:
+        return getattr(import_module(module), name)
+    except AttributeError:
+        raise SoftgraspError(f"{reference}: module '{module}' has no '{name}'") from None
