@@ -7,7 +7,6 @@ import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.hand import Actuation, add_bodyless, add_joint, add_link_body, add_servo
-from softgrasp.build.hydraulic_carrier import ARM
 from softgrasp.build.shapes import VISUAL_GROUP
 from softgrasp.description.arm import Arm
 from softgrasp.description.pose import Pose
@@ -47,7 +46,9 @@ def add_arm(
         The last link, and the pose of the hand in its frame.
     """
     carry = arm_base(arm, hand_pose)
-    body = spec.worldbody.add_body(name=ARM, pos=position_of(carry), quat=quaternion_of(carry))
+    body = spec.worldbody.add_body(
+        name=names.ARM, pos=position_of(carry), quat=quaternion_of(carry)
+    )
     links = chain_links(arm.chain)
     for row, link, has_body in zip(arm.chain.phalanges, links, arm.chain.has_body, strict=True):
         name = names.arm_body(row.name)

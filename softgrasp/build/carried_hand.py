@@ -7,15 +7,15 @@ from functools import lru_cache
 import mujoco
 
 from softgrasp.build.arm import add_arm, add_arm_servos
+from softgrasp.build.carrier_model import carrier_model
 from softgrasp.build.hand import Actuation, add_hand
-from softgrasp.build.hydraulic_carrier import add_chambers, add_hydraulic_arm, load_with
 from softgrasp.build.mechanism import add_mechanism
 from softgrasp.build.names import hand_body
 from softgrasp.build.wrist import add_free_wrist, add_wrist
-from softgrasp.description.arm import Arm
-from softgrasp.description.hydraulic_carrier import HydraulicCarrier
+from softgrasp.description.arm import Arm, HandCarrier
 from softgrasp.description.mechanism import Mechanism
 from softgrasp.description.pose import Pose
+from softgrasp.description.scene import GraspScene
 from softgrasp.description.surroundings import Lift
 
 
@@ -24,18 +24,18 @@ def carried_hand(
     mechanism: Mechanism,
     pose: Pose,
     actuation: Actuation,
-    arm: Arm | HydraulicCarrier | None,
+    arm: Arm | HandCarrier | None,
     lift: Lift | None,
     on_wrist: bool,
     base: Pose | None = None,
 ) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
     """The hand with what carries it, to be copied, and its bodies that can touch.
 
-    A sweep asks for the same one with every grasp. The base is that of a hydraulic arm at rest,
-    whose hand is then where it is.
+    A sweep asks for the same one with every grasp. The base is that of a compliant carrier at
+    rest, whose hand is then where it is.
     """
-    if isinstance(arm, HydraulicCarrier):
-        return hand_on_arm(mechanism, arm, base or Pose())
+    if isinstance(arm, HandCarrier):
+        return carrier_model(arm).with_hand(mechanism, base or Pose())
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     if arm is None:
@@ -54,15 +54,10 @@ def carried_hand(
     return spec, tuple(bodies)
 
 
-def hand_on_arm(
-    mechanism: Mechanism, carrier: HydraulicCarrier, base: Pose
-) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
-    """The hand on a hydraulic arm whose base is there, and its bodies that can touch."""
-    spec = mujoco.MjSpec()
-    spec.compiler.degree = False
-    end, pose = add_hydraulic_arm(spec, carrier, base)
-    bodies = add_hand(spec, mechanism.hand, pose, "servo", end)
-    add_mechanism(spec, mechanism)
-    add_chambers(spec, carrier)
-    load_with(spec, carrier, hand_body(mechanism.hand))
-    return spec, tuple(bodies)
+def hand_posture(scene: GraspScene, targets: tuple[float, ...] | list[float]) -> dict[str, float]:
+    """Joints of the hand, and sliders, with the drives at their targets, (nd,)."""
+    sliders = {slider.name for slider in scene.mechanism.sliders}
+    slid = {drive.name: drive.start for drive in scene.drives if drive.name in sliders}
+    # where a closure moves joints otherwise than by their servos, no phase moves them before it
+    own = scene.way.start if scene.mechanism.actuators else targets[: len(scene.drives)]
+    return scene.hand.posture(own) | slid

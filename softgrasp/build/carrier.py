@@ -8,9 +8,9 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from softgrasp.build.arm import arm_base
-from softgrasp.description.arm import Arm
+from softgrasp.build.carrier_model import carrier_model
+from softgrasp.description.arm import Arm, HandCarrier
 from softgrasp.description.hand import Hand
-from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sequence import ApproachPhase
@@ -38,7 +38,7 @@ def carrier_targets(scene: GraspScene, poses: Array, before: Array) -> Array:
     Raises:
         BuildError: The arm does not reach, or the wrist would turn too far.
     """
-    if isinstance(scene.arm, HydraulicCarrier):  # whose scenes have no way to go
+    if isinstance(scene.arm, HandCarrier):  # whose scenes have no way to go
         return np.tile(before, (len(poses), 1))
     if scene.arm is None:
         return wrist_values(home_pose(scene), poses, before)
@@ -47,6 +47,13 @@ def carrier_targets(scene: GraspScene, poses: Array, before: Array) -> Array:
     knots = _arm_targets(scene.arm, scene.hand_pose, poses[rows], before)
     through = CubicSpline([-1, *rows], np.vstack([before, knots]), bc_type="clamped")
     return np.asarray(through(np.arange(len(poses))))
+
+
+def with_carried_pose(scene: GraspScene) -> GraspScene:
+    """Return the scene with the hand's pose at rest on a carrier that is mounted in the world."""
+    if not isinstance(scene.arm, HandCarrier) or not scene.arm.mounted:
+        return scene
+    return scene.replace(hand_pose=carrier_model(scene.arm).rest(scene).hand)
 
 
 def home_pose(scene: GraspScene) -> Array:
@@ -72,12 +79,12 @@ def start_pose(scene: GraspScene) -> Array:
 
 
 def carrier_start(scene: GraspScene) -> list[float]:
-    """Targets of what carries the hand at the start of a run [m or rad, Pa of a hydraulic arm].
+    """Targets of what carries the hand at the start of a run [m, rad, or as its actuators say].
 
     Raises:
         BuildError: The arm does not reach.
     """
-    if isinstance(scene.arm, HydraulicCarrier):
+    if isinstance(scene.arm, HandCarrier):
         return list(scene.arm.start)
     offset = approach_offset(scene)
     if scene.arm is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -12,9 +11,10 @@ from scipy.optimize import root
 
 from softgrasp.build import names
 from softgrasp.build.attached_hand import settle
-from softgrasp.build.carried_hand import hand_on_arm
+from softgrasp.build.carried_hand import hand_posture
+from softgrasp.build.carrier_model import CarrierRest, Posture
 from softgrasp.build.compiling import compiled
-from softgrasp.build.hydraulic_carrier import cell_joints, chamber_drives
+from softgrasp.build.hydraulic_carrier import cell_joints, chamber_drives, hand_on_arm
 from softgrasp.description.base import Vec3
 from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.mechanism import Mechanism
@@ -32,27 +32,6 @@ MOST_STEPS = 6
 NUDGE = 1e-6
 """Of a joint, for differences [rad or m]."""
 
-Posture = tuple[tuple[str, float], ...]
-"""Joints and their variables [rad or m]."""
-
-
-class CarrierRest(NamedTuple):
-    """An arm at rest with its hand."""
-
-    base: Pose
-    """Of the arm's base in the world."""
-    hand: Pose
-    """Of the hand in the world."""
-    joints: Posture
-    """Of the arm's cells."""
-
-
-def on_its_arm(scene: GraspScene) -> GraspScene:
-    """The scene with its hand where a hydraulic arm that is mounted somewhere has it."""
-    if not isinstance(scene.arm, HydraulicCarrier) or scene.arm.base is None:
-        return scene
-    return scene.replace(hand_pose=carrier_rest(scene).hand)
-
 
 def carrier_rest(scene: GraspScene) -> CarrierRest:
     """The rest of the scene's hydraulic arm, its hand in the posture of the start.
@@ -64,15 +43,6 @@ def carrier_rest(scene: GraspScene) -> CarrierRest:
     posture = tuple(hand_posture(scene, scene.start).items())
     pose = scene.hand_pose if scene.arm.base is None else Pose()
     return _rest(scene.mechanism, scene.arm, posture, pose, scene.gravity)
-
-
-def hand_posture(scene: GraspScene, targets: tuple[float, ...] | list[float]) -> dict[str, float]:
-    """Joints of the hand, and sliders, with the drives at their targets, (nd,)."""
-    sliders = {slider.name for slider in scene.mechanism.sliders}
-    slid = {drive.name: drive.start for drive in scene.drives if drive.name in sliders}
-    # where a closure moves joints otherwise than by their servos, no phase moves them before it
-    own = scene.way.start if scene.mechanism.actuators else targets[: len(scene.drives)]
-    return scene.hand.posture(own) | slid
 
 
 def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Array:

@@ -10,17 +10,19 @@ import numpy as np
 from softgrasp.build.bendable import add_bendable
 from softgrasp.build.bendable_drives import add_drives
 from softgrasp.build.bendable_names import bend_joints, drive_names, slide_joints, twist_joints
+from softgrasp.build.hand import add_hand
 from softgrasp.build.hydraulic_arm import SECTION_RGBA, arm_robot
+from softgrasp.build.mechanism import add_mechanism
+from softgrasp.build.names import ARM, hand_body
 from softgrasp.build.shapes import set_inertia
 from softgrasp.build.visual import Rgba
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.hydraulic_arm import ArmSection
 from softgrasp.description.hydraulic_carrier import HydraulicCarrier
+from softgrasp.description.mechanism import Mechanism
 from softgrasp.description.pose import Pose
 from softgrasp.mechanics.transforms import position_of, quaternion_of, transform
 
-ARM = "arm"
-"""Body that stands still; names of everything else of the arm begin with it."""
 FAR = 1e4
 """Distance of the points to which a damper holds a cell of the arm [m]: over a way of 1 m its
 direction is off by a ten-thousandth."""
@@ -102,6 +104,20 @@ def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None
         flange = spec.body(palm).add_body(name=f"{ARM}_flange")
         inertia = carrier.palm_mass * GYRATION**2 * np.eye(3)
         set_inertia(flange, carrier.palm_mass, inertia)
+
+
+def hand_on_arm(
+    mechanism: Mechanism, carrier: HydraulicCarrier, base: Pose
+) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
+    """The hand on a hydraulic arm whose base is there, and its bodies that can touch."""
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    end, pose = add_hydraulic_arm(spec, carrier, base)
+    bodies = add_hand(spec, mechanism.hand, pose, "servo", end)
+    add_mechanism(spec, mechanism)
+    add_chambers(spec, carrier)
+    load_with(spec, carrier, hand_body(mechanism.hand))
+    return spec, tuple(bodies)
 
 
 def _sections(carrier: HydraulicCarrier) -> tuple[ArmSection, ...]:

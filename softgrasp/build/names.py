@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from softgrasp.build.hydraulic_carrier import ARM, cell_joints, chamber_drives
+from softgrasp.build.carrier_model import carrier_model
+from softgrasp.description.arm import HandCarrier
 from softgrasp.description.hand import Hand
-from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.soft_digit import SoftDigit
 from softgrasp.description.soft_finger import Freedom, SoftFinger
@@ -15,6 +15,8 @@ from softgrasp.formats.mjcf.read import BASE
 OBJECT = "object"
 """Body of the one to be grasped; further ones are ``object2``, ``object3`` and so on."""
 PALM = "palm"
+ARM = "arm"
+"""Base body of an arm; the names of all its other elements begin with it."""
 TABLE = "table"
 WRIST = "wrist"
 """Joint, and its actuator, that lifts the hand."""
@@ -138,8 +140,8 @@ def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[
 
 def carrier_joints(scene: GraspScene) -> list[str]:
     """Joints of what carries the hand: an arm, or a wrist."""
-    if isinstance(scene.arm, HydraulicCarrier):
-        return cell_joints(scene.arm)
+    if isinstance(scene.arm, HandCarrier):
+        return carrier_model(scene.arm).joints()
     if scene.arm is not None:
         return [arm_joint(row.joint_name) for row in scene.arm.chain.phalanges]
     if scene.on_wrist:
@@ -148,9 +150,9 @@ def carrier_joints(scene: GraspScene) -> list[str]:
 
 
 def carrier_drives(scene: GraspScene) -> list[str]:
-    """Actuators of what carries the hand: called as their joints, but for chambers of an arm."""
-    if isinstance(scene.arm, HydraulicCarrier):
-        return chamber_drives(scene.arm)
+    """Actuators of what carries the hand: called as their joints, but for a compliant carrier."""
+    if isinstance(scene.arm, HandCarrier):
+        return carrier_model(scene.arm).actuators()
     return carrier_joints(scene)
 
 

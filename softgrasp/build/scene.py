@@ -13,9 +13,9 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.around import add_surroundings, lowest_surrounding, shows_floor_as_table
 from softgrasp.build.attached_hand import settle, silence
-from softgrasp.build.carried_hand import carried_hand
-from softgrasp.build.carrier import carrier_start
-from softgrasp.build.carrier_rest import carrier_rest, hand_posture, on_its_arm
+from softgrasp.build.carried_hand import carried_hand, hand_posture
+from softgrasp.build.carrier import carrier_start, with_carried_pose
+from softgrasp.build.carrier_model import carrier_model
 from softgrasp.build.clearance import START_TOLERANCE, refuse_overlaps, way_to_clear
 from softgrasp.build.compiling import compiled
 from softgrasp.build.deformable import add_deformable, full_size
@@ -29,9 +29,9 @@ from softgrasp.build.sensors import add_contact_sensors, contact_slots
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
 from softgrasp.build.touching import Touching, with_objects, with_surroundings
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
+from softgrasp.description.arm import HandCarrier
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
-from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspWarning
@@ -88,7 +88,7 @@ def build(scene: GraspScene) -> BuiltScene:
     An object without a position of its own that would start inside the hand at the grasp's centre
     is moved away from the palm, with a warning. Other overlaps are refused.
     """
-    asked = on_its_arm(scene)
+    asked = with_carried_pose(scene)
     scene = on_its_table(asked)
     deformable = scene.object.elasticity is not None
     if deformable:
@@ -164,7 +164,9 @@ def _add_rigid(spec: mujoco.MjSpec, thing: Thing) -> list[str]:
 def _carried(scene: GraspScene) -> tuple[Any, ...]:
     """What decides the hand and what carries it."""
     hand = (scene.mechanism, scene.hand_pose, scene.actuation)
-    base = carrier_rest(scene).base if isinstance(scene.arm, HydraulicCarrier) else None
+    base = None
+    if isinstance(scene.arm, HandCarrier):
+        base = carrier_model(scene.arm).rest(scene).base
     return (*hand, scene.arm, scene.lift, scene.on_wrist, base)
 
 
@@ -209,7 +211,7 @@ def start_targets(scene: GraspScene) -> list[float]:
 
 def home_targets(scene: GraspScene) -> list[float]:
     """The same where the hand is at its place in the scene, to which an approach leads."""
-    if isinstance(scene.arm, HydraulicCarrier):
+    if isinstance(scene.arm, HandCarrier):
         return [*scene.closing_start, *scene.arm.start]
     if scene.arm is not None:
         return [*scene.closing_start, *(row.start for row in scene.arm.chain.phalanges)]
@@ -235,8 +237,8 @@ def _set_options(spec: mujoco.MjSpec, scene: GraspScene, timestep: float) -> Non
 def _position(bare: mujoco.MjModel, scene: GraspScene, targets: list[float]) -> Array:
     """Joints at their targets, all else where it was put."""
     position = np.array(bare.qpos0)
-    if isinstance(scene.arm, HydraulicCarrier):
-        carried = dict(carrier_rest(scene).joints)
+    if isinstance(scene.arm, HandCarrier):
+        carried = dict(carrier_model(scene.arm).rest(scene).joints)
     else:
         led = targets[len(scene.drives) :]
         carried = dict(zip(names.carrier_joints(scene), led, strict=True))

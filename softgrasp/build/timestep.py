@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
 
-from softgrasp.build.hydraulic_arm import arm_model
-from softgrasp.build.spring_limit import spring_limit
+from softgrasp.build.carrier_model import carrier_model
+from softgrasp.description.arm import HandCarrier
 from softgrasp.description.contact import Contact
-from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SoftgraspWarning
 
 STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 1e-6)
 """Time steps to choose from [s]."""
-ARM_SHARE = 0.9
-"""And of what the springs of a hydraulic arm bear at most."""
 ROUNDING = 1e-9
 SOFT_STEP = 5e-4
 """Longest step that is chosen for soft fingers [s]: with 1 ms some grasps of paper 000's finger,
@@ -32,7 +28,7 @@ def resolved_timestep(scene: GraspScene) -> float:
     limit = _limit(_strictest(scene.asked_contacts))
     if scene.timestep is None:
         return _chosen(scene, limit)
-    _refuse_beyond_arm(scene)
+    _check_carrier(scene)
     # a native contact is changed by MuJoCo itself, with a warning of ours
     converted = [contact for contact in scene.asked_contacts if contact.converted]
     if converted and not scene.allow_softer_contact:
@@ -74,8 +70,8 @@ def resolved_contact(contact: Contact, timestep: float) -> Contact:
 def _chosen(scene: GraspScene, limit: float) -> float:
     if scene.hand.soft_fingers:
         limit = min(limit, SOFT_STEP)
-    if isinstance(scene.arm, HydraulicCarrier):
-        limit = min(limit, _arm_step(scene.arm))
+    if isinstance(scene.arm, HandCarrier):
+        limit = min(limit, carrier_model(scene.arm).max_timestep())
     for step in STEPS:
         if step <= limit and _divides(step, scene.control_period):
             return step
@@ -94,20 +90,16 @@ def _chosen(scene: GraspScene, limit: float) -> float:
     )
 
 
-@lru_cache(maxsize=8)
-def _arm_step(carrier: HydraulicCarrier) -> float:
-    """Longest step that is chosen for a hydraulic arm [s]; a hand at its end slows it."""
-    return ARM_SHARE * spring_limit(arm_model(carrier.hydraulic, carrier.links))
-
-
-def _refuse_beyond_arm(scene: GraspScene) -> None:
-    if not isinstance(scene.arm, HydraulicCarrier) or scene.timestep is None:
+def _check_carrier(scene: GraspScene) -> None:
+    """Refuse a time step at which the springs of a compliant carrier are unstable."""
+    if not isinstance(scene.arm, HandCarrier) or scene.timestep is None:
         return
-    longest = _arm_step(scene.arm)
+    model = carrier_model(scene.arm)
+    longest = model.max_timestep()
     if scene.timestep > longest:
         raise BuildError(
-            f"timestep: expected at most {longest:.3g} s for an arm of {scene.arm.links} cells a "
-            f"section, whose springs do not bear more, found {scene.timestep:g} s"
+            f"timestep: expected at most {longest:.3g} s for {model.timestep_reason()}, "
+            f"found {scene.timestep:g} s"
         )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from softgrasp.description.base import Description, NonNegative, Number
+from softgrasp.description.arm import HandCarrier
+from softgrasp.description.base import NonNegative, Number
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.description.hydraulic_drive import TipLoad
 from softgrasp.description.pose import Pose
@@ -19,12 +20,15 @@ ALONG_ARM = Pose(quaternion=(0.0, 1.0, 0.0, 0.0))
 """Half a turn about x: the hand's −z, where fingers point, is the axis of the arm."""
 
 
-class HydraulicCarrier(Description):
+class HydraulicCarrier(HandCarrier):
     """A hydraulic arm with a hand at its end, and what its chambers do during a grasp.
 
     It bears the whole weight of the hand and of what the hand holds, and gives way to both. At the
     start it is at rest under its pressures and the hand's weight.
     """
+
+    kind: ClassVar[str] = "hydraulic"
+    motion_hint: ClassVar[str] = "its torques move it (arm.torques)"
 
     hydraulic: HydraulicArm
     """Its own gravity is not looked at: that of the scene counts. It has no load at the tip but
@@ -55,6 +59,11 @@ class HydraulicCarrier(Description):
     def start(self) -> tuple[float, ...]:
         """Pressures at the start, one a chamber [Pa]."""
         return self.pressures or (0.0,) * len(self.hydraulic.chambers)
+
+    @property
+    def mounted(self) -> bool:
+        """Whether its base has a pose in the world."""
+        return self.base is not None
 
     @model_validator(mode="after")
     def _bears_only_the_hand(self) -> Self:

@@ -7,14 +7,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from softgrasp.description.arm import Arm
+from softgrasp.description.arm import AnyArm, HandCarrier
 from softgrasp.description.base import LARGEST, Count, Description, Positive, Vec3
 from softgrasp.description.closures.known import AnyClosure
 from softgrasp.description.closures.position import PositionIncrementClosure
 from softgrasp.description.contact import Contact
 from softgrasp.description.drive import Drive
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.mechanism import Mechanism, Way
 from softgrasp.description.objects import GraspObject, Mount, PlacedObject
 from softgrasp.description.pose import Pose
@@ -34,7 +33,7 @@ class Solver(Description):
 
     integrator: Literal["discrete", "implicitfast", "euler"] | None = None
     """Where it is not given: ``discrete``; ``implicitfast`` for a hand with soft fingers or on a
-    hydraulic arm, whose springs make the stiffness of contacts uncertain under ``discrete``
+    compliant carrier, whose springs make the stiffness of contacts uncertain under ``discrete``
     (decision 0010)."""
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
     impratio: Positive = 3e5
@@ -67,9 +66,9 @@ class GraspScene(Description):
     """Further objects: the hand may touch them, and stops where it does; a hold test judges the
     one to be grasped."""
     hand_pose: Pose = Pose()
-    arm: Arm | HydraulicCarrier | None = None
-    """What carries the hand, and lifts it; it stands where it has to for ``hand_pose``. A hydraulic
-    one is not led along poses: its pressures move it."""
+    arm: AnyArm | None = None
+    """What carries the hand, and lifts it; it stands where it has to for ``hand_pose``. A
+    compliant carrier is not led along poses: its actuators move it."""
     surroundings: tuple[Surrounding, ...] = ()
     """What stands around. The first table may leave its height open: it then lies right under the
     object."""
@@ -204,7 +203,7 @@ class GraspScene(Description):
     @property
     def on_wrist(self) -> bool:
         """Whether the hand is on a wrist, or on an arm, that moves and turns."""
-        carried = isinstance(self.arm, HydraulicCarrier)
+        carried = isinstance(self.arm, HandCarrier)
         return carried or bool(self.sequence) or any(phase.moves_wrist for phase in self.phases)
 
     @property
@@ -228,7 +227,7 @@ class GraspScene(Description):
     def integrator(self) -> str:
         """Of the solver, its default filled in."""
         # a deformable object is stepped by 'discrete' alone
-        springs = bool(self.hand.soft_fingers) or isinstance(self.arm, HydraulicCarrier)
+        springs = bool(self.hand.soft_fingers) or isinstance(self.arm, HandCarrier)
         soft = springs and self.object.elasticity is None
         return self.solver.integrator or ("implicitfast" if soft else "discrete")
 

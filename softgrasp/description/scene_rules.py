@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from softgrasp.description.arm import HandCarrier
 from softgrasp.description.base import Vec3
-from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.problems import FieldError, Place, refuse_twins
 from softgrasp.description.sensor_rules import require_fitting_sensors
 from softgrasp.description.sequence import Phase, PreshapePhase
@@ -232,11 +232,12 @@ def _can_be_carried(scene: GraspScene) -> None:
             )
 
 
-def _hydraulic_arm_fits(scene: GraspScene) -> None:
+def _carrier_fits(scene: GraspScene) -> None:
     """Refuse what needs a hand that goes where it is led, or an engine state without springs."""
-    if not isinstance(scene.arm, HydraulicCarrier):
+    if not isinstance(scene.arm, HandCarrier):
         return
-    hint = "a hydraulic arm is not led along poses; its torques move it (arm.torques)"
+    kind = f"{scene.arm.kind} arm"
+    hint = f"a {kind} is not led along poses; {scene.arm.motion_hint}"
     if scene.lift is not None:
         raise FieldError(f"expected none, as {hint}, found one", "lift")
     if scene.sequence:
@@ -249,18 +250,18 @@ def _hydraulic_arm_fits(scene: GraspScene) -> None:
             )
     if scene.actuation == "prescribed":
         raise FieldError(
-            "expected 'servo': the joints of a hydraulic arm have springs, and no targets that "
+            f"expected 'servo': the joints of a {kind} have springs, and no targets that "
             "they could obey; found 'prescribed'",
             "actuation",
         )
     if scene.object.elasticity is not None:
         raise FieldError(
-            "expected a rigid object for a hand on a hydraulic arm, found a deformable one",
+            f"expected a rigid object for a hand on a {kind}, found a deformable one",
             *("object", "elasticity"),
         )
     if scene.integrator != "implicitfast":
         raise FieldError(
-            "expected 'implicitfast' for a hand on a hydraulic arm, whose springs make contacts "
+            f"expected 'implicitfast' for a hand on a {kind}, whose springs make contacts "
             f"uncertain under others, found '{scene.integrator}'",
             *("solver", "integrator"),
         )
@@ -383,7 +384,7 @@ SCENE_RULES = (
     _can_be_lifted,
     _can_be_judged,
     _can_be_carried,
-    _hydraulic_arm_fits,
+    _carrier_fits,
     _can_be_run,
     _contact_models_fit,
     _deformable_fits,

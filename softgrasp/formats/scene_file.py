@@ -6,21 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from softgrasp import library
-from softgrasp.description.arm import Arm
+from softgrasp.description.arm import Arm, HandCarrier, carrier_kind
 from softgrasp.description.base import Description
 from softgrasp.description.closures.known import CLOSURES, USUAL
 from softgrasp.description.hand import Hand
-from softgrasp.description.hydraulic_carrier import HydraulicCarrier
 from softgrasp.description.objects import GraspObject, PlacedObject
 from softgrasp.description.problems import Place, path_text, short
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.errors import DescriptionError
+from softgrasp.extensions import CARRIERS, load
 from softgrasp.formats.arm_file import arm_from, load_arm
 from softgrasp.formats.atomic import write_text
 from softgrasp.formats.criterion_file import load_criterion
 from softgrasp.formats.hand_file import rates_to_si, synergies_to_si
-from softgrasp.formats.hydraulic_carrier_tree import carrier_from, carrier_tree
 from softgrasp.formats.load import YAML_SUFFIXES, hand_of, load_hand, load_object
 from softgrasp.formats.object_file import object_from
 from softgrasp.formats.pose_tree import pose_tree
@@ -59,8 +58,8 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
             data[key] = [_placed_tree(placed) for placed in scene.objects]
         elif key == "surroundings" and scene.surroundings:
             data[key] = [_without_defaults(part, "type") for part in scene.surroundings]
-        elif key == "arm" and isinstance(scene.arm, HydraulicCarrier):
-            data[key] = carrier_tree(scene.arm)
+        elif key == "arm" and isinstance(scene.arm, HandCarrier):
+            data[key] = load(CARRIERS[scene.arm.kind].writer)(scene.arm)
         elif key == "arm" and isinstance(scene.arm, Arm):
             data[key] = _by_name(scene.arm, "arms", load_arm) or _arm_tree(value)
         elif getattr(scene, key) != defaults[key].default:
@@ -99,7 +98,7 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
         _closure_to_si(closure, hand, length, angle)
     if (arm := data.get("arm")) is not None:
         rest["arm"] = carried = _inner(("arm",), arm, lambda given: _arm(given, folder))
-        if pose is not None and isinstance(carried, HydraulicCarrier) and carried.base is not None:
+        if pose is not None and isinstance(carried, HandCarrier) and carried.mounted:
             raise DescriptionError(
                 "expected none where the arm's base is given, found both",
                 field="hand_pose", location=("hand_pose",),
@@ -171,9 +170,10 @@ def _criterion(given: str, folder: Path) -> SuccessCriterion:
     return load_criterion(_beside(given, folder))
 
 
-def _arm(given: Tree, folder: Path) -> Arm | HydraulicCarrier:
-    if isinstance(given, dict) and "hydraulic" in given:
-        return carrier_from(given, folder)
+def _arm(given: Tree, folder: Path) -> Arm | HandCarrier:
+    if (kind := carrier_kind(given)) is not None:
+        carrier: HandCarrier = load(CARRIERS[kind].reader)(given, folder)
+        return carrier
     return arm_from(given) if isinstance(given, dict) else load_arm(_beside(given, folder))
 
 

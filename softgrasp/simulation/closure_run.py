@@ -11,13 +11,14 @@ import mujoco
 import numpy as np
 
 from softgrasp.build.scene import BuiltScene, start_targets
+from softgrasp.description.arm import HandCarrier
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sequence import ClosePhase, Phase
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Lift
+from softgrasp.extensions import CARRIERS, load
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.attempts import Attempts
-from softgrasp.simulation.chamber_path import chamber_path
 from softgrasp.simulation.contacts import (
     ContactPoint,
     ContactReader,
@@ -177,8 +178,8 @@ class ClosureRun:
     def _going_through(self, phase: Phase) -> Plans:
         if isinstance(phase, ClosePhase):
             self._stepper.let_go()
-            if len(pressures := chamber_path(self.scene, most_rows(self.scene))):
-                self._stepper.lead(len(self.scene.drives), pressures)
+            if len(targets := carrier_path(self.scene, most_rows(self.scene))):
+                self._stepper.lead(len(self.scene.drives), targets)
             self.state.idle = 0
             yield from self._closing()
             if not self.diverged and (self.scene.success or self.scene.lift or self.scene.sequence):
@@ -301,6 +302,17 @@ class ClosureRun:
         bodies = zip(self.built.bodies, self.state.changes, strict=True)
         points = self._contacts.read(self.data, [body for body, change in bodies if change])
         self.log.note(self.now, self.state.changes, lambda: points)
+
+
+def carrier_path(scene: GraspScene, samples: int) -> Array:
+    """Compute the prescribed targets of a compliant carrier in time, (samples, n).
+
+    No rows where there is no such carrier, or nothing changes its targets.
+    """
+    if not isinstance(scene.arm, HandCarrier):
+        return np.zeros((0, 0))
+    path: Array = load(CARRIERS[scene.arm.kind].path)(scene, samples)
+    return path
 
 
 def planned_samples(scene: GraspScene) -> int:

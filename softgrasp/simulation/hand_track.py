@@ -7,7 +7,7 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.arm import arm_base
 from softgrasp.build.carrier import home_pose
-from softgrasp.description.hydraulic_carrier import HydraulicCarrier
+from softgrasp.description.arm import HandCarrier
 from softgrasp.mechanics.dh import forward_kinematics
 from softgrasp.mechanics.transforms import Array, rotation_from_euler, transform
 from softgrasp.simulation.posed_result import PosedResult
@@ -24,7 +24,7 @@ def hand_pose_at(result: GraspResult, row: int) -> Array:
     scene = result.scene
     if not scene.on_wrist:
         return home_pose(scene)
-    if isinstance(scene.arm, HydraulicCarrier):
+    if isinstance(scene.arm, HandCarrier):
         data = PosedResult(result).pose(float(result.time[row]))
         palm = data.body(names.hand_body(scene.hand))
         return transform(palm.xpos, palm.xquat)

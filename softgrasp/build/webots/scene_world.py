@@ -17,7 +17,7 @@ from softgrasp.build.webots.joints import law_remarks
 from softgrasp.build.webots.solids import SolidWriter, body_define
 from softgrasp.build.webots.start import roots, start_state, view_of
 from softgrasp.build.webots.world import WebotsWorld, downward, driven_robot, heading
-from softgrasp.description.hydraulic_carrier import HydraulicCarrier
+from softgrasp.description.arm import HandCarrier
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError
 from softgrasp.formats.wbt.node import Node
@@ -94,9 +94,10 @@ def scene_world(
 
 def _refuse_what_only_mujoco_has(scene: GraspScene) -> None:
     """Refuse contact models, deformable objects and sensors, which Webots and ODE do not have."""
-    if isinstance(scene.arm, HydraulicCarrier):
+    if isinstance(scene.arm, HandCarrier):
         raise BuildError(
-            "arm: expected none, or one of rigid links, for Webots and ODE, found a hydraulic one"
+            "arm: expected none, or one of rigid links, for Webots and ODE, found a "
+            f"{scene.arm.kind} one"
         )
     if scene.object.elasticity is not None:
         raise BuildError(

@@ -1,0 +1,81 @@
+"""Interface of the models of compliant hand carriers, which extensions implement."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import mujoco
+
+from softgrasp.description.arm import HandCarrier
+from softgrasp.description.mechanism import Mechanism
+from softgrasp.description.pose import Pose
+from softgrasp.description.scene import GraspScene
+from softgrasp.extensions import CARRIERS, load
+
+Posture = tuple[tuple[str, float], ...]
+"""Joints and their variables [rad or m]."""
+
+
+class CarrierRest(NamedTuple):
+    """A carrier at rest with its hand."""
+
+    base: Pose
+    """Pose of the carrier's base in the world."""
+    hand: Pose
+    """Pose of the hand in the world."""
+    joints: Posture
+    """Joint variables of the carrier."""
+
+
+class CarrierModel(ABC):
+    """Model of a hand carrier in MuJoCo: its elements, its rest and its limits.
+
+    Args:
+        carrier: Description of the carrier.
+    """
+
+    def __init__(self, carrier: HandCarrier) -> None:
+        self.carrier = carrier
+
+    @abstractmethod
+    def joints(self) -> list[str]:
+        """Return the names of all its joints."""
+
+    @abstractmethod
+    def actuators(self) -> list[str]:
+        """Return the names of its actuators, in the order of their targets."""
+
+    @abstractmethod
+    def with_hand(self, mechanism: Mechanism, base: Pose) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
+        """Build a spec of the carrier and its hand.
+
+        Args:
+            mechanism: The hand.
+            base: Pose of the carrier's base in the world.
+
+        Returns:
+            The spec, and the bodies of the hand that can touch.
+        """
+
+    @abstractmethod
+    def rest(self, scene: GraspScene) -> CarrierRest:
+        """Compute the rest of the carrier, its hand in the posture of the start.
+
+        Raises:
+            BuildError: It has no stable rest.
+        """
+
+    @abstractmethod
+    def max_timestep(self) -> float:
+        """Return the longest time step at which its springs are stable [s]."""
+
+    @abstractmethod
+    def timestep_reason(self) -> str:
+        """Return a clause for messages: for which carrier that is the longest time step."""
+
+
+def carrier_model(carrier: HandCarrier) -> CarrierModel:
+    """Return the model of a carrier, of the class that its extension registers."""
+    model: CarrierModel = load(CARRIERS[carrier.kind].model)(carrier)
+    return model
