@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from softgrasp.build.hand_robot import save_urdf
     from softgrasp.build.scene import build_spec, compile_model, to_mjcf
     from softgrasp.calibration.arm_problem_file import recorded_motion
+    from softgrasp.calibration.arm_result import ArmCalibrationResult
     from softgrasp.calibration.calibrate import calibrate
     from softgrasp.calibration.problem_file import load_problem
     from softgrasp.calibration.record import save_calibration
-    from softgrasp.calibration.result import ArmCalibrationResult, CalibrationResult
+    from softgrasp.calibration.result import CalibrationResult
     from softgrasp.control.arm_bend import ArmBendPid
     from softgrasp.control.pid import Pid
     from softgrasp.crosschecks.crosscheck import crosscheck
@@ -187,7 +188,8 @@ _ROOMS = {
     "calibration.arm_problem_file": ("recorded_motion",),
     "calibration.problem_file": ("load_problem",),
     "calibration.record": ("save_calibration",),
-    "calibration.result": ("ArmCalibrationResult", "CalibrationResult"),
+    "calibration.arm_result": ("ArmCalibrationResult",),
+    "calibration.result": ("CalibrationResult",),
     "control.arm_bend": ("ArmBendPid",),
     "control.pid": ("Pid",),
     "crosschecks.crosscheck": ("crosscheck",),

@@ -1,6 +1,6 @@
 """Springs, then dampers, then torques: each stage with what the ones before have found.
 
-A hydraulic arm has one stage (``calibrate_arm``).
+A problem that an extension adds has one stage.
 """
 
 from __future__ import annotations
@@ -12,26 +12,25 @@ from typing import TypedDict, Unpack, overload
 
 from softgrasp.calibration.assessment import assessed
 from softgrasp.calibration.benches import Benches
-from softgrasp.calibration.calibrate_arm import calibrate_arm
 from softgrasp.calibration.comparison import compare_models
 from softgrasp.calibration.finding import METHODS, found_by
 from softgrasp.calibration.journal import Journal
 from softgrasp.calibration.parameters import block_of, own_values, with_values
 from softgrasp.calibration.remarks import remarks
 from softgrasp.calibration.result import (
-    ArmCalibrationResult,
     CalibrationResult,
     CalibrationStatus,
+    ExtensionResult,
     StageResult,
 )
 from softgrasp.calibration.search import Progress, Search
 from softgrasp.calibration.stages import KIND_OF, STAGES, stage_of
 from softgrasp.calibration.swarm import Swarm
 from softgrasp.calibration.together import fitted_together
-from softgrasp.description.arm_calibration import ArmCalibrationProblem
-from softgrasp.description.calibration import CalibrationProblem, ForceObjective
+from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem, ForceObjective
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.extensions import CALIBRATIONS, load
 
 
 class Options(TypedDict, total=False):
@@ -54,12 +53,12 @@ def calibrate(
 
 @overload
 def calibrate(
-    problem: ArmCalibrationProblem, method: str = ..., seed: int = ..., **options: Unpack[Options]
-) -> ArmCalibrationResult: ...
+    problem: ExtensionProblem, method: str = ..., seed: int = ..., **options: Unpack[Options]
+) -> ExtensionResult: ...
 
 
 def calibrate(
-    problem: CalibrationProblem | ArmCalibrationProblem,
+    problem: CalibrationProblem | ExtensionProblem,
     method: str = "least-squares",
     seed: int = 0,
     *,
@@ -70,7 +69,7 @@ def calibrate(
     together: bool = False,
     models: bool = True,
     progress: Progress | None = None,
-) -> CalibrationResult | ArmCalibrationResult:
+) -> CalibrationResult | ExtensionResult:
     """Find constants from what was measured: of a finger, or of a hydraulic arm.
 
     A finger's are stiffness, damping and gains of pressure, an arm's those that its problem names.
@@ -98,12 +97,15 @@ def calibrate(
     """
     _check(method, stages, seed)
     swarm, asked = swarm or Swarm(), None if stages is None else tuple(stages)
-    if isinstance(problem, ArmCalibrationProblem):
+    if isinstance(problem, ExtensionProblem):
         if asked is not None or together:
             field = "together" if together else "stages"
-            raise DescriptionError("expected none for an arm, which has one stage", field=field)
+            message = f"expected none for an {problem.kind}, which has one stage"
+            raise DescriptionError(message, field=field)
         folder = None if out is None else Path(out)
-        return calibrate_arm(problem, method, seed, swarm, folder, progress)
+        run = load(CALIBRATIONS[problem.kind].run)
+        result: ExtensionResult = run(problem, method, seed, swarm, folder, progress)
+        return result
     problem = _with_objective(problem, method)
     benches = Benches(problem, threads)
     whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {asked} {together}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from softgrasp.calibration.arm_bench import ArmBench, arm_stage
+from softgrasp.calibration.arm_result import ArmCalibrationResult
 from softgrasp.calibration.assessment import assessed
 from softgrasp.calibration.finding import found_by
 from softgrasp.calibration.journal import Journal
 from softgrasp.calibration.remarks import remarks_on_fit
-from softgrasp.calibration.result import ArmCalibrationResult, CalibrationStatus
+from softgrasp.calibration.result import CalibrationStatus
 from softgrasp.calibration.search import Progress, Search
 from softgrasp.calibration.swarm import Swarm
 from softgrasp.description.arm_calibration import ArmCalibrationProblem

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softgrasp.calibration import tables
-from softgrasp.calibration.arm_problem_file import arm_problem_from
-from softgrasp.description.arm_calibration import ArmCalibrationProblem
 from softgrasp.description.base import Description
 from softgrasp.description.calibration import (
     CalibrationProblem,
+    ExtensionProblem,
     FreeBend,
     HungAngles,
     Release,
     TipForce,
 )
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.yaml_file import Tree, YamlFile
 from softgrasp.library import find, names
@@ -60,7 +60,7 @@ class LoadedProblem:
         tracks: Masses [kg] and tracked tips.
     """
 
-    problem: CalibrationProblem | ArmCalibrationProblem
+    problem: CalibrationProblem | ExtensionProblem
     photos: tuple[tuple[float, PhotoMeasurement], ...]
     tracks: tuple[tuple[float, TipTrack], ...]
 
@@ -92,16 +92,17 @@ def problem_from(data: dict[str, Tree], folder: Path) -> LoadedProblem:
     Args:
         data: ``finger``; ``hung``, ``releases``, ``forces`` and ``bends`` with tables; ``traces``
             with a table a mass [g]; ``photos`` and ``videos`` with folders; ``held_out``,
-            ``bounds``; fields of ``CalibrationProblem``. With ``arm`` it is the problem of a
-            hydraulic arm; see ``arm_problem_from``.
+            ``bounds``; fields of ``CalibrationProblem``. With the field of an
+            extension, such as ``arm``, it is read by that one; see ``extensions.CALIBRATIONS``.
         folder: Where the files lie that it names.
 
     Raises:
         DescriptionError: Something cannot be read, or does not fit.
         BackendUnavailable: There are photographs or films, and OpenCV is not installed.
     """
-    if "arm" in data:
-        return LoadedProblem(arm_problem_from(data, folder), (), ())
+    for kind, extension in CALIBRATIONS.items():
+        if kind in data:
+            return LoadedProblem(load(extension.reader)(data, folder), (), ())
     tree: dict[str, Any] = dict(data)
     finger = tree.pop("finger", None)
     if not isinstance(finger, str):

@@ -9,31 +9,28 @@ from typing import Any
 
 from softgrasp._version import __version__
 from softgrasp.calibration.certainty import Combination
-from softgrasp.calibration.result import ArmCalibrationResult, CalibrationResult, StageResult
-from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.calibration.result import CalibrationResult, ExtensionResult, StageResult
 from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.extensions import CALIBRATIONS
 from softgrasp.formats.atomic import write_text
 from softgrasp.formats.finger_file import UNSURE, save_finger
-from softgrasp.formats.hydraulic_arm_file import save_hydraulic_arm
 from softgrasp.mechanics.webots_damping import from_webots
 
-DOCUMENT, FINGER, ARM = "calibration.json", "finger.yaml", "arm.yaml"
+DOCUMENT, FINGER = "calibration.json", "finger.yaml"
 FIGURES = (
     *("shapes", "angles", "releases", "settling", "forces"),
     *("parameters", "correlation", "fitness", "boxes", "overlays"),
-    "motions",
 )
 WRITTEN = (
-    *(DOCUMENT, FINGER, ARM, "report.html", "photo_*_*g.png", "film_*_*g.png"),
+    *(DOCUMENT, FINGER, "report.html", "photo_*_*g.png", "film_*_*g.png"),
     *(f"{name}{suffix}" for name in FIGURES for suffix in (".png", ".csv")),
+    *(pattern for extension in CALIBRATIONS.values() for pattern in extension.written),
 )
 """Everything that a calibration writes."""
 SCHEMA_VERSION = 1
 
 
-def save_calibration(
-    result: CalibrationResult | ArmCalibrationResult, folder: str | Path
-) -> list[Path]:
+def save_calibration(result: CalibrationResult | ExtensionResult, folder: str | Path) -> list[Path]:
     """Write ``calibration.json`` and the finger, or the arm, as found; returns their paths.
 
     Nothing in them depends on the clock: the same calibration gives the same bytes.
@@ -44,8 +41,8 @@ def save_calibration(
     folder = Path(folder)
     told = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
     written = [write_text(folder / DOCUMENT, told + "\n")]
-    if isinstance(result, ArmCalibrationResult):
-        return [*written, save_hydraulic_arm(calibrated_arm(result), folder / ARM)]
+    if isinstance(result, ExtensionResult):
+        return [*written, result.save_calibrated(folder)]
     return [*written, save_finger(calibrated_finger(result), folder / FINGER)]
 
 
@@ -73,14 +70,7 @@ def calibrated_finger(result: CalibrationResult) -> SoftFinger:
     return from_webots(result.finger, step).replace(source=told)
 
 
-def calibrated_arm(result: ArmCalibrationResult) -> HydraulicArm:
-    """The arm as found, with the source of its numbers."""
-    found = ", ".join(result.parameters)
-    told = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {found}"
-    return result.arm.replace(source=told)
-
-
-def document(result: CalibrationResult | ArmCalibrationResult) -> dict[str, Any]:
+def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
     """A result as the content of ``calibration.json``; null where nothing is known."""
     own: dict[str, Any] = {}
     if isinstance(result, CalibrationResult):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 from softgrasp.calibration.certainty import Certainty, Combination
 from softgrasp.calibration.search import Step
 from softgrasp.calibration.stages import StageName
-from softgrasp.description.arm_calibration import ArmCalibrationProblem
-from softgrasp.description.calibration import CalibrationProblem
-from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array
 
@@ -188,13 +188,19 @@ class CalibrationResult(FoundParameters):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArmCalibrationResult(FoundParameters):
-    """What was found of a hydraulic arm; ``FoundParameters`` has the rest.
+class ExtensionResult(FoundParameters, ABC):
+    """Result of a calibration problem that an extension adds.
 
     Args:
-        problem: What was recorded.
-        arm: With the parameters found.
+        problem: The problem.
     """
 
-    problem: ArmCalibrationProblem
-    arm: HydraulicArm
+    problem: ExtensionProblem
+
+    @abstractmethod
+    def save_calibrated(self, folder: Path) -> Path:
+        """Write the description with the calibrated parameters and return its path.
+
+        Raises:
+            ResultError: The directory cannot be written.
+        """

@@ -15,12 +15,11 @@ from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 
 if TYPE_CHECKING:
     from softgrasp.calibration.problem_file import LoadedProblem
-    from softgrasp.calibration.result import ArmCalibrationResult, CalibrationResult
-    from softgrasp.description.arm_calibration import ArmCalibrationProblem
-    from softgrasp.description.calibration import CalibrationProblem
+    from softgrasp.calibration.result import CalibrationResult, ExtensionResult
+    from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
     from softgrasp.report.calibration_page import Picture
 
-    FoundResult = CalibrationResult | ArmCalibrationResult
+    FoundResult = CalibrationResult | ExtensionResult
 
 
 class Method(StrEnum):
@@ -181,24 +180,24 @@ def _loaded(
     return problem_from({"finger": finger} | tree | changes, Path.cwd())
 
 
-def _name(problem: CalibrationProblem | ArmCalibrationProblem) -> str:
+def _name(problem: CalibrationProblem | ExtensionProblem) -> str:
     """Of what is calibrated."""
     from softgrasp.description.calibration import CalibrationProblem
 
-    own = problem.finger if isinstance(problem, CalibrationProblem) else problem.arm
-    return own.name
+    return problem.finger.name if isinstance(problem, CalibrationProblem) else problem.name
 
 
 def _changes(settings: list[str]) -> dict[str, Any]:
     """Fields of the problem that ``--set`` names."""
     from softgrasp.cli.scene_options import plain_value
-    from softgrasp.description.arm_calibration import ArmCalibrationProblem
     from softgrasp.description.calibration import CalibrationProblem
+    from softgrasp.extensions import CALIBRATIONS, load
 
+    kinds = [CalibrationProblem, *(load(one.problem) for one in CALIBRATIONS.values())]
+    known = {field for kind in kinds for field in kind.model_fields}
     found = {}
     for setting in settings:
         field, equals, text = setting.partition("=")
-        known = {*CalibrationProblem.model_fields, *ArmCalibrationProblem.model_fields}
         if not equals or field not in known:
             told = f"--set {setting}: expected FIELD=VALUE, found no field '{field}'"
             raise DescriptionError(f"{told}; {did_you_mean(field, known)}")

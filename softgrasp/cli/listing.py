@@ -175,7 +175,7 @@ def _problems() -> list[Row]:
             "forces": len(problem.forces),
         }
         if isinstance(problem, CalibrationProblem)
-        else {"name": name, "arm": problem.arm.name, "motions": len(problem.motions)}
+        else {"name": name, **problem.facts}
         for name in library.names("problems")
         for problem in [load_problem(name).problem]
     ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from softgrasp.description.base import Description, Number, Positive
+from softgrasp.description.calibration import ExtensionProblem
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.description.problems import FieldError
 
@@ -86,12 +87,14 @@ class ArmBounds(Description):
         return self
 
 
-class ArmCalibrationProblem(Description):
+class ArmCalibrationProblem(ExtensionProblem):
     """A hydraulic arm with its recordings.
 
     What is not to be found (lengths, chambers, axial stiffness, drives) is taken from the arm; what
     it says of what is to be found is not looked at.
     """
+
+    kind: ClassVar[str] = "arm"
 
     arm: HydraulicArm
     motions: Annotated[tuple[ArmMotion, ...], Field(min_length=1)]
@@ -102,6 +105,16 @@ class ArmCalibrationProblem(Description):
     bounds: ArmBounds = ArmBounds()
     links: Annotated[int, Field(strict=True, ge=1, le=64)] = 4
     """Rigid cells a section of the simulated arm."""
+
+    @property
+    def name(self) -> str:
+        """Name of the arm."""
+        return self.arm.name
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """Name of the arm and number of its motions."""
+        return {"arm": self.arm.name, "motions": len(self.motions)}
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -142,3 +143,20 @@ class CalibrationProblem(Description):
         if self.stiffness_bounds[0] == 0.0:
             raise FieldError("expected a lower bound above 0, found 0", "stiffness_bounds")
         return self
+
+
+class ExtensionProblem(Description):
+    """Base of calibration problems that extensions add; see ``extensions.CALIBRATIONS``."""
+
+    kind: ClassVar[str]
+    """Key in ``extensions.CALIBRATIONS``, and name of a required field."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name of what is calibrated."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> dict[str, str | int]:
+        """Columns for a list of problems."""

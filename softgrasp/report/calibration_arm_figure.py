@@ -8,11 +8,17 @@ from pathlib import Path
 import numpy as np
 
 from softgrasp.calibration.arm_bench import columns_of
-from softgrasp.calibration.result import ArmCalibrationResult
+from softgrasp.calibration.arm_result import ArmCalibrationResult
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 
 MM, DEGREES = 1e3, 180.0 / math.pi
+
+
+def arm_pictures(result: ArmCalibrationResult, folder: Path) -> list[tuple[str, Path, str]]:
+    """Draw the motions of an arm; return the title, the file and the caption of each figure."""
+    told = "Dots were recorded, lines are of the calibrated arm; held-out motions were not used."
+    return [("Motions", draw_motions(result, folder / "motions.png"), told)]
 
 
 def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:

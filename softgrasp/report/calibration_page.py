@@ -12,17 +12,17 @@ import numpy as np
 from softgrasp._version import __version__
 from softgrasp.calibration.certainty import HUGE
 from softgrasp.calibration.result import (
-    ArmCalibrationResult,
     CalibrationResult,
+    ExtensionResult,
     FoundParameters,
     StageModel,
     StageResult,
 )
+from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import calibration_release_figures as releases
 from softgrasp.report import calibration_search_figures as search
 from softgrasp.report import calibration_static_figures as static
-from softgrasp.report.calibration_arm_figure import draw_motions
 from softgrasp.report.csv_file import with_numbers
 from softgrasp.report.page import templates
 from softgrasp.report.shown_picture import shown_picture
@@ -44,7 +44,7 @@ class Picture(NamedTuple):
 
 
 def write_calibration_page(
-    result: CalibrationResult | ArmCalibrationResult,
+    result: CalibrationResult | ExtensionResult,
     folder: str | Path,
     pictures: Sequence[Picture] = (),
 ) -> list[Path]:
@@ -59,8 +59,8 @@ def write_calibration_page(
         ResultError: The folder cannot be written.
     """
     folder = Path(folder)
-    if isinstance(result, ArmCalibrationResult):
-        drawn = _drawn_of_arm(result, folder)
+    if isinstance(result, ExtensionResult):
+        drawn = _drawn_of_extension(result, folder)
     else:
         drawn = _drawn(result, folder)
     shown = [*drawn, *pictures]
@@ -107,10 +107,9 @@ def _drawn(result: CalibrationResult, folder: Path) -> list[Picture]:
     return [Picture(title, path, caption) for title, path, caption in made if path is not None]
 
 
-def _drawn_of_arm(result: ArmCalibrationResult, folder: Path) -> list[Picture]:
+def _drawn_of_extension(result: ExtensionResult, folder: Path) -> list[Picture]:
     made = [
-        ("Motions", draw_motions(result, folder / "motions.png"),
-         "Dots were recorded, lines are of the calibrated arm; held-out motions were not used."),
+        *load(CALIBRATIONS[result.problem.kind].pictures)(result, folder),
         ("Correlation", search.draw_correlation(result, folder / "correlation.png"),
          "Parameters that are strongly correlated can stand in for one another."),
         ("Search", search.draw_fitness(result, folder / "fitness.png"),
@@ -130,8 +129,8 @@ def _searched(result: FoundParameters) -> str:
     return "What was made small, of the best parameters so far."
 
 
-def _name(result: CalibrationResult | ArmCalibrationResult) -> str:
-    return result.arm.name if isinstance(result, ArmCalibrationResult) else result.finger.name
+def _name(result: CalibrationResult | ExtensionResult) -> str:
+    return result.problem.name if isinstance(result, ExtensionResult) else result.finger.name
 
 
 def _summary(result: FoundParameters) -> str:
