@@ -83,6 +83,27 @@ CALIBRATIONS = {
 }
 """Calibration problems by their kind, which is also the name of a required field."""
 
+LISTS = {
+    "hydraulic-arms": "softgrasp.cli.hydraulic_listing:hydraulic_arms",
+    "twins": "softgrasp.cli.twin_listing:twins",
+    "pressure-fits": "softgrasp.cli.twin_listing:pressure_fits",
+    "register-maps": "softgrasp.cli.twin_listing:register_maps",
+    "robot-programs": "softgrasp.cli.twin_listing:robot_programs",
+}
+"""Functions that return the rows of ``softgrasp list KIND``, by kind."""
+DEMOS = {
+    "hydraulic": "softgrasp.cli.hydraulic_demo:run_hydraulic_demo",
+    "hydraulic experiments": "softgrasp.cli.hydraulic_experiments:run_experiments_demo",
+    "twin": "softgrasp.cli.twin_demo:run_twin_demo",
+}
+"""Functions that run ``softgrasp demo NAME``, by name."""
+COMMAND_GROUPS = {"twin": "softgrasp.cli.twin_app:twin"}
+"""Groups of verbs, which are Typer applications, by name."""
+WORLD_FACTS = "softgrasp.cli.world_facts:world_facts"
+"""Function file → (facts, problems) of a Webots world, for ``softgrasp check``."""
+WORLD_WRITER = "softgrasp.cli.webots_project:put_project"
+"""Function that writes a Webots project, for ``softgrasp convert``."""
+
 
 def load(reference: str) -> Any:
     """Import the object of a reference.

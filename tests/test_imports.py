@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -43,9 +42,11 @@ def test_a_rigid_grasp_imports_no_satellite() -> None:
 
 def references() -> list[str]:
     """All references of the table of extensions."""
-    tables: list[Any] = [extensions.BACKENDS, extensions.ENGINES, extensions.RELEASES]
-    found = [reference for table in tables for reference in table.values()]
-    found += extensions.HARDWARE_CHECKS
+    named = {name: value for name, value in vars(extensions).items() if name.isupper()}
+    tables = [value for value in named.values() if isinstance(value, dict)]
+    entries = [entry for table in tables for entry in table.values()]
+    found = [entry for entry in entries if isinstance(entry, str) and ":" in entry]
+    found += (*extensions.HARDWARE_CHECKS, extensions.WORLD_FACTS, extensions.WORLD_WRITER)
     for entry in (*extensions.CARRIERS.values(), *extensions.CALIBRATIONS.values()):
         found += [part for part in entry if isinstance(part, str)]
     return found

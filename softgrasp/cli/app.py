@@ -22,9 +22,9 @@ from softgrasp.cli.new import new
 from softgrasp.cli.plan import plan
 from softgrasp.cli.rerun import rerun
 from softgrasp.cli.sweep import sweep
-from softgrasp.cli.twin_app import twin
 from softgrasp.cli.verb import WRONG_INPUT, guarded
 from softgrasp.cli.view import view
+from softgrasp.extensions import COMMAND_GROUPS, load
 
 
 class Verb(NamedTuple):
@@ -95,7 +95,9 @@ for _name, _verb in VERBS.items():
     app.command(_name, short_help=_verb.line, epilog=f"Example: {_verb.example}")(
         guarded(_verb.function)
     )
-app.add_typer(twin, short_help="Drive a digital twin, or its simulated devices.")
+app.add_typer(
+    load(COMMAND_GROUPS["twin"]), short_help="Drive a digital twin, or its simulated devices."
+)
 
 
 @app.callback()

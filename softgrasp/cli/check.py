@@ -125,8 +125,8 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     from softgrasp.cli import facts
     from softgrasp.cli.release_facts import release_facts, release_problems
     from softgrasp.cli.robot_facts import robot_facts
-    from softgrasp.cli.world_facts import world_facts
     from softgrasp.description.shapes import Mesh
+    from softgrasp.extensions import WORLD_FACTS, load
     from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.hand_doubts import hand_doubts
     from softgrasp.formats.load import load_hand, load_object
@@ -155,7 +155,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
         case "criterion":
             return Checked(facts.criterion_facts(load_criterion(what)), [])
         case "world":
-            return Checked(*world_facts(what))
+            return Checked(*load(WORLD_FACTS)(what))
         case "scene":
             scene = load_scene(what)
             found, problems = _build(scene)

@@ -11,6 +11,7 @@ import typer
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
 from softgrasp.errors import DescriptionError
+from softgrasp.extensions import WORLD_WRITER, load
 
 if TYPE_CHECKING:
     from softgrasp.cli.source import Kind
@@ -92,7 +93,6 @@ def convert(
     """
     from softgrasp.cli.hand_formats import hand_files, is_result, result_file
     from softgrasp.cli.source import kind_of
-    from softgrasp.cli.webots_project import put_project
     from softgrasp.formats.atomic import write_text
     from softgrasp.formats.progress import listening
 
@@ -114,7 +114,7 @@ def convert(
     with terminal.progress_bar() as tell, listening(tell):
         tell(f"converting {source}", None)
         if kind != "result" and target.suffix == WEBOTS:
-            put_project(kind, source, place, most_faces, json=json)
+            load(WORLD_WRITER)(kind, source, place, most_faces, json=json)
             return
         if kind == "result":
             files = [result_file(source, place)]

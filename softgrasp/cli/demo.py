@@ -9,6 +9,8 @@ import typer
 
 from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer, RendererChoice
 from softgrasp.errors import DescriptionError
+from softgrasp.extensions import DEMOS as EXTENSION_DEMOS
+from softgrasp.extensions import load
 
 DEMOS = {"main": "demo", "soft": "demo_soft"}
 """Demonstrations of grasps, and the scene of each."""
@@ -50,9 +52,7 @@ def demo(
         _experiments(experiment, torques, out, page=not no_report, json=json)
         return
     if name == HYDRAULIC:
-        from softgrasp.cli.hydraulic_demo import run_hydraulic_demo
-
-        run_hydraulic_demo(
+        load(EXTENSION_DEMOS[HYDRAULIC])(
             out or Path("out") / f"demo_{HYDRAULIC}",
             torques,
             renderer=renderer,
@@ -65,9 +65,7 @@ def demo(
         if value is not None:
             raise DescriptionError(f"{option}: expected the demonstration hydraulic, found {name}")
     if name == TWIN:
-        from softgrasp.cli.twin_demo import run_twin_demo
-
-        run_twin_demo(
+        load(EXTENSION_DEMOS[TWIN])(
             out or Path("out") / "demo_twin",
             renderer=renderer,
             video=not no_video,
@@ -83,12 +81,10 @@ def demo(
 def _experiments(
     name: str, torques: str | None, out: Path | None, *, page: bool, json: bool
 ) -> None:
-    from softgrasp.cli.hydraulic_experiments import run_experiments_demo
-
     if torques is not None:
         raise DescriptionError(
             "--torques: expected no --experiment beside it, which has torques of its own"
         )
-    run_experiments_demo(
+    load(EXTENSION_DEMOS[f"{HYDRAULIC} experiments"])(
         out or Path("out") / f"demo_{HYDRAULIC}_{name}", name, page=page, json=json
     )

@@ -11,14 +11,10 @@ from softgrasp import library
 from softgrasp.cli import terminal
 from softgrasp.cli.kinds import KINDS, Kind
 from softgrasp.cli.options import Json, Out
-from softgrasp.cli.twin_listing import (
-    Row,
-    arms,
-    pressure_fits,
-    register_maps,
-    robot_programs,
-    twins,
-)
+from softgrasp.extensions import LISTS as EXTENSION_LISTS
+from softgrasp.extensions import load
+
+Row = dict[str, Any]
 
 
 def list_(
@@ -29,7 +25,7 @@ def list_(
     json: Json = False,
 ) -> None:
     """List what can be named on the command line, one line each."""
-    rows = _kinds() if kind is None else LISTS[kind]()
+    rows = _kinds() if kind is None else _rows(kind)
     if out is not None:
         terminal.save_json(rows, out / f"{kind or 'kinds'}.json")
     if json:
@@ -38,6 +34,13 @@ def list_(
     heads = list(rows[0]) if rows else []
     texts = [[_text(head, row[head]) for head in heads] for row in rows]
     terminal.put_table([_head(head) for head in heads], texts)
+
+
+def _rows(kind: Kind) -> list[Row]:
+    """Return the rows of a kind, of the core or of an extension."""
+    function = LISTS[kind] if kind in LISTS else load(EXTENSION_LISTS[kind])
+    rows: list[Row] = function()
+    return rows
 
 
 def _kinds() -> list[Row]:
@@ -131,22 +134,6 @@ def _robots() -> list[Row]:
     ]
 
 
-def _hydraulic_arms() -> list[Row]:
-    from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm
-
-    return [
-        {
-            "name": name,
-            "sections": len(arm.sections),
-            "chambers": len(arm.chambers),
-            "mass_kg": float(f"{sum(section.mass for section in arm.sections):.4g}"),
-            "source": arm.source,
-        }
-        for name in library.names("hydraulic_arms")
-        for arm in [load_hydraulic_arm(name)]
-    ]
-
-
 def _fingers() -> list[Row]:
     from softgrasp.formats.finger_file import load_finger
 
@@ -159,6 +146,17 @@ def _fingers() -> list[Row]:
         }
         for name in library.names("fingers")
         for finger in [load_finger(name)]
+    ]
+
+
+def _arms() -> list[Row]:
+    """Arms of rigid links."""
+    from softgrasp.formats.arm_file import load_arm
+
+    return [
+        {"name": name, "joints": len(arm.chain.phalanges), "source": arm.source}
+        for name in library.names("arms")
+        for arm in [load_arm(name)]
     ]
 
 
@@ -246,13 +244,8 @@ LISTS: dict[Kind, Callable[[], list[Row]]] = {
     Kind.OBJECTS: _objects,
     Kind.SCENES: _scenes,
     Kind.ROBOTS: _robots,
-    Kind.HYDRAULIC_ARMS: _hydraulic_arms,
     Kind.FINGERS: _fingers,
-    Kind.ARMS: arms,
-    Kind.TWINS: twins,
-    Kind.PRESSURE_FITS: pressure_fits,
-    Kind.REGISTER_MAPS: register_maps,
-    Kind.ROBOT_PROGRAMS: robot_programs,
+    Kind.ARMS: _arms,
     Kind.PROBLEMS: _problems,
     Kind.CRITERIA: _criteria,
     Kind.BACKENDS: _backends,

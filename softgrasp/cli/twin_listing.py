@@ -26,17 +26,6 @@ def twins() -> list[Row]:
     ]
 
 
-def arms() -> list[Row]:
-    """Arms of rigid links."""
-    from softgrasp.formats.arm_file import load_arm
-
-    return [
-        {"name": name, "joints": len(arm.chain.phalanges), "source": arm.source}
-        for name in library.names("arms")
-        for arm in [load_arm(name)]
-    ]
-
-
 def pressure_fits() -> list[Row]:
     """Fits of bends against pressure."""
     from softgrasp.formats.pressure_fit_file import load_pressure_fit
