@@ -53,9 +53,9 @@ def import_seconds() -> float:
 
 def seconds(arguments: Sequence[str]) -> float:
     """Wall time of a Python process in a folder of its own [s]."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         begin = time.perf_counter()
-        subprocess.run([sys.executable, *arguments], cwd=folder, check=True, capture_output=True)
+        subprocess.run([sys.executable, *arguments], cwd=directory, check=True, capture_output=True)
         return time.perf_counter() - begin
 
 

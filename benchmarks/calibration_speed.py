@@ -12,8 +12,8 @@ import mujoco
 import numpy as np
 from measured import Line, machine, show
 
-from softgrasp.build.finger_benches import dead_weight_bench
-from softgrasp.calibration.benches import Benches
+from softgrasp.build.finger_benches import dead_weight_rig
+from softgrasp.calibration.benches import VirtualExperiments
 from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.problem_file import load_problem
 from softgrasp.description.calibration import HungAngles
@@ -28,10 +28,10 @@ def lines() -> Iterator[Line]:
     problem = load_problem("paper000_webots").problem
     loads = [HungAngles(mass=mass, angles=(0.0,) * 7) for mass in MASSES]
     stiffness = np.random.default_rng(0).uniform(0.1, 0.6, (PARTICLES, 7))
-    benches = Benches(problem)
-    benches.hung(stiffness[:10], loads)
+    experiments = VirtualExperiments(problem)
+    experiments.hung(stiffness[:10], loads)
     begin = time.perf_counter()
-    benches.hung(stiffness, loads)
+    experiments.hung(stiffness, loads)
     batched = (time.perf_counter() - begin) / PARTICLES
     stepped = stepped_seconds(problem.finger, stiffness[:3]) / 3
     yield Line("three weights in a batch of 1000, a parameter set [µs]", f"{1e6 * batched:.0f}")
@@ -54,7 +54,7 @@ def stepped_seconds(finger: object, stiffness: np.ndarray) -> float:
     """Wall time of stepping every set to rest under every weight [s]."""
     taken = 0.0
     for mass in MASSES:
-        model = dead_weight_bench(finger, mass).compile()
+        model = dead_weight_rig(finger, mass).compile()
         model.opt.timestep = 2e-4
         for row in stiffness:
             model.jnt_stiffness[:] = row

@@ -26,15 +26,15 @@ LONG, SHORT = 0.02, 1e-3
 """Decision periods [s]: 20 physics steps, and one."""
 
 
-def lines(turns: int = TURNS) -> Iterator[Line]:
+def lines(rotations: int = TURNS) -> Iterator[Line]:
     """All that is measured."""
     warnings.simplefilter("ignore")
     scene = sg.load_scene("four_finger_sphere")
     for period in (LONG, SHORT):
-        yield from ratios(scene, period, turns)
+        yield from ratios(scene, period, rotations)
 
 
-def ratios(scene: sg.GraspScene, period: float, turns: int) -> Iterator[Line]:
+def ratios(scene: sg.GraspScene, period: float, rotations: int) -> Iterator[Line]:
     """One decision period."""
     env = sg.make_env(scene, decision_period=period)
     actions = random_actions(env)
@@ -49,19 +49,19 @@ def ratios(scene: sg.GraspScene, period: float, turns: int) -> Iterator[Line]:
     except sg.BackendUnavailable:
         pass
     taken: dict[str, list[float]] = {name: [] for name in ways}
-    for turn in range(turns + 1):
+    for rotation in range(rotations + 1):
         for name, way in ways.items():
             seconds = way()
-            if turn:
+            if rotation:
                 taken[name].append(seconds)
     raw = median(taken["raw"])
     what = f"a decision of {period * 1e3:g} ms"
     yield Line(f"{what}, raw engine [µs]", f"{1e6 * raw / len(actions):.0f}")
-    wanted = {"gym": "1.00", "composer": "2.2"} if period == LONG else {}
+    target = {"gym": "1.00", "composer": "2.2"} if period == LONG else {}
     for name, seconds in taken.items():
         if name != "raw":
             yield Line(f"{what}, {name}, time over raw", f"{median(seconds) / raw:.2f}",
-                       wanted.get(name, ""))  # fmt: skip
+                       target.get(name, ""))  # fmt: skip
 
 
 def random_actions(env: GraspEnv) -> np.ndarray:

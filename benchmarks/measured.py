@@ -18,7 +18,7 @@ class Line(NamedTuple):
 
     what: str
     measured: str
-    wanted: str = ""
+    target: str = ""
     """What it should be, where that was said before it was measured."""
 
 
@@ -44,7 +44,7 @@ def show(lines: Iterable[Line]) -> list[Line]:
     """Print lines as they come, and return them all."""
     kept = []
     for line in lines:
-        wanted = f"  (wanted: {line.wanted})" if line.wanted else ""
-        print(f"{line.what:<62} {line.measured}{wanted}", flush=True)
+        target = f"  (wanted: {line.target})" if line.target else ""
+        print(f"{line.what:<62} {line.measured}{target}", flush=True)
         kept.append(line)
     return kept

@@ -56,7 +56,7 @@ def main() -> None:
     for title, lines in sections.items():
         print(f"-- {title}")
         table = ["| | measured | wanted |", "|---|---|---|"]
-        table += [f"| {line.what} | {line.measured} | {line.wanted} |" for line in show(lines)]
+        table += [f"| {line.what} | {line.measured} | {line.target} |" for line in show(lines)]
         parts.append(f"## {title}\n\n" + "\n".join(table) + "\n")
     PAGE.write_text("\n".join(parts), encoding="utf-8")
 

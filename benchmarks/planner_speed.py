@@ -22,10 +22,10 @@ from measured import Line, machine, show
 
 import softgrasp as sg
 from softgrasp.simulation.native import native_pays
-from softgrasp.simulation.together import Together
+from softgrasp.simulation.together import BatchRunner
 from softgrasp.sweeps.candidates import candidates_of
 from softgrasp.sweeps.planner import PlannedGrasps
-from softgrasp.sweeps.worker import most_steps
+from softgrasp.sweeps.worker import total_steps
 
 CANDIDATES, WORKERS, ALONE = 1000, 2, 64
 
@@ -44,9 +44,9 @@ def search(candidates: int, moves: str) -> Iterator[Line]:
     begin = time.perf_counter()
     candidates_of(plan)
     drawing = time.perf_counter() - begin
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         begin, worked = time.perf_counter(), processor_seconds()
-        planned = sg.plan_grasps(plan, Path(folder, "plan"), workers=WORKERS)
+        planned = sg.plan_grasps(plan, Path(directory, "plan"), workers=WORKERS)
         taken, worked = time.perf_counter() - begin, processor_seconds() - worked
     closing = float(planned.table["wall_time_s"].sum())
     models = float(planned.table["wall_build_s"].sum())
@@ -66,8 +66,8 @@ def seconds_alone(planned: PlannedGrasps) -> float:
     """Mean processor time of a candidate, simulated here, one after the other [s]."""
     every = max(len(planned.table) // ALONE, 1)
     scenes = [planned.scene(row) for row in range(0, len(planned.table), every)]
-    steps = len(planned.table) * most_steps(scenes[0])
-    together = Together(compiled=native_pays(steps))
+    steps = len(planned.table) * total_steps(scenes[0])
+    together = BatchRunner(compiled=native_pays(steps))
     list(together.simulate(scenes[:4]))  # compiled code is loaded before
     begin = processor_seconds()
     for first in range(0, len(scenes), 16):

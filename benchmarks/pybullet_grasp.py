@@ -57,13 +57,13 @@ def lines() -> Iterator[Line]:
                f"{simulated:.2f} s of grasp take [ms]", f"{1e3 * own:.0f}")  # fmt: skip
     pybullet.connect(pybullet.DIRECT)
     for step in STEPS:
-        found = [in_bullet(pybullet, built, targets, step) for _ in range(ROUNDS)]
-        stable = found[0].deepest < DEEPEST and found[0].speed < FASTEST
-        seconds = float(np.median([one.seconds for one in found]))
+        result = [in_bullet(pybullet, built, targets, step) for _ in range(ROUNDS)]
+        stable = result[0].deepest < DEEPEST and result[0].speed < FASTEST
+        seconds = float(np.median([one.seconds for one in result]))
         yield Line(
             f"PyBullet, time step {step * 1e3:.3g} ms [ms]",
             f"{1e3 * seconds:.0f}, {seconds / own:.1f} times softgrasp; contacts "
-            f"{1e3 * found[0].deepest:.2f} mm deep, ball at {1e3 * found[0].speed:.1f} mm/s"
+            f"{1e3 * result[0].deepest:.2f} mm deep, ball at {1e3 * result[0].speed:.1f} mm/s"
             f"{'' if stable else ': not stable'}",
         )
         if stable:
@@ -86,20 +86,20 @@ def in_bullet(bullet: Any, built: BuiltScene, targets: np.ndarray, step: float) 
     bullet.resetSimulation()
     bullet.setTimeStep(step)
     model = built.model
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "hand.urdf")
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "hand.urdf")
         path.write_text(urdf(model), encoding="utf-8")
         flags = bullet.URDF_USE_INERTIA_FROM_FILE | bullet.URDF_MAINTAIN_LINK_ORDER
         hand = bullet.loadURDF(str(path), useFixedBase=True, flags=flags)
     ball = _object_geom(model)
     radius, body = float(model.geom_size[ball, 0]), int(model.geom_bodyid[ball])
     shape = bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=radius)
-    place = model.key_qpos[0][model.jnt_qposadr[model.body_jntadr[body]] :][:3]
-    thing = bullet.createMultiBody(float(model.body_mass[body]), shape, -1, place.tolist())
+    position = model.key_qpos[0][model.jnt_qposadr[model.body_jntadr[body]] :][:3]
+    obj = bullet.createMultiBody(float(model.body_mass[body]), shape, -1, position.tolist())
     friction = built.contact.static_friction**0.5  # PyBullet multiplies the two
     for link in range(-1, bullet.getNumJoints(hand)):
         bullet.changeDynamics(hand, link, lateralFriction=friction)
-    bullet.changeDynamics(thing, -1, lateralFriction=friction)
+    bullet.changeDynamics(obj, -1, lateralFriction=friction)
     links = range(bullet.getNumJoints(hand))
     of_name = {bullet.getJointInfo(hand, link)[1].decode(): link for link in links}
     joints = [of_name[model.actuator(i).name] for i in range(model.nu)]
@@ -119,9 +119,9 @@ def in_bullet(bullet: Any, built: BuiltScene, targets: np.ndarray, step: float) 
             sent = row
         bullet.stepSimulation()
     taken = time.perf_counter() - begin
-    points = bullet.getContactPoints(hand, thing)
+    points = bullet.getContactPoints(hand, obj)
     deepest = max((-point[8] for point in points), default=0.0)
-    return Grasped(taken, deepest, float(np.linalg.norm(bullet.getBaseVelocity(thing)[0])))
+    return Grasped(taken, deepest, float(np.linalg.norm(bullet.getBaseVelocity(obj)[0])))
 
 
 def urdf(model: mujoco.MjModel) -> str:
@@ -139,10 +139,10 @@ def urdf(model: mujoco.MjModel) -> str:
             kind, joint = "continuous", model.joint(index).name
             axis = f'<axis xyz="{words(model.jnt_axis[index])}"/>'
         carrier = "world" if parent == 0 else f"b{parent}"
-        place = origin(model.body_pos[body], model.body_quat[body])
+        position = origin(model.body_pos[body], model.body_quat[body])
         parts.append(
             f'<joint name="{joint}" type="{kind}"><parent link="{carrier}"/>'
-            f'<child link="{name}"/>{place}{axis}</joint>'
+            f'<child link="{name}"/>{position}{axis}</joint>'
         )
     return f'<robot name="hand">{"".join(parts)}</robot>'
 
@@ -159,7 +159,7 @@ def inertial(model: mujoco.MjModel, body: int) -> str:
 
 def shapes(model: mujoco.MjModel, body: int) -> str:
     """The geoms of a body that touch."""
-    told = ""
+    message = ""
     for geom in np.flatnonzero(model.geom_bodyid == body).tolist():
         size = model.geom_size[geom]
         round_ = f'radius="{size[0]}" length="{2 * size[1]}"'
@@ -171,9 +171,9 @@ def shapes(model: mujoco.MjModel, body: int) -> str:
         }
         shape = kinds.get(mujoco.mjtGeom(int(model.geom_type[geom])))
         if shape:
-            place = origin(model.geom_pos[geom], model.geom_quat[geom])
-            told += f"<collision>{place}<geometry>{shape}</geometry></collision>"
-    return told
+            position = origin(model.geom_pos[geom], model.geom_quat[geom])
+            message += f"<collision>{position}<geometry>{shape}</geometry></collision>"
+    return message
 
 
 def origin(position: np.ndarray, quaternion: np.ndarray) -> str:

@@ -25,32 +25,32 @@ COUNTS = (4, 12)
 """Contacts, anywhere on a unit sphere."""
 
 
-def lines(turns: int = TURNS) -> Iterator[Line]:
+def lines(rotations: int = TURNS) -> Iterator[Line]:
     """All that is measured."""
     for count in COUNTS:
-        yield from ratios(count, turns)
+        yield from ratios(count, rotations)
 
 
-def ratios(count: int, turns: int) -> Iterator[Line]:
+def ratios(count: int, rotations: int) -> Iterator[Line]:
     """One number of contacts; another grasp each turn, the same for all ways."""
     random = np.random.default_rng(SEED)
     taken: dict[str, list[float]] = {}
-    for turn in range(turns + 1):
+    for rotation in range(rotations + 1):
         points = random.normal(size=(count, 3))
         points /= np.linalg.norm(points, axis=1)[:, None]
         for name, way in ways(points).items():
             begin = time.perf_counter()
             way()
-            if turn:
+            if rotation:
                 taken.setdefault(name, []).append(time.perf_counter() - begin)
     plain = median(taken["plain hull"])
     what = f"{count} contacts, {EDGES} edges"
     yield Line(f"{what}, plain hull [ms]", f"{1e3 * plain:.1f}")
     for name in ("epsilon", "epsilon and volume", "force closure"):
-        wanted = "less than 2 ms" if count == 12 and name != "force closure" else ""
-        share = median(taken[name])
+        target = "less than 2 ms" if count == 12 and name != "force closure" else ""
+        fraction = median(taken[name])
         yield Line(f"{what}, {name}, time over the hull's",
-                   f"{share / plain:.2f} ({1e3 * share:.1f} ms)", wanted)  # fmt: skip
+                   f"{fraction / plain:.2f} ({1e3 * fraction:.1f} ms)", target)  # fmt: skip
 
 
 def ways(points: np.ndarray) -> dict[str, Callable[[], object]]:

@@ -74,16 +74,16 @@ def stepping_share() -> float:
 
 def peers(finger: sg.SoftFinger) -> dict[str, Way]:
     """Other engines that can be imported here."""
-    found = {}
+    result = {}
     for package, name, make in (
         ("pybullet", "PyBullet, 0.05 ms", pybullet_way),
         ("elastica", f"PyElastica, {ELEMENTS} elements, 0.4 ms", elastica_way),
     ):
         if find_spec(package):
-            found[name] = make(finger)
+            result[name] = make(finger)
         else:
             print(f"{package} cannot be imported, so it is left out")
-    return found
+    return result
 
 
 def timed(ways: dict[str, Way]) -> dict[str, float]:
@@ -101,9 +101,9 @@ def seconds(way: Way, simulated: float) -> float:
     return time.perf_counter() - begin
 
 
-def error(found: np.ndarray | None, exact: np.ndarray) -> str:
+def error(result: np.ndarray | None, exact: np.ndarray) -> str:
     """Largest error of the joint angles."""
-    return "-" if found is None else f"{np.abs(found - exact).max():.1e}"
+    return "-" if result is None else f"{np.abs(result - exact).max():.1e}"
 
 
 def raw(finger: sg.SoftFinger) -> Way:
@@ -143,8 +143,8 @@ def pybullet_way(finger: sg.SoftFinger) -> Way:
     joints = range(len(stiffness))
     pybullet.connect(pybullet.DIRECT)
     pybullet.setTimeStep(PYBULLET_TIMESTEP)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "finger.urdf")
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "finger.urdf")
         path.write_text(urdf(finger), encoding="utf-8")
         flags = pybullet.URDF_USE_INERTIA_FROM_FILE
         body = pybullet.loadURDF(str(path), useFixedBase=True, flags=flags)
@@ -184,10 +184,10 @@ def urdf(finger: sg.SoftFinger) -> str:
             f'<inertia ixx="{xx}" iyy="{yy}" izz="{zz}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
         )
         if index:
-            place = " ".join(map(str, origin - origins[index - 1]))
+            position = " ".join(map(str, origin - origins[index - 1]))
             parts.append(
                 f'<joint name="j{index}" type="continuous"><parent link="l{index - 1}"/>'
-                f'<child link="l{index}"/><origin xyz="{place}"/><axis xyz="0 1 0"/></joint>'
+                f'<child link="l{index}"/><origin xyz="{position}"/><axis xyz="0 1 0"/></joint>'
             )
     return f'<robot name="finger">{"".join(parts)}</robot>'
 

@@ -61,8 +61,8 @@ def row(result: sg.GraspResult, cost: float, contact: sg.Contact) -> str:
     touch, hold = (f"{min(t):.4f}" if t else "–" for t in times.values())
     scene = result.scene
     if result.status is sg.GraspStatus.DIVERGED:
-        place = f"| {scene.integrator} | {result.contact_model.timestep_s:g} | {touch} | {hold} "
-        return f"{place}| – | – | – | {result.status.name} | – |"
+        position = f"| {scene.integrator} | {result.contact_model.timestep_s:g} | {touch} | {hold} "
+        return f"{position}| – | – | – | {result.status.name} | – |"
     return (
         f"| {scene.integrator} | {result.contact_model.timestep_s:g} | {touch} | {hold} "
         f"| {result.object_position[-1, 2] * 1e3:.3f} | {result.normal_force[-1].sum():.1f} "

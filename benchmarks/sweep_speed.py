@@ -27,7 +27,7 @@ from softgrasp.simulation.batch import run_batch
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.own_stepper import OwnStepper, PlainStepper
+from softgrasp.simulation.own_stepper import MujocoStepper, PlainStepper
 from softgrasp.simulation.workspace import Workspace
 from softgrasp.sweeps.fields import scene_of_row
 from softgrasp.sweeps.store import SweepStore
@@ -87,11 +87,11 @@ def many_grasps(grasps: int) -> Iterator[Line]:
             at_rest(built)
         raw += raw_seconds(built)
     yield Line(f"{grasps} grasps, raw engine, one thread [s]", f"{raw:.1f}")
-    wanted = {"in batches, one thread": "at least 0.90", "in batches, two threads": "at least 1.75",
+    target = {"in batches, one thread": "at least 0.90", "in batches, two threads": "at least 1.75",
               "one by one, compiled": "at least 0.97"}  # fmt: skip
     for name, seconds in taken.items():
         yield Line(f"{grasps} grasps {name}, speed over raw", f"{raw / seconds:.2f}",
-                   wanted.get(name, ""))  # fmt: skip
+                   target.get(name, ""))  # fmt: skip
     begin = time.perf_counter()
     sg.sweep(plan, workers=2)
     taken = time.perf_counter() - begin
@@ -105,7 +105,7 @@ def exhaust(built: list[BuiltScene], threads: int, workspace: Workspace) -> None
         pass
 
 
-def one_by_one(built: list[BuiltScene], kind: type[OwnStepper]) -> None:
+def one_by_one(built: list[BuiltScene], kind: type[MujocoStepper]) -> None:
     """Run grasps alone, one after the other in the same memory."""
     workspace = Workspace()
     for one in built:
@@ -166,9 +166,9 @@ def five_densities() -> Iterator[Line]:
     raw = sum(prescribed_seconds(one) for one in built)
     yield Line("five densities of paper 004, raw engine, one thread [s]", f"{raw:.1f}")
     for workers in (1, 2):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             begin = time.perf_counter()
-            sg.sweep(plan, Path(folder, "sweep"), workers=workers)
+            sg.sweep(plan, Path(directory, "sweep"), workers=workers)
             taken = time.perf_counter() - begin
         yield Line(f"five densities, plan to tables, {workers} workers, time over raw",
                    f"{taken / raw:.2f}", "at most 1.5")  # fmt: skip
@@ -200,11 +200,11 @@ def bookkeeping() -> Iterator[Line]:
     some = Rows(plan).compute(range(SIDE_BY_SIDE))
     grasp = (time.perf_counter() - begin) / SIDE_BY_SIDE
     begin = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, SweepStore(Path(folder), plan) as store:
+    with tempfile.TemporaryDirectory() as directory, SweepStore(Path(directory), plan) as store:
         for first in range(0, ROWS, SIDE_BY_SIDE):
             last = min(first + SIDE_BY_SIDE, ROWS)
             store.add([some[row % SIDE_BY_SIDE] | {"row": row} for row in range(first, last)])
-        write_tables(table_of(plan, list(store.finished())), Path(folder))
+        write_tables(table_of(plan, list(store.finished())), Path(directory))
     taken = time.perf_counter() - begin
     yield Line(f"journal and tables of {ROWS} rows, share of their grasps",
                f"{100 * taken / (ROWS * grasp):.2f} %", "less than 3 %")  # fmt: skip

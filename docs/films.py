@@ -17,11 +17,11 @@ SIZE, FPS, SECONDS, COLORS = (320, 240), 8, 4.0, 128
 SCENES = ("demo", "demo_soft", "two_hands_ball", "table_edge", "santello_sphere", "soft_mug")
 
 
-def film(name: str) -> Path:
+def video(name: str) -> Path:
     """Simulate a shipped scene and write its film."""
     result = sg.simulate(sg.load_scene(name))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "film.mp4"
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "film.mp4"
         sg.render_video(result, path, size=SIZE, fps=FPS, seconds=SECONDS)
         frames = [Image.fromarray(frame) for frame in imageio.imiter(path)]
     # one palette for all frames, and no dithering: what stands still costs nothing
@@ -36,13 +36,13 @@ def film(name: str) -> Path:
 
 def side_by_side(frames: list[Image.Image]) -> Image.Image:
     """Some frames as one picture, whose colours are those of the whole film."""
-    picture = Image.new("RGB", (SIZE[0] * len(frames), SIZE[1]))
-    for place, frame in enumerate(frames):
-        picture.paste(frame, (SIZE[0] * place, 0))
-    return picture
+    image = Image.new("RGB", (SIZE[0] * len(frames), SIZE[1]))
+    for position, frame in enumerate(frames):
+        image.paste(frame, (SIZE[0] * position, 0))
+    return image
 
 
 if __name__ == "__main__":
     for scene in sys.argv[1:] or SCENES:
-        path = film(scene)
+        path = video(scene)
         print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB")

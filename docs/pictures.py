@@ -24,8 +24,8 @@ def draw(page: Path) -> list[str]:
     """Run a page; return the names of the pictures that it made and shows."""
     text = page.read_text(encoding="utf-8")
     home = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
         try:
             for name, content in FILE.findall(text):
                 Path(name).write_text(content, encoding="utf-8")
@@ -46,10 +46,10 @@ def keep(path: Path) -> None:
     if path.suffix != ".png":
         shutil.copy(path, target)
         return
-    with Image.open(path) as picture:
-        height = round(picture.height * WIDEST / picture.width)
-        small = picture.width > WIDEST
-        shown = picture.resize((WIDEST, height), Image.Resampling.LANCZOS) if small else picture
+    with Image.open(path) as image:
+        height = round(image.height * WIDEST / image.width)
+        small = image.width > WIDEST
+        shown = image.resize((WIDEST, height), Image.Resampling.LANCZOS) if small else image
         shown.convert("RGB").quantize(256).save(target, optimize=True)
 
 

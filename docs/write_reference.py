@@ -34,20 +34,20 @@ ROOMS = {
 def pages() -> dict[str, str]:
     """Text of every page by its file name."""
     rooms: dict[str, list[str]] = {}
-    for place, names in softgrasp._ROOMS.items():
-        room = place.split(".")[0]
+    for position, names in softgrasp._PACKAGES.items():
+        room = position.split(".")[0]
         for name in names:
             # a module is shown as what it is, with all that it exports
-            own = f"softgrasp.{place}.{name}" if place == "mechanics" else f"softgrasp.{name}"
+            own = f"softgrasp.{position}.{name}" if position == "mechanics" else f"softgrasp.{name}"
             rooms.setdefault(room, []).append(own)
     unknown = rooms.keys() - ROOMS.keys()
     if unknown:
         sys.exit(f"no sentence about {', '.join(sorted(unknown))} in docs/write_reference.py")
-    found = {"index.md": _index(rooms)}
+    result = {"index.md": _index(rooms)}
     for room, names in rooms.items():
         blocks = [f"::: {name}\n" for name in sorted(names, key=str.lower)]
-        found[f"{room}.md"] = f"# {room.capitalize()}\n\n{ROOMS[room]}\n\n" + "\n".join(blocks)
-    return found
+        result[f"{room}.md"] = f"# {room.capitalize()}\n\n{ROOMS[room]}\n\n" + "\n".join(blocks)
+    return result
 
 
 def _index(rooms: dict[str, list[str]]) -> str:

@@ -11,9 +11,9 @@ rows = (
 )
 
 
-def finger(name: str, x: float, turn: float) -> sg.Finger:
+def finger(name: str, x: float, rotation: float) -> sg.Finger:
     """A finger that hangs down and closes towards the middle."""
-    down = sg.load_hand("four_finger").fingers[0 if turn > 0 else 1].base.quaternion
+    down = sg.load_hand("four_finger").fingers[0 if rotation > 0 else 1].base.quaternion
     base = sg.Pose(position=(x, 0, 0), quaternion=down)
     return sg.Finger(name=name, base=base, convention="standard", phalanges=rows)
 

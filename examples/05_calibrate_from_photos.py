@@ -18,21 +18,21 @@ except sg.BackendUnavailable as missing:
     sys.exit(print(missing))
 
 truth = sg.load_finger("paper000")
-folder = Path("photos")
-folder.mkdir(exist_ok=True)
+directory = Path("photos")
+directory.mkdir(exist_ok=True)
 hung = []
 for grams in (0, 20, 40):
     angles = sg.equilibrium(truth, tip_mass=1e-3 * grams).joint_angles
-    picture = synthetic_photo(truth, angles, width=640, light=0.2, noise=0.01, seed=grams).picture
-    Image.fromarray(picture).save(folder / f"{grams}g.png")
-    photo = measure_photo(folder / f"{grams}g.png", truth)
+    image = synthetic_photo(truth, angles, width=640, light=0.2, noise=0.01, seed=grams).image
+    Image.fromarray(image).save(directory / f"{grams}g.png")
+    photo = measure_photo(directory / f"{grams}g.png", truth)
     left = np.degrees(np.sqrt(np.mean(np.square(photo.angles - angles))))
     print(f"{grams:3d} g: angles read to {left:.2f}° rms")
     hung.append(sg.HungAngles(mass=1e-3 * grams, angles=tuple(photo.angles.tolist())))
 
 result = sg.calibrate(sg.CalibrationProblem(finger=truth, hung=tuple(hung)), models=False)
-for joint, (name, found) in zip(truth.joints, result.parameters.items(), strict=True):
+for joint, (name, calibrated) in zip(truth.joints, result.parameters.items(), strict=True):
     error = result.standard_errors[name]
     remark = "  not determined" if name in result.undetermined else ""
-    print(f"{name}: {found:.3f} ± {error:.3f}, truth {joint.stiffness:.3f} N·m/rad{remark}")
+    print(f"{name}: {calibrated:.3f} ± {error:.3f}, truth {joint.stiffness:.3f} N·m/rad{remark}")
 sg.save_calibration(result, "calibrated")

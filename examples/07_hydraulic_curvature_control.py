@@ -15,18 +15,18 @@ PULL = {"force": (0.0, 0.3, 0.0), "frame": "base"}  # [N]
 def main() -> None:
     arm = sg.load_hydraulic_arm("hydraulic_two_section")
     chain = sg.ArmChain(arm, links=2)
-    drives = sg.hydraulic.DriveStepper(sg.hydraulic.drive_model(arm), PERIOD)
+    actuators = sg.hydraulic.DriveStepper(sg.hydraulic.drive_model(arm), PERIOD)
     control = sg.ArmBendPid(arm, PERIOD)
     print("time     curvatures [1/m]                         torques of the motors [N m]")
     for sample in range(1, round(DURATION / PERIOD) + 1):
         if chain.time > PULL_FROM - 0.5 * PERIOD:
             chain.load = arm.tip_load.replace(**PULL)
-        wanted = WANTED * chain.lengths()[:, None]  # as bends [rad]
-        torques = control.torques(wanted, chain.bends())
-        chain.advance(drives.step(torques), PERIOD)
+        target = WANTED * chain.lengths()[:, None]  # as bends [rad]
+        torques = control.torques(target, chain.bends())
+        chain.advance(actuators.step(torques), PERIOD)
         if sample % 25 == 0:
-            found = "".join(f"{value:9.3f}" for value in chain.curvatures().ravel())
-            print(f"{chain.time:5.2f} s{found}   {np.round(torques, 2)}")
+            result = "".join(f"{value:9.3f}" for value in chain.curvatures().ravel())
+            print(f"{chain.time:5.2f} s{result}   {np.round(torques, 2)}")
     left = np.abs(chain.curvatures() - WANTED).max() / np.abs(WANTED).max()
     print(f"left of the largest curvature: {left:.2%}")
 

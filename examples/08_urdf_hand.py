@@ -26,8 +26,8 @@ Path("gentle_gripper.yaml").write_text(SIDE_FILE, encoding="utf-8")
 
 for file in ("gripper.urdf", "gentle_gripper.yaml"):
     hand = sg.load_hand(file)
-    print(f"{hand.name}: drives {[drive.name for drive in hand.drives]}")
+    print(f"{hand.name}: drives {[actuator.name for actuator in hand.actuators]}")
     print(f"  closes at {hand.grasps.precision.rates} rad/s on {hand.grasps.precision.center} m")
-    thing = sg.load_object("sphere")
-    result = sg.simulate(sg.GraspScene(hand=hand, object=thing, grasp="precision"))
+    obj = sg.load_object("sphere")
+    result = sg.simulate(sg.GraspScene(hand=hand, object=obj, grasp="precision"))
     print(f"  {result.message}, squeeze {result.normal_force[-1].sum():.1f} N")

@@ -7,9 +7,9 @@ import numpy as np
 import softgrasp as sg
 
 # in place of your own file: a barrel of 12 sides, 60 mm long, in millimetres
-turns = np.radians(np.arange(0, 360, 30))
+rotations = np.radians(np.arange(0, 360, 30))
 rings = [(-30, 18), (0, 24), (30, 18)]
-points = [(r * np.cos(t), r * np.sin(t), z) for z, r in rings for t in turns]
+points = [(r * np.cos(t), r * np.sin(t), z) for z, r in rings for t in rotations]
 points += [(0, 0, -30), (0, 0, 30)]
 quads = [(12 * i + k, 12 * i + (k + 1) % 12) for i in range(2) for k in range(12)]
 faces = [face for a, b in quads for face in ((a, b, b + 12), (a, b + 12, a + 12))]

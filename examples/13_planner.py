@@ -18,6 +18,6 @@ except sg.BackendUnavailable as missing:
     sys.exit(print(missing))
 print(planned.table["status"].value_counts().to_dict())
 print(planned.table[["rank", "row", "score", "status"]].head())
-for place, best in enumerate(planned.top, start=1):
+for position, best in enumerate(planned.top, start=1):
     result = sg.simulate(best.replace(success=sg.SuccessCriterion()))
-    print(f"rank {place}: {result.message}; held against gravity: {result.held}")
+    print(f"rank {position}: {result.message}; held against gravity: {result.held}")

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.hydraulic_arm import HydraulicArm
     from softgrasp.description.hydraulic_carrier import HydraulicCarrier
-    from softgrasp.description.mounted_gripper import MountedGripper, MountedPose
+    from softgrasp.description.mounted_gripper import GripperMount, MountedPose
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pinhole_camera import PinholeCamera
     from softgrasp.description.pose import Pose
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
         Sphere,
         Superellipsoid,
     )
-    from softgrasp.description.soft_digit import SoftDigit
+    from softgrasp.description.soft_digit import MountedSoftFinger
     from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
     from softgrasp.description.success import Pull, SuccessCriterion
     from softgrasp.description.surroundings import Block, Lift, Table, Wall
@@ -148,8 +148,8 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.synergies import synergy_weights, variance_explained
     from softgrasp.mechanics.twin_shape import TwinShape, twin_shape
     from softgrasp.render.playback import render_video
-    from softgrasp.report.calibration_page import write_calibration_page
-    from softgrasp.report.crosscheck_page import write_crosscheck_page
+    from softgrasp.report.calibration_page import write_calibration_report
+    from softgrasp.report.crosscheck_page import write_crosscheck_report
     from softgrasp.report.hydraulic_experiment_page import write_hydraulic_experiments
     from softgrasp.report.hydraulic_page import write_arm_report
     from softgrasp.report.page import write_report
@@ -158,7 +158,7 @@ if TYPE_CHECKING:
     from softgrasp.simulation.hydraulic_arm import ArmChain
     from softgrasp.simulation.hydraulic_experiment_runs import run_hydraulic_experiments
     from softgrasp.simulation.hydraulic_experiments import hydraulic_experiment
-    from softgrasp.simulation.hydraulic_run import ArmRun, drive_arm
+    from softgrasp.simulation.hydraulic_run import ArmRun, run_arm
     from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
@@ -179,7 +179,7 @@ if TYPE_CHECKING:
     from softgrasp.twin.record import read_twin_record
     from softgrasp.twin.session import run_twin
 
-_ROOMS = {
+_PACKAGES = {
     "analysis.grasp_analysis": ("GraspAnalysis", "analysis_of"),
     "build.conventions": ("with_convention",),
     "build.hand_robot": ("save_urdf",),
@@ -216,7 +216,7 @@ _ROOMS = {
     "description.grasp_plan": ("GraspPlan", "PoseSampling"),
     "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
     "description.hydraulic_arm": ("HydraulicArm",),
-    "description.mounted_gripper": ("MountedGripper", "MountedPose"),
+    "description.mounted_gripper": ("GripperMount", "MountedPose"),
     "description.hydraulic_carrier": ("HydraulicCarrier",),
     "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
     "description.pinhole_camera": ("PinholeCamera",),
@@ -252,7 +252,7 @@ _ROOMS = {
         "Sphere",
         "Superellipsoid",
     ),
-    "description.soft_digit": ("SoftDigit",),
+    "description.soft_digit": ("MountedSoftFinger",),
     "description.soft_finger": ("SoftFinger", "SoftJoint", "SoftLink"),
     "description.success": ("Pull", "SuccessCriterion"),
     "description.surroundings": ("Block", "Lift", "Table", "Wall"),
@@ -304,8 +304,8 @@ _ROOMS = {
     "mechanics.rld_bendable": ("finger_from_bendable",),
     "mechanics.synergies": ("synergy_weights", "variance_explained"),
     "render.playback": ("render_video",),
-    "report.calibration_page": ("write_calibration_page",),
-    "report.crosscheck_page": ("write_crosscheck_page",),
+    "report.calibration_page": ("write_calibration_report",),
+    "report.crosscheck_page": ("write_crosscheck_report",),
     "report.hydraulic_experiment_page": ("write_hydraulic_experiments",),
     "report.hydraulic_page": ("write_arm_report",),
     "report.page": ("write_report",),
@@ -314,7 +314,7 @@ _ROOMS = {
     "simulation.hydraulic_arm": ("ArmChain",),
     "simulation.hydraulic_experiment_runs": ("run_hydraulic_experiments",),
     "simulation.hydraulic_experiments": ("hydraulic_experiment",),
-    "simulation.hydraulic_run": ("ArmRun", "drive_arm"),
+    "simulation.hydraulic_run": ("ArmRun", "run_arm"),
     "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
     "simulation.record": ("load_result", "save_result"),
@@ -338,7 +338,7 @@ _ROOMS = {
     "formats.twin_file": ("load_twin",),
     "mechanics.twin_shape": ("TwinShape", "twin_shape"),
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+_PACKAGE_OF = {name: module for module, names in _PACKAGES.items() for name in names}
 
 __all__ = [
     "ApproachPhase",
@@ -385,6 +385,7 @@ __all__ = [
     "GraspScene",
     "GraspStatus",
     "Grasps",
+    "GripperMount",
     "Hand",
     "HoldPhase",
     "HoldTest",
@@ -398,8 +399,8 @@ __all__ = [
     "LiftPhase",
     "Material",
     "Mesh",
-    "MountedGripper",
     "MountedPose",
+    "MountedSoftFinger",
     "MovePhase",
     "NativeLaw",
     "OtherContact",
@@ -434,7 +435,6 @@ __all__ = [
     "ShakePhase",
     "SimulatedRobot",
     "SimulationError",
-    "SoftDigit",
     "SoftFinger",
     "SoftJoint",
     "SoftLink",
@@ -468,7 +468,6 @@ __all__ = [
     "connect_controller",
     "controller_server",
     "crosscheck",
-    "drive_arm",
     "equilibrium",
     "finger_from_bendable",
     "finger_from_mesh",
@@ -513,6 +512,7 @@ __all__ = [
     "repairs",
     "rigid_pieces",
     "rld",
+    "run_arm",
     "run_hydraulic_experiments",
     "run_twin",
     "save_calibration",
@@ -536,8 +536,8 @@ __all__ = [
     "variance_explained",
     "with_convention",
     "write_arm_report",
-    "write_calibration_page",
-    "write_crosscheck_page",
+    "write_calibration_report",
+    "write_crosscheck_report",
     "write_hydraulic_experiments",
     "write_joint_states",
     "write_report",
@@ -545,11 +545,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
+    if name not in _PACKAGE_OF:
         raise AttributeError(f"module 'softgrasp' has no attribute '{name}'")
-    room = import_module(f"softgrasp.{_ROOM_OF[name]}")
+    module = import_module(f"softgrasp.{_PACKAGE_OF[name]}")
     # a room's own rooms, such as pcc, are not loaded with it
-    value = getattr(room, name, None) or import_module(f"{room.__name__}.{name}")
+    value = getattr(module, name, None) or import_module(f"{module.__name__}.{name}")
     globals()[name] = value
     return value
 

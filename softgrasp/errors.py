@@ -50,10 +50,10 @@ class DescriptionError(SoftgraspError):
         line: int | None = None,
         field: str | None = None,
         location: tuple[int | str, ...] = (),
-        found: object = None,
+        value: object = None,
     ) -> None:
         self.message = message
-        self.found = found
+        self.actual = value
         self.location = location
         self.file = Path(file) if file is not None else None
         self.line = line
@@ -77,16 +77,16 @@ class DescriptionError(SoftgraspError):
             written: What stands in the file; a number that was converted to SI since is told
                 as it was written.
         """
-        message, numbers = self.message, (self.found, written)
-        if all(type(number) in (int, float) for number in numbers) and written != self.found:
-            message = message.replace(f"found {self.found!r}", f"found {written!r}")
+        message, numbers = self.message, (self.actual, written)
+        if all(type(number) in (int, float) for number in numbers) and written != self.actual:
+            message = message.replace(f"found {self.actual!r}", f"found {written!r}")
         return DescriptionError(
             message,
             file=self.file or file,
             line=self.line or line,
             field=self.field,
             location=self.location,
-            found=self.found,
+            value=self.actual,
         )
 
 

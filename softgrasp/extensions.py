@@ -66,7 +66,7 @@ class CalibrationExtension(NamedTuple):
     """Function (tree, directory) → problem."""
     run: str
     """Function (problem, method, seed, swarm, directory, progress) → ``ExtensionResult``."""
-    pictures: str
+    images: str
     """Function (result, directory) → (title, file, caption) of each of its figures."""
     written: tuple[str, ...]
     """Patterns of the files that a calibration of this kind writes besides the common ones."""
@@ -77,7 +77,7 @@ CALIBRATIONS = {
         problem="softgrasp.description.arm_calibration:ArmCalibrationProblem",
         reader="softgrasp.calibration.arm_problem_file:arm_problem_from",
         run="softgrasp.calibration.calibrate_arm:calibrate_arm",
-        pictures="softgrasp.report.calibration_arm_figure:arm_pictures",
+        images="softgrasp.report.calibration_arm_figure:arm_pictures",
         written=("arm.yaml", "motions.png", "motions.csv"),
     ),
 }

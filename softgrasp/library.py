@@ -40,7 +40,7 @@ def root() -> Path:
     return checkout if all(mark.exists() for mark in marks) else package / "data"
 
 
-def folder(kind: str) -> Path:
+def directory(kind: str) -> Path:
     """The folder of one kind, such as ``hands``, ``objects``, ``robots`` or ``scenes``."""
     return (root() / "assets" if kind in IN_ASSETS else root()) / kind
 
@@ -52,7 +52,7 @@ def suffix(kind: str) -> str:
 
 def names(kind: str) -> list[str]:
     """Names of all that is shipped of one kind, sorted."""
-    return sorted(path.stem for path in folder(kind).glob(f"*{suffix(kind)}"))
+    return sorted(path.stem for path in directory(kind).glob(f"*{suffix(kind)}"))
 
 
 def find(kind: str, name: str) -> Path:
@@ -64,7 +64,7 @@ def find(kind: str, name: str) -> Path:
     if name not in names(kind):
         singular = SINGULAR.get(kind, kind.removesuffix("s"))
         raise DescriptionError(f"no {singular} '{name}'; {did_you_mean(name, names(kind))}")
-    return folder(kind) / f"{name}{suffix(kind)}"
+    return directory(kind) / f"{name}{suffix(kind)}"
 
 
 def shipped_file(name: str) -> Path | None:

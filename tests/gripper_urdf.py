@@ -17,7 +17,7 @@ def gripper_urdf(
     fingers: int,
     lengths: Sequence[float] = (0.06, 0.05),
     palm: float = 0.045,
-    turn: Array | None = None,
+    rotation: Array | None = None,
     limits: tuple[float, float] = (-0.6, 1.57),
     unit: float = 1.0,
 ) -> str:
@@ -27,11 +27,11 @@ def gripper_urdf(
         fingers: How many.
         lengths: Of the links of each [m].
         palm: Radius on which the fingers stand [m].
-        turn: Rotation of the whole about the origin of the root link.
+        rotation: Rotation of the whole about the origin of the root link.
         limits: Of all joints [rad].
         unit: What all lengths are multiplied by.
     """
-    whole = np.eye(3) if turn is None else turn
+    whole = np.eye(3) if rotation is None else rotation
     shape = f'<cylinder radius="{unit * (palm + 0.005)}" length="{unit * 0.02}"/>'
     text = f'<link name="palm"><collision>{_origin(whole, np.zeros(3))}<geometry>{shape}</geometry>'
     text += "</collision></link>"
@@ -48,8 +48,8 @@ def gripper_urdf(
     return f'<robot name="gripper">{text}</robot>'
 
 
-def _origin(turn: Array, at: Array) -> str:
-    angles = Rotation.from_matrix(turn).as_euler("xyz")
+def _origin(rotation: Array, at: Array) -> str:
+    angles = Rotation.from_matrix(rotation).as_euler("xyz")
     xyz, rpy = (" ".join(f"{value:.9f}" for value in three) for three in (at, angles))
     return f'<origin xyz="{xyz}" rpy="{rpy}"/>'
 

@@ -145,6 +145,6 @@ LOOP = """<mujoco model="loop">
 """A parallelogram closed by a connect equality, against a thumb."""
 
 
-def written(folder: Path, text: str, name: str = "hand.xml") -> Path:
+def written(directory: Path, text: str, name: str = "hand.xml") -> Path:
     """A model in a file."""
-    return robots.written(folder, text, name)
+    return robots.written(directory, text, name)

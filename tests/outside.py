@@ -10,10 +10,10 @@ import pytest
 
 def outside_file(name: str) -> Path:
     """A file or folder of the outside data; skips the test where it is not there."""
-    folder = os.environ.get("SOFTGRASP_TESTDATA")
-    if not folder:
+    directory = os.environ.get("SOFTGRASP_TESTDATA")
+    if not directory:
         pytest.skip(f"{name} is found through SOFTGRASP_TESTDATA, which is not set")
-    path = Path(folder) / name
+    path = Path(directory) / name
     if not path.exists():
         pytest.skip(f"SOFTGRASP_TESTDATA does not name a folder with {name}")
     return path

@@ -8,10 +8,10 @@ from pathlib import Path
 
 def children_of(process: int) -> list[int]:
     """Processes that a process has started."""
-    found = []
+    result = []
     for task in Path(f"/proc/{process}/task").iterdir():
-        found += [int(child) for child in (task / "children").read_text().split()]
-    return found
+        result += [int(child) for child in (task / "children").read_text().split()]
+    return result
 
 
 def are_gone(processes: list[int], patience: float = 10.0) -> bool:

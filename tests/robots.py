@@ -112,9 +112,9 @@ def outside_robot(name: str) -> Path:
     return outside_file("ucrdf") / name
 
 
-def written(folder: Path, text: str, name: str = "robot.ucrdf") -> Path:
+def written(directory: Path, text: str, name: str = "robot.ucrdf") -> Path:
     """A file with a text."""
-    path = folder / name
+    path = directory / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
@@ -190,13 +190,13 @@ def bendables(draw: st.DrawFn, name: str, parent: str, child: str) -> Bendable:
             discs=draw(st.integers(0, 100)),
             **{key: draw(maybe(NOT_NEGATIVE)) for key in stiffness},
         ),
-        actuation=draw(drives()),
+        actuation=draw(actuators()),
         inertial=draw(maybe(INERTIALS)),
     )
 
 
 @st.composite
-def drives(draw: st.DrawFn) -> tuple[Tendon | Chamber, ...]:
+def actuators(draw: st.DrawFn) -> tuple[Tendon | Chamber, ...]:
     """Tendons or chambers at different angles."""
     angles = draw(st.lists(st.integers(-30, 30), unique=True, max_size=4))
     if draw(st.booleans()):

@@ -19,11 +19,11 @@ def pinch(**changes: Any) -> sg.GraspScene:
     return sg.GraspScene(**(base | {"grasp": "precision"} | changes))
 
 
-def plate(thing: sg.GraspObject, height: float, **changes: Any) -> sg.GraspScene:
+def plate(obj: sg.GraspObject, height: float, **changes: Any) -> sg.GraspScene:
     """A palm that lies flat as a table with an object on it; its only finger stays away.
 
     Args:
-        thing: The object.
+        obj: The object.
         height: Height of its centre above the table [m].
         changes: Further fields of the scene.
     """
@@ -45,7 +45,7 @@ def plate(thing: sg.GraspObject, height: float, **changes: Any) -> sg.GraspScene
         ),
         grasps=sg.Grasps(power=still, precision=still),
     )
-    base: dict[str, Any] = {"hand": hand, "object": thing, "gravity": True}
+    base: dict[str, Any] = {"hand": hand, "object": obj, "gravity": True}
     return sg.GraspScene(**(base | changes))
 
 
@@ -53,25 +53,27 @@ def diverging(**changes: object) -> sg.GraspScene:
     """A step that explicit integrators cannot take with this contact (docs/contact.md)."""
     contact = sg.Contact(stiffness=1e6, damping=1000.0)
     solver = sg.Solver(integrator="implicitfast")
-    place = (0.0, 0.002, -0.085)
-    return pinch(contact=contact, solver=solver, object_position=place, **changes)
+    position = (0.0, 0.002, -0.085)
+    return pinch(contact=contact, solver=solver, object_position=position, **changes)
 
 
-def press(thing: sg.GraspObject, gap: float, **changes: Any) -> sg.GraspScene:
+def press(obj: sg.GraspObject, gap: float, **changes: Any) -> sg.GraspScene:
     """Two flat pads on slides that close along x on an object between them.
 
     Args:
-        thing: The object.
+        obj: The object.
         gap: Distance of each pad's face from the middle at the start [m].
         changes: Further fields of the scene.
     """
-    turn = math.sqrt(0.5)
+    rotation = math.sqrt(0.5)
     pad = sg.Cuboid(size=(0.08, 0.08, 0.01))
     fingers = tuple(
         sg.Finger(
             name=name,
             # z of the base looks at the object
-            base=sg.Pose(position=(-side * gap, 0.0, 0.0), quaternion=(turn, 0, side * turn, 0)),
+            base=sg.Pose(
+                position=(-side * gap, 0.0, 0.0), quaternion=(rotation, 0, side * rotation, 0)
+            ),
             convention="modified",
             phalanges=(
                 sg.Phalanx(
@@ -96,4 +98,4 @@ def press(thing: sg.GraspObject, gap: float, **changes: Any) -> sg.GraspScene:
         fingers=fingers,
         grasps=sg.Grasps(power=closing, precision=closing),
     )
-    return sg.GraspScene(**({"hand": hand, "object": thing} | changes))
+    return sg.GraspScene(**({"hand": hand, "object": obj} | changes))

@@ -57,8 +57,8 @@ class Machine:
     ) -> None:
         """Pretend to be started by this Python, with these programs on the PATH."""
         self.monkeypatch.setattr(self.module, "VERSION", python)
-        found = {name: f"/usr/bin/{name}" for name in programs}
-        self.monkeypatch.setattr(self.module.shutil, "which", found.get)
+        result = {name: f"/usr/bin/{name}" for name in programs}
+        self.monkeypatch.setattr(self.module.shutil, "which", result.get)
         self.monkeypatch.setattr(self.module, "works", lambda command: not broken(command))
         self.monkeypatch.setattr(self.module, "run", self.run)
 
@@ -67,11 +67,11 @@ class Machine:
         root = self.module.ROOT + os.sep
         self.ran.append(" ".join(command).replace(root, ""))
         if "venv" in command:
-            folder = Path(command[-1], "bin")
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "python").touch()
+            directory = Path(command[-1], "bin")
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / "python").touch()
             if command[0] == sys.executable:
-                (folder / "pip").touch()
+                (directory / "pip").touch()
 
 
 def fails_without_setup(dev: ModuleType, capsys: pytest.CaptureFixture[str]) -> str:
@@ -242,7 +242,7 @@ def test_verbs_hand_over_to_their_program(dev, monkeypatch, arguments, expected)
     became: list[str] = []
     monkeypatch.setattr(dev, "become", became.extend)
     monkeypatch.setattr(dev.os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(dev.os, "chdir", lambda folder: None)
+    monkeypatch.setattr(dev.os, "chdir", lambda directory: None)
     assert dev.main(arguments) == 0
     assert " ".join(became).replace(dev.ROOT + os.sep, "") == expected
 

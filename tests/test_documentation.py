@@ -43,12 +43,12 @@ def blocks(language: str, pages: Sequence[Path] = PAGES) -> list[tuple[Path, str
     return [(page, text) for page in pages for text in pattern.findall(page.read_text("utf-8"))]
 
 
-def write_named_blocks(page: Path, folder: Path) -> list[str]:
+def write_named_blocks(page: Path, directory: Path) -> list[str]:
     """Blocks with a title are files that the page's other blocks use; returns their names."""
     pattern = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```', re.DOTALL | re.MULTILINE)
     named = pattern.findall(page.read_text("utf-8"))
     for name, text in named:
-        (folder / name).write_text(text, encoding="utf-8")
+        (directory / name).write_text(text, encoding="utf-8")
     return [name for name, _ in named]
 
 
@@ -84,23 +84,23 @@ def test_the_yaml_hand_is_a_hand_that_closes(tmp_path: Path) -> None:
         if "shape:" in text and "fingers:" not in text:
             assert sg.load_object(path).name
             continue
-        thing = sg.load_object("cylinder")
+        obj = sg.load_object("cylinder")
         if "hands:" in text:  # two of them take something larger
-            thing = thing.replace(shape=sg.Sphere(radius=0.06))
-        scene = sg.GraspScene(hand=sg.load_hand(path), object=thing, object_mount="planar")
+            obj = obj.replace(shape=sg.Sphere(radius=0.06))
+        scene = sg.GraspScene(hand=sg.load_hand(path), object=obj, object_mount="planar")
         assert sg.simulate(scene).status is sg.GraspStatus.CLOSED
 
 
 def commands() -> dict[str, Path]:
     """Command lines without their first word, and the first page that has each."""
-    found: dict[str, Path] = {}
+    result: dict[str, Path] = {}
     for page, text in blocks("console"):
         lines = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
         parts = [part.split("#")[0].strip() for line in lines for part in line.split("&&")]
         for part in parts:
             if part.startswith("softgrasp "):
-                found.setdefault(part.removeprefix("softgrasp "), page)
-    return found
+                result.setdefault(part.removeprefix("softgrasp "), page)
+    return result
 
 
 def documented_plan() -> str:
@@ -184,8 +184,8 @@ def test_the_reference_has_every_public_name() -> None:
     script = runpy.run_path(str(DOCS / "write_reference.py"))
     written = {path.name: path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md")}
     assert written == script["pages"](), "run python docs/write_reference.py"
-    told = re.findall(r"^::: \S*?(\w+)$", "\n".join(written.values()), re.MULTILINE)
-    assert sorted(told) == sorted(set(sg.__all__) - {"__version__"})
+    message = re.findall(r"^::: \S*?(\w+)$", "\n".join(written.values()), re.MULTILINE)
+    assert sorted(message) == sorted(set(sg.__all__) - {"__version__"})
 
 
 def test_every_page_has_its_place_in_the_site() -> None:
@@ -198,5 +198,5 @@ def test_every_page_has_its_place_in_the_site() -> None:
 def test_every_example_and_notebook_is_listed() -> None:
     page = (DOCS / "examples.md").read_text("utf-8")
     files = [*ROOT.glob("examples/*.py"), *ROOT.glob("notebooks/*.ipynb")]
-    told = re.findall(r"`((?:examples|notebooks)/[^`]+\.\w+)`", page)
-    assert sorted(told) == sorted(name_of(path) for path in files)
+    message = re.findall(r"`((?:examples|notebooks)/[^`]+\.\w+)`", page)
+    assert sorted(message) == sorted(name_of(path) for path in files)

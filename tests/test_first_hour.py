@@ -37,7 +37,7 @@ def expected(words: list[str]) -> int:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def test_rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a hand and a part of one's own."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(OWN / HAND, tmp_path)
@@ -56,7 +56,7 @@ def test_the_hour_has_all_that_was_promised() -> None:
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
 def test_every_command_of_the_hour_is_understood(
-    words: list[str], bench: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], test_rig: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if words == MISTAKE or words[:2] == ["check", HAND]:
         assert main(words) == expected(words)
@@ -65,18 +65,18 @@ def test_every_command_of_the_hour_is_understood(
 
 
 def test_the_part_in_millimetres_is_recognised(
-    bench: Path, capsys: pytest.CaptureFixture[str]
+    test_rig: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", PART]) == 1
-    told = capsys.readouterr().out
-    assert "With `units: mm` (--units mm) it is 105 mm" in told
-    assert "its size is in doubt, so it was not cut" in told
+    message = capsys.readouterr().out
+    assert "With `units: mm` (--units mm) it is 105 mm" in message
+    assert "its size is in doubt, so it was not cut" in message
     assert main(["grasp", "four_finger", PART, "--hold"]) == 2
     assert "--density" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_the_hour_can_be_done_again(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_hour_can_be_done_again(test_rig: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
     for words in commands():
         if words[0] in LONG:
@@ -84,10 +84,10 @@ def test_the_hour_can_be_done_again(bench: Path, capsys: pytest.CaptureFixture[s
         few = SHORT if words[0] in ("demo", "grasp") else ()
         few = ("--no-report",) if words[0] in ("sweep", "calibrate") else few
         assert main([*words, *few]) == expected(words), words
-    folders = {path.parent.name for path in bench.glob("out/*/result.json")}
-    assert folders >= {"demo", "trigrip_sphere", "mug_upright", "soft_gripper_strawberry"}
-    held = json.loads((bench / "out" / "trigrip_sphere" / "result.json").read_text())["held"]
+    directories = {path.parent.name for path in test_rig.glob("out/*/result.json")}
+    assert directories >= {"demo", "trigrip_sphere", "mug_upright", "soft_gripper_strawberry"}
+    held = json.loads((test_rig / "out" / "trigrip_sphere" / "result.json").read_text())["held"]
     assert held is True
-    assert (bench / "out" / "finger" / "finger.yaml").is_file()
-    assert not list(bench.rglob("*.mp4"))
-    shutil.rmtree(bench / "out")
+    assert (test_rig / "out" / "finger" / "finger.yaml").is_file()
+    assert not list(test_rig.rglob("*.mp4"))
+    shutil.rmtree(test_rig / "out")

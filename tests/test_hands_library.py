@@ -86,10 +86,10 @@ FINGERTIPS = {
 
 @pytest.mark.parametrize(("name", "finger"), FINGERTIPS)
 def test_a_finger_reaches_its_published_tips(name: str, finger: str) -> None:
-    found = {part.name: part for part in sg.load_hand(name).fingers}[finger]
+    result = {part.name: part for part in sg.load_hand(name).fingers}[finger]
     at_zero, at_tenth = FINGERTIPS[name, finger]
-    assert_allclose(tip_mm(found, 0.0), at_zero, atol=TOLERANCE.get(name, DIGITS))
-    assert_allclose(tip_mm(found, 0.1), at_tenth, atol=TOLERANCE.get(name, DIGITS))
+    assert_allclose(tip_mm(result, 0.0), at_zero, atol=TOLERANCE.get(name, DIGITS))
+    assert_allclose(tip_mm(result, 0.1), at_tenth, atol=TOLERANCE.get(name, DIGITS))
 
 
 def test_all_41_published_fingers_reach_both_tips() -> None:
@@ -114,7 +114,7 @@ def test_all_rows_are_the_published_ones_and_repairs_are_where_they_should_be() 
         for finger, given in zip(
             sg.load_hand(described["id"]).fingers, described["fingers"], strict=True
         ):
-            place = (described["id"], finger.name)
+            position = (described["id"], finger.name)
             names = given.get("joint_names")
             limits = given.get("joint_limits_rad")
             if names:
@@ -125,10 +125,10 @@ def test_all_rows_are_the_published_ones_and_repairs_are_where_they_should_be() 
                 assert row.theta == pytest.approx(numbers["theta_offset"], abs=1e-9)
                 if row.alpha != pytest.approx(numbers["alpha"], abs=1e-9):
                     assert row.alpha == pytest.approx(-numbers["alpha"], abs=1e-9)
-                    repaired.add((*place, index, "alpha"))
+                    repaired.add((*position, index, "alpha"))
                 if limits and row.limits != pytest.approx(limits[index], abs=1e-6):
                     assert row.limits == pytest.approx(limits[index][::-1], abs=1e-6)
-                    repaired.add((*place, index, "limits"))
+                    repaired.add((*position, index, "limits"))
     assert repaired == {
         ("three_fingered", "f2", 0, "alpha"),
         ("three_fingered", "f3", 0, "alpha"),
@@ -166,12 +166,12 @@ WITHOUT_THUMB = {("dlr_hit_ii", "power"): ("ball 25", "ball 35")}
 
 
 def check_grasp(
-    name: str, grasp: str, thing: sg.GraspObject, *, thumb: bool = True, **changes: Any
+    name: str, grasp: str, obj: sg.GraspObject, *, thumb: bool = True, **changes: Any
 ) -> sg.GraspResult:
     """The hand closes on the object with thumb and fingers, and holds it against gravity."""
     hand = sg.load_hand(name)
     scene = sg.GraspScene(
-        hand=hand, object=thing, grasp=grasp, success=sg.SuccessCriterion(), **changes
+        hand=hand, object=obj, grasp=grasp, success=sg.SuccessCriterion(), **changes
     )
     result = sg.simulate(scene)
     assert result.status is sg.GraspStatus.CLOSED
@@ -200,12 +200,12 @@ OTHERS = {"ball 25": ball(0.025), "ball 35": ball(0.035), "cylinder 80": cylinde
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("thing", OTHERS)
+@pytest.mark.parametrize("obj", OTHERS)
 @pytest.mark.parametrize("grasp", ["power", "precision"])
 @pytest.mark.parametrize("name", OURS)
-def test_other_objects_are_taken_and_held(name: str, grasp: str, thing: str) -> None:
-    without = thing in WITHOUT_THUMB.get((name, grasp), ())
-    check_grasp(name, grasp, OTHERS[thing], thumb=not without)
+def test_other_objects_are_taken_and_held(name: str, grasp: str, obj: str) -> None:
+    without = obj in WITHOUT_THUMB.get((name, grasp), ())
+    check_grasp(name, grasp, OTHERS[obj], thumb=not without)
 
 
 TOO_LONG = {("human_24dof", "precision"), ("modular", "power")}

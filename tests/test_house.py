@@ -96,23 +96,23 @@ def test_every_dependency_is_pinned_within_its_range():
     files = ("requirements-dev.txt", "requirements-ode.txt")
     pins = "\n".join((ROOT / name).read_text() for name in files)
     for text in [*project["dependencies"], *chain.from_iterable(extras)]:
-        wanted = Requirement(text)
-        if wanted.name == "softgrasp":  # an extra that is made of others
+        target = Requirement(text)
+        if target.name == "softgrasp":  # an extra that is made of others
             continue
-        found = re.findall(rf"^{canonicalize_name(wanted.name)}==(\S+)", pins, re.MULTILINE)
-        assert found, f"{text} is not pinned: run ./dev lock"
-        for version in found:
-            assert version in wanted.specifier, f"{text} is pinned to {version}: run ./dev lock"
+        result = re.findall(rf"^{canonicalize_name(target.name)}==(\S+)", pins, re.MULTILINE)
+        assert result, f"{text} is not pinned: run ./dev lock"
+        for version in result:
+            assert version in target.specifier, f"{text} is pinned to {version}: run ./dev lock"
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout."""
     pytest.importorskip("hatchling", reason="the build tool comes with ./dev only")
-    folder = tmp_path_factory.mktemp("wheel")
+    directory = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory"]
-    subprocess.run([*build, str(folder)], cwd=ROOT, check=True, capture_output=True)
-    (path,) = folder.glob("*.whl")
+    subprocess.run([*build, str(directory)], cwd=ROOT, check=True, capture_output=True)
+    (path,) = directory.glob("*.whl")
     return path
 
 
@@ -148,6 +148,6 @@ def test_the_wheel_finds_its_hands_without_a_checkout(wheel: Path, tmp_path: Pat
 
 def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config):
     left_out = pytestconfig.getini("norecursedirs")
-    folders = {path.parent.name for path in (ROOT / "tests").rglob("test_*.py")}
-    assert "build" in folders
-    assert not [name for name in folders for mark in left_out if fnmatch(name, mark)]
+    directories = {path.parent.name for path in (ROOT / "tests").rglob("test_*.py")}
+    assert "build" in directories
+    assert not [name for name in directories for mark in left_out if fnmatch(name, mark)]

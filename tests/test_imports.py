@@ -36,8 +36,8 @@ def satellites_in(code: str) -> list[str]:
 
 
 def test_a_rigid_grasp_imports_no_satellite() -> None:
-    found = satellites_in(RIGID_GRASP)
-    assert not found, f"imported for a rigid grasp: {', '.join(found)}"
+    result = satellites_in(RIGID_GRASP)
+    assert not result, f"imported for a rigid grasp: {', '.join(result)}"
 
 
 def references() -> list[str]:
@@ -45,11 +45,11 @@ def references() -> list[str]:
     named = {name: value for name, value in vars(extensions).items() if name.isupper()}
     tables = [value for value in named.values() if isinstance(value, dict)]
     entries = [entry for table in tables for entry in table.values()]
-    found = [entry for entry in entries if isinstance(entry, str) and ":" in entry]
-    found += (*extensions.HARDWARE_CHECKS, extensions.WORLD_FACTS, extensions.WORLD_WRITER)
+    result = [entry for entry in entries if isinstance(entry, str) and ":" in entry]
+    result += (*extensions.HARDWARE_CHECKS, extensions.WORLD_FACTS, extensions.WORLD_WRITER)
     for entry in (*extensions.CARRIERS.values(), *extensions.CALIBRATIONS.values()):
-        found += [part for part in entry if isinstance(part, str)]
-    return found
+        result += [part for part in entry if isinstance(part, str)]
+    return result
 
 
 @pytest.mark.parametrize("reference", sorted(set(references())))

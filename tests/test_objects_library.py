@@ -53,25 +53,25 @@ def test_the_library_holds_what_it_promises() -> None:
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_every_object_reads_and_has_a_material(name: str) -> None:
-    found = shipped(name)
-    assert found.name == name
-    assert found.source
-    assert found.density is not None
-    assert found.material is not None
-    assert found.material.static_friction == 0.5
+    result = shipped(name)
+    assert result.name == name
+    assert result.source
+    assert result.density is not None
+    assert result.material is not None
+    assert result.material.static_friction == 0.5
 
 
 def test_the_script_makes_the_shipped_files_again(tmp_path: Path) -> None:
     made = maker().make(tmp_path)
-    folder = library.folder("objects") / "meshes"
-    assert {file.name for file in made} == {file.name for file in folder.iterdir()}
+    directory = library.directory("objects") / "meshes"
+    assert {file.name for file in made} == {file.name for file in directory.iterdir()}
     for file in made:
-        assert file.read_bytes() == (folder / file.name).read_bytes(), file.name
+        assert file.read_bytes() == (directory / file.name).read_bytes(), file.name
 
 
 @pytest.mark.parametrize("name", MESHES)
 def test_meshes_are_closed_and_their_parts_fill_them(name: str) -> None:
-    solid = make_solid(*read_triangles(library.folder("objects") / "meshes" / f"{name}.obj"))
+    solid = make_solid(*read_triangles(library.directory("objects") / "meshes" / f"{name}.obj"))
     assert solid.notes == ()
     body = mesh_of(name)
     assert body.warnings == ()
@@ -93,8 +93,8 @@ def test_meshes_are_closed_and_their_parts_fill_them(name: str) -> None:
 def test_meshes_have_the_sizes_their_files_name(
     name: str, extents: tuple[float, float, float]
 ) -> None:
-    found = np.ptp(mesh_of(name).vertices, axis=0) * 1e3
-    np.testing.assert_allclose(found, extents, atol=0.5)
+    result = np.ptp(mesh_of(name).vertices, axis=0) * 1e3
+    np.testing.assert_allclose(result, extents, atol=0.5)
 
 
 @pytest.mark.parametrize("name", MESHES)
@@ -123,7 +123,7 @@ def depths_in_parts(body: MeshBody, points: np.ndarray) -> np.ndarray:
 
 
 def touching(
-    body: MeshBody, radius: float, half: float, place: tuple[float, float, float]
+    body: MeshBody, radius: float, half: float, position: tuple[float, float, float]
 ) -> float:
     """Smallest distance of a capsule along x from the parts, at a place in the file's frame [m]."""
     spec = mujoco.MjSpec()
@@ -134,7 +134,7 @@ def touching(
         )
         world.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=f"{index}")
     probe = world.add_body(
-        pos=np.array(place) - body.center_of_mass, quat=[math.sqrt(0.5), 0, math.sqrt(0.5), 0]
+        pos=np.array(position) - body.center_of_mass, quat=[math.sqrt(0.5), 0, math.sqrt(0.5), 0]
     )
     probe.add_geom(type=mujoco.mjtGeom.mjGEOM_CAPSULE, size=[radius, half, 0])
     model = spec.compile()

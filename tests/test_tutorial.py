@@ -15,8 +15,8 @@ PAGE = DOCS / "tutorial.md"
 
 def lines() -> list[str]:
     """Every line of softgrasp's in the tutorial, in order."""
-    told = [line for _, text in blocks("console", [PAGE]) for line in text.splitlines()]
-    return [line.removeprefix("$ ") for line in told if line.startswith("$ softgrasp ")]
+    message = [line for _, text in blocks("console", [PAGE]) for line in text.splitlines()]
+    return [line.removeprefix("$ ") for line in message if line.startswith("$ softgrasp ")]
 
 
 def test_the_tutorial_writes_its_own_files(tmp_path: Path) -> None:
@@ -30,18 +30,18 @@ def test_its_commands_do_what_it_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_named_blocks(PAGE, tmp_path)
-    told = {}
+    message = {}
     for line in lines():
         words = shlex.split(line)[1:]
-        films = words[0] in ("demo", "grasp")  # drawing one takes most of a minute
-        assert main([*words, *(["--no-video"] if films else [])]) == 0, line
-        told[line] = capsys.readouterr().out
+        videos = words[0] in ("demo", "grasp")  # drawing one takes most of a minute
+        assert main([*words, *(["--no-video"] if videos else [])]) == 0, line
+        message[line] = capsys.readouterr().out
     assert (tmp_path / "out" / "demo" / "report.html").exists()
     # what the page prints of the grasp is what the grasp prints, but for the wall time
     (shown,) = (text for _, text in blocks("text", [PAGE]))
-    (printed,) = (out for line, out in told.items() if "--out out/bar" in line)
+    (printed,) = (out for line, out in message.items() if "--out out/bar" in line)
     for line in shown.splitlines():
         if not line.startswith("cost"):
             assert line in printed, line
-    (swept,) = (out for line, out in told.items() if "sweep" in line)
+    (swept,) = (out for line, out in message.items() if "sweep" in line)
     assert "5 of 6" in swept

@@ -21,7 +21,7 @@ from softgrasp.simulation.posed_result import PosedResult
 from softgrasp.simulation.quality_log import measures_of
 from softgrasp.simulation.result import GraspResult
 
-MOST_STATES = 6
+MAX_STATES = 6
 """Contacts up to which the 3ⁿ states of the potential grasp robustness are tried unasked."""
 
 
@@ -85,13 +85,13 @@ class GraspAnalysis:
         hand's Jacobian (``distance_to_singularity``, ``manipulability_volume``,
         ``uniformity_of_transformation``) too.
         """
-        found = measures_of(self.contacts)
+        values = measures_of(self.contacts)
         if not len(self.points):
-            return found
+            return values
         G = quality.grasp_matrix(
             self.points, self.normals, "hard", self.center, torque_scale=self.torque_scale
         )
-        found |= {
+        values |= {
             "distance_to_singularity": quality.distance_to_singularity(G, self.J),
             "manipulability_volume": quality.manipulability_volume(G, self.J),
             "uniformity_of_transformation": _finite(
@@ -100,10 +100,10 @@ class GraspAnalysis:
         }
         if (self.friction > 0.0).all() and np.ptp(self.friction) == 0.0:
             mu = float(self.friction[0])
-            found["pcr"] = quality.pcr(G, mu)
-            if len(self.points) <= MOST_STATES:
-                found["pgr"] = quality.pgr(G, mu)
-        return found
+            values["pcr"] = quality.pcr(G, mu)
+            if len(self.points) <= MAX_STATES:
+                values["pgr"] = quality.pgr(G, mu)
+        return values
 
     @property
     def contacts(self) -> dict[str, Any]:
@@ -142,36 +142,36 @@ def analysis_of(
     mujoco.mj_forward(model, data)  # moments of servos and tendons
     bodies = result.contact_bodies.tolist()
     reader = GraspContactReader(model, bodies)
-    found = reader.read(data)
-    found = _one_per_body(found) if per_body else found
-    own = names.joint_names(result.scene.hand)
-    joints, follow = _independent(result, own)
-    dofs = [int(model.joint(name).dofadr[0]) for name in own]
-    center = data.xipos[reader.thing].copy()
-    touching = np.array(bodies)[found.body]
-    count = len(found.points)
-    jacobian = np.zeros((count, 3, len(own)))
-    for index, (body, point) in enumerate(zip(touching.tolist(), found.points, strict=True)):
+    contacts = reader.read(data)
+    contacts = _one_per_body(contacts) if per_body else contacts
+    hand_joints = names.joint_names(result.scene.hand)
+    joints, follow = _independent(result, hand_joints)
+    dofs = [int(model.joint(name).dofadr[0]) for name in hand_joints]
+    center = data.xipos[reader.object_body].copy()
+    touching = np.array(bodies)[contacts.body]
+    count = len(contacts.points)
+    jacobian = np.zeros((count, 3, len(hand_joints)))
+    for index, (body, point) in enumerate(zip(touching.tolist(), contacts.points, strict=True)):
         full = np.zeros((3, model.nv))
         mujoco.mj_jac(model, data, full, None, point, model.body(body).id)
         jacobian[index] = full[:, dofs]
     empty = count == 0
     return GraspAnalysis(
         time=when,
-        points=found.points,
-        normals=found.normals,
-        friction=found.friction,
-        torsion=found.torsion,
+        points=contacts.points,
+        normals=contacts.normals,
+        friction=contacts.friction,
+        torsion=contacts.torsion,
         bodies=touching,
         center=center,
         torque_scale=object_reach(model),
         joint_names=joints,
         G=np.zeros((6, 0))
         if empty
-        else quality.grasp_matrix(found.points, found.normals, "hard", center),
+        else quality.grasp_matrix(contacts.points, contacts.normals, "hard", center),
         J=np.zeros((0, len(joints)))
         if empty
-        else quality.hand_jacobian(jacobian, found.normals) @ follow,
+        else quality.hand_jacobian(jacobian, contacts.normals) @ follow,
         joint_stiffness=follow.T @ joint_stiffness(model, data, dofs) @ follow,
         contact_stiffness=result.contact_model.used.stiffness,
     )
@@ -188,35 +188,37 @@ def _checked(result: GraspResult, time: float | None) -> float:
     return time
 
 
-def _one_per_body(found: GraspContacts) -> GraspContacts:
+def _one_per_body(contacts: GraspContacts) -> GraspContacts:
     """The contacts of a body as one, at the mean of their points and normals."""
-    bodies = list(dict.fromkeys(found.body.tolist()))
-    own = [found.body == body for body in bodies]
-    normals = np.array([found.normals[rows].mean(axis=0) for rows in own]).reshape(-1, 3)
+    bodies = list(dict.fromkeys(contacts.body.tolist()))
+    masks = [contacts.body == body for body in bodies]
+    normals = np.array([contacts.normals[rows].mean(axis=0) for rows in masks]).reshape(-1, 3)
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
-    first = [int(np.flatnonzero(rows)[0]) for rows in own]
+    first = [int(np.flatnonzero(rows)[0]) for rows in masks]
     # of normals that point every way none is the mean one
-    normals = np.where(lengths > 1e-6, normals / np.maximum(lengths, 1e-12), found.normals[first])
+    normals = np.where(
+        lengths > 1e-6, normals / np.maximum(lengths, 1e-12), contacts.normals[first]
+    )
     return GraspContacts(
-        points=np.array([found.points[rows].mean(axis=0) for rows in own]).reshape(-1, 3),
+        points=np.array([contacts.points[rows].mean(axis=0) for rows in masks]).reshape(-1, 3),
         normals=normals,
-        friction=found.friction[first],
-        torsion=found.torsion[first],
-        body=found.body[first],
-        numbers=found.numbers[first],
+        friction=contacts.friction[first],
+        torsion=contacts.torsion[first],
+        body=contacts.body[first],
+        numbers=contacts.numbers[first],
     )
 
 
-def _independent(result: GraspResult, own: list[str]) -> tuple[tuple[str, ...], Array]:
+def _independent(result: GraspResult, hand_joints: list[str]) -> tuple[tuple[str, ...], Array]:
     """Joints that follow no other, and how all joints move with them, (all, m)."""
     leaders = {c.joint: (c.leader, c.ratio) for c in result.scene.hand.couplings}
-    free = [name for name in own if name not in leaders]
-    follow = np.zeros((len(own), len(free)))
-    for row, name in enumerate(own):
+    free = [name for name in hand_joints if name not in leaders]
+    follow = np.zeros((len(hand_joints), len(free)))
+    for row, name in enumerate(hand_joints):
         ratio = 1.0
         while name in leaders:
-            name, share = leaders[name]
-            ratio *= share
+            name, ratio_to_leader = leaders[name]
+            ratio *= ratio_to_leader
         follow[row, free.index(name)] = ratio
     return tuple(free), follow
 

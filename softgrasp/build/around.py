@@ -89,8 +89,8 @@ def _block(block: Block) -> tuple[Array, Array]:
 
 
 def _add_box(spec: mujoco.MjSpec, name: str, frame: Array, half: Array) -> None:
-    place = frame[:3, 3].tolist()
-    body = spec.worldbody.add_body(name=name, pos=place, quat=list(quaternion_of(frame)))
+    position = frame[:3, 3].tolist()
+    body = spec.worldbody.add_body(name=name, pos=position, quat=list(quaternion_of(frame)))
     body.add_geom(
         name=name,
         type=mujoco.mjtGeom.mjGEOM_BOX,

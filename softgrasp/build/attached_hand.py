@@ -11,7 +11,7 @@ import numpy as np
 from softgrasp.description.hand import Hand
 from softgrasp.description.hand_model import HandModel
 from softgrasp.formats.mjcf.attach import attach
-from softgrasp.formats.mjcf.hand import own_model
+from softgrasp.formats.mjcf.hand import source_model
 from softgrasp.formats.mjcf.loops import closed
 from softgrasp.mechanics.transforms import Array
 
@@ -36,15 +36,17 @@ def add_model(
     Raises:
         DescriptionError: Its file is missing, wrong, or has changed.
     """
-    attach(spec, own_model(model), base, model.pose, model.servos)
-    for name in (drive.joint for drive in model.drives if actuation == "prescribed"):
+    attach(spec, source_model(model), base, model.pose, model.servos)
+    for name in (
+        model_actuator.joint for model_actuator in model.actuators if actuation == "prescribed"
+    ):
         joint = spec.joint(name)
         joint.armature, joint.limited = PRESCRIBED_ARMATURE, mujoco.mjtLimited.mjLIMITED_FALSE
         joint.damping[:] = 0.0
         joint.stiffness[:] = 0.0
         joint.frictionloss = 0.0
-    for drive in model.drives if actuation == "prescribed" else ():
-        actuator = spec.actuator(drive.actuator)
+    for model_actuator in model.actuators if actuation == "prescribed" else ():
+        actuator = spec.actuator(model_actuator.actuator)
         actuator.gainprm[:] = 0.0
         actuator.biasprm[:] = 0.0
     return list(model.touching)
@@ -76,13 +78,13 @@ def settle(model: mujoco.MjModel, hand: Hand, position: Array) -> Array:
         return position
     data = mujoco.MjData(model)
     data.qpos[:] = position
-    own = [name for f in hand.fingers for name in map(f.joint_of, f.phalanges)]
-    led = {move.joint for drive in hand.model.drives for move in drive.moves}
+    hand_joints = [name for f in hand.fingers for name in map(f.joint_of, f.phalanges)]
+    led = {move.joint for model_actuator in hand.model.actuators for move in model_actuator.moves}
     held = np.ones(model.nv, dtype=bool)
     # joints of the model that no row tells of, balls, may move too
     for joint in range(model.njnt):
         name = model.joint(joint).name
-        if name in own and name not in led:
+        if name in hand_joints and name not in led:
             held[int(model.jnt_dofadr[joint])] = False
     closed(model, data, held)
     return np.array(data.qpos)

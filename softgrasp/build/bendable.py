@@ -13,7 +13,7 @@ import warnings
 import mujoco
 import numpy as np
 
-from softgrasp.build.bendable_drives import add_drives
+from softgrasp.build.bendable_drives import add_segment_actuators
 from softgrasp.build.bendable_inertia import cell_inertias
 from softgrasp.build.bendable_names import bend_joints
 from softgrasp.build.shapes import COLLISION_GROUP, VISUAL_GROUP, set_inertia
@@ -22,11 +22,11 @@ from softgrasp.description.bendable import Bendable
 from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.mechanics.transforms import Array
 
-CORE_SHARE = 0.35
+CORE_FRACTION = 0.35
 """Radius of the drawn backbone over that of the segment."""
-DISC_SHARE = 0.12
+DISC_FRACTION = 0.12
 """Thickness of a drawn disc over the distance of two."""
-LEAST_MASS = 1e-6
+MIN_MASS = 1e-6
 """Mass of a segment that has none of its own [kg]: MuJoCo needs moving bodies to have some."""
 LOCKED = 1e-9
 """Width of the range of a slide whose limits coincide [m]: MuJoCo refuses an empty one."""
@@ -65,14 +65,14 @@ def add_bendable(
     lengths = [0.5 * cell, *[cell] * (cells - 1), 0.5 * cell]
     inertias = cell_inertias(part, _mass(part), lengths)
     body = parent.add_body(name=f"{part.name}_0")
-    _place(body, frame)
+    _set_pose(body, frame)
     _fill(body, part, 0.0, lengths[0], inertias[0])
     for index in range(1, cells + 1):
         body = body.add_body(name=f"{part.name}_{index}", pos=[0.0, 0.0, lengths[index - 1]])
         _add_joints(body, part, index)
         _fill(body, part, (index - 0.5) * cell, lengths[index], inertias[index])
     if driven:
-        add_drives(spec, part)
+        add_segment_actuators(spec, part)
     end = np.eye(4)
     end[2, 3] = lengths[-1]
     return body, end
@@ -98,14 +98,14 @@ def _mass(part: Bendable) -> float:
     if part.inertial is not None:
         return part.inertial.mass
     warnings.warn(
-        f"bendable '{part.name}': expected a mass, found none; it gets {LEAST_MASS:g} kg",
+        f"bendable '{part.name}': expected a mass, found none; it gets {MIN_MASS:g} kg",
         SoftgraspWarning,
         stacklevel=2,
     )
-    return LEAST_MASS
+    return MIN_MASS
 
 
-def _place(body: mujoco.MjsBody, frame: Array) -> None:
+def _set_pose(body: mujoco.MjsBody, frame: Array) -> None:
     quaternion = np.zeros(4)
     mujoco.mju_mat2Quat(quaternion, frame[:3, :3].ravel())
     body.pos, body.quat = frame[:3, 3], quaternion
@@ -125,7 +125,7 @@ def _fill(
         group=COLLISION_GROUP,
         **common,
     )
-    thin = CORE_SHARE * backbone.radius if backbone.discs else backbone.radius
+    thin = CORE_FRACTION * backbone.radius if backbone.discs else backbone.radius
     body.add_geom(
         type=mujoco.mjtGeom.mjGEOM_CAPSULE,
         size=[thin, 0.5 * length, 0.0],
@@ -141,12 +141,12 @@ def _add_discs(body: mujoco.MjsBody, part: Bendable, begin: float, length: float
     if not discs:
         return
     apart = part.backbone.length / discs
-    for place in apart * np.arange(1, discs + 1):
-        if begin < place <= begin + length + 1e-12:
+    for position in apart * np.arange(1, discs + 1):
+        if begin < position <= begin + length + 1e-12:
             body.add_geom(
                 type=mujoco.mjtGeom.mjGEOM_CYLINDER,
-                size=[part.backbone.radius, 0.5 * DISC_SHARE * apart, 0.0],
-                pos=[0.0, 0.0, float(place) - begin],
+                size=[part.backbone.radius, 0.5 * DISC_FRACTION * apart, 0.0],
+                pos=[0.0, 0.0, float(position) - begin],
                 group=VISUAL_GROUP,
                 rgba=DISC_RGBA,
                 mass=0.0,
@@ -160,18 +160,18 @@ def _add_joints(body: mujoco.MjsBody, part: Bendable, index: int) -> None:
     backbone, per_cell = part.backbone, part.backbone.links / part.backbone.length
     hinge, slide = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
     along = (0.0, 0.0, 1.0)
-    found = []
+    joints = []
     for letter, kind, stiffness, damping in (
         ("S", slide, backbone.axial_stiffness, backbone.axial_damping),
         ("T", hinge, backbone.torsion_stiffness, backbone.torsion_damping),
     ):
         if stiffness:
-            own = backbone.damping_of(stiffness) if damping is None else damping
-            found.append((f"{part.name}_{letter}{index}", kind, along, stiffness, own))
+            damping_value = backbone.damping_of(stiffness) if damping is None else damping
+            joints.append((f"{part.name}_{letter}{index}", kind, along, stiffness, damping_value))
     count, bending = 1 if part.planar else 2, backbone.bending_stiffness or 0.0
     for name, (x, y) in bend_joints(part)[(index - 1) * count : index * count]:
-        found.append((name, hinge, (-y, x, 0.0), bending, backbone.damping_of(bending)))
-    for name, kind, axis, stiffness, damping in found[:: 1 if index % 2 else -1]:
+        joints.append((name, hinge, (-y, x, 0.0), bending, backbone.damping_of(bending)))
+    for name, kind, axis, stiffness, damping in joints[:: 1 if index % 2 else -1]:
         joint = body.add_joint(
             name=name,
             type=kind,

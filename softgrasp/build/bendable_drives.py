@@ -6,7 +6,7 @@ import math
 
 import mujoco
 
-from softgrasp.build.bendable_names import bend_joints, drive_names, slide_joints
+from softgrasp.build.bendable_names import bend_joints, segment_actuator_names, slide_joints
 from softgrasp.description.bendable import Bendable, Chamber
 
 UNLIMITED = 1e9
@@ -15,16 +15,16 @@ LOCKED = 1e-3
 """Width [Pa] of the range of a pressure that cannot change: MuJoCo refuses an empty one."""
 
 
-def add_drives(spec: mujoco.MjSpec, part: Bendable) -> None:
+def add_segment_actuators(spec: mujoco.MjSpec, part: Bendable) -> None:
     """Fixed tendons: l − r (u cos α + v sin α) an element, or the bending angles themselves."""
-    ways = [(math.cos(d.angle), math.sin(d.angle)) for d in part.actuation]
-    factors = [-drive.radius for drive in part.actuation]
+    directions = [(math.cos(d.angle), math.sin(d.angle)) for d in part.actuation]
+    factors = [-actuator_part.radius for actuator_part in part.actuation]
     if not part.actuation:
         phi = part.limits.phi_min or 0.0
-        ways = [(math.cos(phi), math.sin(phi))] if part.planar else [(1.0, 0.0), (0.0, 1.0)]
-        factors = [1.0] * len(ways)
-    names = drive_names(part)
-    for index, (name, (x, y), factor) in enumerate(zip(names, ways, factors, strict=True)):
+        directions = [(math.cos(phi), math.sin(phi))] if part.planar else [(1.0, 0.0), (0.0, 1.0)]
+        factors = [1.0] * len(directions)
+    names = segment_actuator_names(part)
+    for index, (name, (x, y), factor) in enumerate(zip(names, directions, factors, strict=True)):
         tendon = spec.add_tendon(name=name)
         for joint, (towards_x, towards_y) in bend_joints(part):
             tendon.wrap_joint(joint, factor * (towards_x * x + towards_y * y))
@@ -36,13 +36,16 @@ def add_drives(spec: mujoco.MjSpec, part: Bendable) -> None:
             _set_limits(actuator, part.actuation[index])
 
 
-def _set_limits(actuator: mujoco.MjsActuator, drive: object) -> None:
+def _set_limits(actuator: mujoco.MjsActuator, actuator_part: object) -> None:
     """A chamber pushes with pressure · area; a tendon pulls with its tension."""
     actuator.ctrllimited = True
-    if isinstance(drive, Chamber):
-        actuator.gainprm[0] = drive.area
-        high = UNLIMITED if drive.pressure_max is None else drive.pressure_max
-        actuator.ctrlrange = [drive.pressure_min, max(high, drive.pressure_min + LOCKED)]
+    if isinstance(actuator_part, Chamber):
+        actuator.gainprm[0] = actuator_part.area
+        high = UNLIMITED if actuator_part.pressure_max is None else actuator_part.pressure_max
+        actuator.ctrlrange = [
+            actuator_part.pressure_min,
+            max(high, actuator_part.pressure_min + LOCKED),
+        ]
     else:
         actuator.gainprm[0] = -1.0
         actuator.ctrlrange = [0.0, UNLIMITED]

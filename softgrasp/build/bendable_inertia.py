@@ -34,10 +34,13 @@ def cell_inertias(
         across = masses * (part.backbone.radius**2 / 4.0 + sizes**2 / 12.0)
         along = masses * part.backbone.radius**2 / 2.0
         moments = np.stack([across, across, along], axis=1)
-        return [(own, np.diag(row)) for own, row in zip(masses.tolist(), moments, strict=True)]
+        return [
+            (cell_mass, np.diag(row))
+            for cell_mass, row in zip(masses.tolist(), moments, strict=True)
+        ]
     centres = np.cumsum(sizes) - 0.5 * sizes - 0.5 * sizes.sum()
     apart = float(masses @ centres**2)
-    rest = _given(part, part.inertial.inertia) - apart * np.diag([1.0, 1.0, 0.0])
+    rest = _inertia_about_center(part, part.inertial.inertia) - apart * np.diag([1.0, 1.0, 0.0])
     moments = np.linalg.eigvalsh(rest)
     if moments[0] <= 0.0 or moments[2] > moments[0] + moments[1]:
         raise BuildError(
@@ -45,12 +48,12 @@ def cell_inertias(
             f"length and mass can have, found {part.inertial.inertia}; without one it is that of "
             "a uniform cylinder"
         )
-    return [(own, own / mass * rest) for own in masses.tolist()]
+    return [(cell_mass, cell_mass / mass * rest) for cell_mass in masses.tolist()]
 
 
-def _given(part: Bendable, inertia: tuple[float, ...]) -> Array:
+def _inertia_about_center(part: Bendable, inertia: tuple[float, ...]) -> Array:
     """The segment's own inertia in its base axes, (3, 3) [kg·m²]."""
     assert part.inertial is not None  # it is what holds the inertia
     xx, yy, zz, xy, xz, yz = inertia
-    turn = rotation_from_euler(part.inertial.origin.rpy)
-    return np.asarray(turn @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ turn.T)
+    rotation = rotation_from_euler(part.inertial.origin.rpy)
+    return np.asarray(rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ rotation.T)

@@ -13,7 +13,11 @@ def bend_joints(part: Bendable) -> list[tuple[str, tuple[float, float]]]:
         phi = part.limits.phi_min or 0.0
         return [(f"{part.name}_J{k}", (math.cos(phi), math.sin(phi))) for k in cell_numbers(part)]
     towards = (("u", (1.0, 0.0)), ("v", (0.0, 1.0)))
-    return [(f"{part.name}_J{k}{name}", way) for k in cell_numbers(part) for name, way in towards]
+    return [
+        (f"{part.name}_J{k}{name}", direction)
+        for k in cell_numbers(part)
+        for name, direction in towards
+    ]
 
 
 def slide_joints(part: Bendable) -> list[str]:
@@ -30,10 +34,12 @@ def twist_joints(part: Bendable) -> list[str]:
     )
 
 
-def drive_names(part: Bendable) -> list[str]:
+def segment_actuator_names(part: Bendable) -> list[str]:
     """Its tendons and actuators: one an actuation element, else the two bending moments."""
     if part.actuation:
-        return [f"{part.name}_{drive.type}{k}" for k, drive in enumerate(part.actuation, start=1)]
+        return [
+            f"{part.name}_{actuator.type}{k}" for k, actuator in enumerate(part.actuation, start=1)
+        ]
     return [f"{part.name}_bend"] if part.planar else [f"{part.name}_u", f"{part.name}_v"]
 
 

@@ -13,7 +13,7 @@ from softgrasp.build.mechanism import add_mechanism
 from softgrasp.build.names import hand_body
 from softgrasp.build.wrist import add_free_wrist, add_wrist
 from softgrasp.description.arm import Arm, HandCarrier
-from softgrasp.description.mechanism import Mechanism
+from softgrasp.description.mechanism import ActuationModel
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.surroundings import Lift
@@ -21,7 +21,7 @@ from softgrasp.description.surroundings import Lift
 
 @lru_cache(maxsize=8)
 def carried_hand(
-    mechanism: Mechanism,
+    mechanism: ActuationModel,
     pose: Pose,
     actuation: Actuation,
     arm: Arm | HandCarrier | None,
@@ -57,7 +57,11 @@ def carried_hand(
 def hand_posture(scene: GraspScene, targets: tuple[float, ...] | list[float]) -> dict[str, float]:
     """Joints of the hand, and sliders, with the drives at their targets, (nd,)."""
     sliders = {slider.name for slider in scene.mechanism.sliders}
-    slid = {drive.name: drive.start for drive in scene.drives if drive.name in sliders}
+    slid = {
+        actuator.name: actuator.start for actuator in scene.actuators if actuator.name in sliders
+    }
     # where a closure moves joints otherwise than by their servos, no phase moves them before it
-    own = scene.way.start if scene.mechanism.actuators else targets[: len(scene.drives)]
-    return scene.hand.posture(own) | slid
+    hand_targets = (
+        scene.closing_motion.start if scene.mechanism.actuators else targets[: len(scene.actuators)]
+    )
+    return scene.hand.posture(hand_targets) | slid

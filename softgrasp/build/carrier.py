@@ -98,9 +98,9 @@ def toward_grasp(hand: Hand, center: tuple[float, float, float]) -> Array:
     """Unit vector in the hand's frame from the middle of the finger bases to a grasp's centre."""
     rigid = [finger.base.position for finger in hand.fingers if not finger.on]
     bases = np.mean([*rigid, *(digit.base.position for digit in hand.soft_fingers)], axis=0)
-    way = np.array(center) - bases
-    length = float(np.linalg.norm(way))
-    return np.asarray(way / length if length > 0.0 else np.array([0.0, 0.0, -1.0]))
+    displacement = np.array(center) - bases
+    length = float(np.linalg.norm(displacement))
+    return np.asarray(displacement / length if length > 0.0 else np.array([0.0, 0.0, -1.0]))
 
 
 @lru_cache(maxsize=8)

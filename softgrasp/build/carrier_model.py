@@ -8,7 +8,7 @@ from typing import NamedTuple
 import mujoco
 
 from softgrasp.description.arm import HandCarrier
-from softgrasp.description.mechanism import Mechanism
+from softgrasp.description.mechanism import ActuationModel
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.extensions import CARRIERS, load
@@ -47,7 +47,9 @@ class CarrierModel(ABC):
         """Return the names of its actuators, in the order of their targets."""
 
     @abstractmethod
-    def with_hand(self, mechanism: Mechanism, base: Pose) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
+    def with_hand(
+        self, mechanism: ActuationModel, base: Pose
+    ) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
         """Build a spec of the carrier and its hand.
 
         Args:

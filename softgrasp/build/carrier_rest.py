@@ -14,10 +14,10 @@ from softgrasp.build.attached_hand import settle
 from softgrasp.build.carried_hand import hand_posture
 from softgrasp.build.carrier_model import CarrierRest, Posture
 from softgrasp.build.compiling import compiled
-from softgrasp.build.hydraulic_carrier import cell_joints, chamber_drives, hand_on_arm
+from softgrasp.build.hydraulic_carrier import cell_joints, chamber_actuators, hand_on_arm
 from softgrasp.description.base import Vec3
 from softgrasp.description.hydraulic_carrier import HydraulicCarrier
-from softgrasp.description.mechanism import Mechanism
+from softgrasp.description.mechanism import ActuationModel
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SimulationError
@@ -27,7 +27,7 @@ LOAD_STEPS, BALANCED = 6, 1e-9
 """Steps in which all loads grow from nothing; largest force left over its stiffness [rad or m]."""
 NEAR = 1e-4
 """From so little Newton's method goes on [rad or m]."""
-MOST_STEPS = 6
+MAX_STEPS = 6
 """Of Newton's method after the search for a rest."""
 NUDGE = 1e-6
 """Of a joint, for differences [rad or m]."""
@@ -56,41 +56,47 @@ def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Arr
     Raises:
         SimulationError: There is no rest.
     """
-    found = np.zeros(count)
-    for share in np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist():
-        found, worst = _root(off, found, share)
-        for _ in range(MOST_STEPS):
+    solution = np.zeros(count)
+    for load_factor in np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist():
+        solution, worst = _root(off, solution, load_factor)
+        for _ in range(MAX_STEPS):
             if worst <= BALANCED or not np.isfinite(worst):
                 break
             # forward differences of 'root' may end it a little before the rest
-            slopes = _slopes(off, found, share)
-            found = found - np.linalg.lstsq(slopes, off(found, share))[0]
-            worst = float(np.abs(off(found, share)).max())
+            slopes = _slopes(off, solution, load_factor)
+            solution = solution - np.linalg.lstsq(slopes, off(solution, load_factor))[0]
+            worst = float(np.abs(off(solution, load_factor)).max())
         if not worst <= BALANCED:
             raise SimulationError(
-                f"{name}: expected a rest at {share:.0%} of its loads, found none; the joints are "
+                f"{name}: expected a rest at {load_factor:.0%} of its loads, found none; the joints are "
                 f"{worst:.2g} rad or m off"
             )
-    return found
+    return solution
 
 
-def _root(off: Callable[[Array, float], Array], start: Array, share: float) -> tuple[Array, float]:
+def _root(
+    off: Callable[[Array, float], Array], start: Array, load_factor: float
+) -> tuple[Array, float]:
     """Where a function is nothing, and what is left of it there.
 
     Powell's method is quick and gets stuck now and then, out of the plane and near the limit; the
     one of Levenberg and Marquardt takes three times as long.
     """
     for method in ("hybr", "lm"):
-        found = np.asarray(root(off, start, args=(share,), method=method, tol=1e-13).x)
-        worst = float(np.abs(off(found, share)).max())
+        solution = np.asarray(root(off, start, args=(load_factor,), method=method, tol=1e-13).x)
+        worst = float(np.abs(off(solution, load_factor)).max())
         if worst <= NEAR:
             break
-    return found, worst
+    return solution, worst
 
 
 @lru_cache(maxsize=8)
 def _rest(
-    mechanism: Mechanism, carrier: HydraulicCarrier, posture: Posture, pose: Pose, gravity: Vec3
+    mechanism: ActuationModel,
+    carrier: HydraulicCarrier,
+    posture: Posture,
+    pose: Pose,
+    gravity: Vec3,
 ) -> CarrierRest:
     """Solved in the frame of the base: where the hand's pose is given, weight turns with it."""
     spec, _ = hand_on_arm(mechanism, carrier, Pose())
@@ -101,10 +107,10 @@ def _rest(
         start[model.joint(name).qposadr[0]] = value
     data.qpos[:] = settle(model, mechanism.hand, start)
     joints = [model.joint(name) for name in cell_joints(carrier)]
-    places = [int(joint.qposadr[0]) for joint in joints]
+    qpos_addresses = [int(joint.qposadr[0]) for joint in joints]
     freedoms = [int(joint.dofadr[0]) for joint in joints]
     stiffness = np.array([joint.stiffness[0] for joint in joints])
-    chambers = [model.actuator(name).id for name in chamber_drives(carrier)]
+    chambers = [model.actuator(name).id for name in chamber_actuators(carrier)]
     palm = model.body(names.hand_body(mechanism.hand)).id
     hand = transform(pose.position, pose.quaternion)
 
@@ -112,39 +118,39 @@ def _rest(
         """The hand in the frame of the base, (4, 4)."""
         return transform(data.xpos[palm], data.xquat[palm])
 
-    def turn() -> Array:
+    def base_rotation() -> Array:
         """Of the base in the world, (3, 3)."""
         if carrier.base is not None:
             return transform(quaternion=carrier.base.quaternion)[:3, :3]
         return np.asarray(hand[:3, :3] @ seen()[:3, :3].T)
 
-    def off(cells: Array, share: float, upright: Array | None = None) -> Array:
-        data.qpos[places], data.qvel[:] = cells, 0.0
-        data.ctrl[chambers] = share * np.array(carrier.start)
+    def off(cells: Array, load_factor: float, upright: Array | None = None) -> Array:
+        data.qpos[qpos_addresses], data.qvel[:] = cells, 0.0
+        data.ctrl[chambers] = load_factor * np.array(carrier.start)
         mujoco.mj_kinematics(model, data)
-        base = turn() if upright is None else upright
-        model.opt.gravity[:] = share * (base.T @ gravity)
+        base = base_rotation() if upright is None else upright
+        model.opt.gravity[:] = load_factor * (base.T @ gravity)
         mujoco.mj_forward(model, data)
         return np.asarray(data.qfrc_smooth[freedoms] / stiffness)
 
     try:
-        found = balanced(off, len(places), carrier.name)
+        solution = balanced(off, len(qpos_addresses), carrier.name)
     except SimulationError as error:
         raise BuildError(f"arm: {error}") from None
-    off(found, 1.0)
-    upright, within = turn(), seen()
-    _refuse_unstable(lambda cells: off(cells, 1.0, upright) * stiffness, found, carrier.name)
+    off(solution, 1.0)
+    upright, within = base_rotation(), seen()
+    _refuse_unstable(lambda cells: off(cells, 1.0, upright) * stiffness, solution, carrier.name)
     base = hand @ np.linalg.inv(within)
     if carrier.base is not None:
         base = transform(carrier.base.position, carrier.base.quaternion)
-    at = tuple((joint.name, float(value)) for joint, value in zip(joints, found, strict=True))
+    at = tuple((joint.name, float(value)) for joint, value in zip(joints, solution, strict=True))
     return CarrierRest(_pose(base), _pose(base @ within), at)
 
 
-def _slopes(values: Callable[..., Array], at: Array, *given: float) -> Array:
+def _slopes(values: Callable[..., Array], at: Array, *extra: float) -> Array:
     """Central differences of values (m,) over their first argument (n,), (m, n)."""
     nudges = NUDGE * np.eye(len(at))
-    columns = [(values(at + n, *given) - values(at - n, *given)) / (2.0 * NUDGE) for n in nudges]
+    columns = [(values(at + n, *extra) - values(at - n, *extra)) / (2.0 * NUDGE) for n in nudges]
     return np.stack(columns, axis=1)
 
 

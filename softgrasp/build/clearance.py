@@ -29,11 +29,13 @@ CLEARANCE = 1e-3
 """Gap between hand and object after such a move [m]."""
 UPWARD = 0.5
 """Part of the way from palm to grasp that goes up, from which on a hand points up."""
-LONGEST_WAY, STEP = 0.08, 1e-3
+MAX_DISPLACEMENT, STEP = 0.08, 1e-3
 """How far an object is moved at most, and in which steps [m]."""
 
 
-def way_to_clear(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> Array | None:
+def clearing_displacement(
+    model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene
+) -> Array | None:
     """Where the object has to be moved to start clear of the hand; None where it does.
 
     A table without a height of its own, which stands right under the object, goes with it.
@@ -58,26 +60,26 @@ def way_to_clear(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) 
     who, where = f"'{scene.object.name}'", deepest.first
     if deepest in hand_and_table:
         who, where = deepest.first, "the table"
-    given = scene.object_position is not None
-    given |= scene.table is not None and scene.table.height is not None
-    way = None if given else _shortest_way(model, data, pairs, scene)
-    if way is None:
+    is_positioned = scene.object_position is not None
+    is_positioned |= scene.table is not None and scene.table.height is not None
+    displacement = None if is_positioned else _shortest_displacement(model, data, pairs, scene)
+    if displacement is None:
         raise BuildError(
             f"object_position: expected an object that starts clear of the hand, found "
             f"{who} {depth * 1e3:.2f} mm inside {where}"
-            + (_turn_over(scene) if deepest in hand_and_table else "")
+            + (_flip_hint(scene) if deepest in hand_and_table else "")
         )
     warnings.warn(
-        f"the object starts {np.linalg.norm(way) * 1e3:.0f} mm farther from the palm than the "
+        f"the object starts {np.linalg.norm(displacement) * 1e3:.0f} mm farther from the palm than the "
         f"grasp's centre, where {who} would be {depth * 1e3:.2f} mm inside {where}; "
         "object_position (--position) chooses another place",
         SoftgraspWarning,
         stacklevel=3,
     )
-    return way
+    return displacement
 
 
-def _turn_over(scene: GraspScene) -> str:
+def _flip_hint(scene: GraspScene) -> str:
     """What to do with a hand whose fingers point up, where things stand on a table."""
     pose = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
     reach = pose[:3, :3] @ toward_grasp(scene.hand, scene.preset.center)
@@ -85,8 +87,8 @@ def _turn_over(scene: GraspScene) -> str:
         return ""
     over = rotation_from_euler((math.pi, 0.0, 0.0)) @ pose[:3, :3]
     quaternion = ", ".join(f"{part:.4g}" for part in np.round(quaternion_of(over), 6) + 0.0)
-    turns = np.degrees(euler_from_quaternions(np.array(quaternion_of(over))))
-    angles = " ".join(f"{turn:.4g}" for turn in np.round(turns, 4) + 0.0)
+    angles_deg = np.degrees(euler_from_quaternions(np.array(quaternion_of(over))))
+    angles = " ".join(f"{angle:.4g}" for angle in np.round(angles_deg, 4) + 0.0)
     return (
         "; the hand's fingers point up, and things are taken from a table from above: turn it over "
         f"with hand_pose.quaternion [{quaternion}] (--hand-euler-deg {angles})"
@@ -111,7 +113,7 @@ def refuse_overlaps(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScen
     deepest = max(pairs, key=lambda pair: penetration(model, data, pair))
     depth = penetration(model, data, deepest)
     if depth > START_TOLERANCE:
-        first, second = (_told(model, geom, scene) for geom in deepest)
+        first, second = (_geom_label(model, geom, scene) for geom in deepest)
         raise BuildError(
             f"expected a start in which nothing stands in anything else, found {first} "
             f"{depth * 1e3:.2f} mm inside {second}; move one of them"
@@ -125,10 +127,10 @@ def _both_stand(model: mujoco.MjModel, pair: Pair) -> bool:
     return not movers
 
 
-def _told(model: mujoco.MjModel, geom: str, scene: GraspScene) -> str:
+def _geom_label(model: mujoco.MjModel, geom: str, scene: GraspScene) -> str:
     """What a sentence calls the owner of a geom."""
     body = str(model.body(int(model.geom(geom).bodyid[0])).name)
-    name = names.told_names(scene).get(body)
+    name = names.display_names(scene).get(body)
     if name is None:
         return f"{body} of the hand"
     if not names.is_around(body):
@@ -137,21 +139,21 @@ def _told(model: mujoco.MjModel, geom: str, scene: GraspScene) -> str:
     return f"the {kind}" if name == kind else f"{kind} '{name}'"
 
 
-def _shortest_way(
+def _shortest_displacement(
     model: mujoco.MjModel, data: mujoco.MjData, pairs: list[Pair], scene: GraspScene
 ) -> Array | None:
     """The shortest way away from the palm that takes the object clear; None where it is long."""
     away = _away_from_palm(scene)
     model, data = copy.copy(model), copy.copy(data)
-    places = _places(model, data)
-    starts = [place.copy() for place in places]
-    for step in range(1, round(LONGEST_WAY / STEP) + 1):
-        way = step * STEP * away
-        for place, start in zip(places, starts, strict=True):
-            place[:] = start + way
+    positions = _object_positions(model, data)
+    starts = [position.copy() for position in positions]
+    for step in range(1, round(MAX_DISPLACEMENT / STEP) + 1):
+        displacement = step * STEP * away
+        for position, start in zip(positions, starts, strict=True):
+            position[:] = start + displacement
         mujoco.mj_kinematics(model, data)
         if all(penetration(model, data, pair) <= 1e-9 - CLEARANCE for pair in pairs):
-            return np.asarray(way)
+            return np.asarray(displacement)
     return None
 
 
@@ -161,13 +163,13 @@ def _away_from_palm(scene: GraspScene) -> Array:
     return np.asarray(rotation @ toward_grasp(scene.hand, scene.preset.center))
 
 
-def _places(model: mujoco.MjModel, data: mujoco.MjData) -> list[Array]:
+def _object_positions(model: mujoco.MjModel, data: mujoco.MjData) -> list[Array]:
     """The numbers that say where the object, and its table, are; to be changed in place."""
     tables = [i for i in range(model.nbody) if model.body(i).name == names.TABLE]
-    places = [np.asarray(model.body_pos[index]) for index in tables]
+    positions = [np.asarray(model.body_pos[index]) for index in tables]
     body = model.body(names.OBJECT)
     joint = int(body.jntadr[0])
     if joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
         first = int(model.jnt_qposadr[joint])
-        return [*places, np.asarray(data.qpos[first : first + 3])]
-    return [*places, np.asarray(model.body_pos[body.id])]
+        return [*positions, np.asarray(data.qpos[first : first + 3])]
+    return [*positions, np.asarray(model.body_pos[body.id])]

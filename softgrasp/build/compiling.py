@@ -24,10 +24,10 @@ def compiled(spec: mujoco.MjSpec, what: str) -> mujoco.MjModel:
     try:
         return spec.compile()
     except ValueError as error:
-        raise BuildError(f"{what}: {_told(' '.join(str(error).split()))}") from error
+        raise BuildError(f"{what}: {_explained(' '.join(str(error).split()))}") from error
 
 
-def _told(words: str) -> str:
+def _explained(words: str) -> str:
     element = re.search(r"Element name '([^']*)'", words)
     where = f"'{element[1]}': " if element else ""
     if any(mark in words for mark in _TOO_LIGHT):

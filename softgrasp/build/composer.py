@@ -64,14 +64,14 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
     built = build(scene)
     scene = built.scene
     hand = _entity(composer, mjcf, _hand_xml(scene), "hand")
-    thing = _entity(composer, mjcf, _object_xml(scene), OBJECT)
+    obj = _entity(composer, mjcf, _object_xml(scene), OBJECT)
     arena = composer.Arena("scene")
     arena.attach(hand)
-    _place_object(arena, thing, scene)
+    _attach_object(arena, obj, scene)
     _state_options(arena.mjcf_model, built.model)
-    _add_pairs(arena.mjcf_model, hand.mjcf_model, thing.mjcf_model, built)
-    _add_contact_sensors(arena.mjcf_model, hand.mjcf_model, thing.mjcf_model, built)
-    return ComposerScene(arena, hand, thing, scene)
+    _add_pairs(arena.mjcf_model, hand.mjcf_model, obj.mjcf_model, built)
+    _add_contact_sensors(arena.mjcf_model, hand.mjcf_model, obj.mjcf_model, built)
+    return ComposerScene(arena, hand, obj, scene)
 
 
 def compile_physics(composed: ComposerScene) -> Any:
@@ -154,12 +154,12 @@ def _object_xml(scene: GraspScene) -> str:
     return str(spec.to_xml())
 
 
-def _place_object(arena: Any, thing: Any, scene: GraspScene) -> None:
+def _attach_object(arena: Any, obj: Any, scene: GraspScene) -> None:
     if scene.object_mount == "free":
-        arena.add_free_entity(thing)
+        arena.add_free_entity(obj)
         return
     pose = object_pose(scene)
-    frame = arena.attach(thing)
+    frame = arena.attach(obj)
     frame.pos, frame.quat = pose.position, pose.quaternion
 
 
@@ -181,9 +181,9 @@ def _word(enum: Any, value: int, prefix: str) -> str:
     return "Euler" if word == "EULER" else word.lower()
 
 
-def _add_pairs(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
+def _add_pairs(root: Any, hand: Any, obj: Any, built: BuiltScene) -> None:
     def geom(name: str) -> Any:
-        return hand.find("geom", name) or thing.find("geom", name)
+        return hand.find("geom", name) or obj.find("geom", name)
 
     for pair in built.spec.pairs:
         numbers: dict[str, Any] = {field: np.array(getattr(pair, field)) for field in PAIR_FIELDS}
@@ -191,7 +191,7 @@ def _add_pairs(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
         root.contact.add("pair", geom1=geom(pair.geomname1), geom2=geom(pair.geomname2), **numbers)
 
 
-def _add_contact_sensors(root: Any, hand: Any, thing: Any, built: BuiltScene) -> None:
+def _add_contact_sensors(root: Any, hand: Any, obj: Any, built: BuiltScene) -> None:
     """The sensors of our own model, in the same order, under the same names."""
     _, (slots,), _ = contact_layout(built.model, built.bodies, 1)
     for body in built.bodies:
@@ -199,7 +199,7 @@ def _add_contact_sensors(root: Any, hand: Any, thing: Any, built: BuiltScene) ->
             "contact",
             name=contact_sensor(body),
             body1=hand.find("body", body),
-            body2=thing.find("body", OBJECT),
+            body2=obj.find("body", OBJECT),
             num=slots,
             data="force",
             reduce="maxforce",

@@ -101,10 +101,10 @@ def _modified(finger: Finger) -> Finger:
 
 def _standard(finger: Finger) -> Finger:
     rows, (x, y, z) = finger.phalanges, finger.tip
-    along, turn = (x, 0.0) if y == 0.0 else (math.hypot(x, y), math.atan2(y, x))
+    along, angle = (x, 0.0) if y == 0.0 else (math.hypot(x, y), math.atan2(y, x))
     behind = [*((row.a, row.alpha) for row in rows[1:]), (along, 0.0)]
     moved = [row.replace(a=a, alpha=alpha) for row, (a, alpha) in zip(rows, behind, strict=True)]
-    moved[-1] = moved[-1].replace(d=rows[-1].d + z, theta=rows[-1].theta + turn)
+    moved[-1] = moved[-1].replace(d=rows[-1].d + z, theta=rows[-1].theta + angle)
     base = transform(finger.base.position, finger.base.quaternion)
     if rows[0].a or rows[0].alpha:
         base = base @ translate(x=rows[0].a) @ rotate_about("x", rows[0].alpha)
@@ -118,7 +118,7 @@ def _standard(finger: Finger) -> Finger:
         tip=(0.0, 0.0, 0.0),
     )
     old_in_new = [translate(z=row.d) for row in rows]
-    old_in_new[-1] = rotate_about("z", -turn) @ old_in_new[-1]
+    old_in_new[-1] = rotate_about("z", -angle) @ old_in_new[-1]
     return _with_bodies(skeleton, finger, old_in_new)
 
 
@@ -190,11 +190,13 @@ def _is_along(old: Phalanx, end: Vec3, frame: Array) -> bool:
     """Whether a row's own capsule is the one that the row would have without a shape."""
     if not isinstance(old.shape, Capsule) or old.shape.radius != old.radius:
         return False
-    own = frame @ transform(old.shape_pose.position, old.shape_pose.quaternion)
-    half = own[:3, 2] * old.shape.length / 2.0
-    ends = np.array([own[:3, 3] - half, own[:3, 3] + half])
-    wanted = np.array([(0.0, 0.0, 0.0), end])
-    return bool(min(np.abs(ends - wanted).max(), np.abs(ends[::-1] - wanted).max()) < SAME)
+    shape_frame = frame @ transform(old.shape_pose.position, old.shape_pose.quaternion)
+    half = shape_frame[:3, 2] * old.shape.length / 2.0
+    ends = np.array([shape_frame[:3, 3] - half, shape_frame[:3, 3] + half])
+    expected_ends = np.array([(0.0, 0.0, 0.0), end])
+    return bool(
+        min(np.abs(ends - expected_ends).max(), np.abs(ends[::-1] - expected_ends).max()) < SAME
+    )
 
 
 def _moved(pose: Pose, frame: Array) -> Pose:

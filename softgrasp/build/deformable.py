@@ -28,7 +28,7 @@ from softgrasp.mechanics.transforms import Array
 
 COLLIDES = 2
 """Bit of contype by which a flex touches the geoms of hand and table; all else is in pairs."""
-POINTS_OF_A_CELL, LEAST_POINTS = 2, 4
+POINTS_OF_A_CELL, MIN_POINTS = 2, 4
 """Surface points along an edge: intervals of a cell, and least of all."""
 ROUNDED = 1e-3
 """Radius by which the surface is rounded; its points lie this far inside [m]."""
@@ -92,18 +92,18 @@ def node_bodies(model: mujoco.MjModel) -> list[int]:
 
 def node_track(model: mujoco.MjModel, qpos: Array) -> Array:
     """Places of the nodes in the world at every row of positions [m], (T, nn, 3)."""
-    nodes, thing = node_bodies(model), model.body(OBJECT)
+    nodes, obj = node_bodies(model), model.body(OBJECT)
     columns = [int(model.jnt_qposadr[model.body_jntadr[node]]) + np.arange(3) for node in nodes]
     local = model.body_pos[nodes] + qpos[:, np.array(columns)]
-    turn = Rotation.from_quat(thing.quat, scalar_first=True).as_matrix()
-    return np.asarray(local @ turn.T + thing.pos)
+    rotation = Rotation.from_quat(obj.quat, scalar_first=True).as_matrix()
+    return np.asarray(local @ rotation.T + obj.pos)
 
 
-def node_positions(model: mujoco.MjModel, places: Array) -> Array:
+def node_positions(model: mujoco.MjModel, positions: Array) -> Array:
     """``qpos`` of the nodes, (nn, 3), at places in the world, (nn, 3) [m]."""
-    nodes, thing = node_bodies(model), model.body(OBJECT)
-    turn = Rotation.from_quat(thing.quat, scalar_first=True).as_matrix()
-    return np.asarray((places - thing.pos) @ turn - model.body_pos[nodes])
+    nodes, obj = node_bodies(model), model.body(OBJECT)
+    rotation = Rotation.from_quat(obj.quat, scalar_first=True).as_matrix()
+    return np.asarray((positions - obj.pos) @ rotation - model.body_pos[nodes])
 
 
 def node_columns(model: mujoco.MjModel) -> Any:
@@ -112,28 +112,28 @@ def node_columns(model: mujoco.MjModel) -> Any:
     return np.array(first)[:, None] + np.arange(3)
 
 
-def rigid_track(model: mujoco.MjModel, places: Array) -> tuple[Array, Array]:
+def rigid_track(model: mujoco.MjModel, positions: Array) -> tuple[Array, Array]:
     """Centre of mass, (T, 3) [m], and the turn, (T, 4), that fits the nodes best (Kabsch 1976).
 
     Args:
         model: The model.
-        places: Of the nodes in the world, (T, nn, 3) [m].
+        positions: Of the nodes in the world, (T, nn, 3) [m].
     """
-    nodes, thing = node_bodies(model), model.body(OBJECT)
+    nodes, obj = node_bodies(model), model.body(OBJECT)
     mass = model.body_mass[nodes] / model.body_mass[nodes].sum()
-    centre = np.einsum("n,tnx->tx", mass, places)
+    centre = np.einsum("n,tnx->tx", mass, positions)
     rest = model.body_pos[nodes] - mass @ model.body_pos[nodes]
-    spread = np.einsum("n,tnx,ny->txy", mass, places - centre[:, None], rest)
+    spread = np.einsum("n,tnx,ny->txy", mass, positions - centre[:, None], rest)
     left, _, right = np.linalg.svd(spread)
     left[:, :, 2] *= np.sign(np.linalg.det(left @ right))[:, None]
-    turned = Rotation.from_matrix(left @ right).as_quat(scalar_first=True)
-    turned[(turned @ np.asarray(thing.quat)) < 0.0] *= -1.0
-    return centre, np.asarray(turned)
+    quaternions = Rotation.from_matrix(left @ right).as_quat(scalar_first=True)
+    quaternions[(quaternions @ np.asarray(obj.quat)) < 0.0] *= -1.0
+    return centre, np.asarray(quaternions)
 
 
 def _grid(described: GraspObject, elastic: Elasticity, size: Array) -> dict[str, Any]:
     kind = described.shape.type
-    count = [max(POINTS_OF_A_CELL * cells + 1, LEAST_POINTS) for cells in elastic.cells]
+    count = [max(POINTS_OF_A_CELL * cells + 1, MIN_POINTS) for cells in elastic.cells]
     if kind != "cuboid":
         count = [max(count) + 1] * 3  # what is round needs more points
     inner = size - 2.0 * ROUNDED
@@ -168,11 +168,11 @@ def _add_shade(nodes: list[Any], shape: Shape, size: Array) -> None:
 
 def _add_skin(spec: mujoco.MjSpec, described: GraspObject, nodes: list[Any]) -> None:
     vertices, faces = surface_of(described.shape)
-    places = np.array([node.pos for node in nodes])
-    weights = _shape_functions(vertices, places)
+    positions = np.array([node.pos for node in nodes])
+    weights = _shape_functions(vertices, positions)
     # a node inside carries nothing of the surface
     kept = np.flatnonzero(weights.any(axis=0))
-    weights, places = weights[:, kept], places[kept]
+    weights, positions = weights[:, kept], positions[kept]
     nodes = [nodes[index] for index in kept.tolist()]
     carried = [np.flatnonzero(column > 0.0) for column in weights.T]
     spec.add_skin(
@@ -181,10 +181,12 @@ def _add_skin(spec: mujoco.MjSpec, described: GraspObject, nodes: list[Any]) -> 
         vert=vertices.ravel().tolist(),
         face=faces.ravel().tolist(),
         bodyname=[node.name for node in nodes],
-        bindpos=places.ravel().tolist(),
+        bindpos=positions.ravel().tolist(),
         bindquat=[1.0, 0.0, 0.0, 0.0] * len(nodes),
-        vertid=[own.tolist() for own in carried],
-        vertweight=[weights[own, index].tolist() for index, own in enumerate(carried)],
+        vertid=[influences.tolist() for influences in carried],
+        vertweight=[
+            weights[influences, index].tolist() for index, influences in enumerate(carried)
+        ],
     )
 
 

@@ -35,7 +35,7 @@ class Touch(NamedTuple):
     """Nearest points of the first and of the second geom in the world, (2, 3) [m]."""
 
 
-MOST_KNOWN = 16
+MAX_CACHED = 16
 _KNOWN: dict[Hashable, Array] = {}
 """The masses of hands by what decides them: a sweep asks for the same ones with every grasp."""
 
@@ -58,7 +58,7 @@ def inverse_masses(
         return _inverse_masses(model, pairs, postures)
     key = (known, tuple(pairs))
     if key not in _KNOWN:
-        while len(_KNOWN) >= MOST_KNOWN:
+        while len(_KNOWN) >= MAX_CACHED:
             del _KNOWN[next(iter(_KNOWN))]
         _KNOWN[key] = _inverse_masses(model, pairs, postures)
     return _KNOWN[key]
@@ -72,7 +72,7 @@ def _inverse_masses(
     weights = np.asarray(model.body_invweight0[:, 0][bodies].sum(axis=1))
     if model.opt.integrator != mujoco.mjtIntegrator.mjINT_DISCRETE:
         return weights
-    return weights * _implicit_shares(model, geoms, postures)
+    return weights * _implicit_ratios(model, geoms, postures)
 
 
 def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> Array:
@@ -81,15 +81,15 @@ def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> 
     Joints go at their rates to their limits; soft fingers rest under their pressure, without
     weight.
     """
-    way = scene.way
-    times = np.linspace(0.0, way.time, POSTURES)
-    rates, (low, high) = np.array(way.rates), np.array(way.limits).T
-    targets = np.clip(np.array(way.start) + times[:, None] * rates, low, high)
+    motion = scene.closing_motion
+    times = np.linspace(0.0, motion.time, POSTURES)
+    rates, (low, high) = np.array(motion.rates), np.array(motion.limits).T
+    targets = np.clip(np.array(motion.start) + times[:, None] * rates, low, high)
     postures = np.tile(start, (POSTURES, 1))
     for row, target in zip(postures, targets.tolist(), strict=True):
         for name, value in scene.hand.posture(target).items():
             row[model.joint(name).qposadr[0]] = value
-    rigid = len(scene.hand.drives) - len(scene.hand.soft_fingers)
+    rigid = len(scene.hand.actuators) - len(scene.hand.soft_fingers)
     for column, digit in enumerate(scene.hand.soft_fingers, start=rigid):
         about_y = names.soft_joint_names(digit, "y")
         for name, joint in zip(about_y, digit.finger.joints, strict=True):
@@ -98,29 +98,29 @@ def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> 
     return postures
 
 
-def _implicit_shares(model: mujoco.MjModel, geoms: list[tuple[int, int]], postures: Array) -> Array:
+def _implicit_ratios(model: mujoco.MjModel, geoms: list[tuple[int, int]], postures: Array) -> Array:
     """Σ J²/M̂ᵢᵢ over Σ J²/Mᵢᵢ of each pair where it first touches, (np,)."""
     data = mujoco.MjData(model)
     touches: list[Touch | None] = [None] * len(geoms)
     for index, posture in enumerate(postures):
         data.qpos[:] = posture
         mujoco.mj_kinematics(model, data)
-        for place, pair in enumerate(geoms):
-            best = touches[place]
+        for pair_index, pair in enumerate(geoms):
+            best = touches[pair_index]
             if best is None or best.distance > 0.0:
-                touches[place] = _nearer(best, _touch(model, data, pair, index))
-    shares = np.ones(len(geoms))
+                touches[pair_index] = _nearer(best, _touch(model, data, pair, index))
+    ratios = np.ones(len(geoms))
     for index in sorted({touch.posture for touch in touches if touch is not None}):
         data.qpos[:] = postures[index]
         mujoco.mj_forward(model, data)
         inertia, extra = _inertia_diagonal(model, data), _implicit_inertia(model, data)
-        for place, touch in enumerate(touches):
+        for pair_index, touch in enumerate(touches):
             if touch is not None and touch.posture == index:
-                squares = _row(model, data, geoms[place], touch) ** 2
+                squares = _row(model, data, geoms[pair_index], touch) ** 2
                 bare = float((squares / inertia).sum())
                 implicit = float((squares / (inertia + extra)).sum())
-                shares[place] = implicit / bare if bare > 0.0 else 1.0
-    return shares
+                ratios[pair_index] = implicit / bare if bare > 0.0 else 1.0
+    return ratios
 
 
 def _touch(
@@ -131,27 +131,27 @@ def _touch(
     return Touch(distance, posture, points.reshape(2, 3))
 
 
-def _nearer(best: Touch | None, found: Touch) -> Touch:
+def _nearer(best: Touch | None, candidate: Touch) -> Touch:
     """The nearer one; points of geoms that overlap may coincide, so the last ones apart stay."""
-    if best is None or found.distance >= best.distance:
-        return found if best is None else best
-    if found.distance <= 0.0 < best.distance:
-        return best._replace(distance=found.distance)
-    return found
+    if best is None or candidate.distance >= best.distance:
+        return candidate if best is None else best
+    if candidate.distance <= 0.0 < best.distance:
+        return best._replace(distance=candidate.distance)
+    return candidate
 
 
 def _row(model: mujoco.MjModel, data: mujoco.MjData, pair: tuple[int, int], touch: Touch) -> Array:
     """Row of the Jacobian for the approach of two geoms, (nv,)."""
-    way = touch.points[1] - touch.points[0]
-    length = float(np.linalg.norm(way))
+    displacement = touch.points[1] - touch.points[0]
+    length = float(np.linalg.norm(displacement))
     if length == 0.0:  # they touch from the start, or cannot reach each other
-        way = data.geom_xpos[pair[1]] - data.geom_xpos[pair[0]]
-        length = float(np.linalg.norm(way)) or 1.0
+        displacement = data.geom_xpos[pair[1]] - data.geom_xpos[pair[0]]
+        length = float(np.linalg.norm(displacement)) or 1.0
     rows = []
     for geom, point in zip(pair, touch.points, strict=True):
         jacobian = np.zeros((3, model.nv))
         mujoco.mj_jac(model, data, jacobian, None, point, model.geom_bodyid[geom])
-        rows.append(way / length @ jacobian)
+        rows.append(displacement / length @ jacobian)
     return np.asarray(rows[1] - rows[0])
 
 

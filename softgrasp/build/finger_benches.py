@@ -26,7 +26,7 @@ SMALL = 1e-6
 """Moment of inertia of a weight over its mass [m²]."""
 
 
-def dead_weight_bench(finger: SoftFinger, mass: float) -> mujoco.MjSpec:
+def dead_weight_rig(finger: SoftFinger, mass: float) -> mujoco.MjSpec:
     """The finger with a weight at its tip; without one (0 kg) after its release.
 
     Args:
@@ -48,7 +48,7 @@ def dead_weight_bench(finger: SoftFinger, mass: float) -> mujoco.MjSpec:
     return spec
 
 
-def tip_force_bench(
+def tip_force_rig(
     finger: SoftFinger,
     plate_height: float,
     *,
@@ -65,7 +65,7 @@ def tip_force_bench(
         stiffness: Of the contact [N/m]; MuJoCo takes it per mass of the last link.
         damping: Of the contact [N·s/m].
     """
-    spec = dead_weight_bench(finger, 0.0)
+    spec = dead_weight_rig(finger, 0.0)
     last = spec.body(f"link{len(finger.joints)}")
     last.add_geom(
         name=TIP_BALL,

@@ -133,8 +133,10 @@ def add_bodyless(body: mujoco.MjsBody, row: Phalanx) -> None:
 def link_shapes(row: Phalanx, link: Link) -> list[tuple[Shape, Pose]]:
     """The shapes of a link and where their centres stand: its own ones, or a capsule along it."""
     if row.shape is not None or row.parts:
-        own = [] if row.shape is None else [(row.shape, part_pose(row.shape, row.shape_pose))]
-        return own + [(part.shape, part_pose(part.shape, part.pose)) for part in row.parts]
+        link_shape = (
+            [] if row.shape is None else [(row.shape, part_pose(row.shape, row.shape_pose))]
+        )
+        return link_shape + [(part.shape, part_pose(part.shape, part.pose)) for part in row.parts]
     return [link_capsule(row, link)]
 
 
@@ -192,10 +194,10 @@ def add_servo(spec: mujoco.MjSpec, name: str, row: Phalanx, actuation: Actuation
 
 def _set_inertial(body: mujoco.MjsBody, inertial: Inertial) -> None:
     """State the inertia of a link that says it."""
-    turn = rotation_from_euler(inertial.origin.rpy)
+    rotation = rotation_from_euler(inertial.origin.rpy)
     ixx, iyy, izz, ixy, ixz, iyz = inertial.inertia or (0.0,) * 6
     about = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-    set_inertia(body, inertial.mass, turn @ about @ turn.T, inertial.origin.xyz)
+    set_inertia(body, inertial.mass, rotation @ about @ rotation.T, inertial.origin.xyz)
 
 
 def _add_couplings(spec: mujoco.MjSpec, hand: Hand) -> None:

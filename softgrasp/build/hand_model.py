@@ -21,7 +21,7 @@ def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
     spec.modelname = hand.name
     spec.compiler.degree = False
     add_hand(spec, hand, Pose(), "servo")
-    start = [drive.start for drive in hand.drives]
+    start = [actuator.start for actuator in hand.actuators]
     rigid = hand.posture(start)
     bent = [0.0] * (len(names.joint_names(hand)) - len(rigid))
     if hand.model is None:
@@ -42,8 +42,8 @@ def _settled(spec: mujoco.MjSpec, hand: Hand, joints: dict[str, float]) -> list[
     position = np.array(model.qpos0)
     for name, value in joints.items():
         position[model.joint(name).qposadr[0]] = value
-    found: list[float] = settle(model, hand, position).tolist()
-    return found
+    targets: list[float] = settle(model, hand, position).tolist()
+    return targets
 
 
 def hand_to_mjcf(hand: Hand) -> str:

@@ -114,16 +114,16 @@ def hand_robot(hand: Hand, prefix: str = "") -> HandRobot:
         )
     shapes = _Shapes(prefix or hand.name)
     links, joints = [_palm(hand, shapes)], list[RigidJoint]()
-    facts = _JointFacts(_speeds(hand), {one.joint: _mimic(one) for one in hand.couplings})
+    limits = _JointLimits(_speeds(hand), {one.joint: _mimic(one) for one in hand.couplings})
     for finger in hand.fingers:
-        new_links, new_joints = _finger(finger, shapes, facts)
+        new_links, new_joints = _finger(finger, shapes, limits)
         links += new_links
         joints += new_joints
     robot = Robot(name=hand.name, links=tuple(links), joints=tuple(joints), source=hand.source)
     return HandRobot(robot, shapes.meshes)
 
 
-class _JointFacts(NamedTuple):
+class _JointLimits(NamedTuple):
     """What the hand knows of its joints, by their names."""
 
     speeds: dict[str, float]
@@ -135,7 +135,7 @@ def _mimic(coupling: Coupling) -> Mimic:
 
 
 def _finger(
-    finger: Finger, shapes: _Shapes, facts: _JointFacts
+    finger: Finger, shapes: _Shapes, limits: _JointLimits
 ) -> tuple[list[Link], list[RigidJoint]]:
     links, joints, frame = list[Link](), list[RigidJoint](), np.eye(4)
     parent = finger.on or names.PALM
@@ -146,24 +146,24 @@ def _finger(
         name = finger.body_of(row)
         body = _body(name, row, link, shapes, phalanx_rgba(index)) if has_body else _bare(name, row)
         links.append(body)
-        joints.append(_joint(finger, row, parent, name, link.origin, facts))
+        joints.append(_joint(finger, row, parent, name, link.origin, limits))
         parent, frame = name, frame @ link.origin
     tip = names.tip_site(finger.name)
     while any(link.name == tip for link in links):
         tip += "_"  # a phalanx may have that name
     last = dh.forward_kinematics(finger, [0.0] * len(finger.phalanges))[-1]
-    place = np.linalg.inv(frame) @ last @ translate(*finger.tip)
+    tip_frame = np.linalg.inv(frame) @ last @ translate(*finger.tip)
     links.append(Link(name=tip))
     joints.append(
         RigidJoint(
-            name=f"{tip}_joint", type="fixed", parent=parent, child=tip, origin=origin_of(place)
+            name=f"{tip}_joint", type="fixed", parent=parent, child=tip, origin=origin_of(tip_frame)
         )
     )
     return links, joints
 
 
 def _joint(
-    finger: Finger, row: Phalanx, parent: str, child: str, origin: Array, facts: _JointFacts
+    finger: Finger, row: Phalanx, parent: str, child: str, origin: Array, limits: _JointLimits
 ) -> RigidJoint:
     name = finger.joint_of(row)
     return RigidJoint(
@@ -176,10 +176,10 @@ def _joint(
         lower=row.limits[0],
         upper=row.limits[1],
         effort=row.force_limit,
-        velocity=facts.speeds.get(name, 1.0),
+        velocity=limits.speeds.get(name, 1.0),
         damping=row.damping,
         friction=row.friction_loss,
-        mimic=facts.mimics.get(name),
+        mimic=limits.mimics.get(name),
     )
 
 
@@ -187,13 +187,13 @@ def _speeds(hand: Hand) -> dict[str, float]:
     """Largest speed of each driven joint [rad/s or m/s], by its name."""
     rates = [preset.rates.for_fingers(hand.rows) for _, preset in hand.grasps]
     fastest = [max(map(abs, both)) for both in zip(*rates, strict=True)]
-    found = {}
-    for drive, own in zip(hand.drives, fastest, strict=True):
-        alike = [rate for other, rate in zip(hand.drives, fastest, strict=True)
-                 if other.unit == drive.unit]  # fmt: skip
-        speed = own if own > SLOWEST else max(alike)
-        found[drive.name] = speed if speed > SLOWEST else 1.0
-    return found
+    speeds = {}
+    for actuator, closing_rate in zip(hand.actuators, fastest, strict=True):
+        alike = [rate for other, rate in zip(hand.actuators, fastest, strict=True)
+                 if other.unit == actuator.unit]  # fmt: skip
+        speed = closing_rate if closing_rate > SLOWEST else max(alike)
+        speeds[actuator.name] = speed if speed > SLOWEST else 1.0
+    return speeds
 
 
 def _body(name: str, row: Phalanx, link: dh.Link, shapes: _Shapes, rgba: tuple[float, ...]) -> Link:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import mujoco
 
-from softgrasp.build.bendable_names import drive_names
+from softgrasp.build.bendable_names import segment_actuator_names
 from softgrasp.build.compiling import compiled
 from softgrasp.build.robot import robot_spec
 from softgrasp.build.visual import Rgba
@@ -66,7 +66,7 @@ def arm_model(
 
 def _add_lags(spec: mujoco.MjSpec, arm: HydraulicArm, robot: Robot) -> None:
     """A state a chamber, its pressure, that MuJoCo advances by the exponential of the step."""
-    names = [name for part in robot.bendables for name in drive_names(part)]
+    names = [name for part in robot.bendables for name in segment_actuator_names(part)]
     for name, lag in zip(names, drive_model(arm).lags().tolist(), strict=True):
         actuator = spec.actuator(name)
         actuator.dyntype = mujoco.mjtDyn.mjDYN_FILTEREXACT

@@ -8,8 +8,13 @@ import mujoco
 import numpy as np
 
 from softgrasp.build.bendable import add_bendable
-from softgrasp.build.bendable_drives import add_drives
-from softgrasp.build.bendable_names import bend_joints, drive_names, slide_joints, twist_joints
+from softgrasp.build.bendable_drives import add_segment_actuators
+from softgrasp.build.bendable_names import (
+    bend_joints,
+    segment_actuator_names,
+    slide_joints,
+    twist_joints,
+)
 from softgrasp.build.hand import add_hand
 from softgrasp.build.hydraulic_arm import SECTION_RGBA, arm_robot
 from softgrasp.build.mechanism import add_mechanism
@@ -19,7 +24,7 @@ from softgrasp.build.visual import Rgba
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.hydraulic_arm import ArmSection
 from softgrasp.description.hydraulic_carrier import HydraulicCarrier
-from softgrasp.description.mechanism import Mechanism
+from softgrasp.description.mechanism import ActuationModel
 from softgrasp.description.pose import Pose
 from softgrasp.mechanics.transforms import position_of, quaternion_of, transform
 
@@ -52,9 +57,9 @@ def cell_joints(carrier: HydraulicCarrier) -> list[str]:
     ]
 
 
-def chamber_drives(carrier: HydraulicCarrier) -> list[str]:
+def chamber_actuators(carrier: HydraulicCarrier) -> list[str]:
     """Actuators of the chambers, from the base outwards."""
-    return [name for part in carrier_parts(carrier) for name in drive_names(part)]
+    return [name for part in carrier_parts(carrier) for name in segment_actuator_names(part)]
 
 
 def add_hydraulic_arm(
@@ -87,7 +92,7 @@ def add_hydraulic_arm(
 def add_chambers(spec: mujoco.MjSpec, carrier: HydraulicCarrier) -> None:
     """Add the tendons and actuators of the chambers."""
     for part in carrier_parts(carrier):
-        add_drives(spec, part)
+        add_segment_actuators(spec, part)
 
 
 def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None:
@@ -107,7 +112,7 @@ def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None
 
 
 def hand_on_arm(
-    mechanism: Mechanism, carrier: HydraulicCarrier, base: Pose
+    mechanism: ActuationModel, carrier: HydraulicCarrier, base: Pose
 ) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
     """The hand on a hydraulic arm whose base is there, and its bodies that can touch."""
     spec = mujoco.MjSpec()
@@ -149,16 +154,16 @@ def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
     if not section.damping.drag:
         return
     far: list[str] = []
-    for place in FAR * np.eye(3):
+    for position in FAR * np.eye(3):
         name = f"{part.name}_far_{len(far)}"
-        spec.worldbody.add_site(name=name, pos=place.tolist(), group=HIDDEN)
+        spec.worldbody.add_site(name=name, pos=position.tolist(), group=HIDDEN)
         far.append(name)
     for index in range(part.backbone.links + 1):
         body = spec.body(f"{part.name}_{index}")
         middle = f"{body.name}_middle"
         body.add_site(name=middle, pos=body.ipos, group=HIDDEN)
-        for way, end in enumerate(far):
-            tendon = spec.add_tendon(name=f"{body.name}_drag_{way}", group=HIDDEN)
+        for axis_index, end in enumerate(far):
+            tendon = spec.add_tendon(name=f"{body.name}_drag_{axis_index}", group=HIDDEN)
             tendon.damping = [section.damping.drag * body.mass / section.mass, 0.0, 0.0]
             tendon.wrap_site(middle)
             tendon.wrap_site(end)

@@ -9,10 +9,10 @@ import mujoco
 from softgrasp.build.carrier_model import CarrierModel, CarrierRest
 from softgrasp.build.carrier_rest import carrier_rest
 from softgrasp.build.hydraulic_arm import arm_model
-from softgrasp.build.hydraulic_carrier import cell_joints, chamber_drives, hand_on_arm
+from softgrasp.build.hydraulic_carrier import cell_joints, chamber_actuators, hand_on_arm
 from softgrasp.build.spring_limit import spring_limit
 from softgrasp.description.hydraulic_carrier import HydraulicCarrier
-from softgrasp.description.mechanism import Mechanism
+from softgrasp.description.mechanism import ActuationModel
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 
@@ -31,9 +31,11 @@ class HydraulicCarrierModel(CarrierModel):
 
     def actuators(self) -> list[str]:
         """Return the actuators of the chambers, from the base outwards."""
-        return chamber_drives(self.carrier)
+        return chamber_actuators(self.carrier)
 
-    def with_hand(self, mechanism: Mechanism, base: Pose) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
+    def with_hand(
+        self, mechanism: ActuationModel, base: Pose
+    ) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
         """Build a spec of the arm and its hand; see ``CarrierModel``."""
         return hand_on_arm(mechanism, self.carrier, base)
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 import mujoco
 
-from softgrasp.description.mechanism import Actuator, Mechanism, Slider
+from softgrasp.description.mechanism import ActuationModel, ClosureActuator, Slider
 
 SLIDER_MASS = 1e-6
 """Mass [kg] of the body of a slider: MuJoCo needs moving bodies to have some."""
 
 
-def add_mechanism(spec: mujoco.MjSpec, mechanism: Mechanism) -> None:
+def add_mechanism(spec: mujoco.MjSpec, mechanism: ActuationModel) -> None:
     """Add what a closure moves beside the servos of the joints.
 
     Args:
@@ -49,8 +49,10 @@ def _joint_inertia(spec: mujoco.MjSpec) -> dict[str, float]:
     return {joint.name: float(model.dof_M0[joint.dofadr[0]]) for joint in joints}
 
 
-def _add_actuator(spec: mujoco.MjSpec, actuator: Actuator, inertia: Mapping[str, float]) -> None:
-    name, (low, high) = actuator.drive.name, actuator.drive.limits
+def _add_actuator(
+    spec: mujoco.MjSpec, actuator: ClosureActuator, inertia: Mapping[str, float]
+) -> None:
+    name, (low, high) = actuator.actuator.name, actuator.actuator.limits
     tendon = spec.add_tendon(name=name)
     for joint, arm in actuator.arms:
         tendon.wrap_joint(joint, arm)
@@ -73,7 +75,7 @@ def _add_actuator(spec: mujoco.MjSpec, actuator: Actuator, inertia: Mapping[str,
     made.biasprm[:3] = [stiffness * actuator.zero, -stiffness, -_damping(actuator, inertia)]
 
 
-def _damping(actuator: Actuator, inertia: Mapping[str, float]) -> float:
+def _damping(actuator: ClosureActuator, inertia: Mapping[str, float]) -> float:
     """Velocity gain of a servo: 2 ζ √(k m), m the inertia along its length, 1/Σ(arm²/M)."""
     mobility = sum(arm**2 / inertia[joint] for joint, arm in actuator.arms)
     return 2.0 * actuator.damping_ratio * math.sqrt(actuator.stiffness / mobility)

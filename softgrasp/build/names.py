@@ -8,7 +8,7 @@ from softgrasp.build.carrier_model import carrier_model
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.soft_digit import MountedSoftFinger
 from softgrasp.description.soft_finger import Freedom, SoftFinger
 from softgrasp.formats.mjcf.read import BASE
 
@@ -46,7 +46,7 @@ def surrounding_bodies(scene: GraspScene) -> list[str]:
     return [_counted(kind, kinds[:index].count(kind)) for index, kind in enumerate(kinds)]
 
 
-def told_names(scene: GraspScene) -> dict[str, str]:
+def display_names(scene: GraspScene) -> dict[str, str]:
     """What the bodies of objects and surroundings are called in the scene."""
     objects = zip(object_bodies(scene), scene.object_names, strict=True)
     return dict([*objects, *zip(surrounding_bodies(scene), scene.surrounding_names, strict=True)])
@@ -122,9 +122,9 @@ def joint_names(hand: Hand) -> list[str]:
     return rigid + [name for digit in hand.soft_fingers for name in soft_joint_names(digit)]
 
 
-def soft_joint_names(digit: SoftDigit, only: Freedom | None = None) -> list[str]:
+def soft_joint_names(digit: MountedSoftFinger, only: Freedom | None = None) -> list[str]:
     """The joints of a soft finger: ``F1_J1``, or as ``finger_joint_names`` calls them."""
-    return [f"{digit.name}_{own}" for own in finger_joint_names(digit.finger, only)]
+    return [f"{digit.name}_{joint_name}" for joint_name in finger_joint_names(digit.finger, only)]
 
 
 def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[str]:
@@ -134,8 +134,8 @@ def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[
     ``J1s`` stretches.
     """
     ends = {"y": "" if finger.planar else "y", "z": "z", "twist": "t", "stretch": "s"}
-    wanted = [one for one in finger.freedoms if only in (None, one[1])]
-    return [f"J{place + 1}{ends[freedom]}" for place, freedom in wanted]
+    freedoms = [one for one in finger.freedoms if only in (None, one[1])]
+    return [f"J{index + 1}{ends[freedom]}" for index, freedom in freedoms]
 
 
 def carrier_joints(scene: GraspScene) -> list[str]:
@@ -149,7 +149,7 @@ def carrier_joints(scene: GraspScene) -> list[str]:
     return [WRIST] if scene.lift is not None else []
 
 
-def carrier_drives(scene: GraspScene) -> list[str]:
+def carrier_actuators(scene: GraspScene) -> list[str]:
     """Actuators of what carries the hand: called as their joints, but for a compliant carrier."""
     if isinstance(scene.arm, HandCarrier):
         return carrier_model(scene.arm).actuators()
@@ -162,14 +162,14 @@ def scene_joints(scene: GraspScene) -> list[str]:
     return joint_names(scene.hand) + sliders + carrier_joints(scene)
 
 
-def scene_drives(scene: GraspScene) -> list[str]:
+def scene_actuators(scene: GraspScene) -> list[str]:
     """All actuators of a scene in the order of their targets: the hand's, then the carrier's."""
-    return [drive.name for drive in scene.drives] + carrier_drives(scene)
+    return [actuator.name for actuator in scene.actuators] + carrier_actuators(scene)
 
 
 def parts(hand: Hand) -> dict[str, tuple[str, str]]:
     """(finger, phalanx or soft link) of every body that can touch, the palm left out."""
-    found = {
+    parts_by_name = {
         body: (finger.name, body.removeprefix(f"{finger.name}_") if row.bodies else row.name)
         for finger in hand.fingers
         for row in finger.phalanges
@@ -177,5 +177,5 @@ def parts(hand: Hand) -> dict[str, tuple[str, str]]:
     }
     for digit in hand.soft_fingers:
         for index in range(len(digit.finger.links)):
-            found[soft_link(digit.name, index)] = (digit.name, f"L{index}")
-    return found
+            parts_by_name[soft_link(digit.name, index)] = (digit.name, f"L{index}")
+    return parts_by_name

@@ -46,11 +46,11 @@ def add_object(
     return geoms
 
 
-def _planar_carriage(spec: mujoco.MjSpec, pose: Pose, thing: str) -> mujoco.MjsBody:
+def _planar_carriage(spec: mujoco.MjSpec, pose: Pose, body_name: str) -> mujoco.MjsBody:
     """A massless frame with the world's axes that carries the object in the x–z plane."""
-    carriage = spec.worldbody.add_body(name=f"{thing}_carriage", pos=list(pose.position))
+    carriage = spec.worldbody.add_body(name=f"{body_name}_carriage", pos=list(pose.position))
     kinds = (mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE)
     axes = ([1, 0, 0], [0, 0, 1], [0, 1, 0])
-    for name, kind, axis in zip(object_joints(thing), kinds, axes, strict=True):
+    for name, kind, axis in zip(object_joints(body_name), kinds, axes, strict=True):
         carriage.add_joint(name=name, type=kind, axis=axis)
     return carriage

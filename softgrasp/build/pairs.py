@@ -44,8 +44,10 @@ class Pair(NamedTuple):
 
 def object_pairs(model: mujoco.MjModel, body: str = OBJECT) -> list[Pair]:
     """Every geom of the hand against every geom of an object."""
-    things = _geoms_of(model, body)
-    return [Pair(hand, thing) for _, hand in _hand_geoms(model) for thing in things]
+    object_geoms = _geoms_of(model, body)
+    return [
+        Pair(hand, object_geom) for _, hand in _hand_geoms(model) for object_geom in object_geoms
+    ]
 
 
 def pairs_of_objects(model: mujoco.MjModel, first: str, second: str) -> list[Pair]:
@@ -219,12 +221,12 @@ def _carriers(model: mujoco.MjModel) -> dict[str, str]:
 
     Only joints, and rows without a body, lie between the two.
     """
-    found = {}
+    parents = {}
     for index in range(1, model.nbody):
         body = model.body(index)
         parent = model.body(int(body.parentid[0]))
         while parent.geomnum[0] == 0 and parent.name not in (PALM, "world"):
             parent = model.body(int(parent.parentid[0]))
         if body.geomnum[0] > 0:
-            found[body.name] = parent.name
-    return found
+            parents[body.name] = parent.name
+    return parents

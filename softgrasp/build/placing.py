@@ -19,7 +19,7 @@ from softgrasp.mechanics.transforms import (
 )
 
 
-class Thing(NamedTuple):
+class PlacedItem(NamedTuple):
     """An object of a scene as it is built."""
 
     name: str
@@ -32,16 +32,16 @@ class Thing(NamedTuple):
     mount: Mount
 
 
-def things_of(scene: GraspScene) -> list[Thing]:
+def placed_items(scene: GraspScene) -> list[PlacedItem]:
     """All objects of a scene, the one to be grasped first."""
     described = [(scene.object, object_pose(scene), scene.object_mount)]
     for placed in scene.objects:
-        turn = np.eye(4)
-        turn[:3, :3] = rotation_from_euler(placed.euler)
-        pose = Pose(position=placed.position, quaternion=quaternion_of(turn))
+        frame = np.eye(4)
+        frame[:3, :3] = rotation_from_euler(placed.euler)
+        pose = Pose(position=placed.position, quaternion=quaternion_of(frame))
         described.append((placed.object, pose, placed.mount))
     called = zip(scene.object_names, names.object_bodies(scene), described, strict=True)
-    return [Thing(name, body, *rest) for name, body, rest in called]
+    return [PlacedItem(name, body, *rest) for name, body, rest in called]
 
 
 def object_pose(scene: GraspScene) -> Pose:

@@ -14,7 +14,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.sequence import PreshapePhase
 from softgrasp.mechanics.transforms import Array, quaternion_of
 
-LONGEST_WAY = 0.15
+MAX_DISTANCE = 0.15
 """How far a hand is pulled back at most [m]."""
 STEP = 2e-4
 """Least step of the search, and so the most by which a way is too long [m]."""
@@ -38,12 +38,12 @@ class PullBack:
         self._model, self._data = model, mujoco.MjData(model)
         mujoco.mj_resetDataKeyframe(model, self._data, 0)
         first = int(model.jnt_qposadr[int(model.body(names.OBJECT).jntadr[0])])
-        self._place = self._data.qpos[first : first + 7]
+        self._object_pose = self._data.qpos[first : first + 7]
         self._pairs = [_ids(model, pair) for pair in object_pairs(model)]
         self.approach = toward_grasp(scene.hand, scene.preset.center)
         """Unit vector in the hand's frame from the finger bases to the grasp's centre, (3,)."""
 
-    def way(self, pose: Array, gap: float) -> float | None:
+    def distance(self, pose: Array, gap: float) -> float | None:
         """How far the object goes along the approach, or the hand back, until it is clear [m].
 
         Two convex bodies that stand in each other by a depth have to be moved at least so far in
@@ -54,27 +54,27 @@ class PullBack:
             gap: What has to be between them [m].
 
         Returns:
-            0 where it is clear as it is; None where it is not within ``LONGEST_WAY``.
+            0 where it is clear as it is; None where it is not within ``MAX_DISTANCE``.
         """
-        self._place[3:] = quaternion_of(pose)
-        way, start = 0.0, pose[:3, 3]
-        while way <= LONGEST_WAY:
-            self._place[:3] = start + way * self.approach
+        self._object_pose[3:] = quaternion_of(pose)
+        distance, start = 0.0, pose[:3, 3]
+        while distance <= MAX_DISTANCE:
+            self._object_pose[:3] = start + distance * self.approach
             lacking = gap - self._distance(gap)
             if lacking <= 1e-9:
-                return way
-            way += max(lacking, STEP)
+                return distance
+            distance += max(lacking, STEP)
         return None
 
-    def _distance(self, most: float) -> float:
-        """Between hand and object [m], at most ``most``; negative where they overlap."""
+    def _distance(self, max_distance: float) -> float:
+        """Between hand and object [m], at most ``max_distance``; negative where they overlap."""
         mujoco.mj_kinematics(self._model, self._data)
-        reach = max(most, 1e-6)
-        found = [
-            mujoco.mj_geomDistance(self._model, self._data, hand, thing, reach, None)
-            for hand, thing in self._near(reach)
+        reach = max(max_distance, 1e-6)
+        distances = [
+            mujoco.mj_geomDistance(self._model, self._data, hand, object_geom, reach, None)
+            for hand, object_geom in self._near(reach)
         ]
-        return float(min(found, default=reach))
+        return float(min(distances, default=reach))
 
     def _near(self, reach: float) -> list[tuple[int, int]]:
         """Pairs whose bounding balls are so near."""

@@ -17,7 +17,7 @@ LOCKED = 1e-9
 def add_joint(spec: mujoco.MjSpec, body: mujoco.MjsBody, joint: RigidJoint) -> None:
     """Let a link's body move as its joint does; one that follows no other gets a servo."""
     slides = joint.type == "prismatic"
-    own = body.add_joint(
+    joint_element = body.add_joint(
         name=joint.name,
         type=mujoco.mjtJoint.mjJNT_SLIDE if slides else mujoco.mjtJoint.mjJNT_HINGE,
         axis=list(joint.axis),
@@ -27,7 +27,7 @@ def add_joint(spec: mujoco.MjSpec, body: mujoco.MjsBody, joint: RigidJoint) -> N
     ends = None
     if joint.type != "continuous" and joint.lower is not None and joint.upper is not None:
         ends = [joint.lower, max(joint.upper, joint.lower + LOCKED)]
-        own.limited, own.range = True, ends
+        joint_element.limited, joint_element.range = True, ends
     if joint.mimic is not None:
         return
     servo = spec.add_actuator(name=joint.name, target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)

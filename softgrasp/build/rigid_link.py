@@ -23,7 +23,7 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.robot_frames import origin_frame
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of
 
-LEAST_MASS, LEAST_INERTIA = 1e-6, 1e-9
+MIN_MASS, MIN_INERTIA = 1e-6, 1e-9
 """What a moving link without an inertial gets [kg, kg·m²]: MuJoCo needs some."""
 WATER = 1000.0
 """Density of the ball whose inertia a link has that gives its mass only [kg/m³]."""
@@ -50,16 +50,16 @@ def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, *, moves: bo
     if link.inertial is not None:
         frame = origin_frame(link.inertial.origin)
         inertia = _tensor(link.name, link.inertial)
-        turned = frame[:3, :3] @ inertia @ frame[:3, :3].T
-        set_inertia(body, link.inertial.mass, turned, position_of(frame))
+        rotated = frame[:3, :3] @ inertia @ frame[:3, :3].T
+        set_inertia(body, link.inertial.mass, rotated, position_of(frame))
     elif moves:
         warnings.warn(
             f"link '{link.name}': expected an inertial of what moves, found none; it gets "
-            f"{LEAST_MASS:g} kg",
+            f"{MIN_MASS:g} kg",
             SoftgraspWarning,
             stacklevel=2,
         )
-        set_inertia(body, LEAST_MASS, np.eye(3) * LEAST_INERTIA)
+        set_inertia(body, MIN_MASS, np.eye(3) * MIN_INERTIA)
 
 
 def _add_part(

@@ -75,7 +75,7 @@ def _children(
     spec: mujoco.MjSpec, robot: Robot, link: str, body: mujoco.MjsBody
 ) -> list[tuple[str, mujoco.MjsBody]]:
     """Add what hangs on a link; returns the links at the other ends and their bodies."""
-    found = []
+    children = []
     for joint in robot.joints:
         if joint.parent == link:
             child = _child_body(body, joint.child, joint_frame(joint))
@@ -83,21 +83,21 @@ def _children(
             if moves:
                 add_joint(spec, child, joint)
             add_link(spec, child, robot.link(joint.child), moves=moves)
-            found.append((joint.child, child))
+            children.append((joint.child, child))
     for part in robot.bendables:
         if part.parent == link:
             last, end = add_bendable(spec, body, part, origin_frame(part.origin))
-            child = _child_body(last, part.child, end @ _end_turn(part))
+            child = _child_body(last, part.child, end @ _end_rotation(part))
             add_link(spec, child, robot.link(part.child), moves=False)
-            found.append((part.child, child))
-    return found
+            children.append((part.child, child))
+    return children
 
 
 def _child_body(parent: mujoco.MjsBody, name: str, frame: Array) -> mujoco.MjsBody:
     return parent.add_body(name=name, pos=position_of(frame), quat=quaternion_of(frame))
 
 
-def _end_turn(part: Bendable) -> Array:
+def _end_rotation(part: Bendable) -> Array:
     """How the child link is turned about the end of the backbone, (4, 4)."""
-    turned = part.frame == "webster" and part.planar
-    return rotate_about("z", (part.limits.phi_min or 0.0) if turned else 0.0)
+    is_rotated = part.frame == "webster" and part.planar
+    return rotate_about("z", (part.limits.phi_min or 0.0) if is_rotated else 0.0)

@@ -16,7 +16,7 @@ from softgrasp.build.attached_hand import settle, silence
 from softgrasp.build.carried_hand import carried_hand, hand_posture
 from softgrasp.build.carrier import carrier_start, with_carried_pose
 from softgrasp.build.carrier_model import carrier_model
-from softgrasp.build.clearance import START_TOLERANCE, refuse_overlaps, way_to_clear
+from softgrasp.build.clearance import START_TOLERANCE, clearing_displacement, refuse_overlaps
 from softgrasp.build.compiling import compiled
 from softgrasp.build.deformable import add_deformable, full_size
 from softgrasp.build.density import density_guess, is_usual, mean_density
@@ -24,7 +24,7 @@ from softgrasp.build.effective_mass import closing_postures
 from softgrasp.build.force_sensors import add_force_sensors
 from softgrasp.build.objects import add_object
 from softgrasp.build.pairs import Pair, add_pairs, model_pairs, penetration, self_pairs
-from softgrasp.build.placing import Thing, on_its_table, things_of
+from softgrasp.build.placing import PlacedItem, on_its_table, placed_items
 from softgrasp.build.sensors import add_contact_sensors, contact_slots
 from softgrasp.build.timestep import resolved_contact, resolved_timestep
 from softgrasp.build.touching import Touching, with_objects, with_surroundings
@@ -88,52 +88,59 @@ def build(scene: GraspScene) -> BuiltScene:
     An object without a position of its own that would start inside the hand at the grasp's centre
     is moved away from the palm, with a warning. Other overlaps are refused.
     """
-    asked = with_carried_pose(scene)
-    scene = on_its_table(asked)
+    requested = with_carried_pose(scene)
+    scene = on_its_table(requested)
     deformable = scene.object.elasticity is not None
     if deformable:
-        scene = _where_a_rigid_one_starts(asked)
+        scene = _where_a_rigid_one_starts(requested)
     timestep = resolved_timestep(scene)
     hand, touching = carried_hand(*_carried(scene))
     spec, bodies = hand.copy(), list(touching)
     _set_options(spec, scene, timestep)
-    things = things_of(scene)
-    slots = [contact_slots(spec, bodies, _add_rigid(spec, thing)) for thing in things]
-    add_surroundings(spec, scene, things[0].pose)
+    placed_objects = placed_items(scene)
+    slots = [contact_slots(spec, bodies, _add_rigid(spec, placed)) for placed in placed_objects]
+    add_surroundings(spec, scene, placed_objects[0].pose)
     if deformable:  # all that it can touch is there
-        add_deformable(spec, scene.object, things[0].pose, scene.asked_contact, scene.solver)
+        add_deformable(
+            spec, scene.object, placed_objects[0].pose, scene.requested_contact, scene.solver
+        )
     add_contact_sensors(spec, bodies, slots)
     add_force_sensors(spec, scene)
-    what = f"{scene.hand.name} with {' and '.join(thing.object.name for thing in things)}"
+    what = f"{scene.hand.name} with {' and '.join(placed.object.name for placed in placed_objects)}"
     bare = compiled(spec, what)
     start = _position(bare, scene, start_targets(scene))
     home = _position(bare, scene, home_targets(scene))
     spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
     data = _state_at(bare, start)
-    way = None if deformable else way_to_clear(bare, data, asked)
-    if way is None and asked.object_position is None and not deformable and (start != home).any():
+    displacement = None if deformable else clearing_displacement(bare, data, requested)
+    if (
+        displacement is None
+        and requested.object_position is None
+        and not deformable
+        and (start != home).any()
+    ):
         # a place that the object got on its own has to be clear where the hand arrives, too
-        way = way_to_clear(bare, _state_at(bare, home), asked)
-    if way is not None:
-        place = np.array(things[0].pose.position) + way
-        return build(asked.replace(object_position=tuple(place.tolist())))
+        displacement = clearing_displacement(bare, _state_at(bare, home), requested)
+    if displacement is not None:
+        position = np.array(placed_objects[0].pose.position) + displacement
+        return build(requested.replace(object_position=tuple(position.tolist())))
     refuse_overlaps(bare, data, scene)
     _doubt_units(scene)
     stiffness, switching = _add_contacts(spec, bare, data, scene, home)
     if scene.hand.model is not None:
         silence(spec, bodies)
     add_visuals(spec, _floor_height(scene, bare))
-    contact = resolved_contact(scene.asked_contact, timestep)
+    contact = resolved_contact(scene.requested_contact, timestep)
     return BuiltScene(scene, spec, compiled(spec, what), bodies, contact, stiffness, switching)
 
 
 def _doubt_units(scene: GraspScene) -> None:
     """Warn of numbers that are hardly meant in SI."""
-    turn = max((abs(angle) for angle in scene.object_euler or ()), default=0.0)
-    if turn > 2.0 * math.pi:
+    max_angle = max((abs(angle) for angle in scene.object_euler or ()), default=0.0)
+    if max_angle > 2.0 * math.pi:
         warnings.warn(
-            f"object_euler: {turn:g} rad is more than a turn; is it in degrees? They are "
-            f"{math.radians(turn):.4g} rad (--euler-deg takes degrees)",
+            f"object_euler: {max_angle:g} rad is more than a turn; is it in degrees? They are "
+            f"{math.radians(max_angle):.4g} rad (--euler-deg takes degrees)",
             SoftgraspWarning,
             stacklevel=3,
         )
@@ -154,11 +161,11 @@ def _where_a_rigid_one_starts(scene: GraspScene) -> GraspScene:
     return scene.replace(object_position=rigid.object_position, surroundings=rigid.surroundings)
 
 
-def _add_rigid(spec: mujoco.MjSpec, thing: Thing) -> list[str]:
+def _add_rigid(spec: mujoco.MjSpec, placed: PlacedItem) -> list[str]:
     """Add an object, and return its geoms that can touch; nothing of a deformable one."""
-    if thing.object.elasticity is not None:
+    if placed.object.elasticity is not None:
         return []
-    return add_object(spec, thing.object, thing.pose, thing.mount, thing.body)
+    return add_object(spec, placed.object, placed.pose, placed.mount, placed.body)
 
 
 def _carried(scene: GraspScene) -> tuple[Any, ...]:
@@ -180,19 +187,28 @@ def _add_contacts(
     """Add all pairs that can touch; returns stiffness and switching contacts by pair."""
     timestep = float(bare.opt.timestep)
     held = scene.actuation == "prescribed"
-    own = _clear_self_pairs(bare, data, scene) if scene.self_contact else []
+    self_pairs = _clear_self_pairs(bare, data, scene) if scene.self_contact else []
     # the hand with the object comes first, then the hand with itself
     first, *others = with_objects(scene, bare)
-    itself = Touching(own, scene.asked_contact, held)
-    known = (*_carried(scene), timestep, scene.integrator, scene.hand, scene.way)
-    ways = closing_postures(bare, scene, home)
+    itself = Touching(self_pairs, scene.requested_contact, held)
+    known = (*_carried(scene), timestep, scene.integrator, scene.hand, scene.closing_motion)
+    postures = closing_postures(bare, scene, home)
     stiffness: dict[str, float] = {}
     switching: dict[str, Contact] = {}
     for group in (first, itself, *others, *with_surroundings(scene, bare)):
-        contact = resolved_contact(group.asked, timestep)
-        looks = ways if group.by_hand else ways[:1]
+        contact = resolved_contact(group.requested, timestep)
+        sampled_postures = postures if group.by_hand else postures[:1]
         key = known if group is itself else None
-        add_pairs(spec, bare, group.pairs, looks, contact, scene.solver, held=group.held, known=key)
+        add_pairs(
+            spec,
+            bare,
+            group.pairs,
+            sampled_postures,
+            contact,
+            scene.solver,
+            held=group.held,
+            known=key,
+        )
         if contact.converted:
             stiffness |= dict.fromkeys((pair.name for pair in group.pairs), contact.stiffness)
         if group.switches and contact.switches_friction:
@@ -240,7 +256,7 @@ def _position(bare: mujoco.MjModel, scene: GraspScene, targets: list[float]) -> 
     if isinstance(scene.arm, HandCarrier):
         carried = dict(carrier_model(scene.arm).rest(scene).joints)
     else:
-        led = targets[len(scene.drives) :]
+        led = targets[len(scene.actuators) :]
         carried = dict(zip(names.carrier_joints(scene), led, strict=True))
     for name, value in (hand_posture(scene, targets) | carried).items():
         position[bare.joint(name).qposadr[0]] = value
@@ -283,8 +299,10 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
     reach = float(model.geom_rbound[movers].max(initial=0.0))
     if scene.object.elasticity is not None:  # which has no geom of its size
         reach = max(reach, 0.5 * float(np.linalg.norm(full_size(scene.object.shape))))
-    below = min(thing.pose.position[2] for thing in things_of(scene)) - reach
-    fingers = _lowest_finger(scene.hand, scene.hand_pose, scene.way.start, scene.way.rates)
+    below = min(placed.pose.position[2] for placed in placed_items(scene)) - reach
+    fingers = _lowest_finger(
+        scene.hand, scene.hand_pose, scene.closing_motion.start, scene.closing_motion.rates
+    )
     height = min(below, fingers, lowest_surrounding(scene))
     return math.floor((height - FLOOR_GAP) * 100) / 100.0
 
@@ -300,11 +318,11 @@ def _lowest_finger(
     hand = transform(pose.position, pose.quaternion)
     height, begin = math.inf, np.array(start)
     end = [
-        drive.limits[0 if rate < 0 else 1]
-        for drive, rate in zip(described.drives, all_rates, strict=True)
+        actuator.limits[0 if rate < 0 else 1]
+        for actuator, rate in zip(described.actuators, all_rates, strict=True)
     ]
-    for share in np.linspace(0.0, 1.0, 7) if described.fingers else ():
-        posture = described.posture((begin + share * (end - begin)).tolist())
+    for fraction in np.linspace(0.0, 1.0, 7) if described.fingers else ():
+        posture = described.posture((begin + fraction * (end - begin)).tolist())
         height = min(height, lowest_point(described, posture, hand))
     for digit in described.soft_fingers:
         base = hand @ transform(digit.base.position)

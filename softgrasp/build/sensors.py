@@ -20,7 +20,7 @@ COMPONENTS = 3
 
 POINTS_OF_A_PAIR = 8
 """Most contact points of two convex geoms: two boxes, face on face."""
-MOST_SLOTS = 64
+MAX_SLOTS = 64
 
 
 def contact_slots(spec: mujoco.MjSpec, bodies: list[str], geoms: list[str]) -> int:
@@ -32,11 +32,11 @@ def contact_slots(spec: mujoco.MjSpec, bodies: list[str], geoms: list[str]) -> i
         geoms: Of an object; none of a deformable one.
     """
     if not geoms:
-        return MOST_SLOTS  # a deformable object, which a phalanx touches in many points
+        return MAX_SLOTS  # a deformable object, which a phalanx touches in many points
     if all(spec.geom(geom).type == mujoco.mjtGeom.mjGEOM_SPHERE for geom in geoms):
         # a ball touches a convex geom in one point
-        return min(len(geoms) * max(len(spec.body(body).geoms) for body in bodies), MOST_SLOTS)
-    return min(POINTS_OF_A_PAIR * len(geoms), MOST_SLOTS)
+        return min(len(geoms) * max(len(spec.body(body).geoms) for body in bodies), MAX_SLOTS)
+    return min(POINTS_OF_A_PAIR * len(geoms), MAX_SLOTS)
 
 
 def add_contact_sensors(spec: mujoco.MjSpec, bodies: list[str], slots: Sequence[int]) -> None:

@@ -143,13 +143,13 @@ def joined_inertia(
     solids = [mass_properties(shape) for shape, _ in shapes]
     volumes = np.array([solid.volume for solid in solids])
     whole = float(volumes.sum())
-    places = np.array([frame[:3, 3] for frame in frames])
+    centers = np.array([frame[:3, 3] for frame in frames])
     # of one shape its own centre, to the last bit
-    centre = places[0] if len(places) == 1 else volumes @ places / whole
+    centre = centers[0] if len(centers) == 1 else volumes @ centers / whole
     inertia = np.zeros((3, 3))
     for solid, frame in zip(solids, frames, strict=True):
-        turn, away = frame[:3, :3], frame[:3, 3] - centre
-        inertia += turn @ solid.inertia @ turn.T
+        rotation, away = frame[:3, :3], frame[:3, 3] - centre
+        inertia += rotation @ solid.inertia @ rotation.T
         inertia += solid.volume * (away @ away * np.eye(3) - np.outer(away, away))
     total = mass if mass is not None else whole * density
     x, y, z = centre.tolist()

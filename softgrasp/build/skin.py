@@ -28,9 +28,9 @@ RIPPLE_OF_CELL, RIPPLE_OF_HEIGHT = 0.22, 0.12
 BASE_ROUNDING = 0.12
 """Rounding of the base over the least half width; the tip is round altogether."""
 CAP_RINGS = 6
-MOST_CAP = 0.3
+MAX_CAP_FRACTION = 0.3
 """Longest cap over the finger's length."""
-LEAST_CELL = 1e-3
+MIN_CELL_FRACTION = 1e-3
 """A joint at the very end of a finger still bends this part of its length."""
 
 
@@ -68,8 +68,8 @@ def add_finger_skin(
         bodyname=list(bodies),
         bindpos=np.ravel(origins).tolist(),
         bindquat=[1.0, 0.0, 0.0, 0.0] * len(bodies),
-        vertid=[own.tolist() for own in carried],
-        vertweight=[weights[own, link].tolist() for link, own in enumerate(carried)],
+        vertid=[influences.tolist() for influences in carried],
+        vertweight=[weights[influences, link].tolist() for link, influences in enumerate(carried)],
     )
 
 
@@ -86,20 +86,20 @@ def finger_surface(finger: SoftFinger, *, ripple: bool = True) -> tuple[Array, F
     """
     ends = _cell_ends(finger)
     section = _Section(finger, ends)
-    places, scale = _stations(ends, section)
-    low, high = section.at(places)
+    positions, scale = _stations(ends, section)
+    low, high = section.at(positions)
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     unit = _superellipse(SQUARE if finger.planar else ROUND)
     across = middle[:, None] + scale[:, None, None] * half[:, None] * unit
     if ripple and finger.planar:
-        depth = scale * section.folds(places)
+        depth = scale * section.folds(positions)
         across[..., 1] -= depth[:, None] * unit[:, 1].clip(0.0) ** 2
-    rings = np.column_stack([np.repeat(places, SIDES), across.reshape(-1, 2)])
+    rings = np.column_stack([np.repeat(positions, SIDES), across.reshape(-1, 2)])
     poles = np.column_stack([ends[[0, -1]], middle[[0, -1]]])
-    return np.concatenate([rings, poles]), _faces(len(places))
+    return np.concatenate([rings, poles]), _faces(len(positions))
 
 
-def link_weights(places: Array, ends: Array) -> Array:
+def link_weights(positions: Array, ends: Array) -> Array:
     """How much every link carries of a point of the skin.
 
     The weight passes from a link to the next with the integral of a hat that reaches from joint to
@@ -107,18 +107,18 @@ def link_weights(places: Array, ends: Array) -> Array:
     bends: between equal bends of equal cells it is constant.
 
     Args:
-        places: Of the points along the straight finger [m], shape (n,).
+        positions: Of the points along the straight finger [m], shape (n,).
         ends: Start of the finger, its joints, and its end [m], shape (links + 1,).
 
     Returns:
         Weights from 0 to 1, each row with the sum 1, shape (n, links).
     """
     before, joint, after = ends[:-2], ends[1:-1], ends[2:]
-    at = places[:, None]
+    at = positions[:, None]
     rising = (at.clip(before, joint) - before) ** 2 / (joint - before)
     falling = (after - at.clip(joint, after)) ** 2 / (after - joint)
     passed = (rising + (after - joint) - falling) / (after - before)
-    one = np.ones((len(places), 1))
+    one = np.ones((len(positions), 1))
     return np.asarray(-np.diff(np.hstack([one, passed, 0.0 * one]), axis=1).clip(max=0.0))
 
 
@@ -134,19 +134,19 @@ class _Section:
         edges = np.hstack([centers - halves, centers + halves])
         self._curve = PchipInterpolator(self._middles, edges)
 
-    def at(self, places: Array) -> tuple[Array, Array]:
+    def at(self, positions: Array) -> tuple[Array, Array]:
         """Least and greatest (y, z) [m], each of shape (n, 2)."""
-        edges = self._curve(places.clip(self._middles[0], self._middles[-1]))
+        edges = self._curve(positions.clip(self._middles[0], self._middles[-1]))
         return edges[:, :2], edges[:, 2:]
 
-    def folds(self, places: Array) -> Array:
+    def folds(self, positions: Array) -> Array:
         """How deep the folds of the bellows are [m], shape (n,): deepest at the joints."""
         low, high = self.at(self._joints)
         cell = np.minimum(self._cells[:-1], self._cells[1:])
         depth = np.minimum(RIPPLE_OF_CELL * cell, RIPPLE_OF_HEIGHT * (high - low)[:, 1])
         middles, joints = self._middles, self._joints
         nodes = np.concatenate([middles[:1], np.ravel([joints, middles[1:]], order="F")])
-        phase = np.interp(places, nodes, np.arange(len(nodes)))
+        phase = np.interp(positions, nodes, np.arange(len(nodes)))
         nearest = (0.5 * phase).astype(int).clip(max=len(joints) - 1)
         return np.asarray(depth[nearest] * np.sin(0.5 * np.pi * phase) ** 2)
 
@@ -156,30 +156,30 @@ def _cell_ends(finger: SoftFinger) -> Array:
     first, last = finger.links[0], finger.links[-1]
     joints = np.array([joint.position[0] for joint in finger.joints])
     start, end = first.center[0] - 0.5 * first.size[0], last.center[0] + 0.5 * last.size[0]
-    least = LEAST_CELL * (max(end, joints[-1]) - min(start, joints[0]))
-    return np.array([min(start, joints[0] - least), *joints, max(end, joints[-1] + least)])
+    min_cell = MIN_CELL_FRACTION * (max(end, joints[-1]) - min(start, joints[0]))
+    return np.array([min(start, joints[0] - min_cell), *joints, max(end, joints[-1] + min_cell)])
 
 
 def _stations(ends: Array, section: _Section) -> tuple[Array, Array]:
     """Where the rings are along the finger [m], and their sizes over the section's; (n,) each."""
     start, end = ends[0], ends[-1]
     low, high = section.at(ends[[0, -1]])
-    base, tip = np.minimum(0.5 * (high - low).min(axis=1), MOST_CAP * (end - start))
+    base, tip = np.minimum(0.5 * (high - low).min(axis=1), MAX_CAP_FRACTION * (end - start))
     base *= BASE_ROUNDING
-    turn = 0.5 * np.pi * np.arange(1, CAP_RINGS + 1) / CAP_RINGS
+    angle = 0.5 * np.pi * np.arange(1, CAP_RINGS + 1) / CAP_RINGS
     cells = np.arange(0, RINGS * (len(ends) - 1)) / RINGS
     between = np.interp(cells, np.arange(len(ends)), ends)
     between = between[(between > start + base) & (between < end - tip)]
-    cap = 1.0 - np.cos(turn)
-    places = np.concatenate([start + base * cap, between, end - (tip * cap)[::-1]])
-    scale = np.concatenate([np.sin(turn), np.ones(len(between)), np.sin(turn)[::-1]])
-    return places, scale
+    cap = 1.0 - np.cos(angle)
+    positions = np.concatenate([start + base * cap, between, end - (tip * cap)[::-1]])
+    scale = np.concatenate([np.sin(angle), np.ones(len(between)), np.sin(angle)[::-1]])
+    return positions, scale
 
 
 def _superellipse(exponent: float) -> Array:
     """Corners (y, z) of a ring in a square from −1 to 1, shape (SIDES, 2)."""
-    turn = 2.0 * np.pi * (np.arange(SIDES) + 0.5) / SIDES
-    circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    angle = 2.0 * np.pi * (np.arange(SIDES) + 0.5) / SIDES
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
     return np.asarray(np.sign(circle) * np.abs(circle) ** (2.0 / exponent))
 
 

@@ -9,14 +9,16 @@ from softgrasp.build.shapes import SKINNED_GROUP
 from softgrasp.build.skin import add_finger_skin
 from softgrasp.build.soft_finger import add_soft_finger
 from softgrasp.build.visual import SILICONE_RGBA
-from softgrasp.description.soft_digit import SoftDigit
-from softgrasp.mechanics.finger_drives import drive_forces
+from softgrasp.description.soft_digit import MountedSoftFinger
+from softgrasp.mechanics.finger_drives import actuation_forces
 
 LOCKED = 1e-3
 """Width [Pa] of the range of a pressure that cannot change: MuJoCo refuses an empty one."""
 
 
-def add_soft_digit(spec: mujoco.MjSpec, base: mujoco.MjsBody, digit: SoftDigit) -> list[str]:
+def add_soft_digit(
+    spec: mujoco.MjSpec, base: mujoco.MjsBody, digit: MountedSoftFinger
+) -> list[str]:
     """Add a soft finger to a hand's base and return the bodies that can touch.
 
     Its pressure [Pa] is one actuator, called as the finger: through a fixed tendon it puts the
@@ -31,13 +33,13 @@ def add_soft_digit(spec: mujoco.MjSpec, base: mujoco.MjsBody, digit: SoftDigit) 
     for body in bodies:
         spec.geom(body).group = SKINNED_GROUP
     add_finger_skin(spec, digit.name, finger, bodies, rgba)
-    per_pascal = drive_forces(finger, pressure=1.0).tolist()
+    per_pascal = actuation_forces(finger, pressure=1.0).tolist()
     _add_pressure(spec, digit, dict(zip(joints, per_pascal, strict=True)))
     return bodies
 
 
-def _add_pressure(spec: mujoco.MjSpec, digit: SoftDigit, gains: dict[str, float]) -> None:
-    name = digit.drive.name
+def _add_pressure(spec: mujoco.MjSpec, digit: MountedSoftFinger, gains: dict[str, float]) -> None:
+    name = digit.as_actuator.name
     tendon = spec.add_tendon(name=name)
     for joint, gain in gains.items():
         if gain:

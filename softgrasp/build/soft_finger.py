@@ -15,7 +15,7 @@ from softgrasp.description.soft_finger import Freedom, SoftFinger, SoftJoint, So
 from softgrasp.mechanics.transforms import Array
 
 TIP = "tip"
-LEAST_MASS, LEAST_INERTIA = 1e-12, 1e-14
+MIN_MASS, MIN_INERTIA = 1e-12, 1e-14
 """MuJoCo refuses lighter bodies; a picogram bends no finger."""
 AXES: dict[Freedom, tuple[float, float, float]] = {
     "stretch": (1.0, 0.0, 0.0),
@@ -34,7 +34,7 @@ def finger_spec(finger: SoftFinger) -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
     spec.modelname = finger.name
     spec.compiler.degree = False
-    spec.compiler.boundmass, spec.compiler.boundinertia = LEAST_MASS, LEAST_INERTIA
+    spec.compiler.boundmass, spec.compiler.boundinertia = MIN_MASS, MIN_INERTIA
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     bodies = [f"link{index}" for index in range(len(finger.links))]
@@ -68,9 +68,9 @@ def add_soft_finger(
     origin = np.zeros(3)
     named = list(zip(finger.freedoms, joints, strict=True))
     for index, (joint, link) in enumerate(zip(finger.joints, finger.links[1:], strict=True)):
-        place = np.array(joint.position)
-        body = body.add_body(name=bodies[index + 1], pos=place - origin)
-        origin = place
+        position = np.array(joint.position)
+        body = body.add_body(name=bodies[index + 1], pos=position - origin)
+        origin = position
         for (owner, freedom), name in named:
             if owner == index:
                 _add_joint(body, joint, freedom, name)
@@ -79,8 +79,8 @@ def add_soft_finger(
 
 
 def _add_joint(body: mujoco.MjsBody, joint: SoftJoint, freedom: Freedom, name: str) -> None:
-    given = {"stretch": joint.axial_stiffness, "twist": joint.torsion_stiffness}
-    stiffness = given.get(freedom) or joint.stiffness
+    stiffness_by_freedom = {"stretch": joint.axial_stiffness, "twist": joint.torsion_stiffness}
+    stiffness = stiffness_by_freedom.get(freedom) or joint.stiffness
     slides = freedom == "stretch"
     body.add_joint(
         name=name,

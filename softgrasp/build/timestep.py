@@ -25,12 +25,12 @@ def resolved_timestep(scene: GraspScene) -> float:
     Raises:
         BuildError: It is too large for the contact, or the control period is no multiple of it.
     """
-    limit = _limit(_strictest(scene.asked_contacts))
+    limit = _limit(_strictest(scene.requested_contacts))
     if scene.timestep is None:
         return _chosen(scene, limit)
     _check_carrier(scene)
     # a native contact is changed by MuJoCo itself, with a warning of ours
-    converted = [contact for contact in scene.asked_contacts if contact.converted]
+    converted = [contact for contact in scene.requested_contacts if contact.converted]
     if converted and not scene.allow_softer_contact:
         strictest = _strictest(converted)
         if scene.timestep > _limit(strictest):
@@ -75,7 +75,7 @@ def _chosen(scene: GraspScene, limit: float) -> float:
     for step in STEPS:
         if step <= limit and _divides(step, scene.control_period):
             return step
-    contact = _strictest(scene.asked_contacts)
+    contact = _strictest(scene.requested_contacts)
     if not contact.converted:
         raise BuildError(
             f"contact.native.timeconst: no time step from {STEPS[-1]:g} to {STEPS[0]:g} s is at "

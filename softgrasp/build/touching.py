@@ -18,7 +18,7 @@ class Touching(NamedTuple):
     """Pairs of geoms that share a contact."""
 
     pairs: list[Pair]
-    asked: Contact
+    requested: Contact
     held: bool
     """Whether both sides are held in place (prescribed joints, a fixed object, surroundings)."""
     by_hand: bool = True
@@ -55,4 +55,4 @@ def with_surroundings(scene: GraspScene, model: mujoco.MjModel) -> Iterator[Touc
             pairs = pairs_of_objects(model, body, around)
             yield Touching(pairs, contact, held=False, by_hand=False)
         hand = hand_pairs_around(model, around)
-        yield Touching(hand, part.contact or scene.asked_contact, held)
+        yield Touching(hand, part.contact or scene.requested_contact, held)

@@ -25,7 +25,7 @@ CELLS = 6
 """Straight cells in which an arc is drawn."""
 FLANGE_RADIUS, FLANGE_THICKNESS = 0.03, 0.008
 """Of the plate that is drawn at the flange [m]."""
-POST_SHARE = 0.55
+POST_RATIO = 0.55
 """Radius of what carries a finger, over the finger's."""
 SECOND_RGBA = (0.80, 0.75, 0.66, 1.0)
 """Every second piece."""
@@ -71,9 +71,9 @@ class TwinModel:
         cells = _cell_frames(shape, np.array(self.twin.finger.lengths))
         fingers = (shape.roots[:, None] @ cells).reshape(-1, 4, 4)
         frames = np.concatenate([flange[None], fingers])
-        turns = Rotation.from_matrix(frames[:, :3, :3]).as_quat(scalar_first=True)
+        quaternions = Rotation.from_matrix(frames[:, :3, :3]).as_quat(scalar_first=True)
         self.data.mocap_pos[self._moved] = frames[:, :3, 3]
-        self.data.mocap_quat[self._moved] = turns
+        self.data.mocap_quat[self._moved] = quaternions
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_comPos(self.model, self.data)
         mujoco.mj_camlight(self.model, self.data)
@@ -114,7 +114,7 @@ def _add_flange(spec: mujoco.MjSpec, twin: Twin) -> None:
             body.add_geom(
                 type=kinds.mjGEOM_CAPSULE,
                 fromto=ends,
-                size=[POST_SHARE * twin.finger_radius, 0.0, 0.0],
+                size=[POST_RATIO * twin.finger_radius, 0.0, 0.0],
                 rgba=PALM_RGBA,
                 **SEEN,
             )

@@ -58,16 +58,16 @@ def add_free_wrist(spec: mujoco.MjSpec, palm_name: str, pose: Pose, *, prescribe
     palm = spec.body(palm_name)
     axes = transform(quaternion=pose.quaternion)[:3, :3]  # row k: axis k of the world in the palm
     slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
-    for place, (name, axis) in enumerate(zip(WRIST_JOINTS, (0, 1, 2, 2, 1, 0), strict=True)):
-        turns = place >= 3
-        own = CARRIED_INERTIA if turns else 0.0
+    for index, (name, axis) in enumerate(zip(WRIST_JOINTS, (0, 1, 2, 2, 1, 0), strict=True)):
+        is_hinge = index >= 3
+        armature = CARRIED_INERTIA if is_hinge else 0.0
         palm.add_joint(
             name=name,
-            type=hinge if turns else slide,
+            type=hinge if is_hinge else slide,
             axis=axes[axis].tolist(),
-            armature=HELD_ARMATURE if prescribed else own,
+            armature=HELD_ARMATURE if prescribed else armature,
         )
-        _servo(spec, name, CARRIED_INERTIA if turns else CARRIED_MASS, prescribed=prescribed)
+        _servo(spec, name, CARRIED_INERTIA if is_hinge else CARRIED_MASS, prescribed=prescribed)
     _weigh(palm)
 
 

@@ -19,15 +19,15 @@ from softgrasp.errors import DivergedError, SimulationError, SoftgraspWarning
 from softgrasp.mechanics.hydraulic.motion import SAMPLE, drive_pressures, inputs_of
 from softgrasp.mechanics.hydraulic.torques import TorqueTable
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.hydraulic_arm import LONGEST_STEP, SAFE_SHARE, ArmChain, ChainRecording
-from softgrasp.simulation.hydraulic_coupling import move_with_drive
+from softgrasp.simulation.hydraulic_arm import LONGEST_STEP, SAFE_FRACTION, ArmChain, ChainRecording
+from softgrasp.simulation.hydraulic_coupling import move_driven_chain
 
 UNITS: dict[ArmParameter, str] = {"EI": "N·m²", "c_b": "N·m²·s", "mass": "kg"}
-DRIVE_STEP = 5e-3
+DRIVE_TIMESTEP = 5e-3
 """Of the drives [s]."""
 
 
-class ArmBench:
+class ArmTestRig:
     """Motions of an arm for many parameter sets, one after the other.
 
     Args:
@@ -43,8 +43,8 @@ class ArmBench:
         values = parameters.reshape(len(problem.find), -1)
         shared = np.broadcast_to(values, (len(problem.find), len(problem.arm.sections)))
         sections = [
-            _changed(section, dict(zip(problem.find, own.tolist(), strict=True)))
-            for section, own in zip(problem.arm.sections, shared.T, strict=True)
+            _changed(section, dict(zip(problem.find, section_values.tolist(), strict=True)))
+            for section, section_values in zip(problem.arm.sections, shared.T, strict=True)
         ]
         return problem.arm.replace(sections=tuple(sections))
 
@@ -61,27 +61,27 @@ class ArmBench:
         last = motion.times[-1]
         samples = max(int(np.ceil(last / SAMPLE * (1.0 - 1e-9))), 1)
         try:
-            found = self._moved(chain, motion, samples * SAMPLE)
+            recording = self._moved(chain, motion, samples * SAMPLE)
         except (DivergedError, SimulationError):
             return np.full(shape, np.nan).ravel()
-        rows = found.ends if motion.ends else chain.bends_of(found.joints)
+        rows = recording.ends if motion.ends else chain.bends_of(recording.joints)
         flat = rows.reshape(len(rows), -1)[:, -shape[1] :]
-        columns = [np.interp(motion.times, found.times, column) for column in flat.T]
+        columns = [np.interp(motion.times, recording.times, column) for column in flat.T]
         return np.stack(columns, axis=1).ravel()
 
     def _moved(self, chain: ArmChain, motion: ArmMotion, duration: float) -> ChainRecording:
         """The motion of an arm with the parameters that are tried; its water takes part in it."""
         if not motion.torques:
-            given = inputs_of(motion.pressures or (0.0,) * len(chain.arm.chambers))
-            return chain.move(given, duration, timestep=self._timestep, start=motion.start)
+            inputs = inputs_of(motion.pressures or (0.0,) * len(chain.arm.chambers))
+            return chain.move(inputs, duration, timestep=self._timestep, start=motion.start)
         rows = np.array(motion.torques)
         table = TorqueTable(rows[:, 0], rows[:, 1:])
         with warnings.catch_warnings():  # parameters that are only tried are not told about
             warnings.simplefilter("ignore", SoftgraspWarning)
             if motion.start is None:
-                return move_with_drive(chain, table, duration, timestep=self._timestep)[0]
-            given = drive_pressures(chain.arm, table, duration, timestep=DRIVE_STEP)
-            return chain.move(given, duration, timestep=self._timestep, start=motion.start)
+                return move_driven_chain(chain, table, duration, timestep=self._timestep)[0]
+            inputs = drive_pressures(chain.arm, table, duration, timestep=DRIVE_TIMESTEP)
+            return chain.move(inputs, duration, timestep=self._timestep, start=motion.start)
 
     @cached_property
     def _timestep(self) -> float:
@@ -91,7 +91,7 @@ class ArmBench:
         worst = [getattr(problem.bounds, name)[ends[name]] for name in problem.find]
         sections = len(problem.arm.sections) if problem.each_section else 1
         arm = self.arm(np.repeat(worst, sections))
-        return min(SAFE_SHARE * spring_limit(arm_model(arm, problem.links)), LONGEST_STEP)
+        return min(SAFE_FRACTION * spring_limit(arm_model(arm, problem.links)), LONGEST_STEP)
 
 
 def arm_block(problem: ArmCalibrationProblem) -> Block:
@@ -115,37 +115,37 @@ def arm_block(problem: ArmCalibrationProblem) -> Block:
         upper=high,
         relative=(True,) * len(names),
         cells=None,
-        places=np.zeros(0),
+        positions=np.zeros(0),
         units=tuple(UNITS[name] for name in problem.find for _ in range(count)),
     )
 
 
 def arm_stage(
-    problem: ArmCalibrationProblem, bench: ArmBench, *, held_out: bool = False
+    problem: ArmCalibrationProblem, test_rig: ArmTestRig, *, held_out: bool = False
 ) -> Stage | None:
     """The one stage of an arm: all of its parameters from all of its motions.
 
     Args:
         problem: The problem.
-        bench: Of its arm.
+        test_rig: Of its arm.
         held_out: Whether to take the motions kept for validation; None where there are none.
     """
     named = zip(problem.labels, problem.motions, strict=True)
-    asked = [(label, one) for label, one in named if one.held_out == held_out]
-    if not asked:
+    selected = [(label, one) for label, one in named if one.held_out == held_out]
+    if not selected:
         return None
-    motions = [one for _, one in asked]
+    motions = [one for _, one in selected]
     measured = np.concatenate([np.array(one.rows).ravel() for one in motions])
     labels = [
         f"{label} {column} at {time:g} s"
-        for label, one in asked
+        for label, one in selected
         for time in one.times
         for column in columns_of(one)
     ]
     return Stage(
         name="arm",
         block=arm_block(problem),
-        simulate=lambda parameters: bench.recorded(parameters, motions),
+        simulate=lambda parameters: test_rig.recorded(parameters, motions),
         measured=measured,
         fitness=lambda values: objectives.squared_trace(values, measured),
         labels=tuple(labels),

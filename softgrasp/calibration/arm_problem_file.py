@@ -18,13 +18,13 @@ from softgrasp.formats.yaml_file import Tree
 from softgrasp.mechanics.hydraulic.recording import TipRecording
 
 
-def arm_problem_from(data: dict[str, Tree], folder: Path) -> ArmCalibrationProblem:
+def arm_problem_from(data: dict[str, Tree], directory: Path) -> ArmCalibrationProblem:
     """Make a problem of a YAML tree.
 
     Args:
         data: ``arm``, a name or a file; ``motions``, each with the ``table`` of what was recorded
             and ``pressures`` or ``torques``; fields of ``ArmCalibrationProblem``.
-        folder: Where the files lie that it names.
+        directory: Where the files lie that it names.
 
     Raises:
         DescriptionError: Something cannot be read, or does not fit.
@@ -33,33 +33,33 @@ def arm_problem_from(data: dict[str, Tree], folder: Path) -> ArmCalibrationProbl
     name = tree.pop("arm")
     if not isinstance(name, str):
         raise DescriptionError(f"expected an arm's name or file, found {name!r}", field="arm")
-    beside = folder / name
+    beside = directory / name
     arm = load_hydraulic_arm(beside if beside.is_file() else name)
-    given = tree.pop("motions", None)
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+    entries = tree.pop("motions", None)
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
         raise DescriptionError(
-            f"expected a list of motions, each with its table, found {given!r}", field="motions"
+            f"expected a list of motions, each with its table, found {entries!r}", field="motions"
         )
-    tree["motions"] = tuple(_motion(dict(one), index, arm, folder) for index, one in
-                            enumerate(given))  # fmt: skip
+    tree["motions"] = tuple(_motion(dict(one), index, arm, directory) for index, one in
+                            enumerate(entries))  # fmt: skip
     if isinstance(tree.get("bounds"), dict):
         tree["bounds"] = ArmBounds(**tables.as_tuples(tree["bounds"]))
     return ArmCalibrationProblem(arm=arm, **tables.as_tuples(tree))
 
 
-def recorded_motion(recording: TipRecording, **given: Any) -> ArmMotion:
+def recorded_motion(recording: TipRecording, **fields: Any) -> ArmMotion:
     """A motion whose ends are those of a recording, simulated or measured.
 
     Args:
         recording: Such as ``ArmChain.move`` gives.
-        given: Other fields of ``ArmMotion``: ``pressures``, ``torques``, ``start``, ….
+        fields: Other fields of ``ArmMotion``: ``pressures``, ``torques``, ``start``, ….
 
     Raises:
         DescriptionError: A field does not fit.
     """
     ends = np.asarray(recording.ends).reshape(len(recording.times), -1)
     rows = tuple(tuple(row) for row in ends.tolist())
-    return ArmMotion(times=tuple(np.asarray(recording.times).tolist()), ends=rows, **given)
+    return ArmMotion(times=tuple(np.asarray(recording.times).tolist()), ends=rows, **fields)
 
 
 def read_motion(path: Path, sections: int) -> dict[str, Any]:
@@ -81,32 +81,32 @@ def read_motion(path: Path, sections: int) -> dict[str, Any]:
     head = _stems(path)
     columns = bends if "u1" in head else every if "x1" in head else last
     rows = tables.read_columns(path, ("time", *columns))
-    found = tuple(tuple(row[name] for name in columns) for row in rows)
+    values = tuple(tuple(row[name] for name in columns) for row in rows)
     field = "bends" if columns == bends else "ends"
-    return {"times": tuple(row["time"] for row in rows), field: found}
+    return {"times": tuple(row["time"] for row in rows), field: values}
 
 
-def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, folder: Path) -> ArmMotion:
-    place = ("motions", index)
+def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, directory: Path) -> ArmMotion:
+    location = ("motions", index)
     table = tree.pop("table", None)
     if not isinstance(table, str):
         raise DescriptionError(
             f"expected the name of a table, found {table!r}",
-            field=f"motions[{index}].table", location=place,
+            field=f"motions[{index}].table", location=location,
         )  # fmt: skip
     tree.setdefault("name", Path(table).stem)
     if isinstance(torques := tree.get("torques"), str):
-        beside = folder / torques
-        found = load_torques(beside if beside.is_file() else torques)
-        tree["torques"] = np.column_stack([found.times, found.torques]).tolist()
-    recorded = read_motion(folder / table, len(arm.sections))
+        beside = directory / torques
+        recording = load_torques(beside if beside.is_file() else torques)
+        tree["torques"] = np.column_stack([recording.times, recording.torques]).tolist()
+    recorded = read_motion(directory / table, len(arm.sections))
     try:
         return ArmMotion(**tables.as_tuples(tree), **recorded)
     except DescriptionError as error:
         if error.file is not None:
             raise
         field = f"motions[{index}]" + (f".{error.field}" if error.field else "")
-        where = (*place, *error.location)
+        where = (*location, *error.location)
         raise DescriptionError(error.message, field=field, location=where) from None
 
 

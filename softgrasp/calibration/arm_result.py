@@ -26,17 +26,17 @@ class ArmCalibrationResult(ExtensionResult):
     problem: ArmCalibrationProblem
     arm: HydraulicArm
 
-    def save_calibrated(self, folder: Path) -> Path:
+    def save_calibrated(self, directory: Path) -> Path:
         """Write ``arm.yaml`` and return its path.
 
         Raises:
             ResultError: The directory cannot be written.
         """
-        return save_hydraulic_arm(calibrated_arm(self), folder / ARM)
+        return save_hydraulic_arm(calibrated_arm(self), directory / ARM)
 
 
 def calibrated_arm(result: ArmCalibrationResult) -> HydraulicArm:
     """The arm as found, with the source of its numbers."""
-    found = ", ".join(result.parameters)
-    told = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {found}"
-    return result.arm.replace(source=told)
+    parameter_names = ", ".join(result.parameters)
+    source = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {parameter_names}"
+    return result.arm.replace(source=source)

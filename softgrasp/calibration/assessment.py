@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from softgrasp.calibration.benches import Benches
-from softgrasp.calibration.certainty import certainty
+from softgrasp.calibration.benches import VirtualExperiments
+from softgrasp.calibration.certainty import uncertainty
 from softgrasp.calibration.first_mode import first_mode
 from softgrasp.calibration.least_squares import jacobian, scale_of
 from softgrasp.calibration.objectives import root_mean_square
@@ -27,7 +27,7 @@ def assessed(
     checked: Stage | None,
     problem: CalibrationProblem | None = None,
     stiffness: Array | None = None,
-    springs: tuple[StageResult, Benches] | None = None,
+    springs: tuple[StageResult, VirtualExperiments] | None = None,
 ) -> StageResult:
     """The result of a stage.
 
@@ -55,10 +55,10 @@ def assessed(
     left = simulated - stage.measured
     near = EDGE * (block.upper - block.lower)
     edge = (position - block.lower < near) | (block.upper - position < near)
-    sure = certainty(slopes, scale, left[timed], block.names)
-    said = ""
+    sure = uncertainty(slopes, scale, left[timed], block.names)
+    sentence = ""
     if problem is not None and stiffness is not None:
-        said = _sum_sentence(stage, slopes / scale, position, problem, stiffness)
+        sentence = _sum_sentence(stage, slopes / scale, position, problem, stiffness)
     if problem is not None and springs is not None:
         sure = with_springs_behind(sure, slopes, stage, position, springs[0], problem, springs[1])
     held = np.zeros(0) if checked is None else checked.simulate(position[None])[0]
@@ -66,13 +66,14 @@ def assessed(
     return StageResult(
         name=stage.name,
         names=block.names,
-        units=block.units or tuple(block.unit if own else "" for own in block.relative),
+        units=block.units
+        or tuple(block.unit if is_relative else "" for is_relative in block.relative),
         values=position,
         lower=block.lower,
         upper=block.upper,
         on_bound=tuple(name for name, on in zip(block.names, edge, strict=True) if on),
-        certainty=sure,
-        sum_sentence=said,
+        uncertainty=sure,
+        sum_sentence=sentence,
         residual=root_mean_square(left[timed]),
         residual_unit=stage.unit,
         fitness=float(stage.fitness(simulated[None])[0]),

@@ -12,7 +12,7 @@ from softgrasp.mechanics.planar_rest import GRAVITY, Loads, PlanarChain, pressed
 from softgrasp.mechanics.settling import settling
 from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.releases import ReleaseBench
+from softgrasp.simulation.releases import ReleaseTestRig
 
 WATCHED = 1.6
 """A release is watched so many times as long as it was measured to take to settle."""
@@ -20,7 +20,7 @@ SHORTEST = 0.6
 """And at least so long [s]."""
 
 
-class Benches:
+class VirtualExperiments:
     """Dead weights, releases, a plate under the tip and free bending of one finger.
 
     Parameters come joint by joint, B sets of them; what cannot be simulated is NaN.
@@ -35,7 +35,7 @@ class Benches:
         """
         self._problem = problem
         self.chain = PlanarChain.of(problem.finger)
-        self._release = ReleaseBench(problem.finger, threads=threads)
+        self._release = ReleaseTestRig(problem.finger, threads=threads)
 
     def hung(self, stiffness: Array, loads: Sequence[HungAngles]) -> list[Array]:
         """Joint angles under each weight [rad], a list of (B, observed)."""
@@ -56,8 +56,8 @@ class Benches:
         """Settling times [s] and overshoots, (B, L) each."""
         time, heights = self.released(stiffness, damping, releases)
         rule = self._problem.release_rule
-        told = [[settling(time, height, rule)[:2] for height in row] for row in heights]
-        counts, times = np.moveaxis(np.array(told, dtype=float), -1, 0)
+        settlings = [[settling(time, height, rule)[:2] for height in row] for row in heights]
+        counts, times = np.moveaxis(np.array(settlings, dtype=float), -1, 0)
         return times, np.where(np.isfinite(times), counts, np.nan)
 
     def released(
@@ -73,22 +73,22 @@ class Benches:
         """Heights at the times of each tracked tip, from their own mean [m], a list of (B, T)."""
         duration = max(one.times[-1] for one in releases) + 1e-3
         time, heights = self._released(stiffness, damping, releases, duration)
-        found = []
+        traces = []
         for index, one in enumerate(releases):
             rows = np.array([np.interp(one.times, time, row) for row in heights[:, index]])
-            found.append(rows - rows.mean(axis=1, keepdims=True))
-        return found
+            traces.append(rows - rows.mean(axis=1, keepdims=True))
+        return traces
 
     def forces(self, stiffness: Array, gains: Array, forces: Sequence[Force]) -> Array:
         """Of the plate on the tip [N], (B, P)."""
         # repeats at one pressure are one simulation
-        pressures, place = np.unique([one.pressure for one in forces], return_inverse=True)
+        pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
         free = rest(stiffness, self.chain.weight, np.zeros(1)).angles
         plate = self.chain.tip(free)[:, 1] - self._problem.plate_gap
         moments = pressures[:, None] * gains[:, None, :]
         weight = Loads(*(term[None, None] for term in self.chain.weight))
-        found = pressed(self.chain, stiffness[:, None], weight, moments, plate[:, None])
-        return np.asarray(found.force[:, place])
+        pressing = pressed(self.chain, stiffness[:, None], weight, moments, plate[:, None])
+        return np.asarray(pressing.force[:, inverse])
 
     def bends(self, stiffness: Array, gains: Array, bends: Sequence[FreeBend]) -> list[Array]:
         """Joint angles under each pressure [rad], a list of (B, observed)."""
@@ -111,5 +111,5 @@ class Benches:
         count = start.shape[1]
         k, c = (np.repeat(array, count, axis=0) for array in (stiffness, damping))
         c = c + self._problem.damping_timestep * k
-        told = self._release.release(k, c, start.reshape(-1, start.shape[-1]), duration)
-        return told.time, told.height.reshape(len(stiffness), count, -1)
+        recording = self._release.release(k, c, start.reshape(-1, start.shape[-1]), duration)
+        return recording.time, recording.height.reshape(len(stiffness), count, -1)

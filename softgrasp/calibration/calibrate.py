@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
 from softgrasp.calibration.assessment import assessed
-from softgrasp.calibration.benches import Benches
+from softgrasp.calibration.benches import VirtualExperiments
 from softgrasp.calibration.comparison import compare_models
-from softgrasp.calibration.finding import METHODS, found_by
+from softgrasp.calibration.finding import METHODS, optimum_of
 from softgrasp.calibration.journal import Journal
-from softgrasp.calibration.parameters import block_of, own_values, with_values
+from softgrasp.calibration.parameters import block_of, finger_values, with_values
 from softgrasp.calibration.remarks import remarks
 from softgrasp.calibration.result import (
     CalibrationResult,
@@ -96,41 +96,41 @@ def calibrate(
         ResultError: The folder belongs to another problem, or cannot be written.
     """
     _check(method, stages, seed)
-    swarm, asked = swarm or Swarm(), None if stages is None else tuple(stages)
+    swarm, requested = swarm or Swarm(), None if stages is None else tuple(stages)
     if isinstance(problem, ExtensionProblem):
-        if asked is not None or together:
+        if requested is not None or together:
             field = "together" if together else "stages"
             message = f"expected none for an {problem.kind}, which has one stage"
             raise DescriptionError(message, field=field)
-        folder = None if out is None else Path(out)
+        directory = None if out is None else Path(out)
         run = load(CALIBRATIONS[problem.kind].run)
-        result: ExtensionResult = run(problem, method, seed, swarm, folder, progress)
+        result: ExtensionResult = run(problem, method, seed, swarm, directory, progress)
         return result
     problem = _with_objective(problem, method)
-    benches = Benches(problem, threads)
-    whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {asked} {together}"
+    experiments = VirtualExperiments(problem, threads)
+    whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {requested} {together}"
     journal = Journal(None if out is None else Path(out), whole)
     done: list[StageResult] = []
     for name in STAGES:
-        stiffness = own_values(_finger(problem, done), "stiffness")
-        stage = stage_of(name, problem, benches, stiffness)
-        if asked is not None and name not in asked:
+        stiffness = finger_values(_finger(problem, done), "stiffness")
+        stage = stage_of(name, problem, experiments, stiffness)
+        if requested is not None and name not in requested:
             continue
-        if stage is None and asked is not None:
+        if stage is None and requested is not None:
             raise DescriptionError(f"{name}: expected measurements, found none to fit")
         if stage is None:
             continue
         search = Search(stage, journal, progress)
-        position = found_by(search, method, swarm, seed)
-        checked = stage_of(name, problem, benches, stiffness, held_out=True)
-        behind = next(((one, benches) for one in done if one.name == "springs"), None)
+        position = optimum_of(search, method, swarm, seed)
+        checked = stage_of(name, problem, experiments, stiffness, held_out=True)
+        behind = next(((one, experiments) for one in done if one.name == "springs"), None)
         done.append(assessed(search, position, checked, problem, stiffness, behind))
     if not done:
         raise DescriptionError("expected measurements for at least one stage, found none")
     if together:
-        done = fitted_together(problem, benches, done, journal, progress)
+        done = fitted_together(problem, experiments, done, journal, progress)
     if models and done[0].name == "springs":
-        done[0] = replace(done[0], models=compare_models(problem, benches))
+        done[0] = replace(done[0], models=compare_models(problem, experiments))
     edge = any(stage.on_bound for stage in done)
     return CalibrationResult(
         problem=problem,
@@ -155,8 +155,8 @@ def _with_objective(problem: CalibrationProblem, method: str) -> CalibrationProb
 def _check(method: str, stages: Sequence[str] | None, seed: int) -> None:
     for value, known in ((method, METHODS), *((stage, STAGES) for stage in stages or ())):
         if value not in known:
-            told = f"expected one of {', '.join(known)}, found '{value}'"
-            raise DescriptionError(f"{told}; {did_you_mean(value, known)}")
+            message = f"expected one of {', '.join(known)}, found '{value}'"
+            raise DescriptionError(f"{message}; {did_you_mean(value, known)}")
     if not 0 <= seed < 2**32:
         raise DescriptionError(f"expected a number from 0 to 2³² − 1, found {seed}", field="seed")
 

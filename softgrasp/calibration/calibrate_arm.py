@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from softgrasp.calibration.arm_bench import ArmBench, arm_stage
+from softgrasp.calibration.arm_bench import ArmTestRig, arm_stage
 from softgrasp.calibration.arm_result import ArmCalibrationResult
 from softgrasp.calibration.assessment import assessed
-from softgrasp.calibration.finding import found_by
+from softgrasp.calibration.finding import optimum_of
 from softgrasp.calibration.journal import Journal
 from softgrasp.calibration.remarks import remarks_on_fit
 from softgrasp.calibration.result import CalibrationStatus
@@ -25,19 +25,19 @@ def calibrate_arm(
     progress: Progress | None,
 ) -> ArmCalibrationResult:
     """Find what ``problem.find`` names; see ``calibrate`` for the arguments."""
-    bench = ArmBench(problem)
-    stage = arm_stage(problem, bench)
+    test_rig = ArmTestRig(problem)
+    stage = arm_stage(problem, test_rig)
     assert stage is not None  # a problem has a motion that is not held out
     whole = f"{problem.model_dump_json()} {method} {seed} {swarm}"
     search = Search(stage, Journal(out, whole), progress)
-    position = found_by(search, method, swarm, seed)
-    found = assessed(search, position, arm_stage(problem, bench, held_out=True))
+    position = optimum_of(search, method, swarm, seed)
+    stage_result = assessed(search, position, arm_stage(problem, test_rig, held_out=True))
     return ArmCalibrationResult(
         problem=problem,
         method=method,
         seed=seed,
-        arm=bench.arm(position),
-        stages=(found,),
-        warnings=tuple(remarks_on_fit(found)),
-        status=CalibrationStatus.AT_BOUNDS if found.on_bound else CalibrationStatus.DONE,
+        arm=test_rig.arm(position),
+        stages=(stage_result,),
+        warnings=tuple(remarks_on_fit(stage_result)),
+        status=CalibrationStatus.AT_BOUNDS if stage_result.on_bound else CalibrationStatus.DONE,
     )

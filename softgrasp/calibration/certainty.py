@@ -35,7 +35,7 @@ class Combination:
 
 
 @dataclass(frozen=True)
-class Certainty:
+class Uncertainty:
     """What the measurements say of the parameters.
 
     Args:
@@ -56,7 +56,9 @@ class Certainty:
     noise: float
 
 
-def certainty(slopes: Array, scale: Array, residual: Array, names: tuple[str, ...]) -> Certainty:
+def uncertainty(
+    slopes: Array, scale: Array, residual: Array, names: tuple[str, ...]
+) -> Uncertainty:
     """From the Jacobian at the optimum.
 
     The covariance is σ²(JᵀJ)⁻¹ with σ² from what is left, which supposes errors that are alike and
@@ -69,26 +71,28 @@ def certainty(slopes: Array, scale: Array, residual: Array, names: tuple[str, ..
         residual: What is left, (m,).
         names: Of the parameters.
     """
-    count, found = slopes.shape
+    count, parameter_count = slopes.shape
     _, singular, directions = np.linalg.svd(slopes, full_matrices=True)
-    singular = np.concatenate([singular, np.zeros(found - len(singular))])
+    singular = np.concatenate([singular, np.zeros(parameter_count - len(singular))])
     rank = int((singular > ROUNDING * max(singular.max(initial=0.0), 1e-300)).sum())
     freedom = count - rank
     noise = float(np.sqrt(np.square(residual).sum() / freedom)) if freedom > 0 else np.nan
     # correlations do not depend on the noise
-    shares = 1.0 / singular[:rank]
-    covariance = (directions[:rank].T * np.square(shares)) @ directions[:rank]
+    inverse_singular = 1.0 / singular[:rank]
+    covariance = (directions[:rank].T * np.square(inverse_singular)) @ directions[:rank]
     hidden = np.square(directions[rank:]).sum(axis=0) > 1e-6
     relative = np.where(hidden | np.isnan(noise), np.inf, noise * np.sqrt(np.diag(covariance)))
-    spread = np.concatenate([noise * shares, np.full(found - rank, np.inf)])
+    spread = np.concatenate([noise * inverse_singular, np.full(parameter_count - rank, np.inf)])
     deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-    told = [_combination(row, error, names) for row, error in zip(directions, spread, strict=True)]
-    return Certainty(
+    combinations = [
+        _combination(row, error, names) for row, error in zip(directions, spread, strict=True)
+    ]
+    return Uncertainty(
         errors=relative * scale,
         relative=relative,
         correlation=covariance / np.outer(deviation, deviation),
-        determined=tuple(one for one in told if one.error <= KNOWN),
-        undetermined=tuple(one for one in told if not one.error <= KNOWN),
+        determined=tuple(one for one in combinations if one.error <= KNOWN),
+        undetermined=tuple(one for one in combinations if not one.error <= KNOWN),
         noise=noise,
     )
 
@@ -97,11 +101,11 @@ def _terms(weighted: list[tuple[float, str]]) -> str:
     """``0.94·dk1/k1 − 0.34·dk2/k2``; a parameter that stands alone by its name."""
     if len(weighted) == 1:
         return weighted[0][1]
-    told = " ".join(
+    text = " ".join(
         f"{'−' if weight < 0.0 else '+'} {abs(weight):.2f}·d{name}/{name}"
         for weight, name in weighted
     )
-    return told.removeprefix("+ ")
+    return text.removeprefix("+ ")
 
 
 def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combination:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from softgrasp.calibration.benches import Benches
+from softgrasp.calibration.benches import VirtualExperiments
 from softgrasp.calibration.journal import Journal
 from softgrasp.calibration.least_squares import least_squares_search
 from softgrasp.calibration.objectives import root_mean_square
@@ -19,17 +19,21 @@ from softgrasp.mechanics.transforms import Array
 MODELS = ("uniform", "smooth", "per-joint")
 
 
-def compare_models(problem: CalibrationProblem, benches: Benches) -> tuple[StageModel, ...]:
+def compare_models(
+    problem: CalibrationProblem, experiments: VirtualExperiments
+) -> tuple[StageModel, ...]:
     """All models of the stiffness, each at its least squares; fewer parameters first."""
-    return tuple(_judged(problem, benches, model) for model in MODELS)
+    return tuple(_stage_model(problem, experiments, model) for model in MODELS)
 
 
-def _judged(problem: CalibrationProblem, benches: Benches, model: str) -> StageModel:
-    stage = springs(problem, benches, model=model)
+def _stage_model(
+    problem: CalibrationProblem, experiments: VirtualExperiments, model: str
+) -> StageModel:
+    stage = springs(problem, experiments, model=model)
     assert stage is not None  # the stage of springs was done
     position = _fitted(stage)
     left = stage.simulate(position[None])[0] - stage.measured
-    checked = springs(problem, benches, held_out=True, model=model)
+    checked = springs(problem, experiments, held_out=True, model=model)
     held = math.nan
     if checked is not None:
         held = root_mean_square(checked.simulate(position[None])[0] - checked.measured)
@@ -38,7 +42,7 @@ def _judged(problem: CalibrationProblem, benches: Benches, model: str) -> StageM
         parameters=len(position),
         residual=root_mean_square(left),
         aic=_criterion(left, len(position)),
-        cross_validation=_cross_validated(problem, benches, model),
+        cross_validation=_cross_validated(problem, experiments, model),
         held_out=held,
     )
 
@@ -56,7 +60,9 @@ def _criterion(left: Array, parameters: int) -> float:
     return likelihood + 2.0 * free * count / (count - free - 1)
 
 
-def _cross_validated(problem: CalibrationProblem, benches: Benches, model: str) -> float:
+def _cross_validated(
+    problem: CalibrationProblem, experiments: VirtualExperiments, model: str
+) -> float:
     """Root mean square over loads that were left out one after the other; NaN for a single one."""
     loads = [load for load in problem.hung if not load.held_out]
     if len(loads) < 2:
@@ -65,8 +71,8 @@ def _cross_validated(problem: CalibrationProblem, benches: Benches, model: str) 
     for left_out in loads:
         marked = tuple(load.replace(held_out=load is left_out) for load in loads)
         part = problem.replace(hung=marked)
-        stage = springs(part, benches, model=model)
-        checked = springs(part, benches, held_out=True, model=model)
+        stage = springs(part, experiments, model=model)
+        checked = springs(part, experiments, held_out=True, model=model)
         assert stage is not None
         assert checked is not None
         position = _fitted(stage)

@@ -10,7 +10,7 @@ from softgrasp.mechanics.transforms import Array
 METHODS = ("pso", "least-squares", "pso+least-squares")
 
 
-def found_by(search: Search, method: str, swarm: Swarm, seed: int) -> Array:
+def optimum_of(search: Search, method: str, swarm: Swarm, seed: int) -> Array:
     """The parameters that a method finds, (p,).
 
     Args:

@@ -14,16 +14,16 @@ WIDE = 0.05
 """And of settling times, which jump where an overshoot is lost."""
 FACTORS = 41
 """Common factors that are tried between the bounds, and again around the best."""
-LEAST_FACTOR = 1e-6
-MOST_STEPS = 60
+MIN_FACTOR = 1e-6
+MAX_STEPS = 60
 INSIDE = 1e-9
 """scipy starts from strictly inside the bounds; part of the width between them."""
 
 
 def scale_of(position: Array, upper: Array, lower: Array, relative: tuple[bool, ...]) -> Array:
     """What a change of one means for each parameter: itself, or 1 where it is no size, (p,)."""
-    least = 1e-3 * (upper - lower)
-    return np.where(relative, np.maximum(np.abs(position), least), 1.0)
+    min_scale = 1e-3 * (upper - lower)
+    return np.where(relative, np.maximum(np.abs(position), min_scale), 1.0)
 
 
 def jacobian(search: Search, position: Array, at: Array) -> Array:
@@ -78,7 +78,7 @@ def least_squares_search(search: Search, start: Array) -> Array:
         if key not in known:
             known.clear()
             known[key] = search.values(position[None])[0]
-            search.note(position[None], stage.fitness(known[key][None]))
+            search.record(position[None], stage.fitness(known[key][None]))
         return known[key]
 
     def residual(position: Array) -> Array:
@@ -93,23 +93,23 @@ def least_squares_search(search: Search, start: Array) -> Array:
         block.lower + INSIDE * (block.upper - block.lower),
         block.upper - INSIDE * (block.upper - block.lower),
     )
-    found = least_squares(
+    solution = least_squares(
         residual, inside, jac=slopes, bounds=(block.lower, block.upper),
-        x_scale=block.upper - block.lower, max_nfev=MOST_STEPS, xtol=1e-10, ftol=1e-10, gtol=1e-14,
+        x_scale=block.upper - block.lower, max_nfev=MAX_STEPS, xtol=1e-10, ftol=1e-10, gtol=1e-14,
     )  # fmt: skip
-    return np.asarray(found.x)
+    return np.asarray(solution.x)
 
 
 def _common_factor(search: Search, start: Array) -> Array:
     """The start times one number, from a scan between the bounds and a finer one at its best."""
     block = search.stage.block
     low, high = float((block.lower / start).max()), float((block.upper / start).min())
-    first, last = np.log([max(low, LEAST_FACTOR), high]).tolist()
+    first, last = np.log([max(low, MIN_FACTOR), high]).tolist()
     best = start
     for part in (0.5, 1.0):
         factors = np.exp(np.linspace(first, last, FACTORS))
         points = np.clip(factors[:, None] * start, block.lower, block.upper)
-        fitness = search.fitness(points, share=part)
+        fitness = search.fitness(points, fraction=part)
         index = int(np.nanargmin(fitness)) if np.isfinite(fitness).any() else FACTORS // 2
         best = points[index]
         middle, width = float(np.log(factors[index])), (last - first) / (FACTORS - 1)

@@ -40,17 +40,17 @@ class Block:
     upper: Array
     relative: tuple[bool, ...]
     cells: Array | None
-    places: Array
+    positions: Array
     units: tuple[str, ...] = ()
 
     def of_joints(self, parameters: Array) -> Array:
         """Values joint by joint, (..., n), of parameters (..., p)."""
         if self.cells is None:
-            shape = (*parameters.shape[:-1], len(self.places))
+            shape = (*parameters.shape[:-1], len(self.positions))
             return np.broadcast_to(parameters, shape)
-        exponent = np.zeros((*parameters.shape[:-1], len(self.places)))
+        exponent = np.zeros((*parameters.shape[:-1], len(self.positions)))
         for power in range(1, parameters.shape[-1]):
-            exponent = exponent + parameters[..., power, None] * self.places**power
+            exponent = exponent + parameters[..., power, None] * self.positions**power
         return np.asarray(parameters[..., :1] * np.exp(exponent) / self.cells)
 
     @property
@@ -71,7 +71,7 @@ def block_of(problem: CalibrationProblem, kind: Kind, model: str | None = None) 
     """
     joints = len(problem.finger.joints)
     model = model or getattr(problem, f"{kind}_model")
-    cells, places = _cells(problem.finger)
+    cells, positions = _cells(problem.finger)
     low, high = getattr(problem, f"{kind}_bounds")
     if kind != "stiffness" or model == "per-joint":
         count = joints if model == "per-joint" else 1
@@ -83,16 +83,16 @@ def block_of(problem: CalibrationProblem, kind: Kind, model: str | None = None) 
         names = tuple(f"{letter}{number}" for number in range(1, joints + 1))
         names = names if model == "per-joint" else (letter,)
         ends = np.full(count, low), np.full(count, high)
-        return Block(kind, names, unit, *ends, (True,) * count, None, places)
+        return Block(kind, names, unit, *ends, (True,) * count, None, positions)
     names = ("EI", "slope", "bow")[: 1 if model == "uniform" else 3]
     more = [STEEPEST] * (len(names) - 1)
     lower = np.array([low * cells.min(), *(-edge for edge in more)])
     upper = np.array([high * cells.max(), *more])
     relative = (True, *(False for _ in more))
-    return Block(kind, names, "N·m²", lower, upper, relative, cells, places)
+    return Block(kind, names, "N·m²", lower, upper, relative, cells, positions)
 
 
-def own_values(finger: SoftFinger, kind: Kind) -> Array:
+def finger_values(finger: SoftFinger, kind: Kind) -> Array:
     """What a finger says of itself, joint by joint, (n,)."""
     field = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}[kind]
     return np.array([getattr(joint, field) for joint in finger.joints])
@@ -112,5 +112,5 @@ def _cells(finger: SoftFinger) -> tuple[Array, Array]:
         return np.array([finger.tip[0] - along[0]]), np.zeros(1)
     gaps = np.diff(along)
     gaps = np.concatenate([gaps[:1], gaps, gaps[-1:]])
-    places = (along - along[0]) / (along[-1] - along[0]) - 0.5
-    return 0.5 * (gaps[:-1] + gaps[1:]), places
+    positions = (along - along[0]) / (along[-1] - along[0]) - 0.5
+    return 0.5 * (gaps[:-1] + gaps[1:]), positions

@@ -45,8 +45,8 @@ HELD_OUT = {"hung": ("mass", 1e-3), "releases": ("mass", 1e-3), "forces": ("pres
 """What measurements are held out by, and SI over the unit in the file: g and kPa."""
 MASS = re.compile(r"(\d+(?:\.\d+)?)[ _-]?(k?)g(?![a-z])", re.IGNORECASE)
 GRAMS = re.compile(r"\d+(\.\d+)?")
-PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
-MOST_INSTANTS = 400
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
+MAX_INSTANTS = 400
 """Of a tracked tip that enter a problem."""
 
 
@@ -86,7 +86,7 @@ def load_problem(path: str | Path, changes: Mapping[str, Any] | None = None) -> 
     return YamlFile(path).read(lambda data: problem_from(data | dict(changes or {}), path.parent))
 
 
-def problem_from(data: dict[str, Tree], folder: Path) -> LoadedProblem:
+def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
     """Make a problem of a YAML tree.
 
     Args:
@@ -94,7 +94,7 @@ def problem_from(data: dict[str, Tree], folder: Path) -> LoadedProblem:
             with a table a mass [g]; ``photos`` and ``videos`` with folders; ``held_out``,
             ``bounds``; fields of ``CalibrationProblem``. With the field of an
             extension, such as ``arm``, it is read by that one; see ``extensions.CALIBRATIONS``.
-        folder: Where the files lie that it names.
+        directory: Where the files lie that it names.
 
     Raises:
         DescriptionError: Something cannot be read, or does not fit.
@@ -102,43 +102,43 @@ def problem_from(data: dict[str, Tree], folder: Path) -> LoadedProblem:
     """
     for kind, extension in CALIBRATIONS.items():
         if kind in data:
-            return LoadedProblem(load(extension.reader)(data, folder), (), ())
+            return LoadedProblem(load(extension.reader)(data, directory), (), ())
     tree: dict[str, Any] = dict(data)
     finger = tree.pop("finger", None)
     if not isinstance(finger, str):
         raise DescriptionError(
             f"expected a finger's name or file, found {finger!r}", field="finger"
         )
-    beside = folder / finger
-    own = load_finger(beside if beside.is_file() else finger)
+    beside = directory / finger
+    described = load_finger(beside if beside.is_file() else finger)
     for name in TABLES:
-        tree[name] = _measured(name, tree.get(name, ()), folder)
-    photos = _photos(tree.pop("photos", None), own, folder)
-    tracks = _videos(tree.pop("videos", None), folder)
+        tree[name] = _measured(name, tree.get(name, ()), directory)
+    photos = _photos(tree.pop("photos", None), described, directory)
+    tracks = _videos(tree.pop("videos", None), directory)
     rule = str(tree.get("release_rule", "paper000"))
     read = [HungAngles(mass=mass, angles=tuple(p.angles.tolist())) for mass, p in photos]
     tree["hung"] = (*tree.get("hung", ()), *read)
-    films = [_release(mass, t.path, t.time, t.height, rule) for mass, t in tracks]
-    traces = _traces(tree.pop("traces", None), folder, rule)
-    tree["releases"] = (*tree.get("releases", ()), *films, *traces)
+    videos = [_release(mass, t.path, t.time, t.height, rule) for mass, t in tracks]
+    traces = _traces(tree.pop("traces", None), directory, rule)
+    tree["releases"] = (*tree.get("releases", ()), *videos, *traces)
     _take_bounds(tree)
     _mark_held_out(tree)
-    return LoadedProblem(CalibrationProblem(finger=own, **tree), photos, tracks)
+    return LoadedProblem(CalibrationProblem(finger=described, **tree), photos, tracks)
 
 
-def _measured(name: str, given: Any, folder: Path) -> tuple[Description, ...]:
+def _measured(name: str, entry: Any, directory: Path) -> tuple[Description, ...]:
     """A table, or what a file lists itself."""
     reader, kind = TABLES[name]
-    if isinstance(given, str):
-        return tuple(reader(folder / given))
-    if not isinstance(given, list | tuple) or not all(
-        isinstance(one, dict | kind) for one in given
+    if isinstance(entry, str):
+        return tuple(reader(directory / entry))
+    if not isinstance(entry, list | tuple) or not all(
+        isinstance(one, dict | kind) for one in entry
     ):
         raise DescriptionError(
-            f"expected the name of a table, or a list of measurements, found {given!r}",
+            f"expected the name of a table, or a list of measurements, found {entry!r}",
             field=name, location=(name,),
         )  # fmt: skip
-    return tuple(kind(**_tuples(one)) if isinstance(one, dict) else one for one in given)
+    return tuple(kind(**_tuples(one)) if isinstance(one, dict) else one for one in entry)
 
 
 def _take_bounds(tree: dict[str, Any]) -> None:
@@ -191,49 +191,49 @@ def _mark_held_out(tree: dict[str, Any]) -> None:
         )
 
 
-def _photos(given: Any, finger: Any, folder: Path) -> tuple[tuple[float, PhotoMeasurement], ...]:
-    if given is None:
+def _photos(entry: Any, finger: Any, directory: Path) -> tuple[tuple[float, PhotoMeasurement], ...]:
+    if entry is None:
         return ()
     from softgrasp.vision.checkerboard import Checkerboard
     from softgrasp.vision.colour import FingerColour
     from softgrasp.vision.photo import measure_photo
 
-    place, options = _place(given, "photos", folder)
+    path, options = _directory_and_options(entry, "photos", directory)
     if isinstance(options.get("colour"), dict):
         options["colour"] = FingerColour(**_tuples(options["colour"]))
     if isinstance(options.get("scale"), dict):
         options["scale"] = Checkerboard(**options["scale"])
-    files = [file for file in sorted(place.iterdir()) if file.suffix.lower() in PICTURES]
+    files = [file for file in sorted(path.iterdir()) if file.suffix.lower() in IMAGE_SUFFIXES]
     options.setdefault("scale", "joints")
     known = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints")
     _refuse_unknown(options, known, "photos")
     return tuple(
-        (mass, measure_photo(file, finger, **options)) for mass, file in _by_mass(place, files)
+        (mass, measure_photo(file, finger, **options)) for mass, file in _by_mass(path, files)
     )
 
 
-def _videos(given: Any, folder: Path) -> tuple[tuple[float, TipTrack], ...]:
-    if given is None:
+def _videos(entry: Any, directory: Path) -> tuple[tuple[float, TipTrack], ...]:
+    if entry is None:
         return ()
     from softgrasp.vision.tip_track import track_tip
 
-    place, options = _place(given, "videos", folder)
+    path, options = _directory_and_options(entry, "videos", directory)
     known = ("frame_rate", "pixel_size", "finger_length", "tip_side", "first_frame", "last_frame")
     _refuse_unknown(options, known, "videos")
-    files = [file for file in sorted(place.iterdir()) if not file.name.startswith(".")]
-    films = [file for file in files if file.is_dir() or file.suffix.lower() != ".csv"]
-    return tuple((mass, track_tip(file, **options)) for mass, file in _by_mass(place, films))
+    files = [file for file in sorted(path.iterdir()) if not file.name.startswith(".")]
+    videos = [file for file in files if file.is_dir() or file.suffix.lower() != ".csv"]
+    return tuple((mass, track_tip(file, **options)) for mass, file in _by_mass(path, videos))
 
 
-def _place(given: Any, field: str, folder: Path) -> tuple[Path, dict[str, Any]]:
-    options = dict(given) if isinstance(given, dict) else {"folder": given}
-    name = options.pop("folder", None)
+def _directory_and_options(entry: Any, field: str, directory: Path) -> tuple[Path, dict[str, Any]]:
+    options = dict(entry) if isinstance(entry, dict) else {"directory": entry}
+    name = options.pop("directory", None)
     if not isinstance(name, str):
         raise DescriptionError(f"expected a folder, found {name!r}", field=field)
-    place = folder / name
-    if not place.is_dir():
-        raise DescriptionError(f"expected a folder, found none at '{place}'", field=field)
-    return place, options
+    path = directory / name
+    if not path.is_dir():
+        raise DescriptionError(f"expected a folder, found none at '{path}'", field=field)
+    return path, options
 
 
 def _refuse_unknown(options: Iterable[str], known: tuple[str, ...], field: str) -> None:
@@ -245,50 +245,50 @@ def _refuse_unknown(options: Iterable[str], known: tuple[str, ...], field: str) 
             )  # fmt: skip
 
 
-def _by_mass(place: Path, files: list[Path]) -> list[tuple[float, Path]]:
+def _by_mass(path: Path, files: list[Path]) -> list[tuple[float, Path]]:
     """Files with the mass [kg] that their names tell, the lightest first."""
     if not files:
-        raise DescriptionError("expected pictures or films, found none", file=place)
-    found = []
+        raise DescriptionError("expected pictures or films, found none", file=path)
+    files_by_mass = []
     for file in files:
-        told = MASS.search(file.stem)
-        if told is None:
+        match = MASS.search(file.stem)
+        if match is None:
             raise DescriptionError(
                 "expected a mass in the name, such as 'finger_20g.png', found none", file=file
             )
-        found.append((float(told[1]) * (1.0 if told[2] else 1e-3), file))
-    return sorted(found)
+        files_by_mass.append((float(match[1]) * (1.0 if match[2] else 1e-3), file))
+    return sorted(files_by_mass)
 
 
-def _traces(given: Any, folder: Path, rule: str) -> list[Release]:
+def _traces(entry: Any, directory: Path, rule: str) -> list[Release]:
     """Tables of tracked tips by the mass that was released [g]."""
-    if given is None:
+    if entry is None:
         return []
-    if not isinstance(given, dict) or not all(GRAMS.fullmatch(str(grams)) for grams in given):
+    if not isinstance(entry, dict) or not all(GRAMS.fullmatch(str(grams)) for grams in entry):
         raise DescriptionError(
-            f"expected tables by mass in g, such as {{40: track.csv}}, found {given!r}",
+            f"expected tables by mass in g, such as {{40: track.csv}}, found {entry!r}",
             field="traces", location=("traces",),
         )  # fmt: skip
-    found = []
-    for grams, name in given.items():
-        path, mass = folder / str(name), 1e-3 * float(grams)
+    releases = []
+    for grams, name in entry.items():
+        path, mass = directory / str(name), 1e-3 * float(grams)
         times, heights = map(np.array, tables.read_trace(path))
-        found.append(_release(mass, path, times, heights, rule))
-    return found
+        releases.append(_release(mass, path, times, heights, rule))
+    return releases
 
 
 def _release(mass: float, path: Path, time: Array, height: Array, rule: str) -> Release:
-    told = settling(time, height, rule)
-    if not told.time > 0.0:
+    settled = settling(time, height, rule)
+    if not settled.time > 0.0:
         raise DescriptionError(
             "expected a film that shows the finger until it settles, found one that ends before",
             file=path,
         )
-    every = -(-len(time) // MOST_INSTANTS)
+    every = -(-len(time) // MAX_INSTANTS)
     return Release(
         mass=mass,
-        overshoots=told.overshoots,
-        settling_time=told.time,
+        overshoots=settled.overshoots,
+        settling_time=settled.time,
         times=tuple(time[::every].tolist()),
         heights=tuple(height[::every].tolist()),
     )

@@ -30,7 +30,9 @@ WRITTEN = (
 SCHEMA_VERSION = 1
 
 
-def save_calibration(result: CalibrationResult | ExtensionResult, folder: str | Path) -> list[Path]:
+def save_calibration(
+    result: CalibrationResult | ExtensionResult, directory: str | Path
+) -> list[Path]:
     """Write ``calibration.json`` and the finger, or the arm, as found; returns their paths.
 
     Nothing in them depends on the clock: the same calibration gives the same bytes.
@@ -38,43 +40,45 @@ def save_calibration(result: CalibrationResult | ExtensionResult, folder: str | 
     Raises:
         ResultError: The folder cannot be written.
     """
-    folder = Path(folder)
-    told = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
-    written = [write_text(folder / DOCUMENT, told + "\n")]
+    directory = Path(directory)
+    text = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
+    written = [write_text(directory / DOCUMENT, text + "\n")]
     if isinstance(result, ExtensionResult):
-        return [*written, result.save_calibrated(folder)]
-    return [*written, save_finger(calibrated_finger(result), folder / FINGER)]
+        return [*written, result.save_calibrated(directory)]
+    return [*written, save_finger(calibrated_finger(result), directory / FINGER)]
 
 
-def clear_earlier(folder: Path) -> None:
+def clear_earlier(directory: Path) -> None:
     """Remove what an earlier calibration wrote, so that no figure stands beside other numbers.
 
     Only in a folder with a ``calibration.json``; other files stay.
     """
-    if not (folder / DOCUMENT).is_file():
+    if not (directory / DOCUMENT).is_file():
         return
     for pattern in WRITTEN:
-        for file in folder.glob(pattern):
+        for file in directory.glob(pattern):
             file.unlink()
 
 
 def calibrated_finger(result: CalibrationResult) -> SoftFinger:
     """The finger with all of its damping, where that was found, and the source of its numbers."""
     stages = ", ".join(stage.name for stage in result.stages)
-    told = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {stages}"
-    told += ", then together" * result.together
+    source = (
+        f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {stages}"
+    )
+    source += ", then together" * result.together
     if result.undetermined:
-        told += f"; {UNSURE}{', '.join(result.undetermined)}"
-    found = "dampers" in result.residual
-    step = result.problem.damping_timestep if found else 0.0
-    return from_webots(result.finger, step).replace(source=told)
+        source += f"; {UNSURE}{', '.join(result.undetermined)}"
+    has_damping = "dampers" in result.residual
+    step = result.problem.damping_timestep if has_damping else 0.0
+    return from_webots(result.finger, step).replace(source=source)
 
 
 def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
     """A result as the content of ``calibration.json``; null where nothing is known."""
-    own: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
     if isinstance(result, CalibrationResult):
-        own = {
+        extra = {
             "together": result.together,
             "damping_timestep_s": result.problem.damping_timestep,
         }
@@ -92,11 +96,11 @@ def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
         "warnings": list(result.warnings),
         "stages": [_stage(stage) for stage in result.stages],
         "problem": result.problem.model_dump(mode="json", exclude_defaults=True),
-    } | own
+    } | extra
 
 
 def _stage(stage: StageResult) -> dict[str, Any]:
-    sure, several = stage.certainty, stage.name == "arm"
+    sure, several = stage.uncertainty, stage.name == "arm"
     return {
         "name": stage.name,
         "unit": stage.units[0],

@@ -20,70 +20,72 @@ def remarks(
         stages: What was found.
         method: How.
     """
-    told = [text for stage in stages for text in _of_stage(problem, stage, method)]
+    messages = [text for stage in stages for text in _of_stage(problem, stage, method)]
     done = {stage.name for stage in stages}
     if "torques" in done and problem.bends and any(not one.held_out for one in problem.forces):
-        told.append("torques: found from forces of the tip alone; free bending was not looked at")
+        messages.append(
+            "torques: found from forces of the tip alone; free bending was not looked at"
+        )
     if problem.release_objective == "trace":
         unused = sum(not one.times for one in problem.releases)
         if unused:
-            told.append(f"dampers: {unused} releases without a track were not looked at")
+            messages.append(f"dampers: {unused} releases without a track were not looked at")
     kept = {
         "springs": [one.held_out for one in problem.hung],
         "dampers": [one.held_out for one in problem.releases],
         "torques": [one.held_out for one in problem.forces]
         + [one.held_out for one in problem.bends],
     }
-    told += [
+    messages += [
         f"{name}: all measurements are held out, so the finger keeps its own values"
         for name, marks in kept.items()
         if marks and all(marks)
     ]
-    return tuple(told)
+    return tuple(messages)
 
 
 def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> list[str]:
-    told = []
+    messages = []
     if (
         stage.name == "dampers"
         and method == "least-squares"
         and problem.release_objective == "settling"
         and len(stage.names) > 1
     ):
-        told.append(
+        messages.append(
             "dampers: counts have no slopes to follow, so one common damping was looked for; "
             "method pso looks for each"
         )
     other = stage.residual_unit == "N" and problem.force_objective != "squares"
     if other and method == "least-squares":
-        told.append(
+        messages.append(
             "torques: least squares make the sum of squares smallest, not the objective "
             f"'{problem.force_objective}'"
         )
-    return told + remarks_on_fit(stage)
+    return messages + remarks_on_fit(stage)
 
 
 def remarks_on_fit(stage: StageResult) -> list[str]:
     """Of any stage: what lies on a bound, what is not determined, what its sum says."""
-    told = []
+    messages = []
     if stage.on_bound:
         names, several = ", ".join(stage.on_bound), len(stage.on_bound) > 1
-        told.append(
+        messages.append(
             f"{stage.name}: {names} {'are' if several else 'is'} on a bound; the measurements want "
             f"to go farther, or do not determine {'them' if several else 'it'}"
         )
-    if np.isnan(stage.certainty.noise):
-        told.append(
+    if np.isnan(stage.uncertainty.noise):
+        messages.append(
             f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
             "none is left to judge how sure they are"
         )
-    hidden = [one for one in stage.certainty.undetermined if np.isinf(one.error)]
+    hidden = [one for one in stage.uncertainty.undetermined if np.isinf(one.error)]
     if hidden:
         terms = "; ".join(one.sentence.partition(":")[0] for one in hidden)
-        told.append(
+        messages.append(
             f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
             f"not determined at all: {terms}"
         )
     if stage.sum_sentence:
-        told.append(f"{stage.name}: {stage.sum_sentence}")
-    return told
+        messages.append(f"{stage.name}: {stage.sum_sentence}")
+    return messages

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from softgrasp.calibration.certainty import Certainty, Combination
+from softgrasp.calibration.certainty import Combination, Uncertainty
 from softgrasp.calibration.search import Step
 from softgrasp.calibration.stages import StageName
 from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
@@ -80,7 +80,7 @@ class StageResult:
     lower: Array
     upper: Array
     on_bound: tuple[str, ...]
-    certainty: Certainty
+    uncertainty: Uncertainty
     sum_sentence: str
     residual: float
     residual_unit: str
@@ -98,7 +98,7 @@ class StageResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundParameters:
+class EstimatedParameters:
     """What was found, of a finger or of an arm.
 
     Args:
@@ -135,14 +135,14 @@ class FoundParameters:
         pairs = [
             (name, float(error))
             for stage in self.stages
-            for name, error in zip(stage.names, stage.certainty.errors, strict=True)
+            for name, error in zip(stage.names, stage.uncertainty.errors, strict=True)
         ]
         return dict(pairs)
 
     @property
     def determined(self) -> tuple[Combination, ...]:
         """Combinations of parameters that the measurements fix."""
-        return tuple(c for stage in self.stages for c in stage.certainty.determined)
+        return tuple(c for stage in self.stages for c in stage.uncertainty.determined)
 
     @property
     def undetermined(self) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ class FoundParameters:
         return tuple(
             name
             for stage in self.stages
-            for name, part in zip(stage.names, stage.certainty.relative, strict=True)
+            for name, part in zip(stage.names, stage.uncertainty.relative, strict=True)
             if not part <= KNOWN or name in stage.on_bound
         )
 
@@ -173,8 +173,8 @@ class FoundParameters:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrationResult(FoundParameters):
-    """What was found of a finger; ``FoundParameters`` has the rest.
+class CalibrationResult(EstimatedParameters):
+    """What was found of a finger; ``EstimatedParameters`` has the rest.
 
     Args:
         problem: What was measured.
@@ -188,7 +188,7 @@ class CalibrationResult(FoundParameters):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExtensionResult(FoundParameters, ABC):
+class ExtensionResult(EstimatedParameters, ABC):
     """Result of a calibration problem that an extension adds.
 
     Args:
@@ -198,7 +198,7 @@ class ExtensionResult(FoundParameters, ABC):
     problem: ExtensionProblem
 
     @abstractmethod
-    def save_calibrated(self, folder: Path) -> Path:
+    def save_calibrated(self, directory: Path) -> Path:
         """Write the description with the calibrated parameters and return its path.
 
         Raises:

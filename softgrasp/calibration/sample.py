@@ -9,11 +9,11 @@ from softgrasp.calibration.synthetic import synthetic_forces
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import ResultError
 from softgrasp.formats.atomic import atomic_path, write_text
-from softgrasp.formats.progress import telling
+from softgrasp.formats.progress import report_progress
 from softgrasp.simulation.equilibrium import equilibrium
 
 if TYPE_CHECKING:
-    from softgrasp.vision.picture import Picture
+    from softgrasp.vision.picture import Image
 
 GRAMS = (0, 20, 40)
 PRESSURES = tuple(2e4 * step for step in range(1, 6))
@@ -26,12 +26,12 @@ FORCE_NOISE = 0.01
 """Standard deviation of a force [N]."""
 
 
-def write_sample(finger: SoftFinger, folder: str | Path, *, seed: int = 0) -> list[Path]:
+def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) -> list[Path]:
     """Photograph a finger under weights and press its tip on a scale, in simulation.
 
     Args:
         finger: A planar finger whose constants a calibration is to find again.
-        folder: Where ``photos/0g.png``, ``20g.png``, ``40g.png``, ``forces.csv`` and the true
+        directory: Where ``photos/0g.png``, ``20g.png``, ``40g.png``, ``forces.csv`` and the true
             constants, ``truth.csv``, go.
         seed: Of the noise.
 
@@ -44,25 +44,25 @@ def write_sample(finger: SoftFinger, folder: str | Path, *, seed: int = 0) -> li
     """
     from softgrasp.vision.synthetic_photo import synthetic_photo
 
-    folder = Path(folder)
-    if folder.exists():
-        raise ResultError(f"{folder}: expected no folder, found one; it is not overwritten")
-    pictures = []
+    directory = Path(directory)
+    if directory.exists():
+        raise ResultError(f"{directory}: expected no folder, found one; it is not overwritten")
+    photos = []
     for done, grams in enumerate(GRAMS):
-        telling(f"photographing {grams} g", done / len(GRAMS))
+        report_progress(f"photographing {grams} g", done / len(GRAMS))
         pose = equilibrium(finger, tip_mass=1e-3 * grams, error_estimate=False)
-        pictures.append(
+        photos.append(
             synthetic_photo(finger, pose.joint_angles, WIDTH, noise=NOISE, seed=seed + grams)
         )
     written = [
-        _save(photo.picture, folder / "photos" / f"{grams}g.png")
-        for grams, photo in zip(GRAMS, pictures, strict=True)
+        _save(photo.image, directory / "photos" / f"{grams}g.png")
+        for grams, photo in zip(GRAMS, photos, strict=True)
     ]
     forces = synthetic_forces(finger, PRESSURES, FORCE_NOISE, seed, repeats=1)
     rows = [f"{one.pressure / 1e3:g},{one.force:.3f}" for one in forces]
     lines = ["pressure_kPa,force_N", *rows, ""]
-    written.append(write_text(folder / "forces.csv", "\n".join(lines)))
-    return [*written, write_text(folder / "truth.csv", _truth(finger))]
+    written.append(write_text(directory / "forces.csv", "\n".join(lines)))
+    return [*written, write_text(directory / "truth.csv", _truth(finger))]
 
 
 def _truth(finger: SoftFinger) -> str:
@@ -73,9 +73,9 @@ def _truth(finger: SoftFinger) -> str:
     return "\n".join([*lines, ""])
 
 
-def _save(picture: Picture, path: Path) -> Path:
+def _save(image: Image, path: Path) -> Path:
     from PIL import Image
 
     with atomic_path(path) as temporary:
-        Image.fromarray(picture).save(temporary)
+        Image.fromarray(image).save(temporary)
     return path

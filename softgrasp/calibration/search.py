@@ -46,25 +46,25 @@ class Search:
 
     def values(self, positions: Array) -> Array:
         """What parameter sets (B, p) would measure, (B, m)."""
-        told = self.journal.known(positions)
-        if told is None:
-            told = self.stage.simulate(positions)
-            self.journal.note(positions, told)
+        values = self.journal.known(positions)
+        if values is None:
+            values = self.stage.simulate(positions)
+            self.journal.record(positions, values)
         self.evaluations += len(positions)
-        return told
+        return values
 
-    def fitness(self, positions: Array, *, share: float = 0.0) -> Array:
+    def fitness(self, positions: Array, *, fraction: float = 0.0) -> Array:
         """Of parameter sets, kept as a step of the history, (B,).
 
         Args:
             positions: (B, p).
-            share: Which part of the search this ends.
+            fraction: Which part of the search this ends.
         """
         fitness = self.stage.fitness(self.values(positions))
-        self.note(positions, fitness, share)
+        self.record(positions, fitness, fraction)
         return fitness
 
-    def note(self, positions: Array, fitness: Array, share: float = 0.0) -> None:
+    def record(self, positions: Array, fitness: Array, fraction: float = 0.0) -> None:
         """Add a step to the history."""
         if np.isfinite(fitness).any():
             best = int(np.nanargmin(fitness))
@@ -72,7 +72,7 @@ class Search:
                 self.best, self.best_position = float(fitness[best]), positions[best].copy()
         self.history.append(Step(positions.copy(), fitness.copy(), self.best, self.evaluations))
         if self.progress is not None:
-            told = (
+            text = (
                 f"{self.stage.name}: best fitness {self.best:.3g}, {self.evaluations} evaluations"
             )
-            self.progress(told, share)
+            self.progress(text, fraction)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from softgrasp.calibration.benches import Benches
-from softgrasp.calibration.certainty import Certainty
+from softgrasp.calibration.benches import VirtualExperiments
+from softgrasp.calibration.certainty import Uncertainty
 from softgrasp.calibration.least_squares import NUDGE, WIDE, scale_of
 from softgrasp.calibration.parameters import block_of
 from softgrasp.calibration.result import StageResult
@@ -23,14 +23,14 @@ WEAK = 1e-6
 
 
 def with_springs_behind(
-    sure: Certainty,
+    sure: Uncertainty,
     slopes: Array,
     stage: Stage,
     position: Array,
     springs: StageResult,
     problem: CalibrationProblem,
-    benches: Benches,
-) -> Certainty:
+    experiments: VirtualExperiments,
+) -> Uncertainty:
     """Errors of parameters with what the errors of the springs add to them.
 
     To first order springs that are off by dθ move what is simulated by G·dθ, and the fit answers by
@@ -43,14 +43,14 @@ def with_springs_behind(
         position: Its parameters, (p,).
         springs: The stage of the springs.
         problem: The problem.
-        benches: Of its finger.
+        experiments: Of its finger.
     """
     answers = -np.linalg.pinv(slopes, rcond=WEAK) @ _shifts(
-        stage, position, springs, problem, benches
+        stage, position, springs, problem, experiments
     )
     width = SPREAD * (springs.upper - springs.lower)
-    deviation = np.minimum(springs.certainty.errors, width)
-    correlation = springs.certainty.correlation.copy()
+    deviation = np.minimum(springs.uncertainty.errors, width)
+    correlation = springs.uncertainty.correlation.copy()
     np.fill_diagonal(correlation, 1.0)  # also for springs that nothing measured changes with
     covariance = correlation * np.outer(deviation, deviation)
     added = np.einsum("ij,jk,ik->i", answers, covariance, answers)
@@ -65,7 +65,7 @@ def _shifts(
     position: Array,
     springs: StageResult,
     problem: CalibrationProblem,
-    benches: Benches,
+    experiments: VirtualExperiments,
 ) -> Array:
     """G, change of what is measured over changes of the springs' parameters, (m, s)."""
     block, count = block_of(problem, "stiffness"), len(springs.values)
@@ -74,8 +74,8 @@ def _shifts(
     points = np.tile(springs.values, (2 * count, 1))
     points[np.arange(count), np.arange(count)] += nudge
     points[count + np.arange(count), np.arange(count)] -= nudge
-    moved = stage_of(stage.name, problem, benches, block.of_joints(points))
+    moved = stage_of(stage.name, problem, experiments, block.of_joints(points))
     assert moved is not None  # the stage itself is there
     values = moved.simulate(np.tile(position, (2 * count, 1)))[:, stage.timed]
-    found = (values[:count] - values[count:]) / (2.0 * nudge)[:, None]
-    return np.asarray(np.nan_to_num(found).T)
+    slopes = (values[:count] - values[count:]) / (2.0 * nudge)[:, None]
+    return np.asarray(np.nan_to_num(slopes).T)

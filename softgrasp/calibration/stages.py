@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from softgrasp.calibration import objectives
-from softgrasp.calibration.benches import Benches
+from softgrasp.calibration.benches import VirtualExperiments
 from softgrasp.calibration.parameters import Block, Kind, block_of
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
@@ -54,7 +54,7 @@ class Stage:
 def stage_of(
     name: StageName,
     problem: CalibrationProblem,
-    benches: Benches,
+    experiments: VirtualExperiments,
     stiffness: Array,
     *,
     held_out: bool = False,
@@ -64,20 +64,20 @@ def stage_of(
     Args:
         name: Which.
         problem: The problem.
-        benches: Of its finger.
+        experiments: Of its finger.
         stiffness: Of the springs, for the stages behind them, joint by joint [N·m/rad], (n,), or
             (B, n) for as many parameter sets.
         held_out: Whether to take the measurements kept for validation.
     """
     if name == "springs":
-        return springs(problem, benches, held_out=held_out)
+        return springs(problem, experiments, held_out=held_out)
     make = dampers if name == "dampers" else torques
-    return make(problem, benches, stiffness, held_out=held_out)
+    return make(problem, experiments, stiffness, held_out=held_out)
 
 
 def springs(
     problem: CalibrationProblem,
-    benches: Benches,
+    experiments: VirtualExperiments,
     *,
     held_out: bool = False,
     model: str | None = None,
@@ -86,7 +86,7 @@ def springs(
 
     Args:
         problem: The problem.
-        benches: Of its finger.
+        experiments: Of its finger.
         held_out: Whether to take the measurements kept for validation.
         model: Of the stiffness, in place of the problem's own.
     """
@@ -97,7 +97,7 @@ def springs(
     by_height = problem.static_objective == "heights"
 
     def read(angles: list[Array]) -> Array:
-        shown = [benches.heights(part) for part in angles] if by_height else angles
+        shown = [experiments.heights(part) for part in angles] if by_height else angles
         return np.concatenate(shown, axis=-1)
 
     measured = read([np.array(load.angles) for load in loads])
@@ -106,7 +106,7 @@ def springs(
     return Stage(
         name="springs",
         block=block,
-        simulate=lambda p: read(benches.hung(block.of_joints(p), loads)),
+        simulate=lambda p: read(experiments.hung(block.of_joints(p), loads)),
         measured=measured,
         fitness=lambda values: fitness(values, measured),
         labels=tuple(labels),
@@ -117,7 +117,11 @@ def springs(
 
 
 def dampers(
-    problem: CalibrationProblem, benches: Benches, stiffness: Array, *, held_out: bool = False
+    problem: CalibrationProblem,
+    experiments: VirtualExperiments,
+    stiffness: Array,
+    *,
+    held_out: bool = False,
 ) -> Stage | None:
     """Damping from releases, with springs (n,) that are known; None where none were measured."""
     by_trace = problem.release_objective == "trace"
@@ -144,7 +148,7 @@ def dampers(
 
     def simulate(parameters: Array) -> Array:
         k = np.broadcast_to(stiffness, (len(parameters), stiffness.shape[-1]))
-        joined = benches.traces if by_trace else benches.settled
+        joined = experiments.traces if by_trace else experiments.settled
         return np.concatenate(joined(k, block.of_joints(parameters), releases), axis=-1)
 
     def fitness(values: Array) -> Array:
@@ -162,7 +166,11 @@ def dampers(
 
 
 def torques(
-    problem: CalibrationProblem, benches: Benches, stiffness: Array, *, held_out: bool = False
+    problem: CalibrationProblem,
+    experiments: VirtualExperiments,
+    stiffness: Array,
+    *,
+    held_out: bool = False,
 ) -> Stage | None:
     """Gains of pressure from tip forces, or where there are none from free bending."""
     pressing = any(not one.held_out for one in problem.forces)
@@ -184,7 +192,7 @@ def torques(
         return Stage(
             name="torques",
             block=block,
-            simulate=lambda p: np.concatenate(benches.bends(*joints(p), bends), axis=-1),
+            simulate=lambda p: np.concatenate(experiments.bends(*joints(p), bends), axis=-1),
             measured=angles,
             fitness=lambda values: objectives.squared_angles(values, angles),
             labels=tuple(labels),
@@ -202,7 +210,7 @@ def torques(
     return Stage(
         name="torques",
         block=block,
-        simulate=lambda p: benches.forces(*joints(p), forces),
+        simulate=lambda p: experiments.forces(*joints(p), forces),
         measured=measured,
         fitness=lambda values: fitness(values, measured),
         labels=tuple(f"force at {one.pressure / 1e3:g} kPa" for one in forces),

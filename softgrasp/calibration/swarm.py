@@ -48,7 +48,7 @@ def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
     def costs(positions: Array) -> Array:
         nonlocal done
         done += 1
-        fitness = search.fitness(positions, share=done / swarm.iterations)
+        fitness = search.fitness(positions, fraction=done / swarm.iterations)
         return np.where(np.isfinite(fitness), fitness, FAILED)
 
     with _quiet(), _seeded(seed):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softgrasp.calibration.benches import Benches
-from softgrasp.calibration.parameters import own_values
+from softgrasp.calibration.benches import VirtualExperiments
+from softgrasp.calibration.parameters import finger_values
 from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release, TipForce
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.settling import settling
@@ -30,8 +30,8 @@ def synthetic_hung(
         seed: Of the noise.
     """
     loads = [HungAngles(mass=mass, angles=(0.0,) * len(finger.joints)) for mass in masses]
-    stiffness = own_values(finger, "stiffness")[None]
-    shapes = Benches(CalibrationProblem(finger=finger)).hung(stiffness, loads)
+    stiffness = finger_values(finger, "stiffness")[None]
+    shapes = VirtualExperiments(CalibrationProblem(finger=finger)).hung(stiffness, loads)
     rng = np.random.default_rng(seed)
     noisy = [shape[0] + noise * rng.standard_normal(shape.shape[1]) for shape in shapes]
     return tuple(
@@ -59,23 +59,23 @@ def synthetic_releases(
         duration: Of the tracks, at least 0.6 [s].
         rule: See ``mechanics.settling``.
     """
-    asked = [Release(mass=mass, times=(0.0, duration), heights=(0.0, 0.0)) for mass in masses]
-    own = [own_values(finger, kind)[None] for kind in ("stiffness", "damping")]
-    benches = Benches(CalibrationProblem(finger=finger))
-    time, heights = benches.released(own[0], own[1], asked)
-    rng, found = np.random.default_rng(seed), []
-    for one, height in zip(asked, heights[0], strict=True):
+    requested = [Release(mass=mass, times=(0.0, duration), heights=(0.0, 0.0)) for mass in masses]
+    parameters = [finger_values(finger, kind)[None] for kind in ("stiffness", "damping")]
+    experiments = VirtualExperiments(CalibrationProblem(finger=finger))
+    time, heights = experiments.released(parameters[0], parameters[1], requested)
+    rng, releases = np.random.default_rng(seed), []
+    for one, height in zip(requested, heights[0], strict=True):
         tracked = height + noise * rng.standard_normal(len(height))
-        told = settling(time, height, rule)
-        settled = {"overshoots": told.overshoots, "settling_time": told.time}
-        found.append(
+        settling_result = settling(time, height, rule)
+        settled = {"overshoots": settling_result.overshoots, "settling_time": settling_result.time}
+        releases.append(
             one.replace(
                 times=tuple(time.tolist()),
                 heights=tuple(tracked.tolist()),
-                **(settled if told.time > 0.0 else {}),
+                **(settled if settling_result.time > 0.0 else {}),
             )
         )
-    return tuple(found)
+    return tuple(releases)
 
 
 def synthetic_forces(
@@ -97,13 +97,13 @@ def synthetic_forces(
         repeats: Readings at each pressure.
         gap: Between plate and tip without pressure [m].
     """
-    asked = [TipForce(pressure=pressure, force=0.0) for pressure in pressures]
-    own = [own_values(finger, kind)[None] for kind in ("stiffness", "gain")]
+    requested = [TipForce(pressure=pressure, force=0.0) for pressure in pressures]
+    parameters = [finger_values(finger, kind)[None] for kind in ("stiffness", "gain")]
     problem = CalibrationProblem(finger=finger, plate_gap=gap)
-    exact = Benches(problem).forces(own[0], own[1], asked)[0]
+    exact = VirtualExperiments(problem).forces(parameters[0], parameters[1], requested)[0]
     rng = np.random.default_rng(seed)
     return tuple(
         one.replace(force=float(force + noise * rng.standard_normal()))
-        for one, force in zip(asked, exact, strict=True)
+        for one, force in zip(requested, exact, strict=True)
         for _ in range(repeats)
     )

@@ -21,7 +21,7 @@ UNITS = {
     "height": {"mm": 1e-3, "m": 1.0},
     "angle": {"deg": math.pi / 180.0, "rad": 1.0},
 }
-PLACE = re.compile(r"[xyz]\d*")
+COORDINATE = re.compile(r"[xyz]\d*")
 BEND = re.compile(r"[uv]\d+")
 """Columns of an arm: places of ends, and bends."""
 Rows = list[dict[str, float]]
@@ -41,13 +41,13 @@ def read_hung(path: Path) -> tuple[HungAngles, ...]:
 
 def read_releases(path: Path) -> tuple[Release, ...]:
     """Columns ``mass_g``, ``overshoots`` and ``settling_s``."""
-    found = []
+    releases = []
     for row in _read(path, ("mass", "overshoots", "settling")):
         if row["overshoots"] != int(row["overshoots"]):
             raise DescriptionError(
                 f"expected whole overshoots, found {row['overshoots']:g}", file=path
             )
-        found.append(
+        releases.append(
             _made(
                 path,
                 Release,
@@ -56,7 +56,7 @@ def read_releases(path: Path) -> tuple[Release, ...]:
                 settling_time=row["settling"],
             )
         )
-    return tuple(found)
+    return tuple(releases)
 
 
 def read_trace(path: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -112,15 +112,15 @@ def _angles(row: dict[str, float]) -> tuple[float, ...]:
     return tuple(row[name] for name in names)
 
 
-def _read(path: Path, wanted: Sequence[str], *, angles: bool = False) -> Rows:
+def _read(path: Path, required: Sequence[str], *, angles: bool = False) -> Rows:
     """Rows in SI, by names without units."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, skipinitialspace=True)
             lines = [(reader.line_num, line) for line in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        told = f"expected a table in CSV, found: {reason(error)}"
-        raise DescriptionError(told, file=path) from None
+        message = f"expected a table in CSV, found: {reason(error)}"
+        raise DescriptionError(message, file=path) from None
     lines = [(at, line) for at, line in lines if line and not line[0].lstrip().startswith("#")]
     if len(lines) < 2:
         raise DescriptionError(
@@ -129,9 +129,9 @@ def _read(path: Path, wanted: Sequence[str], *, angles: bool = False) -> Rows:
             file=path,
         )
     head = lines[0][1]
-    columns = [_column(path, name.strip(), wanted, angles) for name in head]
+    columns = [_column(path, name.strip(), required, angles) for name in head]
     names = [name for name, _ in columns]
-    missing = [name for name in wanted if name not in names]
+    missing = [name for name in required if name not in names]
     missing += ["q1"] if angles and "q1" not in names else []
     if missing:
         raise DescriptionError(
@@ -142,7 +142,7 @@ def _read(path: Path, wanted: Sequence[str], *, angles: bool = False) -> Rows:
         raise DescriptionError(
             f"expected every column once, found {twice[0]} {names.count(twice[0])} times", file=path
         )
-    joints = [int(name[1:]) for name in names if name not in wanted]
+    joints = [int(name[1:]) for name in names if name not in required]
     gap = next((i for i in range(1, max(joints, default=0)) if i not in joints), 0)
     if gap or 0 in joints:
         raise DescriptionError(
@@ -151,22 +151,22 @@ def _read(path: Path, wanted: Sequence[str], *, angles: bool = False) -> Rows:
     return [_numbers(path, at, line, columns) for at, line in lines[1:]]
 
 
-def _column(path: Path, name: str, wanted: Sequence[str], angles: bool) -> tuple[str, float]:
+def _column(path: Path, name: str, required: Sequence[str], angles: bool) -> tuple[str, float]:
     """Its name without the unit, and SI over that unit."""
     stem, _, unit = name.rpartition("_")
-    if name in wanted and name not in UNITS:
+    if name in required and name not in UNITS:
         return name, 1.0
     is_angle = angles and stem[:1] == "q" and stem[1:].isdigit()
-    units = UNITS["angle"] if is_angle else UNITS.get(_kind(stem), {}) if stem in wanted else {}
+    units = UNITS["angle"] if is_angle else UNITS.get(_kind(stem), {}) if stem in required else {}
     if unit in units:
         return stem, units[unit]
-    known = [_spelled(one) for one in wanted] + (["q1_deg"] if angles else [])
+    known = [_spelled(one) for one in required] + (["q1_deg"] if angles else [])
     raise DescriptionError(f"no column '{name}'; {did_you_mean(name, known)}", file=path)
 
 
 def _kind(name: str) -> str:
     """What the units of a column are those of."""
-    return "height" if PLACE.fullmatch(name) else "angle" if BEND.fullmatch(name) else name
+    return "height" if COORDINATE.fullmatch(name) else "angle" if BEND.fullmatch(name) else name
 
 
 def _spelled(name: str) -> str:

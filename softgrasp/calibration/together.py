@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from softgrasp.calibration.assessment import assessed
-from softgrasp.calibration.benches import Benches
-from softgrasp.calibration.certainty import Certainty, certainty
+from softgrasp.calibration.benches import VirtualExperiments
+from softgrasp.calibration.certainty import Uncertainty, uncertainty
 from softgrasp.calibration.journal import Journal
 from softgrasp.calibration.least_squares import jacobian, least_squares_search, scale_of
-from softgrasp.calibration.parameters import Block, block_of, own_values
+from softgrasp.calibration.parameters import Block, block_of, finger_values
 from softgrasp.calibration.result import StageResult
 from softgrasp.calibration.search import Progress, Search
 from softgrasp.calibration.stages import KIND_OF, Stage, Values, stage_of
@@ -20,13 +20,13 @@ from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 
-LEAST = 1e-9
+MIN_NOISE = 1e-9
 """Residual over the largest measurement that still weighs: exact data are not infinitely sure."""
 
 
 def fitted_together(
     problem: CalibrationProblem,
-    benches: Benches,
+    experiments: VirtualExperiments,
     done: Sequence[StageResult],
     journal: Journal,
     progress: Progress | None = None,
@@ -38,7 +38,7 @@ def fitted_together(
 
     Args:
         problem: The problem.
-        benches: Of its finger.
+        experiments: Of its finger.
         done: The stages one after the other.
         journal: Where evaluations are kept.
         progress: Called now and then.
@@ -46,7 +46,7 @@ def fitted_together(
     Raises:
         DescriptionError: There are no two stages that can be fitted at once.
     """
-    parts = [one for one in done if _blocks(problem, benches, one)]
+    parts = [one for one in done if _blocks(problem, experiments, one)]
     if len(parts) < 2:
         names = ", ".join(one.name for one in parts) or "none"
         raise DescriptionError(
@@ -55,59 +55,61 @@ def fitted_together(
         )
     ends = np.cumsum([0, *(len(one.values) for one in parts)])
     slices = [slice(a, b) for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
-    stage = _joined(problem, benches, parts, slices)
+    stage = _joined(problem, experiments, parts, slices)
     search = Search(stage, journal, progress)
     position = least_squares_search(search, np.concatenate([one.values for one in parts]))
-    sure = _certainty(search, position)
+    sure = _uncertainty(search, position)
     spent = search.evaluations
     stiffness = _stiffness(problem, parts, slices, position)
     where = dict(zip([one.name for one in parts], slices, strict=True))
-    told: list[StageResult] = []
+    results: list[StageResult] = []
     for one in done:
         part = where.get(one.name)
-        again = stage_of(one.name, problem, benches, stiffness)
+        again = stage_of(one.name, problem, experiments, stiffness)
         assert again is not None
-        checked = stage_of(one.name, problem, benches, stiffness, held_out=True)
+        checked = stage_of(one.name, problem, experiments, stiffness, held_out=True)
         alone = Search(again, Journal(None, ""))
         values = one.values if part is None else position[part]
-        behind = next(((found, benches) for found in told if found.name == "springs"), None)
-        found = assessed(alone, values, checked, problem, stiffness, None if part else behind)
-        found = replace(
-            found,
+        behind = next(
+            ((result, experiments) for result in results if result.name == "springs"), None
+        )
+        result = assessed(alone, values, checked, problem, stiffness, None if part else behind)
+        result = replace(
+            result,
             history=one.history,
             evaluations=one.evaluations + spent + alone.evaluations,
             models=one.models,
         )
         if part is not None:
-            found = replace(found, certainty=_part(sure, part, found.certainty))
-        told.append(found)
+            result = replace(result, uncertainty=_part(sure, part, result.uncertainty))
+        results.append(result)
         spent = 0  # told once
-    return told
+    return results
 
 
-def _blocks(problem: CalibrationProblem, benches: Benches, one: StageResult) -> bool:
-    stage = stage_of(one.name, problem, benches, own_values(problem.finger, "stiffness"))
+def _blocks(problem: CalibrationProblem, experiments: VirtualExperiments, one: StageResult) -> bool:
+    stage = stage_of(one.name, problem, experiments, finger_values(problem.finger, "stiffness"))
     return stage is not None and stage.smooth
 
 
 def _joined(
     problem: CalibrationProblem,
-    benches: Benches,
+    experiments: VirtualExperiments,
     parts: Sequence[StageResult],
     slices: Sequence[slice],
 ) -> Stage:
     """One stage whose residuals are those of all, over what each has left."""
-    weights = [1.0 / max(_noise(one), LEAST * np.abs(one.measured).max()) for one in parts]
+    weights = [1.0 / max(_noise(one), MIN_NOISE * np.abs(one.measured).max()) for one in parts]
     measured = np.concatenate([w * one.measured for w, one in zip(weights, parts, strict=True)])
 
     def simulate(positions: Array) -> Array:
         stiffness = _stiffness(problem, parts, slices, positions)
-        found = []
+        values = []
         for one, part, weight in zip(parts, slices, weights, strict=True):
-            stage = stage_of(one.name, problem, benches, stiffness)
+            stage = stage_of(one.name, problem, experiments, stiffness)
             assert stage is not None
-            found.append(weight * stage.simulate(positions[:, part]))
-        return np.concatenate(found, axis=-1)
+            values.append(weight * stage.simulate(positions[:, part]))
+        return np.concatenate(values, axis=-1)
 
     fitness: Values = lambda values: np.asarray(np.square(values - measured).mean(axis=-1))  # noqa: E731
     relative = [r for one in parts for r in block_of(problem, KIND_OF[one.name]).relative]
@@ -119,7 +121,7 @@ def _joined(
         upper=np.concatenate([one.upper for one in parts]),
         relative=tuple(relative),
         cells=None,
-        places=np.zeros(0),
+        positions=np.zeros(0),
     )
     labels = tuple(label for one in parts for label in one.labels)
     everything = np.ones(len(measured), dtype=bool)
@@ -127,12 +129,12 @@ def _joined(
 
 
 def _noise(one: StageResult) -> float:
-    if np.isnan(one.certainty.noise):
+    if np.isnan(one.uncertainty.noise):
         raise DescriptionError(
             f"{one.name}: expected more measurements than the fit needs, to weigh them by what is "
             f"left, found {len(one.measured)}"
         )
-    return one.certainty.noise
+    return one.uncertainty.noise
 
 
 def _stiffness(
@@ -145,18 +147,18 @@ def _stiffness(
     for one, part in zip(parts, slices, strict=True):
         if one.name == "springs":
             return block_of(problem, "stiffness").of_joints(positions[..., part])
-    return own_values(problem.finger, "stiffness")
+    return finger_values(problem.finger, "stiffness")
 
 
-def _certainty(search: Search, position: Array) -> Certainty:
+def _uncertainty(search: Search, position: Array) -> Uncertainty:
     block = search.stage.block
     values = search.values(position[None])[0]
     slopes = np.nan_to_num(jacobian(search, position, values))
     scale = scale_of(position, block.upper, block.lower, block.relative)
-    return certainty(slopes, scale, values - search.stage.measured, block.names)
+    return uncertainty(slopes, scale, values - search.stage.measured, block.names)
 
 
-def _part(sure: Certainty, part: slice, alone: Certainty) -> Certainty:
+def _part(sure: Uncertainty, part: slice, alone: Uncertainty) -> Uncertainty:
     """What all measurements say of the parameters of one stage; combinations are its own."""
     return replace(
         alone,

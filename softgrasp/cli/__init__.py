@@ -32,5 +32,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return app(words, prog_name="softgrasp", standalone_mode=False) or 0
     except typer.TyperException as error:
         # what a validation library puts in front of its own sentence
-        terminal.say("error", error.format_message().replace("Value error, ", ""))
+        terminal.show_message("error", error.format_message().replace("Value error, ", ""))
         return error.exit_code

@@ -109,7 +109,7 @@ def _root(
         typer.Option("--verbose", help="Tell on standard error what is read, run and written."),
     ] = False,
 ) -> None:
-    terminal.tell_log(verbose=verbose)
+    terminal.set_up_logging(verbose=verbose)
     if version:
         typer.echo(f"softgrasp {__version__}")
         raise typer.Exit

@@ -50,8 +50,8 @@ def around(
 
 
 def _placed(text: str) -> PlacedObject:
-    name, _, place = text.rpartition("@")
-    position = _numbers(place, 3)
+    name, _, coordinates = text.rpartition("@")
+    position = _numbers(coordinates, 3)
     if not name or position is None:
         raise DescriptionError(
             "--object: expected NAME@X,Y,Z with metres, such as sphere@0.05,0,-0.085, "

@@ -10,7 +10,7 @@ import typer
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
 
-BENCHES = {"closure": "demo"}
+BENCHMARKS = {"closure": "demo"}
 """Benchmarks, and the scene of each."""
 
 
@@ -31,10 +31,10 @@ def bench(
     from softgrasp.formats.scene_file import load_scene
     from softgrasp.simulation.benchmark import closure_speed
 
-    require_known("benchmark", name, list(BENCHES))
-    with terminal.progress_bar() as tell, listening(tell):
-        speed = closure_speed(load_scene(BENCHES[name]), rounds)
-    document = {"benchmark": name, "scene": BENCHES[name], **asdict(speed)}
+    require_known("benchmark", name, list(BENCHMARKS))
+    with terminal.progress_bar() as update, listening(update):
+        speed = closure_speed(load_scene(BENCHMARKS[name]), rounds)
+    document = {"benchmark": name, "scene": BENCHMARKS[name], **asdict(speed)}
     if out is not None:
         terminal.save_json(document, out / "bench.json")
     if json:
@@ -49,7 +49,7 @@ def bench(
     terminal.put_table(["loop", "steps/s", "over raw"], rows)
     equal = "equal bit for bit" if speed.bit_equal else "NOT equal"
     terminal.put(
-        f"{BENCHES[name]}, closure only: {speed.steps} steps, {speed.events} events, "
+        f"{BENCHMARKS[name]}, closure only: {speed.steps} steps, {speed.events} events, "
         f"{speed.contacts_at_end} contact points at the end, median of {speed.rounds} rounds; "
         f"final joint angles {equal}"
     )

@@ -26,19 +26,19 @@ def states_from(robot: Robot, words: Sequence[str]) -> States:
     known = [part.name for part in robot.bendables]
     if words and not known:
         raise DescriptionError("--at: expected a robot that has bendables, found none")
-    wanted: dict[str, dict[str, float]] = {name: {} for name in known}
+    values: dict[str, dict[str, float]] = {name: {} for name in known}
     for word in words:
         name, _, numbers = word.rpartition(":")
-        if name and name not in wanted:
+        if name and name not in values:
             raise DescriptionError(f"--at: no bendable '{name}'; {did_you_mean(name, known)}")
         for part in robot.bendables:
             if name in ("", part.name):
-                wanted[part.name] |= _numbers(part, word, numbers)
-    return {part.name: _state(part, wanted[part.name]) for part in robot.bendables}
+                values[part.name] |= _numbers(part, word, numbers)
+    return {part.name: _state(part, values[part.name]) for part in robot.bendables}
 
 
 def _numbers(part: Bendable, word: str, text: str) -> dict[str, float]:
-    found = {}
+    values = {}
     for pair in text.split(","):
         name, equals, number = (piece.strip() for piece in pair.partition("="))
         known = curvature_interfaces(part)
@@ -47,18 +47,18 @@ def _numbers(part: Bendable, word: str, text: str) -> dict[str, float]:
         if name not in known:
             hint = did_you_mean(name, known)
             raise DescriptionError(f"--at: '{part.name}' has no '{name}'; {hint}")
-        if name in found:
+        if name in values:
             raise DescriptionError(f"--at: expected {name} once, found it twice in '{word}'")
         try:
-            found[name] = float(number)
+            values[name] = float(number)
         except ValueError:
             raise DescriptionError(f"--at: expected a number, found {name}='{number}'") from None
-    curved = [name for name in found if name.startswith("kappa")]
-    if "phi" in found and not curved:
+    curved = [name for name in values if name.startswith("kappa")]
+    if "phi" in values and not curved:
         raise DescriptionError(f"--at: expected phi with kappa, found phi alone in '{word}'")
-    return found
+    return values
 
 
-def _state(part: Bendable, found: dict[str, float]) -> tuple[float, ...]:
+def _state(part: Bendable, values: dict[str, float]) -> tuple[float, ...]:
     at_rest = {"l": part.backbone.length}
-    return tuple(found.get(name, at_rest.get(name, 0.0)) for name in curvature_interfaces(part))
+    return tuple(values.get(name, at_rest.get(name, 0.0)) for name in curvature_interfaces(part))

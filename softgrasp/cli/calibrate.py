@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from softgrasp.calibration.problem_file import LoadedProblem
     from softgrasp.calibration.result import CalibrationResult, ExtensionResult
     from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
-    from softgrasp.report.calibration_page import Picture
+    from softgrasp.report.calibration_page import Figure
 
-    FoundResult = CalibrationResult | ExtensionResult
+    AnyCalibrationResult = CalibrationResult | ExtensionResult
 
 
 class Method(StrEnum):
@@ -102,72 +102,72 @@ def calibrate(
     from softgrasp.calibration.journal import NAME
     from softgrasp.calibration.record import clear_earlier, save_calibration
     from softgrasp.calibration.swarm import Swarm
-    from softgrasp.cli.output import default_folder, require_writable
+    from softgrasp.cli.output import default_directory, require_writable
 
-    given = {"hung": hung, "releases": releases, "forces": forces}
-    films = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
+    tables = {"hung": hung, "releases": releases, "forces": forces}
+    video_options = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
     changes = _changes(settings or [])
-    with terminal.progress_bar() as tell:
-        tell("reading what was measured", None)
-        loaded = _loaded(problem, finger, given, photos, videos, films, changes)
-    folder = out or default_folder(f"calibrate_{_name(loaded.problem)}")
-    require_writable(folder)
-    if (folder / NAME).exists() and not resume:
+    with terminal.progress_bar() as update:
+        update("reading what was measured", None)
+        loaded = _loaded(problem, finger, tables, photos, videos, video_options, changes)
+    directory = out or default_directory(f"calibrate_{_name(loaded.problem)}")
+    require_writable(directory)
+    if (directory / NAME).exists() and not resume:
         raise ResultError(
-            f"{folder}: expected no evaluations yet, found some; --resume goes on from them, --out "
+            f"{directory}: expected no evaluations yet, found some; --resume goes on from them, --out "
             "names another folder"
         )
     try:
-        with terminal.progress_bar() as tell:
+        with terminal.progress_bar() as update:
             result = run(
                 loaded.problem,
                 str(method),
                 seed,
                 stages=[str(one) for one in stage] if stage else None,
                 swarm=Swarm(particles=particles, iterations=iterations),
-                out=folder,
+                out=directory,
                 threads=threads,
                 together=together,
-                progress=tell,
+                progress=update,
             )
     except KeyboardInterrupt:
         terminal.note(
-            f"interrupted; what was simulated is safe in {folder}, --resume goes on from it"
+            f"interrupted; what was simulated is safe in {directory}, --resume goes on from it"
         )
         raise typer.Exit(INTERRUPTED) from None
-    clear_earlier(folder)
-    files = save_calibration(result, folder)
+    clear_earlier(directory)
+    files = save_calibration(result, directory)
     if not no_report:
         from softgrasp.calibration.result import CalibrationResult
-        from softgrasp.report.calibration_page import write_calibration_page
+        from softgrasp.report.calibration_page import write_calibration_report
 
-        with terminal.progress_bar() as tell:
-            tell("drawing the page", None)
-            pictures: list[Picture] = []
+        with terminal.progress_bar() as update:
+            update("drawing the page", None)
+            images: list[Figure] = []
             if isinstance(result, CalibrationResult):
-                pictures = _pictures(result, loaded, folder)
-            files += write_calibration_page(result, folder, pictures)
-    (folder / NAME).unlink(missing_ok=True)  # all is done; there is nothing to go on from
-    _tell(result, files, json_)
+                images = _evidence_images(result, loaded, directory)
+            files += write_calibration_report(result, directory, images)
+    (directory / NAME).unlink(missing_ok=True)  # all is done; there is nothing to go on from
+    _print_summary(result, files, json_)
 
 
 def _loaded(
     problem: str | None,
     finger: str | None,
-    given: dict[str, Path | None],
+    tables: dict[str, Path | None],
     photos: Path | None,
     videos: Path | None,
-    films: dict[str, float | None],
+    video_options: dict[str, float | None],
     changes: dict[str, Any],
 ) -> LoadedProblem:
     from softgrasp.calibration.problem_file import load_problem, problem_from
 
-    tree: dict[str, Any] = {key: str(path.resolve()) for key, path in given.items() if path}
+    tree: dict[str, Any] = {key: str(path.resolve()) for key, path in tables.items() if path}
     if photos is not None:
-        tree["photos"] = {"folder": str(photos.resolve())}
+        tree["photos"] = {"directory": str(photos.resolve())}
     if videos is not None:
-        options = {key: value for key, value in films.items() if value is not None}
-        tree["videos"] = {"folder": str(videos.resolve())} | options
+        options = {key: value for key, value in video_options.items() if value is not None}
+        tree["videos"] = {"directory": str(videos.resolve())} | options
     if problem is not None:
         if tree or finger:
             raise DescriptionError("expected a problem or --finger with measurements, found both")
@@ -195,40 +195,42 @@ def _changes(settings: list[str]) -> dict[str, Any]:
 
     kinds = [CalibrationProblem, *(load(one.problem) for one in CALIBRATIONS.values())]
     known = {field for kind in kinds for field in kind.model_fields}
-    found = {}
+    changes = {}
     for setting in settings:
         field, equals, text = setting.partition("=")
         if not equals or field not in known:
-            told = f"--set {setting}: expected FIELD=VALUE, found no field '{field}'"
-            raise DescriptionError(f"{told}; {did_you_mean(field, known)}")
+            message = f"--set {setting}: expected FIELD=VALUE, found no field '{field}'"
+            raise DescriptionError(f"{message}; {did_you_mean(field, known)}")
         value = plain_value(text)
-        found[field] = tuple(value) if isinstance(value, list) else value
-    return found
+        changes[field] = tuple(value) if isinstance(value, list) else value
+    return changes
 
 
-def _pictures(result: CalibrationResult, loaded: LoadedProblem, folder: Path) -> list[Picture]:
+def _evidence_images(
+    result: CalibrationResult, loaded: LoadedProblem, directory: Path
+) -> list[Figure]:
     """Steps of the photographs, outlines over them, and the tips of the films, as files."""
     if not (loaded.photos or loaded.tracks):
         return []
     from softgrasp.calibration.evidence import draw_evidence
-    from softgrasp.report.calibration_page import Picture
+    from softgrasp.report.calibration_page import Figure
     from softgrasp.report.overlay_figure import draw_overlays
 
-    drawn = [Picture(*one) for one in draw_evidence(loaded, folder)]
+    drawn = [Figure(*one) for one in draw_evidence(loaded, directory)]
     scaled = [one for one in loaded.photos if one[1].metres_per_px is not None]
     if scaled and "springs" in result.residual:
-        path = draw_overlays(result, scaled, folder / "overlays.png")
-        told = "Outlines read from the photographs, and those of the calibrated finger."
-        drawn.insert(0, Picture("Outlines", path, told))
+        path = draw_overlays(result, scaled, directory / "overlays.png")
+        caption = "Outlines read from the photographs, and those of the calibrated finger."
+        drawn.insert(0, Figure("Outlines", path, caption))
     return drawn
 
 
-def _tell(result: FoundResult, files: list[Path], as_json: bool) -> None:
+def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: bool) -> None:
     from softgrasp.calibration.certainty import HUGE
     from softgrasp.calibration.record import document
 
     for text in result.warnings:
-        terminal.say("warning", text)
+        terminal.show_message("warning", text)
     if as_json:
         whole = document(result)
         del whole["problem"]
@@ -238,7 +240,7 @@ def _tell(result: FoundResult, files: list[Path], as_json: bool) -> None:
     unknown = set(result.undetermined)
     for stage in result.stages:
         for name, unit, value, part in zip(
-            stage.names, stage.units, stage.values, stage.certainty.relative, strict=True
+            stage.names, stage.units, stage.values, stage.uncertainty.relative, strict=True
         ):
             error = "–" if not part < HUGE else f"{100 * part:.2g} %" if unit else f"{part:.2g}"
             remark = "on its bound" if name in stage.on_bound else ""
@@ -247,9 +249,9 @@ def _tell(result: FoundResult, files: list[Path], as_json: bool) -> None:
     terminal.put_table(["stage", "parameter", "value", "unit", "error", ""], rows)
     for stage in result.stages:
         held = stage.held_out_residual
-        told = f", held out {held:.3g} {stage.residual_unit}" if held == held else ""
+        held_out = f", held out {held:.3g} {stage.residual_unit}" if held == held else ""
         terminal.put(
-            f"{stage.name:<10}residual {stage.residual:.3g} {stage.residual_unit} rms{told}"
+            f"{stage.name:<10}residual {stage.residual:.3g} {stage.residual_unit} rms{held_out}"
         )
     for index, file in enumerate(files):
         terminal.put(f"{'files' if index == 0 else '':<10}{file}")

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 class Checked(NamedTuple):
     """What a file holds, and what was found."""
 
-    facts: dict[str, Any]
+    properties: dict[str, Any]
     problems: list[str]
     """Of what is built or read without an inspection of its own."""
     inspection: Inspection | None = None
-    told: tuple[str, ...] = ()
+    known_warnings: tuple[str, ...] = ()
     """Warnings that the inspection tells with its own words."""
 
 
@@ -78,8 +78,8 @@ def check(
         raise DescriptionError(f"--units: expected a mesh file, found: {kind}")
     if mass is not None and not fix:
         raise DescriptionError("--mass: expected --fix beside it, found none")
-    with terminal.progress_bar() as tell, listening(tell):
-        tell(f"reading {what}", None)
+    with terminal.progress_bar() as update, listening(update):
+        update(f"reading {what}", None)
         if fix:
             document = fix_robot(kind, what, out, mass)
         else:
@@ -89,9 +89,9 @@ def check(
     if json:
         terminal.put_json(document)
     else:
-        from softgrasp.cli.check_text import tell_document
+        from softgrasp.cli.check_text import print_document
 
-        tell_document(document)
+        print_document(document)
     if document["problems"]:
         raise typer.Exit(PROBLEMS)
 
@@ -104,8 +104,8 @@ def _document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]:
         warnings.simplefilter("always", SoftgraspWarning)
         checked = _checked(kind, what, units)
     words = [str(w.message) for w in warned if issubclass(w.category, SoftgraspWarning)]
-    problems = [*checked.problems, *(word for word in words if word not in checked.told)]
-    document: dict[str, Any] = {"kind": kind, **checked.facts}
+    problems = [*checked.problems, *(word for word in words if word not in checked.known_warnings)]
+    document: dict[str, Any] = {"kind": kind, **checked.properties}
     remarks: list[str] = []
     lead = ""
     if checked.inspection is not None:
@@ -123,8 +123,8 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     """Facts and findings; warnings are raised besides."""
     from softgrasp import library
     from softgrasp.cli import facts
-    from softgrasp.cli.release_facts import release_facts, release_problems
-    from softgrasp.cli.robot_facts import robot_facts
+    from softgrasp.cli.release_facts import release_problems, release_properties
+    from softgrasp.cli.robot_facts import robot_properties
     from softgrasp.description.shapes import Mesh
     from softgrasp.extensions import WORLD_FACTS, load
     from softgrasp.formats.criterion_file import load_criterion
@@ -138,31 +138,31 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     match kind:
         case "hand":
             hand = load_hand(what)
-            return Checked(_facts_of(hand), [], inspect(hand), tuple(hand_doubts(hand)))
+            return Checked(_properties_of(hand), [], inspect(hand), tuple(hand_doubts(hand)))
         case "object":
-            thing = load_object(what)
-            told = _told_of(thing.shape) if isinstance(thing.shape, Mesh) else ()
-            return Checked(facts.object_facts(thing), [], inspect(thing), told)
+            obj = load_object(what)
+            hand_warnings = _mesh_warnings(obj.shape) if isinstance(obj.shape, Mesh) else ()
+            return Checked(facts.object_properties(obj), [], inspect(obj), hand_warnings)
         case "mesh":
             shape = Mesh(file=library.portable_name(Path(what)), units=units)
-            return Checked(facts.mesh_facts(shape), [], inspect(shape), _told_of(shape))
+            return Checked(facts.mesh_properties(shape), [], inspect(shape), _mesh_warnings(shape))
         case "robot":
             robot = load_robot(what)
-            return Checked(robot_facts(robot) | _as_hand(what, robot), [], inspect(robot))
+            return Checked(robot_properties(robot) | _as_hand(what, robot), [], inspect(robot))
         case "release":
             release = load_release(what)
-            return Checked(release_facts(release), release_problems(release))
+            return Checked(release_properties(release), release_problems(release))
         case "criterion":
-            return Checked(facts.criterion_facts(load_criterion(what)), [])
+            return Checked(facts.criterion_properties(load_criterion(what)), [])
         case "world":
             return Checked(*load(WORLD_FACTS)(what))
         case "scene":
             scene = load_scene(what)
-            found, problems = _build(scene)
-            return Checked(facts.scene_facts(scene) | found, problems)
+            properties, problems = _build(scene)
+            return Checked(facts.scene_properties(scene) | properties, problems)
 
 
-def _told_of(shape: Mesh) -> tuple[str, ...]:
+def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:
     """What reading a mesh has to say."""
     from softgrasp.formats.meshes import cut_or_hull, load_mesh
 
@@ -174,45 +174,45 @@ def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
 
     One chain alone is rather an arm. What is wrong with the robot itself its inspection tells.
     """
-    from softgrasp.cli.facts import hand_facts
+    from softgrasp.cli.facts import hand_properties
     from softgrasp.formats.load import load_hand
 
     moving = [joint for joint in robot.joints if joint.type != "fixed"]
     if robot.bendables or not moving:
         return {}
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             hand = load_hand(what)
     except DescriptionError as error:
         return {"as_a_hand": f"none: {error}"}
     if len(hand.fingers) < 2:
         return {}
-    found = hand_facts(hand)
+    properties = hand_properties(hand)
     kept = ("couplings", "fingers", "grasps", "notes")
-    said = [str(warning.message) for warning in told]
-    return {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.drives)} drives"} | {
+    messages = [str(warning.message) for warning in caught]
+    return {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.actuators)} drives"} | {
         key: value
-        for key, value in [*((key, found.get(key)) for key in kept), ("told", said)]
+        for key, value in [*((key, properties.get(key)) for key in kept), ("warnings", messages)]
         if value
     }
 
 
-def _facts_of(hand: Hand) -> dict[str, Any]:
+def _properties_of(hand: Hand) -> dict[str, Any]:
     """Facts of a hand; only its name where it cannot be built, as the inspection then tells."""
-    from softgrasp.cli.facts import hand_facts
+    from softgrasp.cli.facts import hand_properties
 
     try:
-        return hand_facts(hand)
+        return hand_properties(hand)
     except BuildError:
         return {"name": hand.name}
 
 
 def _build(scene: GraspScene) -> tuple[dict[str, Any], list[str]]:
     from softgrasp.build.scene import build
-    from softgrasp.cli.facts import built_facts
+    from softgrasp.cli.facts import built_properties
 
     try:
-        return built_facts(build(scene)), []
+        return built_properties(build(scene)), []
     except BuildError as error:
         return {}, [str(error)]

@@ -13,13 +13,13 @@ SENTENCES = ("checks", "findings", "problems", "remarks", "repairs", "verdict")
 """Parts of the document that come after the facts."""
 
 
-def tell_document(document: dict[str, Any]) -> None:
+def print_document(document: dict[str, Any]) -> None:
     """Facts, a table of the checks, remarks, problems and the verdict on standard output."""
     lines: dict[str, Callable[[Any], str]] = {
         "fingers": _finger_line,
         "couplings": _coupling_line,
         "notes": str,
-        "told": str,
+        "warnings": str,
         "soft_fingers": _soft_line,
         "bendables": bendable_line,
         "rigid_joints": joint_line,

@@ -70,7 +70,7 @@ def convert(
             help="State of a bendable, or of all, in .urdf [1/m, rad]; else straight. Repeatable.",
         ),
     ] = None,
-    most_faces: Annotated[
+    max_faces: Annotated[
         int | None,
         typer.Option(
             min=4, metavar="N", help="Make meshes in .wbt coarser that have more triangles."
@@ -103,29 +103,31 @@ def convert(
             f"--discs, --at: expected a robot and a target ending in .urdf, found a {kind} and "
             f"{target}"
         )
-    if most_faces is not None and target.suffix != WEBOTS:
+    if max_faces is not None and target.suffix != WEBOTS:
         raise DescriptionError(f"--most-faces: expected a target ending in .wbt, found {target}")
     if convention is not None and (target.suffix != YAML or kind != "hand"):
         raise DescriptionError(
             f"--convention: expected a hand and a target ending in .yaml, found a {kind} and "
             f"{target}"
         )
-    place = target if out is None else out / target
-    with terminal.progress_bar() as tell, listening(tell):
-        tell(f"converting {source}", None)
+    destination = target if out is None else out / target
+    with terminal.progress_bar() as update, listening(update):
+        update(f"converting {source}", None)
         if kind != "result" and target.suffix == WEBOTS:
-            load(WORLD_WRITER)(kind, source, place, most_faces, json=json)
+            load(WORLD_WRITER)(kind, source, destination, max_faces, json=json)
             return
         if kind == "result":
-            files = [result_file(source, place)]
+            files = [result_file(source, destination)]
         elif kind == "hand" and target.suffix in (URDF, YAML):
-            files = hand_files(source, place, None if convention is None else convention.value)
+            files = hand_files(
+                source, destination, None if convention is None else convention.value
+            )
         elif kind == "robot":
             text = _robot_text(source, target.suffix, discs or Discs.FIXED, at or [])
-            files = [write_text(place, text)]
+            files = [write_text(destination, text)]
         else:
-            files = [write_text(place, _model_text(source, is_hand=kind == "hand"))]
-    _tell(kind, files, json=json)
+            files = [write_text(destination, _model_text(source, is_hand=kind == "hand"))]
+    _print_summary(kind, files, json=json)
 
 
 def _check_target(source: str, kind: Kind | Literal["result"], target: Path) -> None:
@@ -144,15 +146,15 @@ def _check_target(source: str, kind: Kind | Literal["result"], target: Path) -> 
         )
 
 
-def _tell(kind: str, files: list[Path], *, json: bool) -> None:
+def _print_summary(kind: str, files: list[Path], *, json: bool) -> None:
     if not json:
         for file in files:
             terminal.put(f"wrote {file}")
         return
-    told: dict[str, object] = {"file": str(files[0]), "kind": kind}
+    document: dict[str, object] = {"file": str(files[0]), "kind": kind}
     if len(files) > 1:
-        told["files"] = [str(file) for file in files]
-    terminal.put_json(told)
+        document["files"] = [str(file) for file in files]
+    terminal.put_json(document)
 
 
 def _model_text(source: str, *, is_hand: bool) -> str:

@@ -52,7 +52,7 @@ def crosscheck(
     with 4 where a simulation diverged.
     docs/crosscheck.md tells what is compared, and where the tolerances come from.
     """
-    from softgrasp.cli.output import default_folder, require_writable
+    from softgrasp.cli.output import default_directory, require_writable
     from softgrasp.crosschecks.again import command_line
     from softgrasp.crosschecks.crosscheck import crosscheck as run
     from softgrasp.crosschecks.engines import checked
@@ -61,28 +61,30 @@ def crosscheck(
     names = checked(name.strip() for name in backends.split(",") if name.strip())
     limits = _tolerances(tolerance or [])
     subject = _subject(scene, timestep)
-    folder = out or default_folder(f"crosscheck_{Path(scene).stem}")
-    require_writable(folder)
-    with terminal.progress_bar() as tell:
-        result = run(subject, names, tolerances=limits, quick=quick, progress=tell)
+    directory = out or default_directory(f"crosscheck_{Path(scene).stem}")
+    require_writable(directory)
+    with terminal.progress_bar() as update:
+        result = run(subject, names, tolerances=limits, quick=quick, progress=update)
     words = command_line(scene, names, timestep=timestep, tolerances=tolerance or (), quick=quick)
     result = replace(result, command=words)
-    clear_earlier(folder)
-    files = save_crosscheck(result, folder)
+    clear_earlier(directory)
+    files = save_crosscheck(result, directory)
     if not no_report:
-        from softgrasp.report.crosscheck_page import write_crosscheck_page
+        from softgrasp.report.crosscheck_page import write_crosscheck_report
 
-        with terminal.progress_bar() as tell:
-            tell("drawing the page", None)
-            files += write_crosscheck_page(result, folder)
-    _tell(result, files, json_)
+        with terminal.progress_bar() as update:
+            update("drawing the page", None)
+            files += write_crosscheck_report(result, directory)
+    _print_summary(result, files, json_)
     _leave(result)
 
 
 def _leave(result: CrosscheckResult) -> None:
     """End with the exit code of the verdict."""
     if result.diverged:
-        terminal.say("error", f"the simulation has diverged in {', '.join(result.diverged)}")
+        terminal.show_message(
+            "error", f"the simulation has diverged in {', '.join(result.diverged)}"
+        )
         raise typer.Exit(DIVERGED)
     if not result.passed:
         raise typer.Exit(PROBLEMS)
@@ -119,11 +121,11 @@ def _tolerances(settings: list[str]) -> Tolerances:
     return Tolerances(**changes)
 
 
-def _tell(result: CrosscheckResult, files: list[Path], as_json: bool) -> None:
+def _print_summary(result: CrosscheckResult, files: list[Path], as_json: bool) -> None:
     from softgrasp.crosschecks.record import document
 
     for text in result.warnings:
-        terminal.say("warning", text)
+        terminal.show_message("warning", text)
     if as_json:
         terminal.put_json(document(result) | {"files": [str(file) for file in files]})
         return

@@ -49,7 +49,7 @@ def demo(
 
     require_known("demonstration", name, [*DEMOS, HYDRAULIC, TWIN])
     if name == HYDRAULIC and experiment is not None:
-        _experiments(experiment, torques, out, page=not no_report, json=json)
+        _experiments(experiment, torques, out, report=not no_report, json=json)
         return
     if name == HYDRAULIC:
         load(EXTENSION_DEMOS[HYDRAULIC])(
@@ -73,18 +73,20 @@ def demo(
             json=json,
         )
         return
-    folder = out or Path("out") / DEMOS[name]
-    job = Job(folder=folder, renderer=renderer, video=not no_video, page=not no_report, json=json)
+    directory = out or Path("out") / DEMOS[name]
+    job = Job(
+        directory=directory, renderer=renderer, video=not no_video, report=not no_report, json=json
+    )
     run_job(load_scene(DEMOS[name]), job)
 
 
 def _experiments(
-    name: str, torques: str | None, out: Path | None, *, page: bool, json: bool
+    name: str, torques: str | None, out: Path | None, *, report: bool, json: bool
 ) -> None:
     if torques is not None:
         raise DescriptionError(
             "--torques: expected no --experiment beside it, which has torques of its own"
         )
     load(EXTENSION_DEMOS[f"{HYDRAULIC} experiments"])(
-        out or Path("out") / f"demo_{HYDRAULIC}_{name}", name, page=page, json=json
+        out or Path("out") / f"demo_{HYDRAULIC}_{name}", name, page=report, json=json
     )

@@ -46,40 +46,42 @@ class Finding(NamedTuple):
     """One line of the examination."""
 
     what: str
-    found: str
+    value: str
     cure: str = ""
 
 
 def doctor(out: Out = None, json: Json = False) -> None:
     """Tell versions, what can draw, where things lie, and how to get what is missing."""
-    findings = [*_versions(), *_engines(), *_drawing(), *_places()]
+    findings = [*_versions(), *_engines(), *_drawing(), *_directories()]
     document = [finding._asdict() for finding in findings]
     if out is not None:
         terminal.save_json(document, out / "doctor.json")
     if json:
         terminal.put_json(document)
     else:
-        terminal.put_table(["what", "found", "cure"], [list(finding) for finding in findings])
+        terminal.put_table(["what", "value", "cure"], [list(finding) for finding in findings])
 
 
 def _versions() -> list[Finding]:
-    found = [
+    findings = [
         Finding("softgrasp", __version__),
         Finding("python", platform.python_version()),
         Finding("system", _system()),
     ]
-    found += [Finding(name, _version(name) or "missing") for name in REQUIRED]
+    findings += [Finding(name, _version(name) or "missing") for name in REQUIRED]
     for name, (extra, purpose) in OPTIONAL.items():
         installed = _version(name) or _stand_in(name)
         if installed is None:
-            told = f"not installed; for {purpose}"
-            found.append(Finding(name, told, f"pip install 'softgrasp[{extra}]'"))
+            text = f"not installed; for {purpose}"
+            findings.append(Finding(name, text, f"pip install 'softgrasp[{extra}]'"))
         elif name == "dm-control" and (_version("mujoco") or "").startswith("4."):
             # dm_control 1.0.50 reads fields that MuJoCo 4 no longer has (decision 0001)
-            found.append(Finding(name, f"{installed}, fails on MuJoCo 4", "pip install 'mujoco<4'"))
+            findings.append(
+                Finding(name, f"{installed}, fails on MuJoCo 4", "pip install 'mujoco<4'")
+            )
         else:
-            found.append(Finding(name, installed))
-    return found
+            findings.append(Finding(name, installed))
+    return findings
 
 
 def _engines() -> list[Finding]:
@@ -88,14 +90,14 @@ def _engines() -> list[Finding]:
     from softgrasp.extensions import ENGINES
     from softgrasp.simulation.external_engine import external_engine
 
-    found = []
+    findings = []
     for name in ENGINES:
         try:
-            found.append(Finding(f"backend {name}", external_engine(name).version()))
+            findings.append(Finding(f"backend {name}", external_engine(name).version()))
         except BackendUnavailable as error:
             reason, _, cure = str(error).partition(": ")
-            found.append(Finding(f"backend {name}", reason, cure))
-    return found
+            findings.append(Finding(f"backend {name}", reason, cure))
+    return findings
 
 
 def _drawing() -> list[Finding]:
@@ -104,22 +106,22 @@ def _drawing() -> list[Finding]:
     from softgrasp.render.film import ffmpeg_program
 
     kinds = [label for kind, label in gl.NAMES.items() if gl.gl_available(kind)]
-    found = [
+    findings = [
         Finding("OpenGL", ", ".join(kinds)) if kinds else Finding("OpenGL", "none works", gl.CURE),
         Finding("ray caster", "always there"),
     ]
     try:
-        found.append(Finding("ffmpeg", ffmpeg_program()))
+        findings.append(Finding("ffmpeg", ffmpeg_program()))
     except BackendUnavailable as error:
-        found.append(Finding("ffmpeg", "none", str(error).rpartition(": ")[2]))
-    return found
+        findings.append(Finding("ffmpeg", "none", str(error).rpartition(": ")[2]))
+    return findings
 
 
-def _places() -> list[Finding]:
-    from softgrasp.formats.decomposition import CACHE_VARIABLE, cache_folder
+def _directories() -> list[Finding]:
+    from softgrasp.formats.decomposition import CACHE_VARIABLE, cache_directory
     from softgrasp.formats.ycb import ROOT_VARIABLE
 
-    cache = cache_folder()
+    cache = cache_directory()
     writable = _can_write(cache)
     return [
         Finding("cores", str(os.cpu_count())),
@@ -163,11 +165,11 @@ def _stand_in(distribution: str) -> str | None:
     )  # fmt: skip
 
 
-def _can_write(folder: Path) -> bool:
+def _can_write(directory: Path) -> bool:
     """Whether files can be written there, or would be if the folder were made."""
-    place = next(path for path in (folder, *folder.parents) if path.exists())
+    parent = next(path for path in (directory, *directory.parents) if path.exists())
     try:
-        with tempfile.TemporaryFile(dir=place):
+        with tempfile.TemporaryFile(dir=parent):
             return True
     except OSError:
         return False

@@ -18,20 +18,20 @@ from softgrasp.description.hand_model import HandModel
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.shapes import Mesh
-from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.soft_digit import MountedSoftFinger
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.formats.meshes import cut_or_hull, load_mesh
-from softgrasp.report.hold_words import asked_text, limits_text
+from softgrasp.report.hold_words import criterion_text, limits_text
 from softgrasp.simulation.equilibrium import equilibrium
 
-Facts = dict[str, Any]
+Properties = dict[str, Any]
 
 
-def hand_facts(hand: Hand) -> Facts:
+def hand_properties(hand: Hand) -> Properties:
     """Fingers with joints, lengths, masses and limits; palm and grasps."""
     model = compiled(build_hand_spec(hand), hand.name)
-    fingers = [_finger_facts(model, finger) for finger in hand.fingers]
-    soft = [_soft_facts(digit) for digit in hand.soft_fingers]
+    fingers = [_finger_properties(model, finger) for finger in hand.fingers]
+    soft = [_soft_finger_properties(digit) for digit in hand.soft_fingers]
     return {
         "name": hand.name,
         "fingers": fingers,
@@ -42,35 +42,35 @@ def hand_facts(hand: Hand) -> Facts:
         else sum(finger["mass_kg"] for finger in fingers + soft),
         **({"couplings": [dict(one) for one in hand.couplings]} if hand.couplings else {}),
         "palm": hand.palm.kind if hand.model is None else hand.model.palm,
-        **({"model": _model_facts(hand.model)} if hand.model else {}),
-        "grasps": {name: _grasp_facts(preset) for name, preset in hand.grasps},
+        **({"model": _model_properties(hand.model)} if hand.model else {}),
+        "grasps": {name: _grasp_properties(preset) for name, preset in hand.grasps},
         "source": hand.source,
         "notes": list(hand.notes),
     }
 
 
-def _grasp_facts(preset: GraspPreset) -> Facts:
+def _grasp_properties(preset: GraspPreset) -> Properties:
     start = {} if preset.start is None else {"start": list(preset.start)}
     return {"center_m": list(preset.center), "rates": list(preset.rates), **start}
 
 
-def _model_facts(model: HandModel) -> Facts:
+def _model_properties(model: HandModel) -> Properties:
     """The file, and what its actuators command."""
     return {
         "file": model.file,
         "sha256": model.sha256,
-        "drives": {
-            drive.actuator: {
-                "unit": drive.unit or "none",
-                "limits": list(drive.limits),
-                "moves": [move.joint for move in drive.moves],
+        "actuators": {
+            actuator.actuator: {
+                "unit": actuator.unit or "none",
+                "limits": list(actuator.limits),
+                "moves": [move.joint for move in actuator.moves],
             }
-            for drive in model.drives
+            for actuator in model.actuators
         },
     }
 
 
-def _finger_facts(model: mujoco.MjModel, finger: Finger) -> Facts:
+def _finger_properties(model: mujoco.MjModel, finger: Finger) -> Properties:
     return {
         "name": finger.name,
         "convention": finger.convention,
@@ -89,7 +89,7 @@ def _row_mass(model: mujoco.MjModel, finger: Finger, row: Phalanx) -> float:
     return float(model.body(finger.body_of(row)).mass[0])
 
 
-def _soft_facts(digit: SoftDigit) -> Facts:
+def _soft_finger_properties(digit: MountedSoftFinger) -> Properties:
     """A soft finger, and how far the highest pressure bends it where nothing is in its way."""
     _, high = digit.limits
     rest = equilibrium(digit.finger, pressure=high, gravity=False, error_estimate=False)
@@ -104,31 +104,31 @@ def _soft_facts(digit: SoftDigit) -> Facts:
     }
 
 
-def object_facts(thing: GraspObject) -> Facts:
+def object_properties(obj: GraspObject) -> Properties:
     """Shape, size, mass and material."""
-    parts: Facts = {}
-    if isinstance(thing.shape, Mesh):
-        parts = _part_facts(thing.shape)
-        thing = thing.replace(shape=cut_or_hull(thing.shape)[0])
-    volume = mass_properties(thing.shape).volume
-    mass = object_mass(thing)
-    facts: Facts = {
-        "name": thing.name,
-        "shape": thing.shape.type,
-        "size_m": list(extent(thing.shape)),
+    parts: Properties = {}
+    if isinstance(obj.shape, Mesh):
+        parts = _part_properties(obj.shape)
+        obj = obj.replace(shape=cut_or_hull(obj.shape)[0])
+    volume = mass_properties(obj.shape).volume
+    mass = object_mass(obj)
+    properties: Properties = {
+        "name": obj.name,
+        "shape": obj.shape.type,
+        "size_m": list(extent(obj.shape)),
         "volume_m3": volume,
         "mass_kg": mass,
         "density_kg_m3": mass / volume,
     }
-    facts |= parts
-    if thing.material is not None:
-        facts["material"] = thing.material.model_dump(exclude_none=True)
-    return facts | {"source": thing.source}
+    properties |= parts
+    if obj.material is not None:
+        properties["material"] = obj.material.model_dump(exclude_none=True)
+    return properties | {"source": obj.source}
 
 
-def mesh_facts(shape: Mesh) -> Facts:
+def mesh_properties(shape: Mesh) -> Properties:
     """Size, volume, centre and convex parts of a mesh file."""
-    parts, (shape, _) = _part_facts(shape), cut_or_hull(shape)
+    parts, (shape, _) = _part_properties(shape), cut_or_hull(shape)
     body = load_mesh(shape)
     return {
         "file": shape.file,
@@ -142,21 +142,21 @@ def mesh_facts(shape: Mesh) -> Facts:
     }
 
 
-def _part_facts(shape: Mesh) -> Facts:
+def _part_properties(shape: Mesh) -> Properties:
     shape, uncut = cut_or_hull(shape)
     return {"convex_parts": uncut.partition(":")[0] or len(load_mesh(shape).parts)}
 
 
-def scene_facts(scene: GraspScene) -> Facts:
+def scene_properties(scene: GraspScene) -> Properties:
     """What can be said of a scene before it is built."""
-    contact = scene.asked_contact
+    contact = scene.requested_contact
     return {
         "name": scene.name,
         "hand": scene.hand.name,
         "object": scene.object.name,
         "object_mass_kg": object_mass(scene.object),
         "mount": scene.object_mount,
-        **_further_facts(scene),
+        **_further_properties(scene),
         "grasp": scene.grasp,
         "actuation": scene.actuation,
         "contact": contact.model_dump(exclude_none=True),
@@ -167,30 +167,30 @@ def scene_facts(scene: GraspScene) -> Facts:
     }
 
 
-def _further_facts(scene: GraspScene) -> Facts:
+def _further_properties(scene: GraspScene) -> Properties:
     """Further objects and what stands around, where there are some."""
-    facts: Facts = {}
+    properties: Properties = {}
     if scene.objects:
         named = zip(scene.object_names[1:], scene.objects, strict=True)
-        facts["further_objects_kg"] = {n: object_mass(placed.object) for n, placed in named}
+        properties["further_objects_kg"] = {n: object_mass(placed.object) for n, placed in named}
     if scene.surroundings:
-        facts["surroundings"] = list(scene.surrounding_names)
-    return facts
+        properties["surroundings"] = list(scene.surrounding_names)
+    return properties
 
 
-def criterion_facts(criterion: SuccessCriterion) -> Facts:
+def criterion_properties(criterion: SuccessCriterion) -> Properties:
     """What a success criterion does and allows."""
     return {
         "name": criterion.name,
-        "test": asked_text(criterion),
+        "test": criterion_text(criterion),
         "passes": limits_text(criterion),
-        "longest_s": criterion.own_time,
+        "longest_s": criterion.max_duration,
         "source": criterion.source,
         "deviations": criterion.deviations,
     }
 
 
-def built_facts(built: BuiltScene) -> Facts:
+def built_properties(built: BuiltScene) -> Properties:
     """What building a scene has decided."""
     return {
         "timestep_s": float(built.model.opt.timestep),

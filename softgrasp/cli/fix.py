@@ -42,13 +42,13 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
 
     if kind != "robot":
         raise DescriptionError(f"--fix: expected a robot, found: {kind}")
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SoftgraspWarning)
         robot = load_robot(what)
     file = _target(out, bool(robot.bendables), Path(what))
     before, changes = inspect_robot(robot), repairs(robot, total_mass=mass)
-    for one in told:
-        terminal.say("warning", str(one.message))
+    for one in caught:
+        terminal.show_message("warning", str(one.message))
     if not changes:
         return _unwritten(robot, before)
     write_robot(repaired(robot, total_mass=mass), file)
@@ -74,11 +74,11 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     }
 
 
-def _unwritten(robot: Robot, found: Inspection) -> dict[str, Any]:
+def _unwritten(robot: Robot, inspection: Inspection) -> dict[str, Any]:
     """What is told where there is nothing to repair; no file is written."""
     from softgrasp.inspection.robot_checks import total_mass
 
-    plain = found.as_dict()
+    plain = inspection.as_dict()
     return {
         "kind": "robot",
         "name": robot.name,
@@ -88,9 +88,9 @@ def _unwritten(robot: Robot, found: Inspection) -> dict[str, Any]:
         "repairs": [],
         "checks": plain["checks"],
         "findings": plain["findings"],
-        "problems": [one.sentence for one in found.problems],
-        "remarks": [one.sentence for one in found.remarks],
-        "verdict": f"{found.verdict}; nothing that --fix can repair was found ({REPAIRABLE}), and "
+        "problems": [one.sentence for one in inspection.problems],
+        "remarks": [one.sentence for one in inspection.remarks],
+        "verdict": f"{inspection.verdict}; nothing that --fix can repair was found ({REPAIRABLE}), and "
         "no file was written",
     }
 

@@ -228,7 +228,7 @@ def grasp(
     """
     from softgrasp.cli.contact_models import CONTACT_MODELS
     from softgrasp.cli.job import Job, run_job
-    from softgrasp.cli.output import default_folder
+    from softgrasp.cli.output import default_directory
     from softgrasp.cli.scene_options import SceneOptions, require_known, scene_of
     from softgrasp.description.closures.known import CLOSURES
     from softgrasp.simulation.run import BACKENDS
@@ -275,10 +275,10 @@ def grasp(
     )
     scene = scene_of(first, second, options)
     job = Job(
-        folder=out or default_folder(scene.name or f"{scene.hand.name}_{scene.object.name}"),
+        directory=out or default_directory(scene.name or f"{scene.hand.name}_{scene.object.name}"),
         renderer=renderer,
         video=not no_video,
-        page=not no_report,
+        report=not no_report,
         backend=backend,
         require_held=require_held,
         json=json,

@@ -17,20 +17,20 @@ def is_result(source: str) -> bool:
     return path.name == RESULT_FILE or (path / RESULT_FILE).is_file()
 
 
-def result_file(source: str, place: Path) -> Path:
+def result_file(source: str, path: Path) -> Path:
     """Write a result's joint states and return the path."""
     from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.record import load_result
 
-    return write_joint_states(load_result(source), place)
+    return write_joint_states(load_result(source), path)
 
 
-def hand_files(source: str, place: Path, convention: Convention | None) -> list[Path]:
+def hand_files(source: str, path: Path, convention: Convention | None) -> list[Path]:
     """Write a hand as URDF or YAML and return the paths of all files.
 
     Args:
         source: Its name or file.
-        place: The file to write; its suffix says which.
+        path: The file to write; its suffix says which.
         convention: Of the rows in YAML; as they are where it is not given.
     """
     from softgrasp.build.conventions import with_convention
@@ -39,6 +39,6 @@ def hand_files(source: str, place: Path, convention: Convention | None) -> list[
     from softgrasp.formats.load import load_hand
 
     hand = load_hand(source)
-    if place.suffix == ".urdf":
-        return save_urdf(hand, place)
-    return [save_hand(hand if convention is None else with_convention(hand, convention), place)]
+    if path.suffix == ".urdf":
+        return save_urdf(hand, path)
+    return [save_hand(hand if convention is None else with_convention(hand, convention), path)]

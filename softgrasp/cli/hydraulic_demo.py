@@ -11,7 +11,7 @@ ARM, TORQUES, LINKS = "hydraulic_two_section", "paper003_ramp", 6
 
 
 def run_hydraulic_demo(
-    folder: Path, torques: str | None, *, renderer: str, video: bool, page: bool, json: bool
+    directory: Path, torques: str | None, *, renderer: str, video: bool, report: bool, json: bool
 ) -> None:
     """Move the arm, write its files and tell what happened.
 
@@ -28,21 +28,21 @@ def run_hydraulic_demo(
         tip_clause,
     )
     from softgrasp.simulation.hydraulic_record import arm_document
-    from softgrasp.simulation.hydraulic_run import drive_arm
+    from softgrasp.simulation.hydraulic_run import run_arm
 
     arm, table = load_hydraulic_arm(ARM), load_torques(torques or TORQUES)
-    require_writable(folder)
-    with terminal.progress_bar() as tell:
-        tell("moving the arm", None)
-        run = drive_arm(arm, table, links=LINKS)
-        _clear_earlier(folder)
+    require_writable(directory)
+    with terminal.progress_bar() as update:
+        update("moving the arm", None)
+        run = run_arm(arm, table, links=LINKS)
+        _clear_earlier(directory)
         files = write_arm_report(
             run,
-            folder,
+            directory,
             renderer=renderer,
             video=video,
-            page=page,
-            progress=lambda file, done: tell(f"writing {file}", done),
+            report=report,
+            progress=lambda file, done: update(f"writing {file}", done),
         )
     if json:
         terminal.put_json(arm_document(run) | {"files": [str(file) for file in files]})
@@ -55,16 +55,16 @@ def run_hydraulic_demo(
     terminal.put("files     " + "\n          ".join(map(str, files)))
 
 
-def _clear_earlier(folder: Path) -> None:
+def _clear_earlier(directory: Path) -> None:
     """Remove what an earlier run of an arm wrote; other folders stay as they are."""
     from softgrasp.errors import SoftgraspError
     from softgrasp.formats.results import RESULT_FILE, read_document
     from softgrasp.report.hydraulic_page import WRITTEN
 
     try:
-        earlier = read_document(folder / RESULT_FILE)
+        earlier = read_document(directory / RESULT_FILE)
     except SoftgraspError:
         return
     if earlier.get("kind") == "hydraulic_arm":
         for name in WRITTEN:
-            (folder / name).unlink(missing_ok=True)
+            (directory / name).unlink(missing_ok=True)

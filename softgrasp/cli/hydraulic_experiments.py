@@ -18,7 +18,7 @@ HEADS = ["experiment", "what", "unit", "paper", "chain", "lumped", "kind", "agre
 ERROR_HEADS = ["experiment", "of a section [m]", "sum [m]", "sum at the end [m]", "paper's [m]"]
 
 
-def run_experiments_demo(folder: Path, name: str, *, page: bool, json: bool) -> None:
+def run_experiments_demo(directory: Path, name: str, *, report: bool, json: bool) -> None:
     """Run one experiment or all, write their files and tell their numbers.
 
     Raises:
@@ -35,18 +35,21 @@ def run_experiments_demo(folder: Path, name: str, *, page: bool, json: bool) -> 
     if name == LIST:
         _list(json)
         return
-    wanted = EXPERIMENTS if name == ALL else (hydraulic_experiment(name),)
-    require_writable(folder)
-    with terminal.progress_bar() as tell:
+    experiments = EXPERIMENTS if name == ALL else (hydraulic_experiment(name),)
+    require_writable(directory)
+    with terminal.progress_bar() as update:
         runs = run_hydraulic_experiments(
-            wanted, load_hydraulic_arm(ARM), links=LINKS, tell=lambda text: tell(text, None)
+            experiments,
+            load_hydraulic_arm(ARM),
+            links=LINKS,
+            announce=lambda text: update(text, None),
         )
-        tell("writing", None)
-        files = write_hydraulic_experiments(runs, folder, page=page)
+        update("writing", None)
+        files = write_hydraulic_experiments(runs, directory, report=report)
     if json:
         terminal.put_json(experiments_document(runs) | {"files": [str(file) for file in files]})
         return
-    _tell(runs)
+    _print_summary(runs)
     terminal.put("files  " + "\n       ".join(map(str, files)))
 
 
@@ -62,7 +65,7 @@ def _list(json: bool) -> None:
     terminal.put_table(["experiment", "what", "paper"], rows)
 
 
-def _tell(runs: list[AnyRun]) -> None:
+def _print_summary(runs: list[AnyRun]) -> None:
     from softgrasp.report.hydraulic_experiment_tables import (
         REFINEMENT_WORDS,
         error_rows,

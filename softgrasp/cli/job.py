@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 class Job:
     """What to make of a scene, and where."""
 
-    folder: Path
+    directory: Path
     renderer: str = "auto"
     video: bool = True
-    page: bool = True
+    report: bool = True
     backend: str = "mujoco"
     require_held: bool = False
     json: bool = False
@@ -49,73 +49,73 @@ def run_job(scene: GraspScene, job: Job) -> None:
         raise DescriptionError(
             "--require-held: expected a scene with a hold test or a lift, found none; add --hold"
         )
-    require_writable(job.folder)
+    require_writable(job.directory)
     # whether OpenGL works is asked of another process, which takes as long as a small run
     with (
         ThreadPoolExecutor(max_workers=1) as beside,
-        terminal.progress_bar() as tell,
-        listening(tell),
+        terminal.progress_bar() as update,
+        listening(update),
     ):
-        asked = beside.submit(_drawn, job)
+        drawing = beside.submit(_drawn, job)
         if job.renderer == "gl":
-            asked.result()
-        result = _simulated(scene, job, tell)
-        files = _written(result, job, tell)
-    _tell(result, files, _drawn(job), job)
+            drawing.result()
+        result = _simulated(scene, job, update)
+        files = _written(result, job, update)
+    _print_summary(result, files, _drawn(job), job)
     _leave(result, job)
 
 
 def _drawn(job: Job) -> str:
     """One line that says who draws; refuses a renderer that is not there."""
-    if job.renderer == "none" or not (job.video or job.page):
+    if job.renderer == "none" or not (job.video or job.report):
         return ""
     from softgrasp.render.renderer import renderer_note
 
     return renderer_note(job.renderer)
 
 
-def _simulated(scene: GraspScene, job: Job, tell: terminal.Tell) -> GraspResult:
+def _simulated(scene: GraspScene, job: Job, update: terminal.ProgressCallback) -> GraspResult:
     from softgrasp.simulation.interrupt import Interrupted
     from softgrasp.simulation.run import simulate
 
     limit = None if scene.duration is None else scene.duration + scene.time_besides_closing
 
     def progress(now: float) -> None:
-        tell(f"simulating {now:.3f} s", None if limit is None else now / limit)
+        update(f"simulating {now:.3f} s", None if limit is None else now / limit)
 
     try:
         return simulate(scene, job.backend, progress=progress)
     except Interrupted as stop:
-        clear_earlier_run(job.folder)
-        files = ", ".join(map(str, stop.result.save(job.folder)))
+        clear_earlier_run(job.directory)
+        files = ", ".join(map(str, stop.result.save(job.directory)))
         now = stop.result.simulated_time
         terminal.note(f"interrupted at {now:.3f} s of the run; up to there it is in {files}")
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _written(result: GraspResult, job: Job, tell: terminal.Tell) -> list[Path]:
+def _written(result: GraspResult, job: Job, update: terminal.ProgressCallback) -> list[Path]:
     from softgrasp.report.page import write_report
 
-    if clear_earlier_run(job.folder):
+    if clear_earlier_run(job.directory):
         terminal.note(
-            f"replacing the earlier run in {job.folder}; another --out DIR would keep both"
+            f"replacing the earlier run in {job.directory}; another --out DIR would keep both"
         )
     try:
         return write_report(
             result,
-            job.folder,
+            job.directory,
             renderer=job.renderer,
             video=job.video,
-            page=job.page,
-            progress=lambda file, done: tell(f"writing {file}", done),
+            report=job.report,
+            progress=lambda file, done: update(f"writing {file}", done),
         )
     except KeyboardInterrupt:
-        files = ", ".join(map(str, written(job.folder))) or "nothing"
+        files = ", ".join(map(str, written(job.directory))) or "nothing"
         terminal.note(f"interrupted while writing; finished and valid: {files}")
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _tell(result: GraspResult, files: list[Path], drawn: str, job: Job) -> None:
+def _print_summary(result: GraspResult, files: list[Path], drawn: str, job: Job) -> None:
     from softgrasp.simulation.record import document
 
     for sentence in result.warnings:
@@ -137,8 +137,8 @@ def _leave(result: GraspResult, job: Job) -> None:
     from softgrasp.simulation.outcome import GraspStatus
 
     if result.status is GraspStatus.DIVERGED:
-        terminal.say("error", result.message)
+        terminal.show_message("error", result.message)
         raise typer.Exit(DIVERGED)
     if job.require_held and not result.held:
-        terminal.say("error", "--require-held: the object was not held")
+        terminal.show_message("error", "--require-held: the object was not held")
         raise typer.Exit(NOT_HELD)

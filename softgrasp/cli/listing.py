@@ -71,13 +71,13 @@ def _objects() -> list[Row]:
     return [
         {
             "name": name,
-            "shape": thing.shape.type,
-            "size_m": [round(float(edge), 6) for edge in extent(thing.shape)],
-            "mass_kg": float(f"{object_mass(thing):.4g}"),
-            "source": thing.source,
+            "shape": obj.shape.type,
+            "size_m": [round(float(edge), 6) for edge in extent(obj.shape)],
+            "mass_kg": float(f"{object_mass(obj):.4g}"),
+            "source": obj.source,
         }
         for name in library.names("objects")
-        for thing in [load_object(name)]
+        for obj in [load_object(name)]
     ]
 
 
@@ -173,7 +173,7 @@ def _problems() -> list[Row]:
             "forces": len(problem.forces),
         }
         if isinstance(problem, CalibrationProblem)
-        else {"name": name, **problem.facts}
+        else {"name": name, **problem.properties}
         for name in library.names("problems")
         for problem in [load_problem(name).problem]
     ]
@@ -181,12 +181,12 @@ def _problems() -> list[Row]:
 
 def _criteria() -> list[Row]:
     from softgrasp.formats.criterion_file import load_criterion
-    from softgrasp.report.hold_words import asked_text, limits_text
+    from softgrasp.report.hold_words import criterion_text, limits_text
 
     return [
         {
             "name": name,
-            "test": asked_text(criterion),
+            "test": criterion_text(criterion),
             "passes": limits_text(criterion),
             "source": criterion.source,
         }
@@ -206,10 +206,10 @@ def _backends() -> list[Row]:
     rows: list[Row] = []
     for name in BACKENDS:
         try:
-            found = external_engine(name).version() if name in ENGINES else version(name)
+            version_text = external_engine(name).version() if name in ENGINES else version(name)
         except BackendUnavailable as error:
-            found = str(error)
-        rows.append({"name": name, "version": found})
+            version_text = str(error)
+        rows.append({"name": name, "version": version_text})
     return rows
 
 

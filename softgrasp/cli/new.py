@@ -43,8 +43,10 @@ def new(
     if kind is Kind.PHOTOS:
         _photos((out or Path()) / name, json=json)
         return
-    place = out or Path()
-    file = write_template(kind, name, place if place.suffix in SUFFIXES else place / f"{name}.yaml")
+    target = out or Path()
+    file = write_template(
+        kind, name, target if target.suffix in SUFFIXES else target / f"{name}.yaml"
+    )
     if json:
         terminal.put_json({"file": str(file)})
         return
@@ -56,19 +58,19 @@ def new(
     terminal.put(f"wrote {file}; try it: {run[kind]}")
 
 
-def _photos(folder: Path, *, json: bool) -> None:
+def _photos(directory: Path, *, json: bool) -> None:
     from softgrasp.calibration.sample import write_sample
     from softgrasp.formats.finger_file import load_finger
     from softgrasp.formats.progress import listening
 
-    with terminal.progress_bar() as tell, listening(tell):
-        files = write_sample(load_finger(FINGER), folder)
+    with terminal.progress_bar() as update, listening(update):
+        files = write_sample(load_finger(FINGER), directory)
     if json:
         terminal.put_json({"files": [str(file) for file in files]})
         return
     terminal.put(
-        f"wrote {len(files) - 2} photographs and {folder / 'forces.csv'}; try them: softgrasp "
-        f"calibrate --finger {FINGER} --photos {folder / 'photos'} "
-        f"--forces {folder / 'forces.csv'} --set gain_model=uniform; what is to be found stands in "
-        f"{folder / 'truth.csv'}"
+        f"wrote {len(files) - 2} photographs and {directory / 'forces.csv'}; try them: softgrasp "
+        f"calibrate --finger {FINGER} --photos {directory / 'photos'} "
+        f"--forces {directory / 'forces.csv'} --set gain_model=uniform; what is to be found stands in "
+        f"{directory / 'truth.csv'}"
     )

@@ -13,7 +13,7 @@ def number_list(option: str, text: str) -> list[float]:
     Raises:
         DescriptionError: Something is no number, or there is none.
     """
-    found = []
+    numbers = []
     for part in text.split(","):
         try:
             number = float(part)
@@ -23,8 +23,8 @@ def number_list(option: str, text: str) -> list[float]:
             raise DescriptionError(
                 f"{option}: expected numbers separated by commas, found '{part.strip()}'"
             )
-        found.append(number)
-    return found
+        numbers.append(number)
+    return numbers
 
 
 def lengths_from_mm(option: str, text: str) -> list[float]:

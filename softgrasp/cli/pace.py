@@ -18,7 +18,7 @@ class Pace:
         self._clock = clock
         self._begin: tuple[int, float] | None = None
 
-    def told(self, done: int, whole: int) -> str:
+    def text(self, done: int, whole: int) -> str:
         """Progress in words.
 
         Args:

@@ -52,7 +52,7 @@ class Mover(StrEnum):
 
 def plan(
     what: Annotated[str, typer.Argument(metavar="HAND|SCENE", help="Hand, or scene.")],
-    thing: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,
+    object_name: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,
     *,
     candidates: Annotated[int, typer.Option(metavar="N", help="How many poses to try.")] = 200,
     seed: Annotated[int, typer.Option(metavar="S", help="Of the poses.")] = 0,
@@ -123,7 +123,7 @@ def plan(
     Directions, roll and offset are drawn at random by the seed; columns are explained in
     docs/sweeps.md. An interrupted search goes on with --resume.
     """
-    from softgrasp.cli.output import default_folder
+    from softgrasp.cli.output import default_directory
     from softgrasp.cli.scene_options import SceneOptions
     from softgrasp.sweeps.ranking import largest_is_best
 
@@ -131,7 +131,7 @@ def plan(
         criterion = TEST
     planned_for = _plan_of(
         what,
-        thing,
+        object_name,
         SceneOptions(
             units=None if units is None else units.value, density=density, mass=mass,
             grasp=grasp, gravity=gravity, criterion=criterion, settings=tuple(settings or ()),
@@ -148,102 +148,106 @@ def plan(
     )  # fmt: skip
     largest_is_best(planned_for)  # before anything is computed
     name = f"plan_{planned_for.scene.hand.name}_{planned_for.scene.object.name}"
-    folder = out or default_folder(name)
-    found = _searched(planned_for, folder, workers, resume)
-    _clear(folder)
-    reports, files = ([], []) if no_report else _reported(found, folder, str(renderer), no_video)
-    _tell(found, reports, _files(folder, files), json_)
+    directory = out or default_directory(name)
+    planned = _searched(planned_for, directory, workers, resume)
+    _clear(directory)
+    reports, files = (
+        ([], []) if no_report else _reported(planned, directory, str(renderer), no_video)
+    )
+    _print_summary(planned, reports, _files(directory, files), json_)
 
 
 def _plan_of(
-    what: str, thing: str | None, options: Any, test: str | None, fields: dict[str, Any]
+    what: str, object_name: str | None, options: Any, test: str | None, fields: dict[str, Any]
 ) -> GraspPlan:
     from softgrasp.cli.scene_options import scene_of
     from softgrasp.description.grasp_plan import GraspPlan
     from softgrasp.formats.criterion_file import load_criterion
 
-    scene = scene_of(what, thing, options)
-    own = scene.success is not None or scene.lift is not None
-    asked = test if test is not None else (None if own else TEST)
-    criterion = None if asked is None else load_criterion(asked)
+    scene = scene_of(what, object_name, options)
+    has_criterion = scene.success is not None or scene.lift is not None
+    requested = test if test is not None else (None if has_criterion else TEST)
+    criterion = None if requested is None else load_criterion(requested)
     return GraspPlan(scene=scene, test=criterion, **fields)
 
 
-def _searched(plan: GraspPlan, folder: Path, workers: int | None, resume: bool) -> PlannedGrasps:
+def _searched(plan: GraspPlan, directory: Path, workers: int | None, resume: bool) -> PlannedGrasps:
     from softgrasp.cli.sweep import finished, refuse_started
     from softgrasp.sweeps.planner import plan_grasps
 
-    refuse_started(folder, resume)
+    refuse_started(directory, resume)
     pace = Pace()
-    with terminal.progress_bar() as tell:
-        tell("drawing poses", None)
+    with terminal.progress_bar() as update:
+        update("drawing poses", None)
 
         def progress(done: int, whole: int) -> None:
-            tell(pace.told(done, whole), done / whole)
+            update(pace.text(done, whole), done / whole)
 
         try:
-            return plan_grasps(plan, folder, workers=workers, progress=progress)
+            return plan_grasps(plan, directory, workers=workers, progress=progress)
         except KeyboardInterrupt:
             terminal.note(
-                f"interrupted; {finished(folder)} finished grasps are safe in {folder}, --resume "
+                f"interrupted; {finished(directory)} finished grasps are safe in {directory}, --resume "
                 "goes on from them"
             )
             raise typer.Exit(INTERRUPTED) from None
 
 
-def _clear(folder: Path) -> None:
+def _clear(directory: Path) -> None:
     """Remove page and reports of an earlier ranking of the same grasps."""
     from softgrasp.cli.output import clear_earlier_run
     from softgrasp.report.planner_page import FILES
 
     for name in FILES:
-        (folder / name).unlink(missing_ok=True)
-    for own in folder.glob("top-*"):
-        if clear_earlier_run(own) and not any(own.iterdir()):
-            own.rmdir()
+        (directory / name).unlink(missing_ok=True)
+    for old_directory in directory.glob("top-*"):
+        if clear_earlier_run(old_directory) and not any(old_directory.iterdir()):
+            old_directory.rmdir()
 
 
 def _reported(
-    found: PlannedGrasps, folder: Path, renderer: str, no_video: bool
+    planned: PlannedGrasps, directory: Path, renderer: str, no_video: bool
 ) -> tuple[list[Best], list[Path]]:
-    from softgrasp.report.planner_page import write_best, write_planner_page
+    from softgrasp.report.planner_page import write_best, write_planner_report
 
-    with terminal.progress_bar() as tell:
-        best = write_best(found, folder, renderer=renderer, video=not no_video,
-                          progress=lambda file, done: tell(f"writing {file}", done))  # fmt: skip
-        tell("writing the page", None)
-        page = write_planner_page(found, folder, best, renderer=renderer)
-    return best, [page, *(one.folder for one in best)]
+    with terminal.progress_bar() as update:
+        best = write_best(planned, directory, renderer=renderer, video=not no_video,
+                          progress=lambda file, done: update(f"writing {file}", done))  # fmt: skip
+        update("writing the page", None)
+        report = write_planner_report(planned, directory, best, renderer=renderer)
+    return best, [report, *(one.directory for one in best)]
 
 
-def _files(folder: Path, others: list[Path]) -> list[Path]:
+def _files(directory: Path, others: list[Path]) -> list[Path]:
     from softgrasp.sweeps.planner import GRASPS, PLAN
     from softgrasp.sweeps.table import CSV
 
-    return [folder / PLAN, folder / GRASPS, folder / CSV, *others]
+    return [directory / PLAN, directory / GRASPS, directory / CSV, *others]
 
 
-def _tell(found: PlannedGrasps, best: list[Best], files: list[Path], as_json: bool) -> None:
+def _print_summary(
+    planned: PlannedGrasps, best: list[Best], files: list[Path], as_json: bool
+) -> None:
     """Say what came out, and where it is; exit code 5 where no grasp could be ranked."""
-    from softgrasp.report.planner_words import facts, ranked_rows, summary
+    from softgrasp.report.planner_words import plan_rows, ranked_rows, summary
 
     if as_json:
-        terminal.put_json(_document(found, best, files))
+        terminal.put_json(_document(planned, best, files))
     else:
-        terminal.put(f"plan      {summary(found, best)}")
-        told = dict(facts(found))
-        terminal.put(f"ends      {told['Ends']}; pulled back: {told['Pulled back']}")
-        if found.ranked:
-            terminal.put_table(*ranked_rows(found, best, SHOWN))
+        terminal.put(f"plan      {summary(planned, best)}")
+        rows = dict(plan_rows(planned))
+        terminal.put(f"ends      {rows['Ends']}; pulled back: {rows['Pulled back']}")
+        if planned.ranked:
+            terminal.put_table(*ranked_rows(planned, best, SHOWN))
         for index, file in enumerate(files):
             terminal.put(f"{'files' if index == 0 else '':<10}{file}")
-    if not found.ranked:
-        terminal.say("warning", "no candidate ended with the hand closed on the object")
+    if not planned.ranked:
+        terminal.show_message("warning", "no candidate ended with the hand closed on the object")
         raise typer.Exit(NOT_HELD)
 
 
-def _document(found: PlannedGrasps, best: list[Best], files: list[Path]) -> dict[str, Any]:
-    table = found.table
+def _document(planned: PlannedGrasps, best: list[Best], files: list[Path]) -> dict[str, Any]:
+    table = planned.table
     results = {one.row: one.result for one in best}
     top = [
         {
@@ -253,15 +257,15 @@ def _document(found: PlannedGrasps, best: list[Best], files: list[Path]) -> dict
             "trajectory_sha256": str(table["trajectory_sha256"].iloc[rank - 1]),
             "held": None if row not in results else results[row].held,
         }
-        for rank, row in enumerate(found.best_rows, start=1)
+        for rank, row in enumerate(planned.best_rows, start=1)
     ]
     return {
         "candidates": len(table),
-        "ranked": found.ranked,
-        "failed": found.failed,
-        "pulled_back": found.pulled_back,
-        "rank_by": found.plan.rank_by,
-        "seed": found.plan.seed,
+        "ranked": planned.ranked,
+        "failed": planned.failed,
+        "pulled_back": planned.pulled_back,
+        "rank_by": planned.plan.rank_by,
+        "seed": planned.plan.seed,
         "status": {str(k): int(v) for k, v in table["status"].value_counts().items()},
         "top": top,
         "files": [str(file) for file in files],

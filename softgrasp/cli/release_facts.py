@@ -14,7 +14,7 @@ ENDURES = 3.0
 """A recording should last so many times as long as the first mode takes to fall to 1/e."""
 
 
-def release_facts(release: FingerRelease) -> dict[str, Any]:
+def release_properties(release: FingerRelease) -> dict[str, Any]:
     """Finger, weight, pose at rest under it and the first mode."""
     mode = linear_mode(damped_finger(release))
     return {

@@ -33,16 +33,16 @@ def rerun(
     from softgrasp.simulation.record import load_result
     from softgrasp.simulation.run import simulate
 
-    folder = result_dir.parent if result_dir.name == RESULT_FILE else result_dir
+    directory = result_dir.parent if result_dir.name == RESULT_FILE else result_dir
     if out is not None:
         require_writable(out)
-    before = load_result(folder)
-    made_by = str(read_document(folder / RESULT_FILE).get("softgrasp_version"))
-    with terminal.progress_bar() as tell:
+    before = load_result(directory)
+    made_by = str(read_document(directory / RESULT_FILE).get("softgrasp_version"))
+    with terminal.progress_bar() as update:
         after = simulate(
             before.scene,
             before.backend["name"],
-            progress=lambda now: tell(
+            progress=lambda now: update(
                 f"simulating {now:.3f} s", min(now / (before.simulated_time or 1.0), 1.0)
             ),
         )
@@ -52,7 +52,7 @@ def rerun(
     if json:
         terminal.put_json(comparison)
     else:
-        _tell(comparison)
+        _print_summary(comparison)
     if not comparison["equal"]:
         raise typer.Exit(PROBLEMS)
 
@@ -88,18 +88,18 @@ def _differences(before: GraspResult, after: GraspResult) -> list[str]:
     """Which arrays differ, and by how much at most."""
     import numpy as np
 
-    found = []
+    differences = []
     repeated = after.trajectory()
     for name, array in before.trajectory().items():
         other = repeated[name]
         if array.shape != other.shape:
-            found.append(f"{name}: shape {array.shape}, repeated {other.shape}")
+            differences.append(f"{name}: shape {array.shape}, repeated {other.shape}")
         elif array.dtype.kind == "f" and not np.array_equal(array, other):
             unit = f" {UNITS[name]}" if name in UNITS else ""
-            found.append(f"{name}: by {np.abs(array - other).max():.3g}{unit} at most")
+            differences.append(f"{name}: by {np.abs(array - other).max():.3g}{unit} at most")
         elif not np.array_equal(array, other):
-            found.append(f"{name}: other values")
-    return found
+            differences.append(f"{name}: other values")
+    return differences
 
 
 def _other_versions(before: GraspResult, after: GraspResult, made_by: str) -> list[str]:
@@ -112,7 +112,7 @@ def _other_versions(before: GraspResult, after: GraspResult, made_by: str) -> li
     return notes
 
 
-def _tell(comparison: dict[str, Any]) -> None:
+def _print_summary(comparison: dict[str, Any]) -> None:
     for sentence in comparison["notes"]:
         terminal.put(sentence)
     if comparison["equal"]:

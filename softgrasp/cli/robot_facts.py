@@ -10,24 +10,24 @@ from softgrasp.description.control_system import ControlSystem
 from softgrasp.description.robot import RigidJoint, Robot
 from softgrasp.inspection.robot_checks import total_mass
 
-Facts = dict[str, Any]
+Properties = dict[str, Any]
 
 
-def robot_facts(robot: Robot) -> Facts:
+def robot_properties(robot: Robot) -> Properties:
     """Links, segments with lengths, angles, masses and drives, joints, control interfaces."""
     return {
         "name": robot.name,
         "root": robot.root,
         "links": [link.name for link in robot.links],
-        "bendables": [_bendable_facts(part) for part in robot.bendables],
-        "rigid_joints": [_joint_facts(joint) for joint in robot.joints],
+        "bendables": [_bendable_properties(part) for part in robot.bendables],
+        "rigid_joints": [_joint_properties(joint) for joint in robot.joints],
         "mass_kg": total_mass(robot),
-        "control": [_control_facts(system) for system in robot.control],
+        "control": [_control_properties(system) for system in robot.control],
         "source": robot.source,
     }
 
 
-def _bendable_facts(part: Bendable) -> Facts:
+def _bendable_properties(part: Bendable) -> Properties:
     limits, backbone = part.limits, part.backbone
     return {
         "name": part.name,
@@ -49,11 +49,11 @@ def _bendable_facts(part: Bendable) -> Facts:
         "simulated_links": backbone.links,
         "discs": backbone.discs,
         "actuation": part.actuation[0].type if part.actuation else None,
-        "actuator_angles_rad": [drive.angle for drive in part.actuation],
+        "actuator_angles_rad": [actuator.angle for actuator in part.actuation],
     }
 
 
-def _joint_facts(joint: RigidJoint) -> Facts:
+def _joint_properties(joint: RigidJoint) -> Properties:
     limits = None if joint.lower is None else [joint.lower, joint.upper]
     return {
         "name": joint.name,
@@ -64,7 +64,7 @@ def _joint_facts(joint: RigidJoint) -> Facts:
     }
 
 
-def _control_facts(system: ControlSystem) -> Facts:
+def _control_properties(system: ControlSystem) -> Properties:
     return {
         "name": system.name,
         "plugin": system.plugin,
@@ -73,35 +73,35 @@ def _control_facts(system: ControlSystem) -> Facts:
     }
 
 
-def bendable_line(facts: Facts) -> str:
+def bendable_line(properties: Properties) -> str:
     """A bendable in one line."""
-    theta = math.degrees(facts["theta_max_rad"])
-    degree = f" of degree {facts['degree']}" if facts["model"] == "ppc" else ""
+    theta = math.degrees(properties["theta_max_rad"])
+    degree = f" of degree {properties['degree']}" if properties["model"] == "ppc" else ""
     return "; ".join(
         [
-            f"{facts['name']}: {facts['parent']} → {facts['child']}, "
-            f"{facts['model']}{degree}, {facts['frame']} frames",
-            f"{1e3 * facts['length_m']:.4g} mm long, radius {1e3 * facts['radius_m']:.4g} mm, "
-            f"{_mass(facts['mass_kg'])}",
-            f"up to {facts['kappa_max_per_m']:.4g} 1/m = {theta:.4g}°, {_plane(facts)}",
-            f"{_stiffness(facts['bending_stiffness_N_m2'])}, {facts['simulated_links']} links",
-            _drives(facts),
+            f"{properties['name']}: {properties['parent']} → {properties['child']}, "
+            f"{properties['model']}{degree}, {properties['frame']} frames",
+            f"{1e3 * properties['length_m']:.4g} mm long, radius {1e3 * properties['radius_m']:.4g} mm, "
+            f"{_mass(properties['mass_kg'])}",
+            f"up to {properties['kappa_max_per_m']:.4g} 1/m = {theta:.4g}°, {_plane(properties)}",
+            f"{_stiffness(properties['bending_stiffness_N_m2'])}, {properties['simulated_links']} links",
+            _actuators_text(properties),
         ]
     )
 
 
-def joint_line(facts: Facts) -> str:
+def joint_line(properties: Properties) -> str:
     """A rigid joint in one line."""
-    unit = "m" if facts["type"] == "prismatic" else "rad"
-    limits = facts["limits"]
+    unit = "m" if properties["type"] == "prismatic" else "rad"
+    limits = properties["limits"]
     moves = "" if limits is None else f", {limits[0]:.4g} … {limits[1]:.4g} {unit}"
-    return f"{facts['name']}: {facts['parent']} → {facts['child']}, {facts['type']}{moves}"
+    return f"{properties['name']}: {properties['parent']} → {properties['child']}, {properties['type']}{moves}"
 
 
-def control_line(facts: Facts) -> str:
+def control_line(properties: Properties) -> str:
     """A ``ros2_control`` element in one line."""
-    commands, states = (", ".join(facts[kind]) or "none" for kind in ("commands", "states"))
-    return f"{facts['name']}: {facts['plugin']}; commands {commands}; states {states}"
+    commands, states = (", ".join(properties[kind]) or "none" for kind in ("commands", "states"))
+    return f"{properties['name']}: {properties['plugin']}; commands {commands}; states {states}"
 
 
 def _mass(mass: float | None) -> str:
@@ -112,18 +112,18 @@ def _stiffness(stiffness: float | None) -> str:
     return "no stiffness" if stiffness is None else f"EI {stiffness:.4g} N·m²"
 
 
-def _plane(facts: Facts) -> str:
-    if facts["phi_range_rad"] is None:
+def _plane(properties: Properties) -> str:
+    if properties["phi_range_rad"] is None:
         return "in every plane"
-    low, high = map(math.degrees, facts["phi_range_rad"])
+    low, high = map(math.degrees, properties["phi_range_rad"])
     return (
         f"in the plane at {low:.4g}°" if low == high else f"planes from {low:.4g}° to {high:.4g}°"
     )
 
 
-def _drives(facts: Facts) -> str:
-    angles = facts["actuator_angles_rad"]
+def _actuators_text(properties: Properties) -> str:
+    angles = properties["actuator_angles_rad"]
     if not angles:
         return "no actuators"
-    number = f"{len(angles)} {facts['actuation']}{'' if len(angles) == 1 else 's'}"
+    number = f"{len(angles)} {properties['actuation']}{'' if len(angles) == 1 else 's'}"
     return f"{number} at {', '.join(f'{math.degrees(angle):.4g}°' for angle in angles)}"

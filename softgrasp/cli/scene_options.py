@@ -98,14 +98,14 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
     _refuse_odd_weight(second, options)
     if second is not None:
         hand, units = _with_finger(load_hand(first), options), options.units or "m"
-        thing = load_object(second, mass=options.mass, density=options.density, units=units)
-        scene = GraspScene(hand=hand, object=thing, grasp=_fitting_grasp(hand, thing))
+        obj = load_object(second, mass=options.mass, density=options.density, units=units)
+        scene = GraspScene(hand=hand, object=obj, grasp=_fitting_grasp(hand, obj))
     else:
         scene = _scene(first)
         scene = scene.replace(hand=_with_finger(scene.hand, options))
         if options.mass is not None or options.density is not None:
-            thing = scene.object.weighing(mass=options.mass, density=options.density)
-            scene = scene.replace(object=thing)
+            obj = scene.object.weighing(mass=options.mass, density=options.density)
+            scene = scene.replace(object=obj)
     scene = _closing(scene, options)
     return _with_settings(_changed(scene, options), options.settings)
 
@@ -128,8 +128,8 @@ def _closing(scene: GraspScene, options: SceneOptions) -> GraspScene:
         return scene.replace(closure={"type": name, **fields})
     except DescriptionError as error:
         inside = (error.field or "").removeprefix("closure").removeprefix(".")
-        told = f"{inside}: {error.message}" if inside else error.message
-        raise DescriptionError(f"--closure {name}: {told}") from None
+        message = f"{inside}: {error.message}" if inside else error.message
+        raise DescriptionError(f"--closure {name}: {message}") from None
 
 
 def _with_finger(hand: Hand, options: SceneOptions) -> Hand:
@@ -153,27 +153,27 @@ def _with_finger(hand: Hand, options: SceneOptions) -> Hand:
     return hand.replace(soft_fingers=digits)
 
 
-def _refuse_odd_weight(thing: str | None, options: SceneOptions) -> None:
+def _refuse_odd_weight(object_name: str | None, options: SceneOptions) -> None:
     """Say in the words of the command line what a mesh file needs and others must not have."""
-    given = [option for option in (options.mass, options.density) if option is not None]
-    if len(given) == 2:
+    weights = [option for option in (options.mass, options.density) if option is not None]
+    if len(weights) == 2:
         raise DescriptionError("--mass, --density: expected one of them, found both")
-    is_mesh = thing is not None and Path(thing).suffix.lower() in MESH_SUFFIXES
-    if is_mesh and not given:
+    is_mesh = object_name is not None and Path(object_name).suffix.lower() in MESH_SUFFIXES
+    if is_mesh and not weights:
         raise DescriptionError(
-            f"{thing}: a mesh file needs --mass or --density, found neither; for instance "
+            f"{object_name}: a mesh file needs --mass or --density, found neither; for instance "
             "--density 1200 [kg/m³]"
         )
     if options.units is not None and not is_mesh:
         raise DescriptionError("--units: expected a mesh file as the object, found none")
 
 
-def _fitting_grasp(hand: Hand, thing: GraspObject) -> Literal["power", "precision"]:
+def _fitting_grasp(hand: Hand, obj: GraspObject) -> Literal["power", "precision"]:
     """The grasp where none is asked for: ``power``, but ``precision`` where that one is enough."""
     from softgrasp.build.objects import object_mass
 
     payload = hand.grasps.precision.payload
-    return "precision" if payload is not None and object_mass(thing) <= payload else "power"
+    return "precision" if payload is not None and object_mass(obj) <= payload else "power"
 
 
 def _scene(name: str) -> GraspScene:
@@ -187,7 +187,7 @@ def _scene(name: str) -> GraspScene:
 
 
 def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
-    given = {
+    values = {
         "grasp": options.grasp,
         "object_position": options.position,
         "object_mount": options.mount,
@@ -200,15 +200,15 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
         "seed": options.seed,
         "preshape": options.preshape,
     }
-    changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    changes: dict[str, Any] = {key: value for key, value in values.items() if value is not None}
     if options.euler_deg is not None:
-        changes["object_euler"] = tuple(math.radians(turn) for turn in options.euler_deg)
+        changes["object_euler"] = tuple(math.radians(angle) for angle in options.euler_deg)
     if options.hand_euler_deg is not None:
-        for turn in options.hand_euler_deg:
-            if not math.isfinite(turn):
-                raise DescriptionError(f"--hand-euler-deg: expected numbers, found {turn}")
-        turned = rotation_from_euler([math.radians(turn) for turn in options.hand_euler_deg])
-        changes["hand_pose"] = scene.hand_pose.replace(quaternion=quaternion_of(turned))
+        for angle in options.hand_euler_deg:
+            if not math.isfinite(angle):
+                raise DescriptionError(f"--hand-euler-deg: expected numbers, found {angle}")
+        rotation = rotation_from_euler([math.radians(angle) for angle in options.hand_euler_deg])
+        changes["hand_pose"] = scene.hand_pose.replace(quaternion=quaternion_of(rotation))
     if options.hold is not None:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
     if options.gravity_vector is not None:
@@ -221,8 +221,8 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     standing = {key: changes[key] for key in ("objects", "surroundings") if key in changes}
     so_far = scene.replace(**standing) if standing else scene
     words = ("hold", "lift", "gravity", "table")
-    asked = {word: getattr(options, word) for word in words}
-    changes |= sequence_changes(so_far, options.sequence, options.criterion, **asked)
+    settings = {word: getattr(options, word) for word in words}
+    changes |= sequence_changes(so_far, options.sequence, options.criterion, **settings)
     scene = scene.replace(**changes) if changes else scene
     if options.contact_model is not None:
         scene = with_contact_model(scene, options.contact_model)
@@ -252,13 +252,13 @@ def _lifting(
         parts: What stands around, after them.
     """
     preset = scene.hand.grasps.precision if options.grasp == "precision" else scene.preset
-    asked = options.lift
-    if asked is None:
+    lifts = options.lift
+    if lifts is None:
         other = (options.hold, options.sequence, options.criterion)
-        asked = bool(options.gravity) and preset.from_above and other == (None, None, None)
-        asked = asked and not scene.sequence
-        asked &= options.gravity_vector is None and options.table is not False
-    if not asked:
+        lifts = bool(options.gravity) and preset.from_above and other == (None, None, None)
+        lifts = lifts and not scene.sequence
+        lifts &= options.gravity_vector is None and options.table is not False
+    if not lifts:
         return {} if options.lift is None else {"lift": None}
     tables = parts if any(isinstance(part, Table) for part in parts) else (Table(), *parts)
     pulls = options.gravity is not None or options.gravity_vector or any(scene.gravity)

@@ -63,14 +63,14 @@ def kind_of(word: str) -> Kind:
 
 def _kind_of_yaml(path: Path) -> Kind:
     """The kind that has most of a file's fields."""
-    found = set(YamlFile(path).data) - COMMON
-    matches = {kind: len(found & fields) for kind, fields in FIELDS.items()}
+    keys = set(YamlFile(path).data) - COMMON
+    matches = {kind: len(keys & fields) for kind, fields in FIELDS.items()}
     best = max(matches, key=lambda kind: matches[kind])
     if matches[best] == 0:
         raise DescriptionError(
             "expected the fields of a hand (fingers, grasps), an object (shape, density), a scene "
             "(hand, object) or a release (finger, tip_mass), found "
-            f"{', '.join(sorted(found)) or 'none'}",
+            f"{', '.join(sorted(keys)) or 'none'}",
             file=path,
         )
     return best

@@ -39,7 +39,7 @@ def sweep(
     what: Annotated[
         str | None, typer.Argument(metavar="HAND|SCENE|PLAN", help="Hand, scene, or plan in YAML.")
     ] = None,
-    thing: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,
+    object_name: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,
     *,
     units: Units = None,
     density: Annotated[
@@ -93,7 +93,7 @@ def sweep(
     merge: Annotated[
         bool, typer.Option("--merge", help="Only put the parts in --out together.")
     ] = False,
-    film: Annotated[
+    video_rows: Annotated[
         list[int] | None,
         typer.Option(metavar="ROW", help="Only film a row of the sweep in --out; repeatable."),
     ] = None,
@@ -114,21 +114,21 @@ def sweep(
 
     Columns are explained in docs/sweeps.md. An interrupted sweep goes on with --resume.
     """
-    from softgrasp.cli.output import default_folder
+    from softgrasp.cli.output import default_directory
     from softgrasp.cli.sweep_plan import check_rows, plan_of
     from softgrasp.sweeps.run import sweep as run
     from softgrasp.sweeps.shards import Shard
     from softgrasp.sweeps.shards import merge as merged
 
-    if film:
+    if video_rows:
         if out is None:
             raise DescriptionError("--film: expected --out with the sweep's folder, found none")
-        return _film(out, film, json_)
+        return _make_videos(out, video_rows, json_)
     if merge:
         if out is None:
             raise DescriptionError("--merge: expected --out with the shards' folder, found none")
-        table, folder = merged(out), out
-        plan = _plan_in(folder)
+        table, directory = merged(out), out
+        plan = _plan_in(directory)
     else:
         if what is None:
             raise DescriptionError("expected HAND OBJECT, a SCENE or a PLAN, found nothing")
@@ -136,73 +136,75 @@ def sweep(
             "units": None if units is None else units.value, "mass": mass,
             "grasp": grasp, "gravity": gravity, "hold": hold, "lift": lift,
         }  # fmt: skip
-        plan = plan_of(what, thing, options, tuple(settings or ()), density, vary or [], {
+        plan = plan_of(what, object_name, options, tuple(settings or ()), density, vary or [], {
             "method": str(sample or "grid"), "samples": samples, "repeats": repeats, "seed": seed,
             "quality": quality,
             "noise": {"position": noise, "rotation_deg": noise_deg},
         })  # fmt: skip
         if strict:
             check_rows(plan)
-        folder = out or default_folder(f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}")
+        directory = out or default_directory(
+            f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}"
+        )
         part = None if shard is None else Shard.parse(shard)
-        refuse_started(folder / (part.folder if part else ""), resume)
+        refuse_started(directory / (part.directory if part else ""), resume)
         pace = Pace()
-        with terminal.progress_bar() as tell:
+        with terminal.progress_bar() as update:
 
             def progress(done: int, whole: int) -> None:
-                tell(pace.told(done, whole), done / whole)
+                update(pace.text(done, whole), done / whole)
 
             try:
                 table = run(
-                    plan, folder, workers=workers, executor=str(executor), scheduler=scheduler,
+                    plan, directory, workers=workers, executor=str(executor), scheduler=scheduler,
                     shard=part, trajectories=trajectories, dataset=dataset, progress=progress,
                 )  # fmt: skip
             except KeyboardInterrupt:
-                rows = finished(folder / (part.folder if part else ""))
+                rows = finished(directory / (part.directory if part else ""))
                 terminal.note(
-                    f"interrupted; {rows} finished grasps are safe in {folder}, --resume goes on "
+                    f"interrupted; {rows} finished grasps are safe in {directory}, --resume goes on "
                     "from them"
                 )
                 raise typer.Exit(INTERRUPTED) from None
-    _tell(plan, table, folder, json_, page=not no_report and shard is None)
+    _print_summary(plan, table, directory, json_, report=not no_report and shard is None)
     return None
 
 
-def finished(folder: Path) -> int:
+def finished(directory: Path) -> int:
     """Rows in the journal of a folder."""
     from softgrasp.sweeps.store import JOURNAL
 
-    path = folder / JOURNAL
+    path = directory / JOURNAL
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def refuse_started(folder: Path, resume: bool) -> None:
+def refuse_started(directory: Path, resume: bool) -> None:
     """Refuse a folder that has rows already, unless they are to be gone on from.
 
     Raises:
         ResultError: It has.
     """
-    rows = finished(folder)
+    rows = finished(directory)
     if rows and not resume:
         raise ResultError(
-            f"{folder}: expected no rows yet, found {rows}; --resume goes on from them, --out "
+            f"{directory}: expected no rows yet, found {rows}; --resume goes on from them, --out "
             "names another folder"
         )
 
 
-def _film(folder: Path, rows: list[int], as_json: bool) -> None:
+def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
     """Simulate rows again, and write them as ``softgrasp grasp`` does."""
     from softgrasp.report.page import write_report
     from softgrasp.simulation.run import simulate
     from softgrasp.sweeps.fields import scene_of_row
 
-    plan = _plan_in(folder)
+    plan = _plan_in(directory)
     for row in rows:
         if not 0 <= row < plan.size:
             raise DescriptionError(f"--film: expected a row from 0 to {plan.size - 1}, found {row}")
     files = []
     for row in rows:
-        files += write_report(simulate(scene_of_row(plan, row)), folder / f"row-{row}")
+        files += write_report(simulate(scene_of_row(plan, row)), directory / f"row-{row}")
     if as_json:
         terminal.put_json({"files": [str(file) for file in files]})
     else:
@@ -210,52 +212,56 @@ def _film(folder: Path, rows: list[int], as_json: bool) -> None:
             terminal.put(str(file))
 
 
-def _plan_in(folder: Path) -> SweepPlan:
+def _plan_in(directory: Path) -> SweepPlan:
     from softgrasp.sweeps.store import plan_in
 
-    return plan_in(folder)
+    return plan_in(directory)
 
 
-def _tell(plan: SweepPlan, table: pd.DataFrame, folder: Path, as_json: bool, *, page: bool) -> None:
+def _print_summary(
+    plan: SweepPlan, table: pd.DataFrame, directory: Path, as_json: bool, *, report: bool
+) -> None:
     """Say what came out, and where it is; exit code 5 where rows failed."""
     from softgrasp.sweeps.rows import FAILED
     from softgrasp.sweeps.table import CSV, PARQUET
 
-    files = [folder / CSV, folder / PARQUET]
-    if page:
-        from softgrasp.report.sweep_page import write_sweep_page
+    files = [directory / CSV, directory / PARQUET]
+    if report:
+        from softgrasp.report.sweep_page import write_sweep_report
 
-        with terminal.progress_bar() as tell:
-            tell("writing the page", None)
-            files.append(write_sweep_page(plan, table, folder))
+        with terminal.progress_bar() as update:
+            update("writing the page", None)
+            files.append(write_sweep_report(plan, table, directory))
     failed = int((table["status"] == FAILED).sum())
     counts = {str(key): int(value) for key, value in table["status"].value_counts().items()}
     held = table["held"].dropna()
     if as_json:
         terminal.put_json({
-            "rows": len(table), "status": counts, "held": int(held.sum()), "judged": len(held),
+            "rows": len(table), "status": counts, "held": int(held.sum()), "evaluated": len(held),
             "failed": failed, "files": [str(file) for file in files if file.exists()],
         })  # fmt: skip
     else:
         _put_summary(table, counts, held, files)
     warned = int((table["warnings"] > 0).sum())
     if warned:
-        terminal.say(
+        terminal.show_message(
             "warning",
             f"{warned} of {len(table)} rows have warnings of their own (column 'warnings'); "
-            f"softgrasp sweep --out {folder} --film ROW tells those of a row",
+            f"softgrasp sweep --out {directory} --film ROW tells those of a row",
         )
     if failed:
         first = table.loc[table["status"] == FAILED, "error"].iloc[0]
-        terminal.say("warning", f"{failed} of {len(table)} rows failed, the first: {first}")
+        terminal.show_message(
+            "warning", f"{failed} of {len(table)} rows failed, the first: {first}"
+        )
         raise typer.Exit(NOT_HELD)
 
 
 def _put_summary(
     table: pd.DataFrame, counts: dict[str, int], held: pd.Series, files: list[Path]
 ) -> None:
-    told = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-    terminal.put(f"sweep     {len(table)} grasps: {told}")
+    statuses = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    terminal.put(f"sweep     {len(table)} grasps: {statuses}")
     if len(held):
         terminal.put(f"held      {int(held.sum())} of {len(held)} ({held.mean():.0%})")
     wall = float(table["wall_time_s"].sum())

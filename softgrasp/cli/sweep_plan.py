@@ -11,7 +11,7 @@ from softgrasp.cli.scene_options import SceneOptions, plain_value, scene_of
 from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.load import YAML_SUFFIXES
-from softgrasp.formats.mesh_folder import with_folders
+from softgrasp.formats.mesh_folder import expand_directories
 from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.plan_file import load_plan
 from softgrasp.sweeps import fields
@@ -20,7 +20,7 @@ from softgrasp.sweeps.sampling import combinations
 
 def plan_of(
     what: str,
-    thing: str | None,
+    object_name: str | None,
     options: dict[str, Any],
     settings: tuple[str, ...],
     density: str | None,
@@ -31,7 +31,7 @@ def plan_of(
 
     Args:
         what: Hand, scene or plan.
-        thing: Object, where there is one.
+        object_name: Object, where there is one.
         options: Of the scene; see ``SceneOptions``.
         settings: ``--set``.
         density: Values of the object's density, separated by commas.
@@ -43,16 +43,16 @@ def plan_of(
     """
     axes = [axis_of(f"object.density={density}")] if density is not None else []
     axes += [axis_of(text) for text in vary]
-    if thing is None and Path(what).suffix.lower() in YAML_SUFFIXES and _is_plan(Path(what)):
+    if object_name is None and Path(what).suffix.lower() in YAML_SUFFIXES and _is_plan(Path(what)):
         if axes or settings or any(value is not None for value in options.values()):
             raise DescriptionError(
                 f"{what}: expected all of the plan in its file, found options that change it"
             )
         return load_plan(what)
     densities = _densities(axes[0]) if density is not None else []
-    if densities and thing is not None and Path(thing).suffix.lower() in MESH_SUFFIXES:
+    if densities and object_name is not None and Path(object_name).suffix.lower() in MESH_SUFFIXES:
         options["density"] = max(densities)  # it needs one, and the heaviest decides the grasp
-    scene = scene_of(what, thing, SceneOptions(settings=settings, **options))
+    scene = scene_of(what, object_name, SceneOptions(settings=settings, **options))
     noise = rest.pop("noise")
     return SweepPlan(
         scene=scene,
@@ -85,12 +85,12 @@ def axis_of(text: str) -> dict[str, Any]:
     if len(ends) in (2, 3):
         try:
             low, high, *steps = (float(end) for end in ends)
-            found: dict[str, Any] = {"path": path.strip(), "low": low, "high": high}
-            return found | ({"steps": int(steps[0])} if steps else {})
+            axis: dict[str, Any] = {"path": path.strip(), "low": low, "high": high}
+            return axis | ({"steps": int(steps[0])} if steps else {})
         except ValueError:
             pass  # a text with a colon, such as ycb:NAME
     path = path.strip()
-    return {"path": path, "values": tuple(with_folders(path, _values(values), Path()))}
+    return {"path": path, "values": tuple(expand_directories(path, _values(values), Path()))}
 
 
 def _densities(axis: dict[str, Any]) -> list[float]:

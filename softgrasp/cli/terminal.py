@@ -14,11 +14,11 @@ import typer
 
 from softgrasp.formats.atomic import write_text
 
-Tell = Callable[[str, float | None], None]
+ProgressCallback = Callable[[str, float | None], None]
 """Called with what is going on and the part of it that is done, 0 to 1, None where unknown."""
 
 
-def say(kind: str, message: str) -> None:
+def show_message(kind: str, message: str) -> None:
     """One line on standard error: ``softgrasp: error: …``."""
     note(f"{kind}: {' '.join(message.split())}")
 
@@ -38,7 +38,7 @@ class _Teller(logging.Handler):
 _TELLER = _Teller()
 
 
-def tell_log(*, verbose: bool) -> None:
+def set_up_logging(*, verbose: bool) -> None:
     """Show what softgrasp logs, as sentences on standard error, or no longer."""
     logger = logging.getLogger("softgrasp")
     logger.removeHandler(_TELLER)
@@ -87,7 +87,7 @@ def put_table(heads: list[str], rows: list[list[str]]) -> None:
 
 
 @contextmanager
-def progress_bar() -> Iterator[Tell]:
+def progress_bar() -> Iterator[ProgressCallback]:
     """A bar on standard error while the block runs; nothing where that is no terminal."""
     if not sys.stderr.isatty():
         yield _nothing
@@ -111,11 +111,11 @@ def progress_bar() -> Iterator[Tell]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
 
-        def tell(text: str, done: float | None) -> None:
+        def update(text: str, done: float | None) -> None:
             total = None if done is None else 1.0
             progress.update(task, description=text, total=total, completed=done or 0.0)
 
-        yield tell
+        yield update
 
 
 def _nothing(text: str, done: float | None) -> None:

@@ -43,27 +43,27 @@ def accuracy(
     The finger is a chain in MuJoCo, photographed from −90 to 120 kPa with 1 px of noise on picks
     and 2 mm on depths; no real finger was measured.
     """
-    from softgrasp.cli.output import default_folder, require_writable
+    from softgrasp.cli.output import default_directory, require_writable
     from softgrasp.report.accuracy_page import write_accuracy
     from softgrasp.twin.accuracy import PAPER, accuracy_study, protocol_pressures
 
-    folder = out or default_folder("twin_accuracy")
-    require_writable(folder)
+    directory = out or default_directory("twin_accuracy")
+    require_writable(directory)
     shown = [] if no_report else list(PAPER)
-    with terminal.progress_bar() as tell:
+    with terminal.progress_bar() as update:
         study = accuracy_study(
             protocol_pressures(1e3 * step_kpa),
             protocol=picks.value,
-            pictures=shown if quick else None,
+            image_pressures=shown if quick else None,
             seed=seed,
-            progress=tell,
+            progress=update,
         )
-        tell("writing", None)
-        files = write_accuracy(study, folder, page=not no_report)
+        update("writing", None)
+        files = write_accuracy(study, directory, report=not no_report)
     if json:
         terminal.put_json(_document(study) | {"files": [str(file) for file in files]})
         return
-    _tell(study, files)
+    _print_summary(study, files)
 
 
 def _document(study: AccuracyStudy) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _document(study: AccuracyStudy) -> dict[str, Any]:
     }
 
 
-def _tell(study: AccuracyStudy, files: list[Path]) -> None:
+def _print_summary(study: AccuracyStudy, files: list[Path]) -> None:
     from softgrasp.report.accuracy_words import angle_clause, summary, table_rows
 
     terminal.put_table(["pressure [kPa]", "E here [%]", "E paper 001 [%]"], table_rows(study))

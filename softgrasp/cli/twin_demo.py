@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from softgrasp.cli import terminal
 from softgrasp.cli.output import require_writable
-from softgrasp.cli.twin_run import tell_record
+from softgrasp.cli.twin_run import print_record
 
 if TYPE_CHECKING:
     from softgrasp.description.twin import Twin
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SECONDS = 8.0
 
 
-def run_twin_demo(folder: Path, *, renderer: str, video: bool, page: bool, json: bool) -> None:
+def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, json: bool) -> None:
     """Close, open and vent a simulated gripper for some seconds, and tell what happened.
 
     Raises:
@@ -30,25 +30,25 @@ def run_twin_demo(folder: Path, *, renderer: str, video: bool, page: bool, json:
     from softgrasp.twin.record import TABLE, read_twin_record
 
     twin = load_twin()
-    require_writable(folder)
-    _clear_earlier(folder)
-    with terminal.progress_bar() as tell:
-        tell(f"running the twin for {SECONDS:g} s", None)
-        asyncio.run(_served(twin, folder))
-        record, written = read_twin_record(folder), [folder / TABLE]
-        if page:
+    require_writable(directory)
+    _clear_earlier(directory)
+    with terminal.progress_bar() as update:
+        update(f"running the twin for {SECONDS:g} s", None)
+        asyncio.run(_served(twin, directory))
+        record, written = read_twin_record(directory), [directory / TABLE]
+        if report:
             written += write_twin_report(
                 record,
-                folder,
+                directory,
                 at=3.0,
                 renderer=renderer,
                 video=video,
-                progress=lambda done: tell("filming", done),
+                progress=lambda done: update("filming", done),
             )
-    tell_record(record, written, json=json)
+    print_record(record, written, json=json)
 
 
-async def _served(twin: Twin, folder: Path) -> None:
+async def _served(twin: Twin, directory: Path) -> None:
     from softgrasp.twin.controller.connect import controller_server
     from softgrasp.twin.session import run_twin
 
@@ -56,8 +56,8 @@ async def _served(twin: Twin, folder: Path) -> None:
         await server.start(port=0)
         host, port = server.address
         twin = twin.replace(controller=twin.controller.replace(host=host, port=port))
-        turns = round(SECONDS * twin.rate)
-        await run_twin(twin, folder, turns=turns, watching=_hand)
+        cycles = round(SECONDS * twin.rate)
+        await run_twin(twin, directory, cycles=cycles, watching=_hand)
 
 
 def _hand(box: CommandBox, _loop: TwinLoop) -> Shown:
@@ -80,13 +80,13 @@ def _program() -> list[tuple[float, Command]]:
     return [(1.0, close), (3.5, wide), (5.0, half), (6.5, VENT)]
 
 
-def _clear_earlier(folder: Path) -> None:
+def _clear_earlier(directory: Path) -> None:
     """Remove the record of an earlier demonstration; other folders stay as they are."""
-    from softgrasp.report.twin_report import FILM, PACE, PAGE, PICTURE, PRESSURE, TIPS
+    from softgrasp.report.twin_report import IMAGE, PACE, PRESSURE, REPORT, TIPS, VIDEO
     from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
 
-    if (folder / TWIN_FILE).is_file():
-        figures = [folder / name for name in (PRESSURE, TIPS, PACE)]
-        written = [folder / name for name in (TWIN_FILE, JOURNAL, TABLE, PAGE, PICTURE, FILM)]
+    if (directory / TWIN_FILE).is_file():
+        figures = [directory / name for name in (PRESSURE, TIPS, PACE)]
+        written = [directory / name for name in (TWIN_FILE, JOURNAL, TABLE, REPORT, IMAGE, VIDEO)]
         for path in [*written, *figures, *(figure.with_suffix(".csv") for figure in figures)]:
             path.unlink(missing_ok=True)

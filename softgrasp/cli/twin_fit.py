@@ -47,7 +47,7 @@ def fit(
     Writes the fit as YAML, its figure, and result.json with all residuals. Where --sigma-deg is
     given, it is accepted when its curves are expected within 0.4 sigma of the true ones.
     """
-    from softgrasp.cli.output import default_folder, require_writable
+    from softgrasp.cli.output import default_directory, require_writable
     from softgrasp.formats.piece_angles_file import load_piece_angles
     from softgrasp.mechanics.pressure_fit import fit_pressures
     from softgrasp.report.pressure_fit_report import fit_document, write_fit_report
@@ -55,8 +55,8 @@ def fit(
     table = load_piece_angles(angles)
     lengths = _lengths(lengths_mm, angles, table.angles.shape[1])
     title = name or Path(angles).stem
-    folder = out if out is not None else default_folder(title)
-    require_writable(folder)
+    directory = out if out is not None else default_directory(title)
+    require_writable(directory)
     report = fit_pressures(
         table.pressures,
         table.angles,
@@ -66,11 +66,11 @@ def fit(
         name=title,
         source=source or f"fitted to {Path(angles).name}",
     )
-    files = write_fit_report(report, folder, figure=not no_report)
+    files = write_fit_report(report, directory, figure=not no_report)
     if json:
         terminal.put_json(fit_document(report) | {"files": [str(file) for file in files]})
         return
-    _tell(report)
+    _print_summary(report)
     terminal.put("files      " + "\n           ".join(map(str, files)))
 
 
@@ -82,20 +82,20 @@ def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
     from softgrasp.formats.pressure_fit_file import load_pressure_fit
 
     if lengths_mm:
-        found = lengths_from_mm("--lengths-mm", lengths_mm)
+        lengths = lengths_from_mm("--lengths-mm", lengths_mm)
     elif table in library.names("pressure_fits"):
-        found = list(load_pressure_fit(table).lengths)
+        lengths = list(load_pressure_fit(table).lengths)
     else:
-        found = []
-    if len(found) != pieces:
+        lengths = []
+    if len(lengths) != pieces:
         raise DescriptionError(
             f"--lengths-mm: expected a length for each of the {pieces} pieces of {table}, found "
-            f"{len(found) or 'none'}"
+            f"{len(lengths) or 'none'}"
         )
-    return found
+    return lengths
 
 
-def _tell(report: FitReport) -> None:
+def _print_summary(report: FitReport) -> None:
     from softgrasp.report.pressure_fit_report import (
         condition_clause,
         piece_rows,

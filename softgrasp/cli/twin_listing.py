@@ -47,9 +47,9 @@ def register_maps() -> list[Row]:
     from softgrasp.formats.register_map_file import load_register_map
 
     return [
-        {"name": name, "unit": found.device_id, "source": found.source}
+        {"name": name, "unit": register_map.device_id, "source": register_map.source}
         for name in library.names("register_maps")
-        for found in [load_register_map(name)]
+        for register_map in [load_register_map(name)]
     ]
 
 

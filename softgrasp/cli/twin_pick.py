@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.picked_angles import Picks
     from softgrasp.mechanics.transforms import Array
     from softgrasp.vision.pick_measurement import PickMeasurement
-    from softgrasp.vision.picture import Picture
+    from softgrasp.vision.picture import Image
 
 Measure = Callable[["Picks"], "PickMeasurement"]
 
@@ -79,12 +79,14 @@ def pick(
     from softgrasp.vision.picture import read_photo
 
     _check_table(pressure_kpa, append)
-    lens, picture = load_camera(camera), read_photo(image)
-    depths = None if depth is None else read_depth(depth, (picture.shape[0], picture.shape[1]))
+    lens, image_array = load_camera(camera), read_photo(image)
+    depths = (
+        None if depth is None else read_depth(depth, (image_array.shape[0], image_array.shape[1]))
+    )
 
     def measure(picks: Picks) -> PickMeasurement:
         return measure_picks(
-            picture,
+            image_array,
             lens,
             picks,
             depths,
@@ -96,12 +98,12 @@ def pick(
     if points is None:
         if line is not None:
             raise DescriptionError("--line: expected it only with --points; the page asks for it")
-        picks = _clicked(picture, pieces, edges, measure, port)
+        picks = _clicked(image_array, pieces, edges, measure, port)
     else:
         picks = _scripted(points, line, edges)
-    found = measure(picks)
-    written = _written(picture, found, overlay, pressure_kpa, append)
-    _tell(found, written, json)
+    result = measure(picks)
+    written = _written(image_array, result, overlay, pressure_kpa, append)
+    _print_summary(result, written, json)
 
 
 def _check_table(pressure_kpa: float | None, append: Path | None) -> None:
@@ -126,7 +128,7 @@ def _scripted(points: str, line: str | None, edges: bool) -> Picks:
 def _points(option: str, text: str) -> Array:
     import numpy as np
 
-    found = []
+    points = []
     for word in text.split():
         parts = word.split(",")
         try:
@@ -135,22 +137,22 @@ def _points(option: str, text: str) -> Array:
             numbers = []
         if len(numbers) != 2 or not np.isfinite(numbers).all():
             raise DescriptionError(f"{option}: expected points as column,row, found '{word}'")
-        found.append(numbers)
-    if not found:
+        points.append(numbers)
+    if not points:
         raise DescriptionError(f"{option}: expected points as column,row, found nothing")
-    return np.array(found)
+    return np.array(points)
 
 
-def _clicked(picture: Picture, pieces: int, edges: bool, measure: Measure, port: int) -> Picks:
+def _clicked(image_array: Image, pieces: int, edges: bool, measure: Measure, port: int) -> Picks:
     """Serve the page until somebody is done."""
     from softgrasp.vision.pick_overlay import pick_overlay
-    from softgrasp.vision.pick_page import PickPage, Wanted
+    from softgrasp.vision.pick_page import PickServer, PickTarget
 
-    def told(picks: Picks) -> tuple[str, Picture]:
-        found = measure(picks)
-        return _angles_text(found), pick_overlay(picture, found)
+    def preview(picks: Picks) -> tuple[str, Image]:
+        result = measure(picks)
+        return _angles_text(result), pick_overlay(image_array, result)
 
-    with PickPage(picture, Wanted(pieces, edges, line=True), told, port) as page:
+    with PickServer(image_array, PickTarget(pieces, edges, line=True), preview, port) as page:
         terminal.note(f"click on the picture at {page.url} (Ctrl-C gives up)")
         picks = page.wait()
     assert picks is not None  # it waits until there are some
@@ -158,8 +160,8 @@ def _clicked(picture: Picture, pieces: int, edges: bool, measure: Measure, port:
 
 
 def _written(
-    picture: Picture,
-    found: PickMeasurement,
+    image_array: Image,
+    result: PickMeasurement,
     overlay: Path | None,
     pressure_kpa: float | None,
     append: Path | None,
@@ -168,35 +170,35 @@ def _written(
     if append is not None and pressure_kpa is not None:
         from softgrasp.formats.piece_angles_file import append_piece_angles
 
-        files.append(append_piece_angles(append, 1e3 * pressure_kpa, found.angles))
+        files.append(append_piece_angles(append, 1e3 * pressure_kpa, result.angles))
     if overlay is not None:
         from softgrasp.vision.pick_overlay import pick_overlay
-        from softgrasp.vision.picture import save_picture
+        from softgrasp.vision.picture import save_image
 
-        files.append(save_picture(pick_overlay(picture, found), overlay))
+        files.append(save_image(pick_overlay(image_array, result), overlay))
     return files
 
 
-def _angles_text(found: PickMeasurement) -> str:
+def _angles_text(result: PickMeasurement) -> str:
     import numpy as np
 
-    pairs = zip(np.degrees(found.angles), np.degrees(found.sigmas), strict=True)
-    told = ", ".join(f"{angle:.2f}° ± {sigma:.2f}°" for angle, sigma in pairs)
-    return f"pieces bend, base first: {told}"
+    pairs = zip(np.degrees(result.angles), np.degrees(result.sigmas), strict=True)
+    text = ", ".join(f"{angle:.2f}° ± {sigma:.2f}°" for angle, sigma in pairs)
+    return f"pieces bend, base first: {text}"
 
 
-def _tell(found: PickMeasurement, written: list[Path], json: bool) -> None:
+def _print_summary(result: PickMeasurement, written: list[Path], json: bool) -> None:
     import numpy as np
 
     if json:
         terminal.put_json(
             {
-                "angles_deg": np.degrees(found.angles).tolist(),
-                "sigmas_deg": np.degrees(found.sigmas).tolist(),
+                "angles_deg": np.degrees(result.angles).tolist(),
+                "sigmas_deg": np.degrees(result.sigmas).tolist(),
                 "files": [str(file) for file in written],
             }
         )
         return
-    terminal.put(_angles_text(found))
+    terminal.put(_angles_text(result))
     for file in written:
         terminal.put(f"wrote {file}")

@@ -43,19 +43,19 @@ def poses(
     Without --fit and --theta-deg the pieces bend by 10, 15, 20 and 25 degrees. Measured tips are
     compared with each model at their mean.
     """
-    from softgrasp.cli.output import default_folder, require_writable
+    from softgrasp.cli.output import default_directory, require_writable
     from softgrasp.formats.tip_points_file import load_tip_points
     from softgrasp.report.piece_poses_report import write_poses_report
 
     thetas, phis, lengths = _finger(fit, pressure_kpa, theta_deg, phi_deg, lengths_mm)
     tips = None if measured is None else load_tip_points(measured)
-    folder = out if out is not None else default_folder("poses")
-    require_writable(folder)
-    document, files = write_poses_report(thetas, phis, lengths, folder, tips)
+    directory = out if out is not None else default_directory("poses")
+    require_writable(directory)
+    document, files = write_poses_report(thetas, phis, lengths, directory, tips)
     if json:
         terminal.put_json(document | {"files": [str(file) for file in files]})
         return
-    _tell(document, measured is not None)
+    _print_summary(document, measured is not None)
     terminal.put("files  " + "\n       ".join(map(str, files)))
 
 
@@ -76,9 +76,9 @@ def _finger(
         other = "--theta-deg" if theta_deg else "--lengths-mm"
         raise DescriptionError(f"{other}: a fit has its own; expected it or --fit, found both")
     if fit and pressure_kpa is not None:
-        found = load_pressure_fit(fit)
-        lengths = list(found.lengths)
-        thetas = angles_at(found, 1e3 * pressure_kpa).tolist()
+        pressure_fit = load_pressure_fit(fit)
+        lengths = list(pressure_fit.lengths)
+        thetas = angles_at(pressure_fit, 1e3 * pressure_kpa).tolist()
     else:
         lengths = lengths_from_mm("--lengths-mm", lengths_mm or LENGTHS)
         thetas = [radians(one) for one in number_list("--theta-deg", theta_deg or THETAS)]
@@ -91,17 +91,17 @@ def _finger(
     return thetas, phis, lengths
 
 
-def _tell(document: dict[str, Any], measured: bool) -> None:
+def _print_summary(document: dict[str, Any], measured: bool) -> None:
     heads = ["phi", "model", "tip [mm]", "from eq 5 [mm]", "of the finger [%]"]
     heads += ["from measured [%]"] if measured else []
     rows = []
     for key, phi in (("flat", "0"), ("forced", "given")):
         for row in document[key]:
             tip = ", ".join(f"{1e3 * part + 0.0:.3f}" for part in row["tip_m"])
-            cells = [phi, row["told"], tip, f"{1e3 * row['from_arcs_m']:.3f}",
-                     f"{100.0 * row['from_arcs_share']:.2f}"]  # fmt: skip
+            cells = [phi, row["label"], tip, f"{1e3 * row['from_arcs_m']:.3f}",
+                     f"{100.0 * row['from_arcs_fraction']:.2f}"]  # fmt: skip
             if measured:
-                share = row.get("from_measured_share")
-                cells.append("" if share is None else f"{100.0 * share:.2f}")
+                fraction = row.get("from_measured_fraction")
+                cells.append("" if fraction is None else f"{100.0 * fraction:.2f}")
             rows.append(cells)
     terminal.put_table(heads, rows)

@@ -53,7 +53,7 @@ def run(
     page on this machine with the arm, the fingers, curves, events and commands. Start a simulated
     controller in another terminal with `softgrasp twin serve`.
     """
-    from softgrasp.cli.output import default_folder, require_writable
+    from softgrasp.cli.output import default_directory, require_writable
     from softgrasp.errors import DescriptionError
     from softgrasp.formats.twin_file import load_twin
     from softgrasp.report.twin_report import write_twin_report
@@ -61,34 +61,34 @@ def run(
     from softgrasp.twin.session import run_twin
 
     described = _at(load_twin(twin), controller)
-    folder = out if out is not None else _free(default_folder(f"twin_{described.name}"))
-    require_writable(folder)
+    directory = out if out is not None else _free(default_directory(f"twin_{described.name}"))
+    require_writable(directory)
     if duration is not None and not duration <= LONGEST:
         raise DescriptionError(f"--duration: expected at most {LONGEST:g} s, found {duration:g}")
-    turns = None if duration is None else max(1, round(duration * described.rate))
-    close, watching = (None, None) if no_view else _page(described, port, host)
+    cycles = None if duration is None else max(1, round(duration * described.rate))
+    close, watching = (None, None) if no_view else _open_page(described, port, host)
     try:
         files = Path(twin).parent if Path(twin).suffix else None
-        asyncio.run(_until_told(run_twin, described, folder, turns, watching, files))
+        asyncio.run(_until_stopped(run_twin, described, directory, cycles, watching, files))
     finally:
         if close is not None:
             close()
-    record = read_twin_record(folder)
-    assert not (folder / JOURNAL).exists()
-    written = [folder / TABLE]
+    record = read_twin_record(directory)
+    assert not (directory / JOURNAL).exists()
+    written = [directory / TABLE]
     if not no_report:
-        written += write_twin_report(record, folder, renderer=renderer.value)
-    tell_record(record, written, json=json)
+        written += write_twin_report(record, directory, renderer=renderer.value)
+    print_record(record, written, json=json)
 
 
 def replay(
-    folder: Annotated[
+    directory: Annotated[
         Path, typer.Argument(metavar="RECORD_DIR", help="Folder that holds a record.")
     ],
     at: Annotated[
         float | None, typer.Option(help="Instant of the picture [s]; else the end.")
     ] = None,
-    film: Annotated[bool, typer.Option("--film", help="Make a film, too.")] = False,
+    video: Annotated[bool, typer.Option("--film", help="Make a film, too.")] = False,
     renderer: Renderer = RendererChoice.AUTO,
     out: Out = None,
     json: Json = False,
@@ -101,29 +101,29 @@ def replay(
     from softgrasp.report.twin_report import write_twin_report
     from softgrasp.twin.record import read_twin_record
 
-    record = read_twin_record(folder)
-    target = out if out is not None else folder
+    record = read_twin_record(directory)
+    target = out if out is not None else directory
     require_writable(target)
-    with terminal.progress_bar() as tell:
+    with terminal.progress_bar() as update:
         written = write_twin_report(
             record,
             target,
             at=at,
             renderer=renderer.value,
-            video=film,
-            progress=lambda done: tell("filming", done),
+            video=video,
+            progress=lambda done: update("filming", done),
         )
-    tell_record(record, written, json=json)
+    print_record(record, written, json=json)
 
 
-def tell_record(record: TwinRecord, written: list[Path], *, json: bool) -> None:
+def print_record(record: TwinRecord, written: list[Path], *, json: bool) -> None:
     """Say what happened, and which files there are."""
     from softgrasp.report.twin_report import key_numbers, twin_words
 
     words, keys = twin_words(record), key_numbers(record)
     if json:
         files = [str(path) for path in written]
-        terminal.put_json({"words": words, "turns": len(record.rows), "files": files} | dict(keys))
+        terminal.put_json({"words": words, "cycles": len(record.rows), "files": files} | dict(keys))
         return
     terminal.put(words)
     for name, value in keys:
@@ -131,35 +131,35 @@ def tell_record(record: TwinRecord, written: list[Path], *, json: bool) -> None:
     terminal.put("files     " + "\n          ".join(map(str, written)))
 
 
-def _at(twin: Twin, place: str) -> Twin:
+def _at(twin: Twin, address: str) -> Twin:
     """The twin with its controller at another place."""
     from softgrasp.errors import DescriptionError
 
-    if not place:
+    if not address:
         return twin
-    host, _, port = place.rpartition(":")
+    host, _, port = address.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()):
         raise DescriptionError(
-            f"--controller: expected HOST:PORT such as 127.0.0.1:5020, found '{place}'"
+            f"--controller: expected HOST:PORT such as 127.0.0.1:5020, found '{address}'"
         )
     changed = twin.controller.replace(host=host.strip("[]"), port=int(port))
     return twin.replace(controller=changed)
 
 
-def _free(folder: Path) -> Path:
+def _free(directory: Path) -> Path:
     """The folder, or the first one with a number behind it that holds no record."""
     from softgrasp.twin.record import TWIN_FILE
 
-    numbered = (folder.with_name(f"{folder.name}_{number}") for number in range(2, 10_000))
-    found = (one for one in (folder, *numbered) if not (one / TWIN_FILE).exists())
-    return next(found, folder)
+    numbered = (directory.with_name(f"{directory.name}_{number}") for number in range(2, 10_000))
+    free = (one for one in (directory, *numbered) if not (one / TWIN_FILE).exists())
+    return next(free, directory)
 
 
-def _page(
+def _open_page(
     twin: Twin, port: int, host: str
 ) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], Shown]]:
     """How the page is closed, and who is shown the rows."""
-    from softgrasp.twin.desk import Desk
+    from softgrasp.twin.desk import CommandQueue
     from softgrasp.view.require import require_viser
 
     require_viser()
@@ -170,8 +170,8 @@ def _page(
     terminal.note(f"{page.words}; the key for its commands is {key}")
 
     def watching(box: CommandBox, loop: TwinLoop) -> Shown:
-        desk = Desk(box, lambda: loop.guard.may_command)
-        shown.append(TwinView(page, twin, desk, lambda: loop.guard.state, key))
+        queue = CommandQueue(box, lambda: loop.watchdog.may_command)
+        shown.append(TwinView(page, twin, queue, lambda: loop.watchdog.state, key))
         return shown[0]
 
     shown: list[TwinView] = []
@@ -184,11 +184,11 @@ def _page(
     return close, watching
 
 
-async def _until_told(
+async def _until_stopped(
     run_twin: Callable[..., object],
     twin: Twin,
-    folder: Path,
-    turns: int | None,
+    directory: Path,
+    cycles: int | None,
     watching: object,
     files: Path | None,
 ) -> None:
@@ -197,7 +197,7 @@ async def _until_told(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    terminal.note(f"recording into {folder}; Ctrl-C ends it")
+    terminal.note(f"recording into {directory}; Ctrl-C ends it")
     await run_twin(  # type: ignore[misc]
-        twin, folder, turns=turns, stop=stop, watching=watching, files=files
+        twin, directory, cycles=cycles, stop=stop, watching=watching, files=files
     )

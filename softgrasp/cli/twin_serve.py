@@ -67,7 +67,7 @@ async def _serve(
     stop = _stop_on_signals()
     async with server:
         await server.start(host, port)
-        (terminal.put_json if json else _tell)(_document(server, registers))
+        (terminal.put_json if json else _print_summary)(_document(server, registers))
         await stop.wait()
 
 
@@ -90,7 +90,7 @@ def _document(server: ControllerServer, registers: RegisterMap) -> dict[str, Any
     }
 
 
-def _tell(document: dict[str, Any]) -> None:
+def _print_summary(document: dict[str, Any]) -> None:
     registers = document["map"]
     terminal.put(
         f"listening on {document['host']}:{document['port']}, Modbus TCP, unit "
@@ -99,10 +99,17 @@ def _tell(document: dict[str, Any]) -> None:
     )
     terminal.put(f"map {registers['name']}: {registers['source']}")
     rows = [
-        [part[:-1], name, found["kind"], str(found["address"]), _form(found), _limits(found)]
+        [
+            part[:-1],
+            name,
+            register["kind"],
+            str(register["address"]),
+            _form(register),
+            _limits(register),
+        ]
         for part in ("reads", "writes")
-        for name, found in registers[part].items()
-        if found is not None
+        for name, register in registers[part].items()
+        if register is not None
     ]
     terminal.put_table(["", "value", "kind", "address", "form", "limits [kPa]"], rows)
 

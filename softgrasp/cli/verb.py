@@ -29,10 +29,10 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             try:
                 verb(*args, **options)
             except SoftgraspError as error:
-                terminal.say("error", str(error))
+                terminal.show_message("error", str(error))
                 raise typer.Exit(_exit_code(error)) from None
             except MemoryError as error:
-                terminal.say("error", f"expected enough memory, found too little: {error}")
+                terminal.show_message("error", f"expected enough memory, found too little: {error}")
                 raise typer.Exit(WRONG_INPUT) from None
             except KeyboardInterrupt:
                 terminal.note("interrupted")
@@ -49,13 +49,13 @@ def _exit_code(error: SoftgraspError) -> int:
 
 def _teller(other: Callable[..., None]) -> Callable[..., None]:
     """Shows our warnings as one line, once each; leaves the rest to ``other``."""
-    told: set[str] = set()
+    shown: set[str] = set()
 
-    def tell(message: Warning | str, category: type[Warning], *place: object) -> None:
+    def show_once(message: Warning | str, category: type[Warning], *context: object) -> None:
         if not issubclass(category, SoftgraspWarning):
-            other(message, category, *place)
-        elif str(message) not in told:
-            told.add(str(message))
-            terminal.say("warning", str(message))
+            other(message, category, *context)
+        elif str(message) not in shown:
+            shown.add(str(message))
+            terminal.show_message("warning", str(message))
 
-    return tell
+    return show_once

@@ -106,7 +106,7 @@ class Shown(Protocol):
     def native(self) -> None:
         """Show it in MuJoCo's viewer."""
 
-    def on_page(self, page: Page) -> Moving:
+    def show_on(self, page: Page) -> Moving:
         """Put it on a page."""
 
 
@@ -121,10 +121,10 @@ class Moving(Protocol):
 
 
 class _ResultShown:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, directory: Path) -> None:
         from softgrasp.simulation.record import load_result
 
-        self._result = load_result(folder)
+        self._result = load_result(directory)
 
     def native(self) -> None:
         from softgrasp.render.poses import Playback
@@ -132,7 +132,7 @@ class _ResultShown:
 
         show_result(Playback(self._result))
 
-    def on_page(self, page: Page) -> Moving:
+    def show_on(self, page: Page) -> Moving:
         from softgrasp.report.words import summary
         from softgrasp.view.result_view import ResultView
 
@@ -149,7 +149,7 @@ class _HandShown:
 
         show_hand(*chosen_hand(self._choices, self._make_scene))
 
-    def on_page(self, page: Page) -> Moving:
+    def show_on(self, page: Page) -> Moving:
         from softgrasp.report.words import summary
         from softgrasp.view.workbench import Workbench
 
@@ -162,7 +162,7 @@ def _serve(
     from softgrasp.view.page import Page
 
     with Page("softgrasp", port, host) as page:
-        moving = shown.on_page(page)
+        moving = shown.show_on(page)
         if save is not None:
             file = moving.save(save)
             if json:
@@ -170,13 +170,13 @@ def _serve(
             else:
                 terminal.put(f"wrote {file}")
             return
-        _tell(page, browser=browser, json=json)
+        _print_address(page, browser=browser, json=json)
         with suppress(KeyboardInterrupt):
             moving.serve()
         terminal.note("closed the page")
 
 
-def _tell(page: Page, *, browser: bool, json: bool) -> None:
+def _print_address(page: Page, *, browser: bool, json: bool) -> None:
     """Say where the page is, and open a browser where there is one."""
     from softgrasp.view.native import has_display
 

@@ -26,7 +26,7 @@ def is_result(word: str) -> bool:
 
 
 def hand_choices(
-    hand: str, thing: str | None, density: float | None, units: Unit | None
+    hand: str, object_name: str | None, density: float | None, units: Unit | None
 ) -> tuple[Choices, MakeScene]:
     """What is shown of a hand first, and how its scenes are made.
 
@@ -43,7 +43,7 @@ def hand_choices(
         raise DescriptionError(
             f"{hand}: expected a hand or the folder of a result, found {article} {kind}{hint}"
         )
-    if thing is None and density is not None:
+    if object_name is None and density is not None:
         raise DescriptionError("--density: expected an OBJECT beside it, found none")
 
     def make_scene(choices: Choices) -> GraspScene:
@@ -59,4 +59,4 @@ def hand_choices(
         )
         return scene_of(choices.hand, choices.object, options)
 
-    return Choices(hand=hand, object=thing, density=density), make_scene
+    return Choices(hand=hand, object=object_name, density=density), make_scene

@@ -8,7 +8,7 @@ from typing import Any
 from softgrasp.errors import DescriptionError
 
 
-def world_facts(file: str) -> tuple[dict[str, Any], list[str]]:
+def world_properties(file: str) -> tuple[dict[str, Any], list[str]]:
     """Version, time step and what stands in a world, and its problems.
 
     Args:
@@ -26,7 +26,7 @@ def world_facts(file: str) -> tuple[dict[str, Any], list[str]]:
     for node in world.walk():
         counts[node.type] = counts.get(node.type, 0) + 1
     info = next((node for node in world.nodes if node.type == "WorldInfo"), None)
-    facts: dict[str, Any] = {
+    properties: dict[str, Any] = {
         "name": "" if info is None else value(info, "title"),
         "version": world.version,
         "timestep_ms": None if info is None else value(info, "basicTimeStep"),
@@ -35,4 +35,4 @@ def world_facts(file: str) -> tuple[dict[str, Any], list[str]]:
         "motors": counts.get("RotationalMotor", 0) + counts.get("LinearMotor", 0),
         "touch_sensors": counts.get("TouchSensor", 0),
     }
-    return facts, [f"line {problem.line}: {problem.sentence}" for problem in problems(world)]
+    return properties, [f"line {problem.line}: {problem.sentence}" for problem in problems(world)]

@@ -50,51 +50,53 @@ class ArmBendPid:
         """What it remembers."""
         self._pressures = np.zeros(len(arm.chambers))
 
-    def pressures(self, wanted: ArrayLike, bends: ArrayLike) -> Array:
+    def pressures(self, target: ArrayLike, bends: ArrayLike) -> Array:
         """Pressures of the chambers at this sample [Pa], (k,).
 
         Args:
-            wanted: Bends to reach towards x and y [rad], (sections, 2).
+            target: Bends to reach towards x and y [rad], (sections, 2).
             bends: As they are, such as ``ArmChain.bends``, (sections, 2).
 
         Raises:
             DescriptionError: A shape does not fit.
         """
         shape = (len(self.arm.sections), 2)
-        for field, values in (("wanted", wanted), ("bends", bends)):
+        for field, values in (("target", target), ("bends", bends)):
             if np.shape(values) != shape:
                 raise DescriptionError(
                     f"expected bends of shape {shape}, found {np.shape(values)}", field=field
                 )
-        self.pid.output(wanted, bends)
+        self.pid.output(target, bends)
         return self._pressures.copy()
 
-    def torques(self, wanted: ArrayLike, bends: ArrayLike) -> Array:
+    def torques(self, target: ArrayLike, bends: ArrayLike) -> Array:
         """Torques of the motors that hold these pressures at rest [N·m], (k,); as ``pressures``."""
-        most = self.arm.drive.screw.torque_max or 1.0
-        per_torque = pressure_of_torque(self.arm.drive, most) / most
-        return np.asarray(self.pressures(wanted, bends) / per_torque)
+        max_torque = self.arm.drive.screw.torque_max or 1.0
+        per_torque = pressure_of_torque(self.arm.drive, max_torque) / max_torque
+        return np.asarray(self.pressures(target, bends) / per_torque)
 
     def _limited(self, moments: Array) -> Array:
         """The moments that chambers make, (sections, 2); remembers their pressures."""
-        found = []
+        limited = []
         for chambers, moment in zip(self._chambers, moments, strict=True):
-            least = chambers.least(moment)
-            found.append(chambers.nearest(moment) if least is None else least)
-        self._pressures = np.concatenate(found)
-        made = zip(self._chambers, found, strict=True)
+            smallest = chambers.smallest(moment)
+            limited.append(chambers.nearest(moment) if smallest is None else smallest)
+        self._pressures = np.concatenate(limited)
+        made = zip(self._chambers, limited, strict=True)
         return np.stack([chambers.matrix @ pressures for chambers, pressures in made])
 
 
 def _allocation(arm: HydraulicArm, section: ArmSection) -> Allocation:
     """Moments towards x and y of a unit of pressure in each chamber: −A r cos α, −A r sin α."""
     strongest = arm.drive.screw.torque_max
-    most = math.inf if strongest is None else float(pressure_of_torque(arm.drive, strongest))
+    max_pressure = (
+        math.inf if strongest is None else float(pressure_of_torque(arm.drive, strongest))
+    )
     rows = [
         (-c.area * c.radius * math.cos(c.angle), -c.area * c.radius * math.sin(c.angle))
         for c in section.chambers
     ]
     lows = [chamber.pressure_min for chamber in section.chambers]
     limits = [chamber.pressure_max for chamber in section.chambers]
-    highs = [most if limit is None else min(limit, most) for limit in limits]
+    highs = [max_pressure if limit is None else min(limit, max_pressure) for limit in limits]
     return Allocation(np.transpose(rows), lows, highs)

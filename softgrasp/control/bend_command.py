@@ -28,10 +28,10 @@ class BendCommand:
         """
         self.part, self._kappa, self._phi = part, f"{part.name}/kappa", f"{part.name}/phi"
         commanded = {
-            f"{joint.name}/{own.name}"
+            f"{joint.name}/{interface.name}"
             for system in robot.control
             for joint in system.joints
-            for own in joint.commands
+            for interface in joint.commands
         }
         if self._kappa not in commanded:
             raise DescriptionError(
@@ -46,7 +46,7 @@ class BendCommand:
         return self.part.limits.kappa_dot_max
 
     @property
-    def turn_rate(self) -> float | None:
+    def rotation_rate(self) -> float | None:
         """Largest speed of the plane, ``phi_dot_max`` [rad/s]; of one that turns."""
         return None if self.fixed else self.part.limits.phi_dot_max
 
@@ -68,8 +68,8 @@ class BendCommand:
         numbers = np.atleast_1d(np.asarray(target, dtype=float))
         where = f"bendable '{self.part.name}'"
         if numbers.shape not in ((2,), (1,)[: int(self.fixed)]) or not np.isfinite(numbers).all():
-            wanted = "a finite kappa" if self.fixed else "finite kappa and phi"
-            raise DescriptionError(f"expected {wanted}, found {target}", field=where)
+            expected = "a finite kappa" if self.fixed else "finite kappa and phi"
+            raise DescriptionError(f"expected {expected}, found {target}", field=where)
         kappa = float(numbers[0])
         phi = float(numbers[1]) if len(numbers) == 2 else resources.commanded(self._phi)
         vector = vector_of(kappa, phi)
@@ -79,27 +79,27 @@ class BendCommand:
         return vector
 
     def _beyond(self, resources: ResourceManager, kappa: float, phi: float) -> str:
-        own = resources.commands[self._kappa]
-        if not max(own.low, -own.high) <= kappa <= own.high:
-            return f"expected a curvature of at most {own.high:g} 1/m, found {kappa:g}"
+        interface = resources.commands[self._kappa]
+        if not max(interface.low, -interface.high) <= kappa <= interface.high:
+            return f"expected a curvature of at most {interface.high:g} 1/m, found {kappa:g}"
         if self.fixed:
             plane = resources.commanded(self._phi)
             return f"expected a target in its plane at {plane:g} rad, found phi = {phi:g}"
         plane_range = resources.commands[self._phi]
         return (
-            f"expected a curvature from {own.low:g} to {own.high:g} 1/m and a plane from "
+            f"expected a curvature from {interface.low:g} to {interface.high:g} 1/m and a plane from "
             f"{plane_range.low:g} to {plane_range.high:g} rad, found {kappa:g} and {phi:g}"
         )
 
     def admitted(self, resources: ResourceManager, vector: Array) -> Array:
         """The nearest vector that can be commanded [1/m], (2,)."""
-        own = resources.commands[self._kappa]
+        interface = resources.commands[self._kappa]
         if self.fixed:
             towards = vector_of(1.0, resources.commanded(self._phi))
-            return np.asarray(np.clip(vector @ towards, own.low, own.high) * towards)
+            return np.asarray(np.clip(vector @ towards, interface.low, interface.high) * towards)
         plane = resources.commands[self._phi]
-        kappa, phi = curvature_of(within(vector, own.high), resources.commanded(self._phi))
-        return vector_of(max(kappa, own.low), angle_within(phi, plane.low, plane.high))
+        kappa, phi = curvature_of(within(vector, interface.high), resources.commanded(self._phi))
+        return vector_of(max(kappa, interface.low), angle_within(phi, plane.low, plane.high))
 
     def write(self, resources: ResourceManager, owner: str, vector: Array) -> None:
         """Command an admitted vector; ``phi`` is kept where it is straight."""

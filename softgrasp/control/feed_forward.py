@@ -60,7 +60,9 @@ class FeedForwardController:
 
     def start(self, resources: ResourceManager, now: float) -> None:
         """Go on from the curvatures that are commanded."""
-        self._vectors = {name: own.vector(resources) for name, own in self._commands.items()}
+        self._vectors = {
+            name: command.vector(resources) for name, command in self._commands.items()
+        }
 
     def update(self, resources: ResourceManager, now: float, period: float) -> None:
         """Move the curvatures by the sticks' deflections.
@@ -82,22 +84,22 @@ class FeedForwardController:
         for name, command in self._commands.items():
             push = (command.rate or 0.0) * period * deflection(sticks.get(name, (0.0, 0.0)))
             before = self._vectors[name]
-            if command.turn_rate is not None:
-                push = turned_slowly(before, push, command.turn_rate * period)
+            if command.rotation_rate is not None:
+                push = rate_limited(before, push, command.rotation_rate * period)
             self._vectors[name] = command.admitted(resources, before + push)
             command.write(resources, self.name, self._vectors[name])
 
 
 def deflection(stick: tuple[float, float]) -> Array:
     """A stick's deflection without its dead zone, at most 1 long, (2,)."""
-    given = np.asarray(stick, dtype=float)
-    length = float(np.hypot(*given))
+    deflection_xy = np.asarray(stick, dtype=float)
+    length = float(np.hypot(*deflection_xy))
     if length <= DEADZONE:
         return np.zeros(2)
-    return np.asarray(given / length * min((length - DEADZONE) / (1.0 - DEADZONE), 1.0))
+    return np.asarray(deflection_xy / length * min((length - DEADZONE) / (1.0 - DEADZONE), 1.0))
 
 
-def turned_slowly(vector: Array, push: Array, angle: float) -> Array:
+def rate_limited(vector: Array, push: Array, angle: float) -> Array:
     """A push of a vector whose part across turns it by no more than an angle, (2,)."""
     size = float(np.hypot(*vector))
     if size <= STRAIGHT:
@@ -105,5 +107,5 @@ def turned_slowly(vector: Array, push: Array, angle: float) -> Array:
     along = vector / size
     across = np.array([-along[1], along[0]])
     outwards = float(push @ along)
-    most = max(size + outwards, 0.0) * np.tan(min(angle, 1.5))
-    return np.asarray(outwards * along + float(np.clip(push @ across, -most, most)) * across)
+    limit = max(size + outwards, 0.0) * np.tan(min(angle, 1.5))
+    return np.asarray(outwards * along + float(np.clip(push @ across, -limit, limit)) * across)

@@ -76,8 +76,8 @@ class GamepadSticks:
             if kind & ~INITIAL == AXIS:
                 self._axes[number] = value / STOP
             elif kind == BUTTON and value and number in (BACK, ON):
-                way = 1 if number == ON else -1
-                self._chosen = (self._chosen + way) % len(self._segments)
+                step = 1 if number == ON else -1
+                self._chosen = (self._chosen + step) % len(self._segments)
         ahead = self._segments[self._chosen :] + self._segments[: self._chosen]
         # a gamepad counts y downwards
         return {

@@ -64,7 +64,11 @@ class ImpedanceController:
 
     def claims(self) -> list[str]:
         """The moments of every segment."""
-        return [f"{part.name}/{way}" for part in self._parts for way in _ways(part)]
+        return [
+            f"{part.name}/{interface}"
+            for part in self._parts
+            for interface in _moment_interfaces(part)
+        ]
 
     def start(self, resources: ResourceManager, now: float) -> None:
         """Hold the curvatures that are commanded."""
@@ -99,15 +103,15 @@ class ImpedanceController:
             kept = self._filter_time / (self._filter_time + period)
             rate = kept * self._rates.get(part.name, np.zeros(2)) + (1.0 - kept) * change
             self._before[part.name], self._rates[part.name] = here, rate
-            own = part.backbone.bending_stiffness or 0.0
-            moment = own * here + self._stiffness * (self.targets[part.name] - here)
+            bending_stiffness = part.backbone.bending_stiffness or 0.0
+            moment = bending_stiffness * here + self._stiffness * (self.targets[part.name] - here)
             moment = moment - self._damping * rate
             if part.planar:
                 plane = vector_of(1.0, resources.commanded(f"{part.name}/phi"))
                 moment = np.array([moment @ plane])
-            for way, value in zip(_ways(part), moment.tolist(), strict=True):
-                resources.command(f"{part.name}/{way}", value, self.name)
+            for interface, value in zip(_moment_interfaces(part), moment.tolist(), strict=True):
+                resources.command(f"{part.name}/{interface}", value, self.name)
 
 
-def _ways(part: Bendable) -> list[str]:
+def _moment_interfaces(part: Bendable) -> list[str]:
     return ["moment"] if part.planar else ["moment_u", "moment_v"]

@@ -17,7 +17,7 @@ from softgrasp.mechanics.transforms import Array
 
 PEAK = 1.875
 """Largest speed of a quintic from rest to rest, in ways a time."""
-LOOKS = 400
+SAMPLES = 400
 """Instants of a motion at which its speeds are compared with their limits."""
 NEAR_STRAIGHT = 0.01
 """A way that passes straight nearer than this share of its largest curvature turns its plane there
@@ -72,8 +72,8 @@ class JointTrajectoryController:
     def start(self, resources: ResourceManager, now: float) -> None:
         """Stand still at what is commanded."""
         self._resources = resources
-        places = {name: part.vector(resources) for name, part in self._parts.items()}
-        self._pieces = [(now, {name: Quintic(at, at, 0.0) for name, at in places.items()})]
+        positions = {name: part.vector(resources) for name, part in self._parts.items()}
+        self._pieces = [(now, {name: Quintic(at, at, 0.0) for name, at in positions.items()})]
 
     def go(self, target: Mapping[str, Target], now: float, duration: float | None = None) -> float:
         """Begin to move to a shape; returns how long that takes [s].
@@ -159,29 +159,29 @@ class JointTrajectoryController:
     ) -> dict[str, Quintic]:
         assert self._resources is not None  # a state was there
         ends = {name: state[0] for name, state in states.items()}
-        for name, wanted in target.items():
+        for name, vector in target.items():
             if name not in self._parts:
                 known = did_you_mean(name, self._parts)
                 raise DescriptionError(f"no bendable or rigid joint '{name}'; {known}")
-            ends[name] = self._parts[name].aimed(self._resources, wanted)
+            ends[name] = self._parts[name].aimed(self._resources, vector)
         if duration is not None and not 0.0 <= duration < math.inf:
             raise DescriptionError(
                 f"expected a finite number of at least 0, found {duration}", field="duration"
             )
-        least = max(self._least(name, states[name], ends[name]) for name in ends)
-        if duration is not None and duration < least * (1.0 - 1e-12):
+        min_duration = max(self._min_duration(name, states[name], ends[name]) for name in ends)
+        if duration is not None and duration < min_duration * (1.0 - 1e-12):
             raise DescriptionError(
-                f"expected at least {least:.4g} s for these rates, found {duration:.4g} s",
+                f"expected at least {min_duration:.4g} s for these rates, found {duration:.4g} s",
                 field="duration",
             )
-        time = least if duration is None else duration
+        time = min_duration if duration is None else duration
         return {name: _motion(states[name], ends[name], time) for name in ends}
 
-    def _least(self, name: str, state: Array, end: Array) -> float:
+    def _min_duration(self, name: str, state: Array, end: Array) -> float:
         """The shortest time in which a part may go from a state of motion to a place [s]."""
-        rate, turning = self._parts[name].rate, self._parts[name].turn_rate
-        way = float(np.linalg.norm(end - state[0]))
-        at_rest = 0.0 if rate is None else PEAK * way / rate
+        rate, turning = self._parts[name].rate, self._parts[name].rotation_rate
+        distance = float(np.linalg.norm(end - state[0]))
+        at_rest = 0.0 if rate is None else PEAK * distance / rate
         if not state[1:].any():
             return max(at_rest, _turning_time(state[0], end, turning))
         # with a speed at its begin a motion is tried: longer ones swing farther out
@@ -198,21 +198,25 @@ class JointTrajectoryController:
 
     def _is_within(self, name: str, motion: Quintic) -> bool:
         assert self._resources is not None  # a motion goes on
-        part, times = self._parts[name], np.linspace(0.0, motion.duration, LOOKS)
-        places, speeds = motion.at(times), motion.at(times, 1)
+        part, times = self._parts[name], np.linspace(0.0, motion.duration, SAMPLES)
+        positions, speeds = motion.at(times), motion.at(times, 1)
         begin = float(np.linalg.norm(speeds[0]))
         rate = math.inf if part.rate is None else max(part.rate, begin)
         if np.linalg.norm(speeds, axis=1).max() > rate * (1.0 + 1e-9):
             return False
-        if part.turn_rate is not None and _fastest_turn(places, speeds) > part.turn_rate * 1.001:
+        if (
+            part.rotation_rate is not None
+            and _max_rotation_rate(positions, speeds) > part.rotation_rate * 1.001
+        ):
             return False
         return all(
-            np.abs(part.admitted(self._resources, place) - place).max() < 1e-9 for place in places
+            np.abs(part.admitted(self._resources, position) - position).max() < 1e-9
+            for position in positions
         )
 
 
-def _at_rest(place: Array) -> Array:
-    return np.stack([place, 0.0 * place, 0.0 * place])
+def _at_rest(position: Array) -> Array:
+    return np.stack([position, 0.0 * position, 0.0 * position])
 
 
 def _motion(state: Array, end: Array, duration: float) -> Quintic:
@@ -224,15 +228,15 @@ def _turning_time(begin: Array, end: Array, rate: float | None) -> float:
     if rate is None or begin.size != 2:
         return 0.0
     motion = Quintic(begin, end, 1.0)
-    times = np.linspace(0.0, 1.0, 10 * LOOKS)
-    return _fastest_turn(motion.at(times), motion.at(times, 1)) / rate
+    times = np.linspace(0.0, 1.0, 10 * SAMPLES)
+    return _max_rotation_rate(motion.at(times), motion.at(times, 1)) / rate
 
 
-def _fastest_turn(places: Array, speeds: Array) -> float:
+def _max_rotation_rate(positions: Array, speeds: Array) -> float:
     """Largest speed of the plane [rad/s]; where it passes straight, that is left out."""
-    sizes = np.linalg.norm(places, axis=1)
+    sizes = np.linalg.norm(positions, axis=1)
     if sizes.min() <= NEAR_STRAIGHT * sizes.max():
         # it turns at once where nothing is bent, and stands still on the rest of a straight way
         return 0.0
-    across = np.abs(places[:, 0] * speeds[:, 1] - places[:, 1] * speeds[:, 0])
+    across = np.abs(positions[:, 0] * speeds[:, 1] - positions[:, 1] * speeds[:, 0])
     return float((across / sizes**2).max())

@@ -47,7 +47,7 @@ class Pid:
         self.kp, self.ki, self.kd, self.period = kp, ki, kd, period
         self._limiter: Limiter = limiter or (lambda output: output)
         slow = kd / kp / FILTER if kp else 0.0
-        self._share = period / (slow + period)
+        self._filter_gain = period / (slow + period)
         # back to a limit in the time in which the integral doubles what kp gives
         self._back = min(period * ki / kp, 1.0) if kp else 1.0
         self.reset()
@@ -59,26 +59,28 @@ class Pid:
         self._rate: Array = np.zeros(())
         self._last: Array | None = None
 
-    def output(self, wanted: ArrayLike, measured: ArrayLike) -> Array:
+    def output(self, target: ArrayLike, measured: ArrayLike) -> Array:
         """The output at this sample, within its limits.
 
         Args:
-            wanted: What to reach, any shape.
+            target: What to reach, any shape.
             measured: What is there, of the same shape.
 
         Raises:
             DescriptionError: A number is not finite: it would stay in the integral for ever.
         """
         now = np.asarray(measured, dtype=float)
-        if not (np.isfinite(now).all() and np.isfinite(np.asarray(wanted, dtype=float)).all()):
+        if not (np.isfinite(now).all() and np.isfinite(np.asarray(target, dtype=float)).all()):
             raise DescriptionError(
-                f"expected finite numbers, found {now.tolist()} for {wanted!r}", field="measured"
+                f"expected finite numbers, found {now.tolist()} for {target!r}", field="measured"
             )
-        error = np.asarray(wanted, dtype=float) - now
+        error = np.asarray(target, dtype=float) - now
         last = now if self._last is None else self._last
-        self._rate = self._rate + self._share * ((now - last) / self.period - self._rate)
+        self._rate = self._rate + self._filter_gain * ((now - last) / self.period - self._rate)
         self._last = now
         free = self.kp * error + self.integral - self.kd * self._rate
-        found = self._limiter(free)
-        self.integral = self.integral + self.ki * self.period * error + self._back * (found - free)
-        return found
+        limited = self._limiter(free)
+        self.integral = (
+            self.integral + self.ki * self.period * error + self._back * (limited - free)
+        )
+        return limited

@@ -15,7 +15,7 @@ from softgrasp.mechanics.transforms import Array
 class PositionCommand:
     """A joint variable as a vector of one number [rad or m]."""
 
-    turn_rate = None
+    rotation_rate = None
     """It has no plane that turns."""
 
     def __init__(self, joint: RigidJoint) -> None:
@@ -43,18 +43,18 @@ class PositionCommand:
             DescriptionError: It is no finite number within the joint's range.
         """
         numbers = np.atleast_1d(np.asarray(target, dtype=float))
-        own = resources.commands[self._name]
-        if numbers.shape != (1,) or not own.low <= float(numbers[0]) <= own.high:
+        interface = resources.commands[self._name]
+        if numbers.shape != (1,) or not interface.low <= float(numbers[0]) <= interface.high:
             raise DescriptionError(
-                f"expected a position from {own.low:g} to {own.high:g}, found {target}",
+                f"expected a position from {interface.low:g} to {interface.high:g}, found {target}",
                 field=f"joint '{self._joint.name}'",
             )
         return numbers
 
     def admitted(self, resources: ResourceManager, vector: Array) -> Array:
         """The nearest position in the range, (1,)."""
-        own = resources.commands[self._name]
-        return np.clip(vector, own.low, own.high)
+        interface = resources.commands[self._name]
+        return np.clip(vector, interface.low, interface.high)
 
     def write(self, resources: ResourceManager, owner: str, vector: Array) -> None:
         """Command a position."""
@@ -67,6 +67,6 @@ def position_commands(robot: Robot) -> dict[str, PositionCommand]:
         joint.name
         for system in robot.control
         for joint in system.joints
-        if any(own.name == "position" for own in joint.commands)
+        if any(interface.name == "position" for interface in joint.commands)
     }
     return {joint.name: PositionCommand(joint) for joint in robot.joints if joint.name in commanded}

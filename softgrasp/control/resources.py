@@ -69,12 +69,20 @@ class ResourceManager:
                 self._offer(joint, bodies[joint.name])
 
     def _offer(self, joint: ControlledJoint, part: Bendable | RigidJoint) -> None:
-        for own in joint.commands:
-            name, (low, high) = f"{joint.name}/{own.name}", _range(own, part)
+        for interface in joint.commands:
+            name, (low, high) = f"{joint.name}/{interface.name}", _range(interface, part)
             if name in self.commands:
                 raise DescriptionError(f"expected one command interface '{name}', found two")
-            rest = part.backbone.length if own.name == "l" and isinstance(part, Bendable) else 0.0
-            start = min(max(rest, low), high) if own.initial_value is None else own.initial_value
+            rest = (
+                part.backbone.length
+                if interface.name == "l" and isinstance(part, Bendable)
+                else 0.0
+            )
+            start = (
+                min(max(rest, low), high)
+                if interface.initial_value is None
+                else interface.initial_value
+            )
             if not low <= start <= high:
                 raise DescriptionError(
                     f"expected a range and an initial value within the limits of '{joint.name}', "
@@ -82,11 +90,15 @@ class ResourceManager:
                     field=name,
                 )
             self.commands[name] = Command(start, low, high)
-        for own in joint.states:
-            self.states[f"{joint.name}/{own.name}"] = own.initial_value or 0.0
+        for interface in joint.states:
+            self.states[f"{joint.name}/{interface.name}"] = interface.initial_value or 0.0
         if isinstance(part, Bendable) and f"{joint.name}/phi" not in self.commands:
-            told = [own.initial_value for own in joint.states if own.name == "phi"]
-            first = next((value for value in told if value is not None), part.limits.phi_min)
+            initial_angles = [
+                interface.initial_value for interface in joint.states if interface.name == "phi"
+            ]
+            first = next(
+                (value for value in initial_angles if value is not None), part.limits.phi_min
+            )
             self._fixed[f"{joint.name}/phi"] = first or 0.0
 
     def offer_moment(self, name: str) -> None:
@@ -100,8 +112,8 @@ class ResourceManager:
             DescriptionError: One does not exist, belongs to another controller, or commands a
                 segment in another way than one that does.
         """
-        wanted = list(names)
-        for name in wanted:
+        requested = list(names)
+        for name in requested:
             if name not in self.commands:
                 hint = did_you_mean(name, self.commands)
                 raise DescriptionError(f"no command interface '{name}'; {hint}", field=owner)
@@ -111,18 +123,18 @@ class ResourceManager:
                     raise DescriptionError(
                         f"expected '{other}' to be free, found it claimed by '{held}'", field=owner
                     )
-        for name in wanted:
+        for name in requested:
             self.commands[name].owner = owner
 
     def _instead_of(self, name: str) -> list[str]:
         """Interfaces that command the same segment in the other way."""
-        joint, _, own = name.rpartition("/")
-        ways = own.startswith(MOMENTS)
+        joint, _, interface_name = name.rpartition("/")
+        is_moment = interface_name.startswith(MOMENTS)
         beside = (other.rpartition("/") for other in self.commands)
         return [
             f"{of}/{other}"
             for of, _, other in beside
-            if of == joint and other.startswith(MOMENTS) != ways
+            if of == joint and other.startswith(MOMENTS) != is_moment
         ]
 
     def release(self, owner: str) -> None:
@@ -140,9 +152,11 @@ class ResourceManager:
         Warns:
             SoftgraspWarning: The value is beyond a limit that the one before was not beyond.
         """
-        own = self.commands.get(name)
-        if own is None or own.owner != owner:
-            holder = "nobody" if own is None or not own.owner else f"'{own.owner}'"
+        interface = self.commands.get(name)
+        if interface is None or interface.owner != owner:
+            holder = (
+                "nobody" if interface is None or not interface.owner else f"'{interface.owner}'"
+            )
             raise DescriptionError(
                 f"expected '{name}' to be claimed by '{owner}', found it with {holder}"
             )
@@ -150,16 +164,16 @@ class ResourceManager:
             raise DescriptionError(f"expected a finite command of '{name}', found {value}")
         if name.endswith("/phi"):
             # the same plane may be told by angles that are whole turns apart
-            turned = angle_within(value, own.low, own.high)
-            value = turned if math.isclose(math.cos(turned - value), 1.0) else value
-        own.value = min(max(value, own.low), own.high)
-        beyond = value - own.value
-        was_limited, own.limited = own.limited, 0
+            wrapped = angle_within(value, interface.low, interface.high)
+            value = wrapped if math.isclose(math.cos(wrapped - value), 1.0) else value
+        interface.value = min(max(value, interface.low), interface.high)
+        beyond = value - interface.value
+        was_limited, interface.limited = interface.limited, 0
         if abs(beyond) > ROUNDING:
-            own.limited = 1 if beyond > 0.0 else -1
-        if own.limited not in (0, was_limited):
+            interface.limited = 1 if beyond > 0.0 else -1
+        if interface.limited not in (0, was_limited):
             warnings.warn(
-                f"'{name}': expected a command from {own.low:g} to {own.high:g}, found {value:g} "
+                f"'{name}': expected a command from {interface.low:g} to {interface.high:g}, found {value:g} "
                 f"of '{owner}'; it is kept within",
                 SoftgraspWarning,
                 stacklevel=2,
@@ -167,15 +181,15 @@ class ResourceManager:
 
     def commanded(self, name: str) -> float:
         """The command of an interface, or the fixed value of one that cannot be commanded."""
-        own = self.commands.get(name)
-        return self._fixed.get(name, 0.0) if own is None else own.value
+        interface = self.commands.get(name)
+        return self._fixed.get(name, 0.0) if interface is None else interface.value
 
 
-def _range(own: Interface, part: Bendable | RigidJoint) -> tuple[float, float]:
+def _range(interface: Interface, part: Bendable | RigidJoint) -> tuple[float, float]:
     """Bounds of an interface: its own, and those of the part."""
-    low = -math.inf if own.min is None else own.min
-    high = math.inf if own.max is None else own.max
-    first, last = _part_range(own.name, part)
+    low = -math.inf if interface.min is None else interface.min
+    high = math.inf if interface.max is None else interface.max
+    first, last = _part_range(interface.name, part)
     return max(low, first), min(high, last)
 
 

@@ -29,7 +29,7 @@ from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 
 CONTROL_PERIOD = 0.01
 """Time between two ticks [s], as in the paper's stack."""
-SAFE_SHARE, LONGEST_STEP = 0.7, 1e-3
+SAFE_FRACTION, LONGEST_STEP = 0.7, 1e-3
 """A step is this share of the largest stable one, and at most this long [s]."""
 BEYOND = 1.05
 """Curvature over the largest one at which a warning is due."""
@@ -96,7 +96,7 @@ class ControlledRobot:
             raise DescriptionError(f"no bendable '{segment}' under control; {hint}")
         return curvature_of(self.segments[segment].measured)
 
-    def place_of(self, link: str) -> Array:
+    def position_of(self, link: str) -> Array:
         """Origin of a link in the world [m], (3,).
 
         Raises:
@@ -149,7 +149,7 @@ class ControlledRobot:
             if value is not None and not 0.0 < value < np.inf:
                 raise DescriptionError(f"expected a number above 0, found {value}", field=field)
         if timestep is None:
-            longest = min(SAFE_SHARE * spring_limit(self.model), LONGEST_STEP)
+            longest = min(SAFE_FRACTION * spring_limit(self.model), LONGEST_STEP)
             return int(np.ceil(self.period / longest * (1.0 - 1e-9)))
         count = self.period / timestep
         if count < 1.0 - 1e-9 or abs(count - round(count)) > 1e-6:
@@ -165,20 +165,24 @@ class ControlledRobot:
         joints = {joint.name: joint for joint in self.robot.joints}
         rigid, soft = [], dict[str, SegmentHardware]()
         for system in self.robot.control:
-            for own in system.joints:
-                if own.name in joints:
-                    rigid.append(JointHardware(self.model, self.data, joints[own.name], own))
-                elif own.name in soft:
+            for controlled in system.joints:
+                if controlled.name in joints:
+                    rigid.append(
+                        JointHardware(self.model, self.data, joints[controlled.name], controlled)
+                    )
+                elif controlled.name in soft:
                     raise DescriptionError(
                         "expected one ros2_control element that drives it, found two",
-                        field=f"bendable '{own.name}'",
+                        field=f"bendable '{controlled.name}'",
                     )
                 else:
-                    soft[own.name] = self._segment(bendables[own.name], system, own)
+                    soft[controlled.name] = self._segment(
+                        bendables[controlled.name], system, controlled
+                    )
         return rigid, soft
 
     def _segment(
-        self, part: Bendable, system: ControlSystem, own: ControlledJoint
+        self, part: Bendable, system: ControlSystem, controlled: ControlledJoint
     ) -> SegmentHardware:
         options = options_of(system)
         if part.model != "pcc" or options.model not in (None, "pcc"):
@@ -187,7 +191,7 @@ class ControlledRobot:
                 f"{options.model}",
                 field=f"bendable '{part.name}'",
             )
-        stretches = any(interface.name == "l" for interface in own.commands)
+        stretches = any(interface.name == "l" for interface in controlled.commands)
         kind = kind_of(system)
         segment = SegmentHardware(self.model, self.data, part, kind, options, stretches=stretches)
         if not self._ideal:
@@ -205,16 +209,16 @@ class ControlledRobot:
         """Put everything where the initial values say."""
         for part in hardware:
             part.follow(self.resources)
-        places = {
+        qpos_addresses = {
             joint.name: int(self.model.joint(joint.name).qposadr[0])
             for joint in self.robot.joints
             if joint.type != "fixed"
         }
         for joint in self.robot.joints:
-            if joint.mimic is not None and joint.name in places:
-                other = self.data.qpos[places[joint.mimic.joint]]
+            if joint.mimic is not None and joint.name in qpos_addresses:
+                other = self.data.qpos[qpos_addresses[joint.mimic.joint]]
                 mimicked = joint.mimic.multiplier * other + joint.mimic.offset
-                self.data.qpos[places[joint.name]] = mimicked
+                self.data.qpos[qpos_addresses[joint.name]] = mimicked
         mujoco.mj_forward(self.model, self.data)
 
     def _advance(self) -> None:
@@ -224,20 +228,20 @@ class ControlledRobot:
             return
         with caught_warnings():
             mujoco.mj_step(self.model, self.data, self._substeps)
-        self._tell_beyond()
+        self._warn_beyond_limits()
         wild = ~(np.abs(self.data.qvel) < WILD)
         if wild.any() or has_diverged(self.data):
             raise SimulationError(self._divergence())
 
-    def _tell_beyond(self) -> None:
+    def _warn_beyond_limits(self) -> None:
         """Warn, once each, where a segment bends farther than its description allows."""
         for name, segment in self.segments.items():
-            found, most = float(np.hypot(*segment.measured)), segment.part.kappa_max
-            if found > BEYOND * most and name not in self._beyond:
+            curvature, max_curvature = float(np.hypot(*segment.measured)), segment.part.kappa_max
+            if curvature > BEYOND * max_curvature and name not in self._beyond:
                 self._beyond.add(name)
                 warnings.warn(
-                    f"bendable '{name}': expected a curvature of at most {most:.4g} 1/m, found "
-                    f"{found:.4g} 1/m at {self.now:.3f} s; nothing stops it there",
+                    f"bendable '{name}': expected a curvature of at most {max_curvature:.4g} 1/m, found "
+                    f"{curvature:.4g} 1/m at {self.now:.3f} s; nothing stops it there",
                     SoftgraspWarning,
                     stacklevel=2,
                 )
@@ -245,7 +249,7 @@ class ControlledRobot:
     def _divergence(self) -> str:
         worst = int(np.nan_to_num(np.abs(self.data.qvel), nan=np.inf).argmax())
         joint = self.model.joint(int(self.model.dof_jntid[worst])).name
-        step, longest = self.model.opt.timestep, SAFE_SHARE * spring_limit(self.model)
+        step, longest = self.model.opt.timestep, SAFE_FRACTION * spring_limit(self.model)
         advice = f"use at most {longest:.2g} s"
         if step <= longest * (1.0 + 1e-9):
             advice = (
@@ -258,15 +262,15 @@ class ControlledRobot:
         )
 
 
-def _gravity(given: Sequence[float] | bool) -> Array:
-    if isinstance(given, bool):
-        return np.array(STANDARD_GRAVITY if given else (0.0, 0.0, 0.0))
-    found = np.asarray(given, dtype=float)
-    if found.shape != (3,) or not np.isfinite(found).all():
+def _gravity(gravity: Sequence[float] | bool) -> Array:
+    if isinstance(gravity, bool):
+        return np.array(STANDARD_GRAVITY if gravity else (0.0, 0.0, 0.0))
+    gravity_vector = np.asarray(gravity, dtype=float)
+    if gravity_vector.shape != (3,) or not np.isfinite(gravity_vector).all():
         raise DescriptionError(
-            f"expected three finite numbers, or true or false, found {given}", field="gravity"
+            f"expected three finite numbers, or true or false, found {gravity}", field="gravity"
         )
-    return found
+    return gravity_vector
 
 
 def _is_ideal(robot: Robot) -> bool:

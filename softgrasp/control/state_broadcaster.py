@@ -58,7 +58,8 @@ class StateBroadcaster:
             for what in ("kappa", "phi")
         )
         length = tuple(
-            resources.states.get(f"{name}/l") or own for name, own in self._lengths.items()
+            resources.states.get(f"{name}/l") or default_length
+            for name, default_length in self._lengths.items()
         )
         record = JointStates(now, self._names, kappa, phi, length)
         self.records.append(record)

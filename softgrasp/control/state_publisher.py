@@ -31,13 +31,13 @@ class SegmentFrames(NamedTuple):
 
 def segment_frames(robot: Robot, states: JointStates) -> dict[str, SegmentFrames]:
     """Frames of all segments by their names, from what the broadcaster says."""
-    told = zip(states.names, states.kappa, states.phi, states.length, strict=True)
-    return {name: _frames(robot.bendable(name), *state) for name, *state in told}
+    states_of = zip(states.names, states.kappa, states.phi, states.length, strict=True)
+    return {name: _frames(robot.bendable(name), *state) for name, *state in states_of}
 
 
 def _frames(part: Bendable, kappa: float, phi: float, length: float) -> SegmentFrames:
     base, count = origin_frame(part.origin), part.backbone.discs
-    places = length * np.arange(1, count + 1) / max(count, 1)
-    discs = segment_transform(kappa, phi, places, part.frame) if count else np.zeros((0, 4, 4))
+    arc_lengths = length * np.arange(1, count + 1) / max(count, 1)
+    discs = segment_transform(kappa, phi, arc_lengths, part.frame) if count else np.zeros((0, 4, 4))
     end = segment_transform(kappa, phi, length, part.frame)
     return SegmentFrames(part.parent, part.child, base @ end, base @ discs)

@@ -77,8 +77,8 @@ def read_sticks(path: str | Path) -> RecordedSticks:
 def _segments(row: Sequence[str]) -> list[str]:
     columns = [column.strip() for column in row]
     names = [column.removesuffix("_x") for column in columns[1::2]]
-    wanted = ["time", *(f"{name}_{axis}" for name in names for axis in "xy")]
-    if not names or columns != wanted or len(set(names)) < len(names):
+    expected = ["time", *(f"{name}_{axis}" for name in names for axis in "xy")]
+    if not names or columns != expected or len(set(names)) < len(names):
         raise DescriptionError(
             f"expected the columns time, NAME_x, NAME_y, … of different segments, found "
             f"{', '.join(columns)}"

@@ -15,11 +15,11 @@ from softgrasp.simulation.told_contacts import BodyContact
 
 RANK = 1e-6
 """Directions in which a body moves this much less than in its best one do not count [–]."""
-LEAST_ANGLE = math.radians(2.0)
+MIN_ANGLE = math.radians(2.0)
 """Below it friction across has next to no share in a normal force [rad]."""
 
 
-class Askew(NamedTuple):
+class NormalForceAmbiguity(NamedTuple):
     """How far a contact presses across what its finger can move."""
 
     body: str
@@ -43,7 +43,7 @@ class Askew(NamedTuple):
         )
 
 
-def askew_contacts(result: GraspResult, bodies: list[str]) -> list[Askew]:
+def ambiguous_contacts(result: GraspResult, bodies: list[str]) -> list[NormalForceAmbiguity]:
     """The bodies whose normal forces at the end do not follow from joint moments alone.
 
     Args:
@@ -57,14 +57,14 @@ def askew_contacts(result: GraspResult, bodies: list[str]) -> list[Askew]:
         data.joint(name).qpos[0] = value
     mujoco.mj_forward(model, data)
     friction = result.contact_model.used.static_friction
-    found = []
+    ambiguities = []
     for body in bodies:
         contact = result.contact_of(body)
         if contact.normal is not None and contact.finger:
             angle = _angle(model, data, contact)
-            if angle > LEAST_ANGLE:
-                found.append(Askew(body, angle, _spread(angle, friction)))
-    return found
+            if angle > MIN_ANGLE:
+                ambiguities.append(NormalForceAmbiguity(body, angle, _spread(angle, friction)))
+    return ambiguities
 
 
 def _angle(model: mujoco.MjModel, data: mujoco.MjData, contact: BodyContact) -> float:
@@ -79,5 +79,5 @@ def _angle(model: mujoco.MjModel, data: mujoco.MjData, contact: BodyContact) -> 
 
 
 def _spread(angle: float, friction: float) -> float:
-    share = friction * math.tan(angle)
-    return (1.0 + share) / (1.0 - share) - 1.0 if share < 1.0 else math.inf
+    product = friction * math.tan(angle)
+    return (1.0 + product) / (1.0 - product) - 1.0 if product < 1.0 else math.inf

@@ -46,8 +46,8 @@ def convergence(timesteps: ArrayLike, values: ArrayLike) -> Convergence:
     deviation = np.abs(answers - answers[-1]).max(axis=1)
     changes = np.abs(np.diff(answers, axis=0)).max(axis=1)
     order = math.nan
-    least = ROUNDING * float(np.abs(answers).max(initial=0.0))
-    if len(changes) >= 2 and (changes[-2:] > least).all():
+    min_change = ROUNDING * float(np.abs(answers).max(initial=0.0))
+    if len(changes) >= 2 and (changes[-2:] > min_change).all():
         order = math.log2(float(changes[-2] / changes[-1]))
     return Convergence(steps, deviation, order)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 
-from softgrasp.crosschecks.engines import Tell, checked
+from softgrasp.crosschecks.engines import ProgressCallback, checked
 from softgrasp.crosschecks.grasp_checks import grasp_findings
 from softgrasp.crosschecks.grasp_runs import run_grasps
 from softgrasp.crosschecks.parameters import grasp_engines, release_engines
@@ -24,7 +24,7 @@ def crosscheck(
     *,
     tolerances: Tolerances | None = None,
     quick: bool = False,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> CrosscheckResult:
     """Compare engines on a grasp scene or on the release of a finger.
 
@@ -47,18 +47,22 @@ def crosscheck(
         SimulationError: An engine has failed.
     """
     begin = time.perf_counter()
-    names, limits, tell = checked(backends), tolerances or Tolerances(), progress or _nobody
+    names, limits, update = checked(backends), tolerances or Tolerances(), progress or _nobody
     if isinstance(subject, FingerRelease):
-        result = _of_release(subject, names, limits, quick, tell)
+        result = _of_release(subject, names, limits, quick, update)
     else:
-        result = _of_grasp(subject, names, limits, quick, tell)
+        result = _of_grasp(subject, names, limits, quick, update)
     return replace(result, wall_time=time.perf_counter() - begin)
 
 
 def _of_release(
-    release: FingerRelease, names: tuple[str, ...], limits: Tolerances, quick: bool, tell: Tell
+    release: FingerRelease,
+    names: tuple[str, ...],
+    limits: Tolerances,
+    quick: bool,
+    update: ProgressCallback,
 ) -> CrosscheckResult:
-    runs = run_releases(release, names, quick=quick, tell=tell)
+    runs = run_releases(release, names, quick=quick, update=update)
     return CrosscheckResult(
         subject=release,
         backends=names,
@@ -72,10 +76,14 @@ def _of_release(
 
 
 def _of_grasp(
-    scene: GraspScene, names: tuple[str, ...], limits: Tolerances, quick: bool, tell: Tell
+    scene: GraspScene,
+    names: tuple[str, ...],
+    limits: Tolerances,
+    quick: bool,
+    update: ProgressCallback,
 ) -> CrosscheckResult:
-    runs = run_grasps(scene, names, quick=quick, tell=tell)
-    told = [
+    runs = run_grasps(scene, names, quick=quick, update=update)
+    messages = [
         text if text.startswith(f"{name}: ") else f"{name}: {text}"
         for name, run in runs.closing.items()
         for text in run.warnings
@@ -87,7 +95,7 @@ def _of_grasp(
         tolerances=limits,
         findings=tuple(grasp_findings(runs, limits)),
         runs=runs,
-        warnings=(*runs.notes, *dict.fromkeys(told)),
+        warnings=(*runs.notes, *dict.fromkeys(messages)),
         quick=quick,
     )
 

@@ -10,14 +10,14 @@ from softgrasp.extensions import ENGINES
 from softgrasp.simulation.external_engine import external_engine
 from softgrasp.simulation.run import BACKENDS
 
-Tell = Callable[[str, float | None], None]
+ProgressCallback = Callable[[str, float | None], None]
 """Called with what is going on and the part of it that is done, 0 to 1."""
 EMULATES = {"ode": "with the rules of Webots R2025a, not compared with Webots itself"}
 """What has to be said beside the names of some engines."""
 
 
 @dataclass(frozen=True)
-class EngineFacts:
+class EngineProperties:
     """What stands beside an engine's numbers."""
 
     name: str

@@ -50,18 +50,18 @@ class Finding:
         """The verdict in words."""
         who = f" in {self.worst}" if self.worst else ""
         if math.isnan(self.difference):
-            told = f"{self.quantity}: could not be compared{who}"
+            text = f"{self.quantity}: could not be compared{who}"
         elif self.difference == 0.0:
-            told = f"{self.quantity}: equal"
+            text = f"{self.quantity}: equal"
         elif self.tolerance is None:
-            told = f"{self.quantity}: {self._in_words(self.difference)} apart{who}"
+            text = f"{self.quantity}: {self._in_words(self.difference)} apart{who}"
         else:
             relation = "within" if self.passed else "beyond"
-            told = (
+            text = (
                 f"{self.quantity}: {self._in_words(self.difference)} apart{who}, {relation} the "
                 f"tolerance of {self._in_words(self.tolerance)}"
             )
-        return f"{told}; {self.note}" if self.note else told
+        return f"{text}; {self.note}" if self.note else text
 
     def _in_words(self, value: float) -> str:
         return measured(value, self.difference_unit)

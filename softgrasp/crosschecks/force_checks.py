@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from softgrasp.crosschecks.askew import askew_contacts
+from softgrasp.crosschecks.askew import ambiguous_contacts
 from softgrasp.crosschecks.finding import Finding, farthest, measured, percents
 from softgrasp.crosschecks.grasp_runs import REST, GraspRuns
 from softgrasp.crosschecks.rest_forces import force_at, still_changing, worth_of_a_sample
@@ -14,36 +14,38 @@ from softgrasp.simulation.result import GraspResult
 
 def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
     """Normal forces at rest, of the body in which engines differ most."""
-    worst, body, most = farthest_force(runs.resting, bodies)
+    worst, body, largest = farthest_force(runs.resting, bodies)
     notes = [f"{REST:g} s after closing", *whole_force_note(runs.resting)]
     for name, result in runs.resting.items():
         change = still_changing(result)
         if change > 0.1 * percent:
             notes.append(f"in {name} forces still change by {change:.2g} % in a tenth of a second")
-    askew = [one.sentence for one in askew_contacts(next(iter(runs.resting.values())), [body])]
+    ambiguities = [
+        one.sentence for one in ambiguous_contacts(next(iter(runs.resting.values())), [body])
+    ]
     return Finding(
         name="normal_force",
         quantity=f"{force_name(runs.resting)} of {body} at rest",
         unit="N",
         values={name: force_at(result, body) for name, result in runs.resting.items()},
-        difference=most,
+        difference=largest,
         difference_unit="%",
         tolerance=percent,
         worst=worst,
-        note="; ".join([*notes, *_stops(runs, bodies), *askew]),
+        note="; ".join([*notes, *_stops(runs, bodies), *ambiguities]),
     )
 
 
 def force_after_closing(runs: GraspRuns, bodies: list[str]) -> Finding:
     """Normal forces as soon as the closure ends; told, not judged: friction still creeps then."""
     ends = {name: _closed_at(result) for name, result in runs.closing.items()}
-    worst, body, most = farthest_force(runs.closing, bodies, ends)
+    worst, body, largest = farthest_force(runs.closing, bodies, ends)
     return Finding(
         name="force_after_closing",
         quantity=f"{force_name(runs.closing)} of {body} as soon as the hand has closed",
         unit="N",
         values={name: force_at(result, body, ends[name]) for name, result in runs.closing.items()},
-        difference=most,
+        difference=largest,
         difference_unit="%",
         tolerance=None,
         worst=worst,
@@ -70,26 +72,26 @@ def farthest_force(
             for name, result in results.items()
         }
         apart |= {(name, body): gap for name, gap in percents(forces).items()}
-    (worst, body), most = farthest(apart)
-    return (worst if most else ""), body, most
+    (worst, body), largest = farthest(apart)
+    return (worst if largest else ""), body, largest
 
 
 def _stops(runs: GraspRuns, bodies: list[str]) -> list[str]:
     """What a stop at another control sample does to the force of a body."""
     first, *others = runs.resting
-    found = []
+    remarks = []
     for name in others:
         for body in bodies:
             times = [runs.resting[e].contact_of(body).established_s[0] for e in (first, name)]
             samples = round((times[1] - times[0]) / runs.scene.control_period)
             if samples:
                 worth = worth_of_a_sample(runs.resting[first], body)
-                found.append(
+                remarks.append(
                     f"{body} stopped {measured(abs(samples), 'control samples')} "
                     f"{'later' if samples > 0 else 'earlier'} in {name}, and one is worth up to "
                     f"{worth:.2g} % of its force"
                 )
-    return found
+    return remarks
 
 
 def _closed_at(result: GraspResult) -> float:

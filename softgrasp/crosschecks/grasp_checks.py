@@ -25,35 +25,35 @@ def grasp_findings(runs: GraspRuns, tolerances: Tolerances) -> list[Finding]:
         runs: In all engines; the first is the one that others are compared with.
         tolerances: How far they may differ.
     """
-    found = [status(runs)]
+    findings = [status(runs)]
     if runs.diverged:
-        return found
+        return findings
     runs = comparable(runs)
-    found += [contacts(runs), *touch_times(runs, tolerances.touch_samples)]
+    findings += [contacts(runs), *touch_times(runs, tolerances.touch_samples)]
     shared = _shared_bodies(runs)
     if shared:
-        found += [
+        findings += [
             normal_force(runs, shared, tolerances.normal_force_percent),
             force_after_closing(runs, shared),
         ]
-    found += [joint_angles(runs, tolerances), displacement(runs, tolerances.displacement_mm)]
-    found += agreement(runs, tolerances.threshold_percent)
-    found += critical_load(runs, tolerances.threshold_percent)
-    return found + force_convergence(runs, shared, tolerances.normal_force_percent)
+    findings += [joint_angles(runs, tolerances), displacement(runs, tolerances.displacement_mm)]
+    findings += agreement(runs, tolerances.threshold_percent)
+    findings += critical_load(runs, tolerances.threshold_percent)
+    return findings + force_convergence(runs, shared, tolerances.normal_force_percent)
 
 
 def status(runs: GraspRuns) -> Finding:
     """How the scene ended; a run that has diverged does not pass, though others have as well."""
-    told = {name: _ending(result) for name, result in runs.closing.items()}
-    first, *others = told
-    differ = [name for name in others if told[name] != told[first]]
+    endings = {name: _ending(result) for name, result in runs.closing.items()}
+    first, *others = endings
+    differ = [name for name in others if endings[name] != endings[first]]
     gone = runs.diverged
     notes = [f"{name}: {message}" for name, message in gone.items()]
     return Finding(
         name="status",
         quantity="How the grasp ended",
         unit="",
-        values=told,
+        values=endings,
         difference=math.nan if gone else float(len(differ)),
         difference_unit="engines",
         tolerance=0.0,
@@ -70,8 +70,8 @@ def joint_angles(runs: GraspRuns, tolerances: Tolerances) -> Finding:
     reference = np.degrees(start.joint_position[-1])
     allowed = tolerances.angle_deg + 0.01 * tolerances.angle_percent * np.abs(reference)
     apart = {o: np.abs(np.degrees(runs.resting[o].joint_position[-1]) - reference) for o in others}
-    shares = {name: float((gap / np.maximum(allowed, 1e-12)).max()) for name, gap in apart.items()}
-    worst, _ = farthest(shares)
+    ratios = {name: float((gap / np.maximum(allowed, 1e-12)).max()) for name, gap in apart.items()}
+    worst, _ = farthest(ratios)
     joint = int(np.argmax(apart[worst] / np.maximum(allowed, 1e-12)))
     return Finding(
         name="joint_angles",
@@ -95,13 +95,13 @@ def displacement(runs: GraspRuns, tolerance: float) -> Finding:
     first, *others = runs.resting
     moved = {name: _displacement(result) for name, result in runs.resting.items()}
     apart = {name: 1e3 * float(np.linalg.norm(moved[name] - moved[first])) for name in others}
-    worst, most = farthest(apart)
+    worst, largest = farthest(apart)
     return Finding(
         name="displacement",
         quantity="Place of the object at rest",
         unit="mm",
-        values={name: 1e3 * float(np.linalg.norm(way)) for name, way in moved.items()},
-        difference=most,
+        values={name: 1e3 * float(np.linalg.norm(vector)) for name, vector in moved.items()},
+        difference=largest,
         difference_unit="mm",
         tolerance=tolerance,
         worst=worst,

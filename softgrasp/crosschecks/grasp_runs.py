@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from softgrasp.build.objects import object_mass
 from softgrasp.crosschecks.convergence import halved
-from softgrasp.crosschecks.engines import Tell, shortest_step
+from softgrasp.crosschecks.engines import ProgressCallback, shortest_step
 from softgrasp.crosschecks.threshold import Threshold, Verdicts, find_threshold
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
@@ -53,12 +53,12 @@ class GraspRuns:
     @property
     def diverged(self) -> dict[str, str]:
         """What engines say whose runs without other loads diverged."""
-        told: dict[str, str] = {}
+        message: dict[str, str] = {}
         for name in self.closing:
             for run in (self.closing[name], self.resting[name], *self.finer[name].values()):
                 if run.status is GraspStatus.DIVERGED:
-                    told.setdefault(name, run.message)
-        return told
+                    message.setdefault(name, run.message)
+        return message
 
     @property
     def mass(self) -> float:
@@ -67,7 +67,7 @@ class GraspRuns:
 
 
 def run_grasps(
-    scene: GraspScene, backends: tuple[str, ...], *, quick: bool, tell: Tell
+    scene: GraspScene, backends: tuple[str, ...], *, quick: bool, update: ProgressCallback
 ) -> GraspRuns:
     """Run a grasp in several engines; without contact between parts of the hand, which some lack.
 
@@ -75,7 +75,7 @@ def run_grasps(
         scene: What to simulate.
         backends: Names of the engines.
         quick: Whether to leave out other time steps and critical loads.
-        tell: Called with the progress.
+        update: Called with the progress.
 
     Raises:
         BackendUnavailable: An engine is unknown or not there.
@@ -87,41 +87,43 @@ def run_grasps(
     closing: dict[str, GraspResult] = {}
     resting: dict[str, GraspResult] = {}
     for name in backends:
-        tell(f"{name}: closing", None)
+        update(f"{name}: closing", None)
         closing[name] = simulated(scene, name)
-        tell(f"{name}: closing and coming to rest", None)
+        update(f"{name}: closing and coming to rest", None)
         resting[name] = simulated(at_rest(scene, closing[backends[0]]), name)
     finer = {name: {step_of(run): run} for name, run in resting.items()}
     runs = GraspRuns(scene=scene, closing=closing, resting=resting, finer=finer, notes=notes)
     if quick:
-        told = "quick: other time steps and critical loads were left out"
-        return replace(runs, notes=(told, *notes))
+        message = "quick: other time steps and critical loads were left out"
+        return replace(runs, notes=(message, *notes))
     if runs.diverged:
         return runs
-    runs = replace(runs, finer=_finer(resting, tell))
-    return runs if runs.diverged else _with_loads(runs, tell)
+    runs = replace(runs, finer=_finer(resting, update))
+    return runs if runs.diverged else _with_loads(runs, update)
 
 
-def _finer(resting: Mapping[str, GraspResult], tell: Tell) -> dict[str, dict[float, GraspResult]]:
+def _finer(
+    resting: Mapping[str, GraspResult], update: ProgressCallback
+) -> dict[str, dict[float, GraspResult]]:
     """The runs at rest with smaller time steps too."""
-    found = {}
+    runs = {}
     for name, run in resting.items():
-        own = step_of(run)
-        found[name] = {own: run}
-        for step in halved(own, HALVINGS, shortest_step(name))[1:]:
-            tell(f"{name}: steps of {1e3 * step:g} ms", None)
-            found[name][step] = simulated(run.scene.replace(timestep=step), name)
-    return found
+        first_step = step_of(run)
+        runs[name] = {first_step: run}
+        for step in halved(first_step, HALVINGS, shortest_step(name))[1:]:
+            update(f"{name}: steps of {1e3 * step:g} ms", None)
+            runs[name][step] = simulated(run.scene.replace(timestep=step), name)
+    return runs
 
 
-def _with_loads(runs: GraspRuns, tell: Tell) -> GraspRuns:
+def _with_loads(runs: GraspRuns, update: ProgressCallback) -> GraspRuns:
     """With critical loads, and verdicts about loads around that of the first engine."""
     scene = runs.scene
     if scene.object_mount != "free" or scene.lift is not None:
-        told = "critical loads are not looked for: they need a free object and no lift"
-        return replace(runs, notes=(*runs.notes, told))
+        message = "critical loads are not looked for: they need a free object and no lift"
+        return replace(runs, notes=(*runs.notes, message))
     lost: dict[str, list[float]] = {}
-    verdicts = {name: Verdicts(_holds(scene, name, tell, lost)) for name in runs.closing}
+    verdicts = {name: Verdicts(_holds(scene, name, update, lost)) for name in runs.closing}
     first, *others = verdicts
     thresholds = {first: find_threshold(verdicts[first])}
     critical = thresholds[first].middle
@@ -139,18 +141,18 @@ def _with_loads(runs: GraspRuns, tell: Tell) -> GraspRuns:
         thresholds=thresholds,
         loads=loads,
         held=held,
-        lost={name: tuple(sorted(found)) for name, found in lost.items()},
+        lost={name: tuple(sorted(lost_loads)) for name, lost_loads in lost.items()},
         notes=(*runs.notes, *odd),
     )
 
 
 def _holds(
-    scene: GraspScene, backend: str, tell: Tell, lost: dict[str, list[float]]
+    scene: GraspScene, backend: str, update: ProgressCallback, lost: dict[str, list[float]]
 ) -> Callable[[float], bool]:
     """Whether an engine holds a load; those at which it diverges are written down."""
 
     def holds(load: float) -> bool:
-        tell(f"{backend}: holding {load:.3g} times the object", None)
+        update(f"{backend}: holding {load:.3g} times the object", None)
         result = simulated(loaded(scene, load), backend)
         if result.status is GraspStatus.DIVERGED:
             lost.setdefault(backend, []).append(load)
@@ -175,9 +177,9 @@ def at_rest(scene: GraspScene, closed: GraspResult) -> GraspScene:
 
 def loaded(scene: GraspScene, factor: float) -> GraspScene:
     """The scene with an object that is heavier by a factor, and a hold test."""
-    thing = scene.object.weighing(mass=factor * object_mass(scene.object))
+    obj = scene.object.weighing(mass=factor * object_mass(scene.object))
     success = scene.success or SuccessCriterion()
-    return scene.replace(object=thing, success=success, lift=None)
+    return scene.replace(object=obj, success=success, lift=None)
 
 
 def step_of(result: GraspResult) -> float:

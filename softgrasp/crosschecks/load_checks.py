@@ -28,7 +28,7 @@ def agreement(runs: GraspRuns, percent: float) -> list[Finding]:
         note += f"; within {percent:g} % of {scale * critical:.5g} {unit} they need not agree"
     if wrong:
         note += "; they differ at " + ", ".join(f"{scale * load:.5g} {unit}" for load in wrong)
-    lost = {name: found for name, found in runs.lost.items() if set(found) & set(runs.loads)}
+    lost = {name: losses for name, losses in runs.lost.items() if set(losses) & set(runs.loads)}
     return [
         Finding(
             name="agreement",
@@ -49,18 +49,18 @@ def critical_load(runs: GraspRuns, percent: float) -> list[Finding]:
     if not runs.thresholds:
         return []
     scale, unit = load_scale(runs)
-    middles = {name: found.middle for name, found in runs.thresholds.items()}
+    middles = {name: bracket.middle for name, bracket in runs.thresholds.items()}
     values = {name: math.nan if m is None else scale * m for name, m in middles.items()}
-    worst, most = farthest(percents(values))
+    worst, largest = farthest(percents(values))
     note = f"found to {50 * (CLOSE - 1):.2g} % by bisection with the hold test; over the "
     note += f"{force_name(runs.closing).lower()}s at rest without load: "
-    note += ", ".join(_shares(runs, middles))
+    note += ", ".join(_force_ratios(runs, middles))
     if all(middle is None for middle in middles.values()):
-        same = len({found.held is None for found in runs.thresholds.values()}) == 1
-        worst, most = "", 0.0 if same else math.nan
+        same = len({bracket.held is None for bracket in runs.thresholds.values()}) == 1
+        worst, largest = "", 0.0 if same else math.nan
         note = "no engine has one between 1/128 and 128 times the object's own mass"
     if runs.lost:
-        worst, most = ", ".join(runs.lost), math.nan
+        worst, largest = ", ".join(runs.lost), math.nan
     what = "density" if unit == "kg/m³" else "mass"
     return [
         Finding(
@@ -68,7 +68,7 @@ def critical_load(runs: GraspRuns, percent: float) -> list[Finding]:
             quantity=f"Critical {what}",
             unit=unit,
             values={name: "none" if math.isnan(v) else v for name, v in values.items()},
-            difference=most,
+            difference=largest,
             difference_unit="%",
             tolerance=percent,
             worst=worst,
@@ -87,15 +87,15 @@ def _lost(runs: GraspRuns) -> list[str]:
     ]
 
 
-def _shares(runs: GraspRuns, middles: dict[str, float | None]) -> list[str]:
+def _force_ratios(runs: GraspRuns, middles: dict[str, float | None]) -> list[str]:
     """Critical weights over the sums of normal forces that hold them."""
-    found = []
+    ratios = []
     for name, middle in middles.items():
         pressing = float(runs.resting[name].normal_force[-1].sum())
         if middle is not None and pressing > 0.0:
             weight = GRAVITY * runs.mass * middle
-            found.append(f"{name} {weight / pressing:.3g}")
-    return found
+            ratios.append(f"{name} {weight / pressing:.3g}")
+    return ratios
 
 
 def load_scale(runs: GraspRuns) -> tuple[float, str]:
@@ -109,15 +109,15 @@ def force_convergence(runs: GraspRuns, bodies: list[str], percent: float) -> lis
     able = convergences(runs, bodies)
     if not able:
         return []
-    finest = min(min(found.timesteps) for found in able.values())
+    finest = min(min(series.timesteps) for series in able.values())
     together = [name for name in able if math.isclose(min(able[name].timesteps), finest)]
     if len(together) < 2:
         return []
     ends = {name: mean_force(runs, name, finest, bodies) for name in together}
-    worst, most = farthest(percents(ends))
+    worst, largest = farthest(percents(ends))
     spread = [
-        f"{name} changes by {100 * found.deviation.max() / ends.get(name, math.nan):.2g} %"
-        for name, found in able.items()
+        f"{name} changes by {100 * series.deviation.max() / ends.get(name, math.nan):.2g} %"
+        for name, series in able.items()
         if name in ends
     ]
     return [
@@ -126,7 +126,7 @@ def force_convergence(runs: GraspRuns, bodies: list[str], percent: float) -> lis
             quantity=f"Mean {force_name(able).lower()} at rest in steps of {1e3 * finest:g} ms",
             unit="N",
             values=ends,
-            difference=most,
+            difference=largest,
             difference_unit="%",
             tolerance=percent,
             worst=worst,
@@ -138,9 +138,9 @@ def force_convergence(runs: GraspRuns, bodies: list[str], percent: float) -> lis
 def convergences(runs: GraspRuns, bodies: list[str]) -> dict[str, Convergence]:
     """How the mean normal force at rest changes with the time step [N], by backend."""
     return {
-        name: convergence(list(found), [mean_force(runs, name, step, bodies) for step in found])
-        for name, found in runs.finer.items()
-        if len(found) > 1 and bodies
+        name: convergence(list(series), [mean_force(runs, name, step, bodies) for step in series])
+        for name, series in runs.finer.items()
+        if len(series) > 1 and bodies
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softgrasp.crosschecks.engines import EMULATES, EngineFacts
+from softgrasp.crosschecks.engines import EMULATES, EngineProperties
 from softgrasp.crosschecks.grasp_runs import GraspRuns
 from softgrasp.crosschecks.release_runs import ReleaseRuns
 from softgrasp.extensions import ENGINES
@@ -10,16 +10,16 @@ from softgrasp.simulation.external_engine import external_engine
 from softgrasp.simulation.told_contacts import ContactModel
 
 
-def release_engines(runs: ReleaseRuns) -> dict[str, EngineFacts]:
+def release_engines(runs: ReleaseRuns) -> dict[str, EngineProperties]:
     """Engines of a release."""
-    found = {}
+    engines = {}
     for name, motions in runs.moving.items():
         engine = runs.motion(name).engine
         implicit = "c, with h·k from the implicit spring" if name in ENGINES else "c + h·k"
         spring = "at the end of the step" if name in ENGINES else "at the beginning of the step"
         if runs.release.webots_timestep is None:
             implicit = "c − h·k, with h·k from the implicit spring" if name in ENGINES else "c"
-        found[name] = EngineFacts(
+        engines[name] = EngineProperties(
             name=name,
             version=engine.version,
             parameters={
@@ -31,16 +31,16 @@ def release_engines(runs: ReleaseRuns) -> dict[str, EngineFacts]:
                 **_emulated(name),
             },
         )
-    return found
+    return engines
 
 
-def grasp_engines(runs: GraspRuns) -> dict[str, EngineFacts]:
+def grasp_engines(runs: GraspRuns) -> dict[str, EngineProperties]:
     """Engines of a grasp."""
-    found = {}
+    engines = {}
     for name, result in runs.closing.items():
         model = result.contact_model
         others = [step for step in runs.finer[name] if step != model.timestep_s]
-        found[name] = EngineFacts(
+        engines[name] = EngineProperties(
             name=name,
             version=result.backend["version"],
             parameters={
@@ -53,22 +53,22 @@ def grasp_engines(runs: GraspRuns) -> dict[str, EngineFacts]:
                 "wall time of a run": f"{result.wall_time:.2g} s",
             },
         )
-    return found
+    return engines
 
 
 def _contact(name: str, model: ContactModel) -> dict[str, str]:
     contact, step = model.used, model.timestep_s
-    told = {
+    parameters = {
         "K": f"{contact.stiffness:.4g} N/m",
         "D": f"{contact.damping:.4g} N·s/m",
         "µ": f"{contact.static_friction:g}",
     }
     if name in ENGINES:
         strength = step * contact.stiffness + contact.damping
-        told["ERP = h·K/(h·K + D)"] = f"{step * contact.stiffness / strength:.4g}"
-        told["CFM = 1/(h·K + D)"] = f"{1.0 / strength:.4g}"
-        told["CFM of the world"] = f"{external_engine(name).constraint_softness:g}"
-    return told
+        parameters["ERP = h·K/(h·K + D)"] = f"{step * contact.stiffness / strength:.4g}"
+        parameters["CFM = 1/(h·K + D)"] = f"{1.0 / strength:.4g}"
+        parameters["CFM of the world"] = f"{external_engine(name).constraint_softness:g}"
+    return parameters
 
 
 def _measured(model: ContactModel) -> str:

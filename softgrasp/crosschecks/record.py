@@ -23,28 +23,28 @@ WRITTEN = (DOCUMENT, ARRAYS, "report.html", "crosscheck_*.png", "crosscheck_*.cs
 SCHEMA_VERSION = 1
 
 
-def save_crosscheck(result: CrosscheckResult, folder: str | Path) -> list[Path]:
+def save_crosscheck(result: CrosscheckResult, directory: str | Path) -> list[Path]:
     """Write a comparison's document and its time series; returns their paths.
 
     Raises:
         ResultError: The folder cannot be written.
     """
-    folder = Path(folder)
-    told = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
-    with atomic_path(folder / ARRAYS) as temporary, temporary.open("wb") as stream:
+    directory = Path(directory)
+    text = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
+    with atomic_path(directory / ARRAYS) as temporary, temporary.open("wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays(result))
-    return [write_text(folder / DOCUMENT, told + "\n"), folder / ARRAYS]
+    return [write_text(directory / DOCUMENT, text + "\n"), directory / ARRAYS]
 
 
-def clear_earlier(folder: Path) -> None:
+def clear_earlier(directory: Path) -> None:
     """Remove what an earlier comparison wrote, so that no figure stands beside other numbers.
 
     Only in a folder with a ``crosscheck.json``; other files stay.
     """
-    if not (folder / DOCUMENT).is_file():
+    if not (directory / DOCUMENT).is_file():
         return
     for pattern in WRITTEN:
-        for file in folder.glob(pattern):
+        for file in directory.glob(pattern):
             file.unlink()
 
 
@@ -63,8 +63,8 @@ def document(result: CrosscheckResult) -> dict[str, Any]:
         "again": result.again,
         "findings": [_finding(finding) for finding in result.findings],
         "engines": {
-            name: {"version": facts.version, **facts.parameters}
-            for name, facts in result.engines.items()
+            name: {"version": engine.version, **engine.parameters}
+            for name, engine in result.engines.items()
         },
         "tolerances": result.tolerances.model_dump(),
         "warnings": list(result.warnings),
@@ -82,26 +82,26 @@ def arrays(result: CrosscheckResult) -> dict[str, NDArray[Any]]:
 
 def _of_releases(runs: ReleaseRuns) -> dict[str, NDArray[Any]]:
     first = next(iter(runs.moving))
-    found: dict[str, NDArray[Any]] = {"time": runs.motion(first).time, "rest_angles": runs.rest}
+    arrays: dict[str, NDArray[Any]] = {"time": runs.motion(first).time, "rest_angles": runs.rest}
     for name, motions in runs.moving.items():
-        found[f"{name}.timesteps"] = np.array(list(motions))
-        found[f"{name}.joint_angles"] = np.stack([one.angles for one in motions.values()])
-        found[f"{name}.rest_angles"] = runs.resting[name].angles[-1]
+        arrays[f"{name}.timesteps"] = np.array(list(motions))
+        arrays[f"{name}.joint_angles"] = np.stack([one.angles for one in motions.values()])
+        arrays[f"{name}.rest_angles"] = runs.resting[name].angles[-1]
     if runs.without_hk is not None:
-        found["without_hk.joint_angles"] = runs.without_hk.angles
-    return found
+        arrays["without_hk.joint_angles"] = runs.without_hk.angles
+    return arrays
 
 
 def _of_grasps(runs: GraspRuns) -> dict[str, NDArray[Any]]:
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     for name, result in runs.resting.items():
         for key, array in result.trajectory().items():
-            found[f"{name}.{key}"] = array
+            arrays[f"{name}.{key}"] = array
     if runs.held:
-        found["loads"] = np.array(runs.loads)
+        arrays["loads"] = np.array(runs.loads)
         for name, held in runs.held.items():
-            found[f"{name}.held"] = np.array(held)
-    return found
+            arrays[f"{name}.held"] = np.array(held)
+    return arrays
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -21,27 +21,27 @@ def release_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]
         runs: In all engines; the first is the one that others are compared with.
         tolerances: How far they may differ.
     """
-    found = [
+    findings = [
         static_pose(runs, tolerances.static_deg),
         trajectory(runs, tolerances.trajectory_deg),
         *without_hk(runs),
         *first_mode(runs, tolerances),
         settling_time(runs, tolerances.settling_percent),
     ]
-    return found + convergence_findings(runs, tolerances)
+    return findings + convergence_findings(runs, tolerances)
 
 
 def static_pose(runs: ReleaseRuns, tolerance: float) -> Finding:
     """Joint angles at rest under the weight, and those in closed form."""
-    errors = {name: largest(way.angles[-1] - runs.rest) for name, way in runs.resting.items()}
-    tips = {name: math.degrees(way.angles[-1].sum()) for name, way in runs.resting.items()}
-    worst, most = farthest(errors)
+    errors = {name: largest(motion.angles[-1] - runs.rest) for name, motion in runs.resting.items()}
+    tips = {name: math.degrees(motion.angles[-1].sum()) for name, motion in runs.resting.items()}
+    worst, max_difference = farthest(errors)
     return Finding(
         name="static_pose",
         quantity=f"Pose at rest under {1e3 * runs.release.tip_mass:g} g",
         unit="deg",
         values={CLOSED: math.degrees(runs.rest.sum())} | tips,
-        difference=most,
+        difference=max_difference,
         difference_unit="deg",
         tolerance=tolerance,
         worst=worst,
@@ -55,13 +55,13 @@ def trajectory(runs: ReleaseRuns, tolerance: float) -> Finding:
     first, *others = runs.moving
     reference = runs.motion(first).angles
     apart = {name: largest(runs.motion(name).angles - reference) for name in others}
-    worst, most = farthest(apart)
+    worst, max_difference = farthest(apart)
     return Finding(
         name="trajectory",
         quantity="Joint angles after the release",
         unit="deg",
         values={first: 0.0} | apart,
-        difference=most,
+        difference=max_difference,
         difference_unit="deg",
         tolerance=tolerance,
         worst=worst,
@@ -96,37 +96,37 @@ def first_mode(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
     step = runs.release.timestep
     fits = {name: runs.mode(name, step) for name in runs.moving}
     linear, stepped = runs.linear[0.0], runs.linear[step]
-    told = {
+    quantities = {
         "frequency": ({name: fit.frequency for name, fit in fits.items()}, "Hz", "frequency"),
         "damping_ratio": ({name: fit.ratio for name, fit in fits.items()}, "", "ratio"),
     }
-    found = []
-    for name, (values, unit, field) in told.items():
-        worst, most = farthest(percents(values))
+    findings = []
+    for name, (values, unit, field) in quantities.items():
+        worst, max_difference = farthest(percents(values))
         note = f"in steps of {1e3 * step:g} ms the linear mode has {getattr(stepped, field):.5g}"
-        if math.isnan(most):
+        if math.isnan(max_difference):
             note = "expected a vibration of more than a period in the recording, found none"
-        found.append(
+        findings.append(
             Finding(
                 name=name,
                 quantity=f"{name.replace('_', ' ').capitalize()} of the first mode",
                 unit=unit,
                 values=values | {LINEAR: getattr(linear, field)},
-                difference=most,
+                difference=max_difference,
                 difference_unit="%",
                 tolerance=getattr(tolerances, f"{name}_percent"),
                 worst=worst,
                 note=note,
             )
         )
-    return found
+    return findings
 
 
 def settling_time(runs: ReleaseRuns, percent: float) -> Finding:
     """When the height of the tip stays within 5 % of the initial deflection."""
     first, *others = runs.moving
     times = {name: 1e3 * runs.settled(name).time for name in runs.moving}
-    worst, most = farthest({name: abs(times[name] - times[first]) for name in others})
+    worst, max_difference = farthest({name: abs(times[name] - times[first]) for name in others})
     swings = {name: runs.settled(name).overshoots for name in runs.moving}
     sample = 1e3 * runs.release.sample_period
     note = f"within 5 %; a sample is {sample:g} ms; swings out of the band: "
@@ -135,7 +135,7 @@ def settling_time(runs: ReleaseRuns, percent: float) -> Finding:
         quantity="Settling time",
         unit="ms",
         values=times,
-        difference=most,
+        difference=max_difference,
         difference_unit="ms",
         tolerance=max(0.01 * percent * times[first], sample),
         worst=worst,

@@ -19,12 +19,12 @@ def convergence_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Find
     able = [name for name, motions in runs.moving.items() if len(motions) > 2]
     if not able:
         return []
-    found = [_order(runs, able, tolerances.order)]
+    findings = [_order(runs, able, tolerances.order)]
     finest = min(runs.moving[able[0]])
     together = [name for name in able if finest in runs.moving[name]]
     if len(together) > 1:
-        found.append(_limit(runs, together, finest, tolerances.trajectory_deg))
-    return found
+        findings.append(_limit(runs, together, finest, tolerances.trajectory_deg))
+    return findings
 
 
 def largest(angles: Array) -> float:
@@ -34,14 +34,14 @@ def largest(angles: Array) -> float:
 
 def _order(runs: ReleaseRuns, able: list[str], tolerance: float) -> Finding:
     orders = {name: runs.convergence(name).order for name in able}
-    worst, most = farthest({name: abs(order - 1.0) for name, order in orders.items()})
+    worst, max_difference = farthest({name: abs(order - 1.0) for name, order in orders.items()})
     steady = all(runs.convergence(name).shrinking for name in able)
     return Finding(
         name="convergence_order",
         quantity="Order of convergence of the release",
         unit="",
         values=orders,
-        difference=most,
+        difference=max_difference,
         difference_unit="",
         tolerance=tolerance,
         worst=worst,
@@ -54,13 +54,13 @@ def _limit(runs: ReleaseRuns, together: list[str], finest: float, tolerance: flo
     first, *others = together
     ends = {name: runs.moving[name][finest].angles for name in together}
     apart = {name: largest(ends[name] - ends[first]) for name in others}
-    worst, most = farthest(apart)
+    worst, max_difference = farthest(apart)
     return Finding(
         name="convergence_limit",
         quantity=f"Joint angles after the release in steps of {1e3 * finest:g} ms",
         unit="deg",
         values={first: 0.0} | apart,
-        difference=most,
+        difference=max_difference,
         difference_unit="deg",
         tolerance=tolerance,
         worst=worst,

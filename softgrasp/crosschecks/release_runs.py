@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softgrasp.crosschecks.convergence import Convergence, convergence, halved
-from softgrasp.crosschecks.engines import Tell, shortest_step
+from softgrasp.crosschecks.engines import ProgressCallback, shortest_step
 from softgrasp.crosschecks.vibration import Vibration, vibration
 from softgrasp.description.release import FingerRelease
 from softgrasp.mechanics.settling import Settling, settling
@@ -61,7 +61,7 @@ class ReleaseRuns:
 
 
 def run_releases(
-    release: FingerRelease, backends: tuple[str, ...], *, quick: bool, tell: Tell
+    release: FingerRelease, backends: tuple[str, ...], *, quick: bool, update: ProgressCallback
 ) -> ReleaseRuns:
     """Run a release in several engines.
 
@@ -69,7 +69,7 @@ def run_releases(
         release: What is let go.
         backends: Names of the engines.
         quick: Whether to leave out other time steps than its own.
-        tell: Called with the progress.
+        update: Called with the progress.
 
     Raises:
         BackendUnavailable: An engine is unknown or not there.
@@ -84,11 +84,11 @@ def run_releases(
     resting: dict[str, FreeMotion] = {}
     moving: dict[str, dict[float, FreeMotion]] = {name: {} for name in backends}
     for name in backends:
-        tell(f"{name}: coming to rest under the weight", done / count)
+        update(f"{name}: coming to rest under the weight", done / count)
         resting[name] = rest_shape(loaded, rate, name, timestep=release.timestep)
         done += 1
         for step in steps[name]:
-            tell(f"{name}: release in steps of {1e3 * step:g} ms", done / count)
+            update(f"{name}: release in steps of {1e3 * step:g} ms", done / count)
             moving[name][step] = release_motion(release, name, timestep=step)
             done += 1
     every = {0.0} | {step for each in steps.values() for step in each}

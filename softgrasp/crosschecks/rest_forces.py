@@ -41,12 +41,12 @@ def worth_of_a_sample(result: GraspResult, body: str) -> float:
     """
     contact = result.contact_of(body)
     targets, joints = result.actuator_names.tolist(), result.joint_names.tolist()
-    most = 0.0
+    largest = 0.0
     for column, name in enumerate(targets):
         if name not in joints or not contact.finger or not name.startswith(f"{contact.finger}_"):
             continue
         target = result.joint_target[:, column]
         sample = float(np.abs(np.diff(target)).max(initial=0.0))
         ahead = abs(float(target[-1] - result.joint_position[-1, joints.index(name)]))
-        most = max(most, 100.0 * sample / ahead if ahead > 0.0 else 0.0)
-    return most
+        largest = max(largest, 100.0 * sample / ahead if ahead > 0.0 else 0.0)
+    return largest

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from softgrasp.crosschecks.again import python_call
-from softgrasp.crosschecks.engines import EngineFacts
+from softgrasp.crosschecks.engines import EngineProperties
 from softgrasp.crosschecks.finding import Finding
 from softgrasp.crosschecks.grasp_runs import GraspRuns
 from softgrasp.crosschecks.release_runs import ReleaseRuns
@@ -22,7 +22,7 @@ class CrosscheckResult:
     subject: GraspScene | FingerRelease
     backends: tuple[str, ...]
     """The first is the one that others are compared with."""
-    engines: Mapping[str, EngineFacts]
+    engines: Mapping[str, EngineProperties]
     tolerances: Tolerances
     findings: tuple[Finding, ...]
     runs: GraspRuns | ReleaseRuns
@@ -59,7 +59,7 @@ class CrosscheckResult:
         return tuple(finding for finding in self.findings if not finding.passed)
 
     @property
-    def judged(self) -> int:
+    def evaluated(self) -> int:
         """How many findings have a tolerance."""
         return sum(finding.tolerance is not None for finding in self.findings)
 
@@ -80,11 +80,11 @@ class CrosscheckResult:
         if not isinstance(self.runs, ReleaseRuns) and self.runs.diverged:
             return f"{names}: the simulation has diverged in {', '.join(self.diverged)}"
         if self.passed:
-            return f"{names}: all {self.judged} differences are within their tolerances"
+            return f"{names}: all {self.evaluated} differences are within their tolerances"
         beyond = ", ".join(finding.name for finding in self.failed)
         count = len(self.failed)
         verb = "is" if count == 1 else "are"
-        return f"{names}: {count} of {self.judged} differences {verb} beyond tolerance: {beyond}"
+        return f"{names}: {count} of {self.evaluated} differences {verb} beyond tolerance: {beyond}"
 
     def finding(self, name: str) -> Finding:
         """One finding by its name.

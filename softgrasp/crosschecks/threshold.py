@@ -55,9 +55,9 @@ class Verdicts:
     def bracket(self) -> Threshold:
         """What is known so far; where heavier loads are held again, the first that fell counts."""
         dropped = min((load for load, held in self.known.items() if not held), default=None)
-        most = math.inf if dropped is None else dropped
+        upper = math.inf if dropped is None else dropped
         held = max(
-            (load for load, held in self.known.items() if held and load < most), default=None
+            (load for load, held in self.known.items() if held and load < upper), default=None
         )
         return Threshold(held, dropped)
 
@@ -98,9 +98,9 @@ def disagreements(
             found, and then they have to agree everywhere.
         percent: Nearer to it they need not agree.
     """
-    found = []
+    disagreeing = []
     for index, load in enumerate(loads):
         near = critical is not None and abs(load / critical - 1.0) <= 0.01 * percent
         if not near and len({verdicts[index] for verdicts in held.values()}) > 1:
-            found.append(load)
-    return found
+            disagreeing.append(load)
+    return disagreeing

@@ -18,16 +18,16 @@ def contacts(runs: GraspRuns) -> Finding:
     """Which bodies are in contact at rest."""
     bodies = {name: set(bodies_in_contact(result)) for name, result in runs.resting.items()}
     first, *others = bodies
-    worst, most = farthest({name: float(len(bodies[name] ^ bodies[first])) for name in others})
+    worst, largest = farthest({name: float(len(bodies[name] ^ bodies[first])) for name in others})
     return Finding(
         name="contacts",
         quantity="Bodies in contact at rest",
         unit="",
-        values={name: ", ".join(sorted(found)) or "none" for name, found in bodies.items()},
-        difference=most,
+        values={name: ", ".join(sorted(touching)) or "none" for name, touching in bodies.items()},
+        difference=largest,
         difference_unit="bodies",
         tolerance=0.0,
-        worst=worst if most else "",
+        worst=worst if largest else "",
     )
 
 
@@ -57,9 +57,11 @@ def first_touch(times: Times, period: float, samples: float) -> Finding:
         samples: How far they may differ.
     """
     shared = [body for body in _bodies(times) if not _partly(times, body)]
-    judged = shared or _bodies(times)
-    note = "" if judged else NOTHING
-    return _times("first_touch", "First touch", times, _gaps(times, judged, period), samples, note)
+    compared = shared or _bodies(times)
+    note = "" if compared else NOTHING
+    return _times(
+        "first_touch", "First touch", times, _gaps(times, compared, period), samples, note
+    )
 
 
 def established(times: Times, period: float, samples: float, nothing: str) -> Finding:
@@ -85,17 +87,17 @@ def _times(
     samples: float,
     note: str,
 ) -> Finding:
-    (worst, body), most = farthest(gaps) if gaps else (("", ""), 0.0)
+    (worst, body), largest = farthest(gaps) if gaps else (("", ""), 0.0)
     notes = [note, *(_alone(times, one) for one in _bodies(times) if _partly(times, one))]
     return Finding(
         name=name,
         quantity=f"{quantity}{f' of {body}' if body else ''}",
         unit="s",
-        values={engine: told.get(body, "none") for engine, told in times.items()},
-        difference=round(most, 6),
+        values={engine: body_times.get(body, "none") for engine, body_times in times.items()},
+        difference=round(largest, 6),
         difference_unit="samples",
         tolerance=samples,
-        worst=worst if most else "",
+        worst=worst if largest else "",
         note="; ".join(filter(None, notes)),
     )
 
@@ -106,12 +108,12 @@ def _bodies(times: Times) -> list[str]:
 
 def _partly(times: Times, body: str) -> bool:
     """Whether some engines have a time of a body and others have none."""
-    return not all(body in told for told in times.values())
+    return not all(body in body_times for body_times in times.values())
 
 
 def _alone(times: Times, body: str) -> str:
     """Which engines have a time of a body, and which have none."""
-    has = [name for name, told in times.items() if body in told]
+    has = [name for name, body_times in times.items() if body in body_times]
     lacks = [name for name in times if name not in has]
     return f"{body} in {' and '.join(has)}, not in {' and '.join(lacks)}"
 
@@ -119,12 +121,12 @@ def _alone(times: Times, body: str) -> str:
 def _gaps(times: Times, bodies: list[str], period: float) -> dict[tuple[str, str], float]:
     """How far others are from the first engine [samples]; NaN where one of the two has no time."""
     first, *others = times
-    found = {}
+    gaps = {}
     for body in bodies:
         for name in others:
             mine, its = times[name].get(body), times[first].get(body)
             if mine is not None and its is not None:
-                found[name, body] = abs(mine - its) / period
+                gaps[name, body] = abs(mine - its) / period
             else:
-                found[name, body] = 0.0 if mine is its else math.nan
-    return found
+                gaps[name, body] = 0.0 if mine is its else math.nan
+    return gaps

@@ -14,7 +14,7 @@ from softgrasp.simulation.finger_mode import LinearMode
 LARGEST, SMALLEST = 0.2, 2e-3
 """The fit looks at the vibration while its envelope falls from the one to the other, over that at
 the release: faster modes have died away by then, large angles too, and rounding is far below."""
-LEAST_PERIODS = 1.0
+MIN_PERIODS = 1.0
 
 
 class Vibration(NamedTuple):
@@ -54,7 +54,7 @@ def vibration(time: Array, signal: Array, expected: LinearMode) -> Vibration:
     if expected.frequency <= 0.0 or not expected.ratio < 1.0:
         return nothing
     start, end = window(expected, float(time[-1]))
-    if end - start < LEAST_PERIODS / expected.frequency or not np.isfinite(signal).all():
+    if end - start < MIN_PERIODS / expected.frequency or not np.isfinite(signal).all():
         return nothing
     inside = (time >= start) & (time <= end)
     t, y = time[inside] - start, signal[inside]
@@ -65,11 +65,11 @@ def vibration(time: Array, signal: Array, expected: LinearMode) -> Vibration:
         return np.asarray(shapes @ np.linalg.lstsq(shapes, y / scale, rcond=None)[0] - y / scale)
 
     swing = 2.0 * math.pi * expected.frequency
-    found = least_squares(
+    solution = least_squares(
         left, [expected.decay, swing], x_scale=[expected.decay, swing], xtol=1e-13, ftol=1e-13
     )
-    decay, turning = found.x.tolist()
-    rms = float(np.sqrt(np.mean(found.fun**2)) / np.std(y / scale)) if np.std(y) else math.nan
+    decay, turning = solution.x.tolist()
+    rms = float(np.sqrt(np.mean(solution.fun**2)) / np.std(y / scale)) if np.std(y) else math.nan
     return Vibration(abs(turning) / (2.0 * math.pi), decay / math.hypot(decay, turning), rms)
 
 

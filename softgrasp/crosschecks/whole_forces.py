@@ -31,8 +31,8 @@ def comparable(runs: GraspRuns) -> GraspRuns:
         closing={name: whole_force(run) for name, run in runs.closing.items()},
         resting={name: whole_force(run) for name, run in runs.resting.items()},
         finer={
-            name: {step: whole_force(run) for step, run in found.items()}
-            for name, found in runs.finer.items()
+            name: {step: whole_force(run) for step, run in runs_by_step.items()}
+            for name, runs_by_step in runs.finer.items()
         },
     )
 

@@ -47,8 +47,8 @@ class ArmMotion(Description):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if bool(self.ends) == bool(self.bends):
-            found = "both" if self.ends else "neither"
-            raise FieldError(f"expected ends or bends, found {found}", "ends")
+            present_text = "both" if self.ends else "neither"
+            raise FieldError(f"expected ends or bends, found {present_text}", "ends")
         if self.pressures and self.torques:
             raise FieldError("expected pressures or torques, found both", "torques")
         falls = any(later <= earlier for earlier, later in pairwise(self.times))
@@ -112,7 +112,7 @@ class ArmCalibrationProblem(ExtensionProblem):
         return self.arm.name
 
     @property
-    def facts(self) -> dict[str, str | int]:
+    def properties(self) -> dict[str, str | int]:
         """Name of the arm and number of its motions."""
         return {"arm": self.arm.name, "motions": len(self.motions)}
 
@@ -134,10 +134,10 @@ class ArmCalibrationProblem(ExtensionProblem):
                     "expected ends in all motions, or bends in all, found both", "motions", index
                 )
             for field in ("pressures", "start"):
-                given = getattr(one, field)
-                if given and len(given) != chambers:
+                values = getattr(one, field)
+                if values and len(values) != chambers:
                     raise FieldError(
-                        f"expected one a chamber ({chambers}), found {len(given)}",
+                        f"expected one a chamber ({chambers}), found {len(values)}",
                         *("motions", index, field),
                     )
             if any(len(row) != 1 + chambers for row in one.torques):
@@ -148,9 +148,9 @@ class ArmCalibrationProblem(ExtensionProblem):
                 )
             known = {3, 3 * sections} if one.ends else {2 * sections}
             if len(one.rows[0]) not in known:
-                told = " or ".join(str(number) for number in sorted(known))
+                counts = " or ".join(str(number) for number in sorted(known))
                 raise FieldError(
-                    f"expected rows of {told} numbers for {sections} sections, found "
+                    f"expected rows of {counts} numbers for {sections} sections, found "
                     f"{len(one.rows[0])}",
                     *("motions", index, "ends" if one.ends else "bends"),
                 )

@@ -158,7 +158,7 @@ class Chamber(Description):
         return self
 
 
-Actuator = Annotated[Tendon | Chamber, Field(discriminator="type")]
+BendableActuator = Annotated[Tendon | Chamber, Field(discriminator="type")]
 
 
 class Bendable(Description):
@@ -176,7 +176,7 @@ class Bendable(Description):
     frame: Literal["bishop", "webster"] = "bishop"
     limits: CurvatureLimits
     backbone: Backbone
-    actuation: tuple[Actuator, ...] = ()
+    actuation: tuple[BendableActuator, ...] = ()
     inertial: Inertial | None = None
 
     @model_validator(mode="after")
@@ -196,7 +196,7 @@ class Bendable(Description):
         return self
 
     @model_validator(mode="after")
-    def _drives_apart(self) -> Self:
+    def _actuators_apart(self) -> Self:
         kinds = {part.type for part in self.actuation}
         if len(kinds) > 1:
             raise FieldError("expected tendons or chambers, found both", "actuation")

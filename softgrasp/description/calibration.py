@@ -49,7 +49,7 @@ class Release(Description):
     held_out: bool = False
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _not_empty(self) -> Self:
         if (self.overshoots is None) != (self.settling_time is None):
             raise FieldError("expected overshoots and settling_time together", "overshoots")
         if len(self.times) != len(self.heights):
@@ -158,5 +158,5 @@ class ExtensionProblem(Description):
 
     @property
     @abstractmethod
-    def facts(self) -> dict[str, str | int]:
+    def properties(self) -> dict[str, str | int]:
         """Columns for a list of problems."""

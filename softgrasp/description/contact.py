@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from softgrasp.description.base import Description, NonNegative, Positive
 from softgrasp.description.problems import FieldError
 
-Share = Annotated[float, Field(gt=0, lt=1, strict=True)]
+Fraction = Annotated[float, Field(gt=0, lt=1, strict=True)]
 
 
 class Patch(Description):
@@ -34,7 +34,9 @@ class NativeLaw(Description):
     """Time constant of the reference [s]; MuJoCo lifts it to two time steps where it is shorter."""
     dampratio: Positive = 1.0
     """Damping ratio of the reference [–]."""
-    impedance: tuple[Share, Share, Positive, Share, Annotated[float, Field(ge=1, strict=True)]] = (
+    impedance: tuple[
+        Fraction, Fraction, Positive, Fraction, Annotated[float, Field(ge=1, strict=True)]
+    ] = (
         0.9,
         0.95,
         0.001,

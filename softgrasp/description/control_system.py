@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from softgrasp.description.base import Description, Number
 from softgrasp.description.bendable import Bendable, Name
-from softgrasp.description.problems import FieldError, Place, either, refuse_twins
+from softgrasp.description.problems import FieldError, FieldPath, either, refuse_twins
 from softgrasp.errors import did_you_mean
 
 RIGID_INTERFACES = ("position", "velocity", "effort")
@@ -46,42 +46,42 @@ class ControlledJoint(Description):
     states: tuple[Interface, ...] = ()
 
     def check(
-        self, rigid: Collection[str], bendables: Mapping[str, Bendable], place: Place
+        self, rigid: Collection[str], bendables: Mapping[str, Bendable], location: FieldPath
     ) -> None:
         """Refuse a name that names no joint and interfaces that it cannot have.
 
         Args:
             rigid: Names of the rigid joints.
             bendables: Bendables by name.
-            place: Where this stands in the robot.
+            location: Where this stands in the robot.
 
         Raises:
             FieldError: Something does not fit.
         """
         if self.name not in rigid and self.name not in bendables:
             hint = did_you_mean(self.name, [*rigid, *bendables])
-            raise FieldError(f"no bendable or joint '{self.name}'; {hint}", *place, "name")
+            raise FieldError(f"no bendable or joint '{self.name}'; {hint}", *location, "name")
         known: tuple[str, ...] = RIGID_INTERFACES
         if self.name in bendables:
             known = curvature_interfaces(bendables[self.name])
         for kind in ("commands", "states"):
-            found = getattr(self, kind)
+            interfaces = getattr(self, kind)
             refuse_twins(
-                ((part.name, (*place, kind, i, "name")) for i, part in enumerate(found)),
+                ((part.name, (*location, kind, i, "name")) for i, part in enumerate(interfaces)),
                 "interface",
             )
-            for index, part in enumerate(found):
+            for index, part in enumerate(interfaces):
                 if part.name not in known:
                     raise FieldError(
                         f"expected {either(known)}, found '{part.name}'",
-                        *place,
+                        *location,
                         kind,
                         index,
                         "name",
                     )
         commanded = {part.name for part in self.commands}
         if "phi" in commanded and not any(name.startswith("kappa") for name in commanded):
-            raise FieldError("expected kappa beside phi, found phi alone", *place, "commands")
+            raise FieldError("expected kappa beside phi, found phi alone", *location, "commands")
 
 
 class ControlSystem(Description):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from softgrasp.description.problems import told_with_unit
+from softgrasp.description.problems import text_with_unit
 
 
-class Drive(NamedTuple):
+class Actuator(NamedTuple):
     """What a closure moves: one actuator of the model."""
 
     name: str
@@ -25,6 +25,6 @@ class Drive(NamedTuple):
     joint: str | None = None
     """The joint whose variable its target is, where it is one."""
 
-    def told(self, *values: float) -> str:
+    def format_values(self, *values: float) -> str:
         """Targets as a sentence shows them: with their unit, angles in degrees besides."""
-        return told_with_unit(self.unit, values)
+        return text_with_unit(self.unit, values)

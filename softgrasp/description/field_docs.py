@@ -20,10 +20,10 @@ def field_docs(model: type) -> dict[str, str]:
 
     Empty where there is no source to read.
     """
-    found: dict[str, str] = {}
+    docs: dict[str, str] = {}
     for part in reversed(model.__mro__):
-        found |= dict(_documented(part))
-    return found
+        docs |= dict(_documented(part))
+    return docs
 
 
 def _documented(part: type) -> Iterator[tuple[str, str]]:
@@ -37,6 +37,8 @@ def _documented(part: type) -> Iterator[tuple[str, str]]:
     assert isinstance(written, ast.ClassDef)
     for field, text in pairwise(written.body):
         match field, text:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=said)):
-                if isinstance(said, str):
-                    yield name, inspect.cleandoc(said)
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                value=ast.Constant(value=doc_text)
+            ):
+                if isinstance(doc_text, str):
+                    yield name, inspect.cleandoc(doc_text)

@@ -32,7 +32,7 @@ def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
         )
     parts: list[Part] = [int(text) if text.isdigit() else text for text in re.findall(r"\w+", path)]
     tree = scene.model_dump()
-    defaults = {"contact": scene.asked_contact, "success": SuccessCriterion()}
+    defaults = {"contact": scene.requested_contact, "success": SuccessCriterion()}
     if len(parts) > 1 and tree.get(str(parts[0]), "") is None and parts[0] in defaults:
         tree[str(parts[0])] = defaults[str(parts[0])].model_dump()
     return GraspScene(**_replaced(tree, parts, value, ""))

@@ -16,7 +16,7 @@ from softgrasp.description.problems import (
     check_range,
     refuse_twins,
     short,
-    told_with_unit,
+    text_with_unit,
 )
 from softgrasp.description.shapes import Part, Shape
 
@@ -99,7 +99,7 @@ class Phalanx(Description):
             raise ValueError("expected exactly one of mass and density, found both")
         if self.inertial is not None and (self.mass, self.density) != (None, None):
             raise ValueError("expected an inertial or a mass or density, found both")
-        check_range(self.limits, self.start, self.told)
+        check_range(self.limits, self.start, self.format_values)
         return self
 
     @property
@@ -107,9 +107,9 @@ class Phalanx(Description):
         """Of the joint variable: rad or m."""
         return "rad" if self.joint == "revolute" else "m"
 
-    def told(self, *values: float) -> str:
+    def format_values(self, *values: float) -> str:
         """Joint variables as a sentence shows them: with their unit, angles in degrees besides."""
-        return told_with_unit(self.unit, values)
+        return text_with_unit(self.unit, values)
 
 
 class Finger(Description):
@@ -126,7 +126,7 @@ class Finger(Description):
     tip: Vec3 = (0.0, 0.0, 0.0)
     """End of the last link in the last frame [m]; ``modified`` and ``placed`` rows need it to have
     a length."""
-    own_names: bool = False
+    verbatim_names: bool = False
     """Whether bodies and joints are called as the rows say, without the finger's name before."""
 
     @field_validator("phalanges", mode="before")
@@ -153,7 +153,7 @@ class Finger(Description):
                 f"the fingertip; found {self.tip}",
                 "tip",
             )
-        bare = not self.own_names and all(row.inertial is None for row in self.phalanges)
+        bare = not self.verbatim_names and all(row.inertial is None for row in self.phalanges)
         if not any(self.has_body) and bare:
             raise ValueError(
                 "expected at least one phalanx, found only rows of zero length without a body"
@@ -187,11 +187,11 @@ class Finger(Description):
 
     def body_of(self, row: Phalanx) -> str:
         """What the body of a row is called in a model: ``F1_P2``."""
-        return row.name if self.own_names else f"{self.name}_{row.name}"
+        return row.name if self.verbatim_names else f"{self.name}_{row.name}"
 
     def joint_of(self, row: Phalanx) -> str:
         """What the joint of a row, and its actuator, are called in a model: ``F1_J2``."""
-        return row.joint_name if self.own_names else f"{self.name}_{row.joint_name}"
+        return row.joint_name if self.verbatim_names else f"{self.name}_{row.joint_name}"
 
     def bodies_of(self, row: Phalanx) -> tuple[str, ...]:
         """Bodies of a row that can touch: one, or none; of an attached model it may be several."""

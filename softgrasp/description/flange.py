@@ -134,7 +134,7 @@ class UdpFlange(Description):
 
     @field_validator("host")
     @classmethod
-    def _own_machine(cls, value: str) -> str:
+    def _local_address(cls, value: str) -> str:
         if not is_loopback(value):
             raise ValueError(
                 f"expected a loopback address such as 127.0.0.1, since a datagram does not prove "

@@ -14,7 +14,7 @@ from softgrasp.description.success import SuccessCriterion
 from softgrasp.errors import did_you_mean
 
 Angle = Annotated[float, Field(strict=True, ge=0, le=math.pi)]
-MOST_CANDIDATES = 1_000_000
+MAX_CANDIDATES = 1_000_000
 """More are a slip of the pen."""
 PERTURBATION = "perturbation"
 """Ranks by what the hold test's directions show: how many are borne, then how far it drifts."""
@@ -49,7 +49,7 @@ class GraspPlan(Description):
 
     scene: GraspScene
     """Everything but the pose of the hand."""
-    candidates: Annotated[int, Field(strict=True, ge=1, le=MOST_CANDIDATES)] = 200
+    candidates: Annotated[int, Field(strict=True, ge=1, le=MAX_CANDIDATES)] = 200
     """How many poses are tried."""
     poses: PoseSampling = PoseSampling()
     preshapes: tuple[str, ...] = ()
@@ -85,10 +85,10 @@ class GraspPlan(Description):
                 )
         success = self.scene.success
         if self.rank_by == PERTURBATION and (success is None or not success.directions):
-            found = "no criterion" if success is None else f"'{success.name}' without any"
+            present = "no criterion" if success is None else f"'{success.name}' without any"
             raise FieldError(
                 f"expected a scene whose success criterion has directions with '{PERTURBATION}', "
-                f"found {found}; dexgraspbench has six",
+                f"found {present}; dexgraspbench has six",
                 "rank_by",
             )
         if self.rank_by == PERTURBATION and self.best == "smallest":

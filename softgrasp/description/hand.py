@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from softgrasp.description.base import Description, Number, Positive, Vec3, Vec4
 from softgrasp.description.contact import Contact
 from softgrasp.description.coupling import Coupling
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand_model import HandModel
 from softgrasp.description.hand_tree import (
@@ -25,10 +25,10 @@ from softgrasp.description.hand_tree import (
 )
 from softgrasp.description.pose import Pose
 from softgrasp.description.preshape import Preshape, Preshapes
-from softgrasp.description.problems import FieldError, Place, refuse_twins
+from softgrasp.description.problems import FieldError, FieldPath, refuse_twins
 from softgrasp.description.rates import Rates
 from softgrasp.description.shapes import Part, Shape
-from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.soft_digit import MountedSoftFinger
 from softgrasp.description.synergies import Synergies
 from softgrasp.description.tendon import Tendon
 from softgrasp.errors import did_you_mean
@@ -113,7 +113,7 @@ class Hand(Description):
     """Tendons that drive its joints where it closes as an underactuated hand."""
     synergies: Synergies | None = None
     """Directions in which its joints move together."""
-    soft_fingers: tuple[SoftDigit, ...] = ()
+    soft_fingers: tuple[MountedSoftFinger, ...] = ()
     model: HandModel | None = None
     """A model of its own in MJCF, which is attached to the scene as it is; ``fingers`` tell what
     moves in it."""
@@ -157,15 +157,15 @@ class Hand(Description):
                     )
         return self
 
-    def _full_names(self, kind: str) -> Iterator[tuple[str, Place]]:
-        for place, finger in enumerate(self.fingers):
+    def _full_names(self, kind: str) -> Iterator[tuple[str, FieldPath]]:
+        for finger_index, finger in enumerate(self.fingers):
             full = finger.body_of if kind == "name" else finger.joint_of
             for index, row in enumerate(finger.phalanges):
-                yield full(row), ("fingers", place, "phalanges", index)
-        for place, digit in enumerate(self.soft_fingers):
+                yield full(row), ("fingers", finger_index, "phalanges", index)
+        for finger_index, digit in enumerate(self.soft_fingers):
             letter = "L" if kind == "name" else "J"
             for index in range(1, len(digit.finger.joints) + 1):
-                yield f"{digit.name}_{letter}{index}", ("soft_fingers", place)
+                yield f"{digit.name}_{letter}{index}", ("soft_fingers", finger_index)
 
     @model_validator(mode="after")
     def _palms_of_fingers(self) -> Self:
@@ -175,15 +175,15 @@ class Hand(Description):
         )
         known = [finger.name for finger in self.fingers]
         known += [digit.name for digit in self.soft_fingers]
-        places: list[tuple[Palm, Place]] = [(self.palm, ("palm",))]
-        places += [(palm, ("more_palms", k)) for k, palm in enumerate(self.more_palms)]
-        for palm, place in places:
+        palms: list[tuple[Palm, FieldPath]] = [(self.palm, ("palm",))]
+        palms += [(palm, ("more_palms", k)) for k, palm in enumerate(self.more_palms)]
+        for palm, location in palms:
             for name in palm.fingers:
                 if name not in known:
                     raise FieldError(
                         f"expected fingers of the hand, found '{name}'; "
                         f"{did_you_mean(name, known)}",
-                        *place,
+                        *location,
                         "fingers",
                     )
         return self
@@ -192,7 +192,7 @@ class Hand(Description):
     def _consistent(self) -> Self:
         for name, preset in self.grasps:
             try:
-                preset.rates.for_fingers(self.rows, self.drive_word)
+                preset.rates.for_fingers(self.rows, self.actuator_word)
             except ValueError as error:
                 raise FieldError(str(error), "grasps", name, "rates") from None
             if preset.start is not None:
@@ -224,7 +224,7 @@ class Hand(Description):
         hint = did_you_mean(name, known) if known else "it has none"
         raise ValueError(f"hand '{self.name}' has no preshape '{name}'; {hint}")
 
-    def check_synergies(self, synergies: Synergies, path: Place) -> None:
+    def check_synergies(self, synergies: Synergies, path: FieldPath) -> None:
         """Refuse synergies of joints that this hand does not have, or cannot bring to their mean.
 
         Args:
@@ -234,31 +234,33 @@ class Hand(Description):
         Raises:
             FieldError: Names the joint.
         """
-        drives = {drive.joint: drive for drive in self.drives if drive.joint is not None}
+        actuators = {
+            actuator.joint: actuator for actuator in self.actuators if actuator.joint is not None
+        }
         refuse_twins(
             ((name, (*path, "joints", index)) for index, name in enumerate(synergies.joints)),
             "joint",
         )
         for index, (name, mean) in enumerate(zip(synergies.joints, synergies.mean, strict=True)):
-            if name not in drives:
+            if name not in actuators:
                 raise FieldError(
                     f"expected a joint of '{self.name}' with a drive, found '{name}'; "
-                    f"{did_you_mean(name, drives)}",
+                    f"{did_you_mean(name, actuators)}",
                     *path,
                     "joints",
                     index,
                 )
-            low, high = drives[name].limits
+            low, high = actuators[name].limits
             if not low <= mean <= high:
                 raise FieldError(
-                    f"expected {drives[name].label} inside its limits "
-                    f"{drives[name].told(low, high)}, found {drives[name].told(mean)}",
+                    f"expected {actuators[name].label} inside its limits "
+                    f"{actuators[name].format_values(low, high)}, found {actuators[name].format_values(mean)}",
                     *path,
                     "mean",
                     index,
                 )
 
-    def check_pressure(self, pressure: float, path: Place, hint: str = "") -> None:
+    def check_pressure(self, pressure: float, path: FieldPath, hint: str = "") -> None:
         """Refuse a working pressure [Pa] that not all soft fingers can have.
 
         Args:
@@ -278,40 +280,40 @@ class Hand(Description):
             if not low <= pressure <= high:
                 raise FieldError(
                     f"expected a pressure inside the limits of '{digit.name}', "
-                    f"{digit.told(low, high)}, found {digit.told(pressure)}{hint}",
+                    f"{digit.format_values(low, high)}, found {digit.format_values(pressure)}{hint}",
                     *path,
                 )
 
-    def _check_start(self, start: tuple[float, ...], path: Place) -> None:
+    def _check_start(self, start: tuple[float, ...], path: FieldPath) -> None:
         if len(start) != sum(self.rows):
             raise FieldError(
-                f"expected {sum(self.rows)} numbers, one a {self.drive_word}, found {len(start)}",
+                f"expected {sum(self.rows)} numbers, one a {self.actuator_word}, found {len(start)}",
                 *path,
             )
-        for index, (value, drive) in enumerate(zip(start, self.drives, strict=True)):
-            low, high = drive.limits
+        for index, (value, actuator) in enumerate(zip(start, self.actuators, strict=True)):
+            low, high = actuator.limits
             if not low <= value <= high:
                 raise FieldError(
-                    f"expected {drive.label} inside its limits "
-                    f"{drive.told(low, high)}, found {drive.told(value)}",
+                    f"expected {actuator.label} inside its limits "
+                    f"{actuator.format_values(low, high)}, found {actuator.format_values(value)}",
                     *path,
                     index,
                 )
 
     @model_validator(mode="after")
-    def _drives_of_model(self) -> Self:
+    def _model_actuators_exist(self) -> Self:
         if self.model is None:
             return self
         if self.soft_fingers:
             raise FieldError("expected none beside a model, found some", "soft_fingers")
         known = {finger.joint_of(row) for finger in self.fingers for row in finger.phalanges}
-        for index, drive in enumerate(self.model.drives):
-            for place, move in enumerate(drive.moves):
+        for index, actuator in enumerate(self.model.actuators):
+            for move_index, move in enumerate(actuator.moves):
                 if move.joint not in known:
                     raise FieldError(
                         f"expected a joint of the hand, found '{move.joint}'; "
                         f"{did_you_mean(move.joint, known)}",
-                        *("model", "drives", index, "moves", place, "joint"),
+                        *("model", "actuators", index, "moves", move_index, "joint"),
                     )
         return self
 
@@ -319,7 +321,7 @@ class Hand(Description):
     def rows(self) -> tuple[int, ...]:
         """Number of drives of each finger; of a model, whose drives may move several, of all."""
         if self.model is not None:
-            return (len(self.model.drives),)
+            return (len(self.model.actuators),)
         rigid = (sum(row.driven for row in finger.phalanges) for finger in self.fingers)
         return (*rigid, *(1,) * len(self.soft_fingers))
 
@@ -334,19 +336,23 @@ class Hand(Description):
         return {finger.joint_of(row): row for finger in self.fingers for row in finger.phalanges}
 
     @cached_property
-    def driven_joints(self) -> tuple[tuple[Drive, Phalanx], ...]:
+    def driven_joints(self) -> tuple[tuple[Actuator, Phalanx], ...]:
         """The drives that are joints, and the rows that they move."""
         rows = self.rows_by_joint
-        return tuple((drive, rows[drive.joint]) for drive in self.drives if drive.joint is not None)
+        return tuple(
+            (actuator, rows[actuator.joint])
+            for actuator in self.actuators
+            if actuator.joint is not None
+        )
 
     @cached_property
-    def drives(self) -> tuple[Drive, ...]:
+    def actuators(self) -> tuple[Actuator, ...]:
         """What moves the hand: joints that are driven, then pressures; or a model's actuators."""
         if self.model is not None:
-            return tuple(part.drive for part in self.model.drives)
+            return tuple(part.as_actuator for part in self.model.actuators)
         stops = moved_bodies(self.fingers, self.couplings)
         rigid = (
-            Drive(
+            Actuator(
                 name=finger.joint_of(row),
                 label=f"joint '{finger.joint_of(row)}'",
                 unit=row.unit,
@@ -359,25 +365,25 @@ class Hand(Description):
             for row in finger.phalanges
             if row.driven
         )
-        return (*rigid, *(digit.drive for digit in self.soft_fingers))
+        return (*rigid, *(digit.as_actuator for digit in self.soft_fingers))
 
     def posture(self, targets: Sequence[float]) -> dict[str, float]:
         """The variables of all joints of the rigid fingers, by name, with the drives at targets.
 
         Args:
-            targets: One a drive [rad, m or Pa], as ``drives`` has them; of soft fingers unused.
+            targets: One a drive [rad, m or Pa], as ``actuators`` has them; of soft fingers unused.
         """
-        pairs = zip(self.drives, targets, strict=True)
-        led = {drive.joint: target for drive, target in pairs if drive.joint is not None}
+        pairs = zip(self.actuators, targets, strict=True)
+        led = {actuator.joint: target for actuator, target in pairs if actuator.joint is not None}
         if self.model is not None:
             led = led_joints(self.model, self.fingers, targets)
         return posture_of(self.fingers, self.couplings, led)
 
     @property
-    def drive_word(self) -> str:
+    def actuator_word(self) -> str:
         """What a sentence calls one drive of this hand."""
         if self.model is not None:
-            return "drive"
+            return "actuator"
         if not self.soft_fingers:
             return "joint"
-        return "drive" if self.fingers else "soft finger"
+        return "actuator" if self.fingers else "soft finger"

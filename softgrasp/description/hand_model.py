@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from softgrasp.description.base import Description, NonNegative, Number, Positive
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.description.pose import Pose
 
 Name = Annotated[str, Field(min_length=1)]
@@ -23,7 +23,7 @@ class Move(Description):
     """[rad or m]"""
 
 
-class ModelDrive(Description):
+class ModelActuator(Description):
     """One actuator of the file, or a servo that was added to it."""
 
     actuator: Name
@@ -45,11 +45,11 @@ class ModelDrive(Description):
         return self.moves[0].joint if plain else None
 
     @property
-    def drive(self) -> Drive:
+    def as_actuator(self) -> Actuator:
         """The drive as closures know it."""
         what = f"joint '{self.joint}'" if self.joint else f"actuator '{self.actuator}'"
         start, limits = self.start, self.limits
-        return Drive(self.actuator, what, self.unit, limits, start, self.stops, self.joint)
+        return Actuator(self.actuator, what, self.unit, limits, start, self.stops, self.joint)
 
 
 class AddedServo(Description):
@@ -86,11 +86,11 @@ class HandModel(Description):
     """Body from which the fingers branch off."""
     touching: tuple[str, ...] = ()
     """Bodies that can touch, those fixed to the palm first."""
-    drives: tuple[ModelDrive, ...]
+    actuators: tuple[ModelActuator, ...]
     """The actuators of the file in their order, then added servos."""
     servos: tuple[AddedServo, ...] = ()
 
     @property
     def plain(self) -> bool:
         """Whether every drive is the variable of one joint."""
-        return all(drive.joint is not None for drive in self.drives)
+        return all(actuator.joint is not None for actuator in self.actuators)

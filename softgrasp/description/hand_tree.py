@@ -91,8 +91,8 @@ def check_tendons(
     )
     taken: dict[str, str] = {}
     for index, tendon in enumerate(tendons):
-        for place, pulley in enumerate(tendon.pulleys):
-            name, where = pulley.joint, ("tendons", index, "pulleys", place, "joint")
+        for position_index, pulley in enumerate(tendon.pulleys):
+            name, where = pulley.joint, ("tendons", index, "pulleys", position_index, "joint")
             if name not in known:
                 raise FieldError(
                     f"expected a joint of the hand, found '{name}'; {did_you_mean(name, known)}",
@@ -145,11 +145,11 @@ def _behind(fingers: Sequence[Finger], finger: Finger, index: int) -> list[str]:
     """Bodies that can touch from a row of a finger outwards, with what stands on them."""
     rows = finger.phalanges[index:]
     stands = {finger.body_of(row) for row in rows}
-    found = [body for row in rows for body in finger.bodies_of(row)]
+    bodies = [body for row in rows for body in finger.bodies_of(row)]
     for other in fingers:
         if other.on in stands:
-            found += _behind(fingers, other, 0)
-    return found
+            bodies += _behind(fingers, other, 0)
+    return bodies
 
 
 def led_joints(
@@ -164,8 +164,8 @@ def led_joints(
     """
     limits = {finger.joint_of(row): row.limits for finger in fingers for row in finger.phalanges}
     led = {}
-    for drive, target in zip(model.drives, targets, strict=True):
-        for move in drive.moves:
+    for actuator, target in zip(model.actuators, targets, strict=True):
+        for move in actuator.moves:
             low, high = limits[move.joint]
             led[move.joint] = min(max(move.ratio * target + move.at, low), high)
     return led
@@ -183,18 +183,18 @@ def posture_of(
         couplings: What follows what.
         led: Joint variables that are given, by name [rad or m].
     """
-    found = {finger.joint_of(row): row.start for finger in fingers for row in finger.phalanges}
-    found |= led
+    values = {finger.joint_of(row): row.start for finger in fingers for row in finger.phalanges}
+    values |= led
     by_joint = {coupling.joint: coupling for coupling in couplings}
-    settled = set(found) - set(by_joint)
+    settled = set(values) - set(by_joint)
 
     def settle(name: str) -> float:
         if name not in settled:
             coupling = by_joint[name]
-            found[name] = coupling.ratio * settle(coupling.leader) + coupling.offset
+            values[name] = coupling.ratio * settle(coupling.leader) + coupling.offset
             settled.add(name)
-        return found[name]
+        return values[name]
 
     for name in by_joint:
         settle(name)
-    return found
+    return values

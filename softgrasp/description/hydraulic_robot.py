@@ -15,7 +15,7 @@ from softgrasp.description.bendable import (
 )
 from softgrasp.description.hydraulic_arm import ArmSection, HydraulicArm, SectionDamping
 from softgrasp.description.hydraulic_drive import Hydraulics
-from softgrasp.description.problems import Place, path_text
+from softgrasp.description.problems import FieldPath, path_text
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError
 
@@ -138,24 +138,26 @@ def _chain(robot: Robot) -> list[int]:
                 "parent",
             )
         after[part.parent] = index
-    found, link_name = [], robot.root
+    chain, link_name = [], robot.root
     while link_name in after:
-        found.append(after[link_name])
-        link_name = robot.bendables[found[-1]].child
-    if not found:
+        chain.append(after[link_name])
+        link_name = robot.bendables[chain[-1]].child
+    if not chain:
         raise _mistake("expected bendables, the sections of the arm, found none", "bendables")
-    return found
+    return chain
 
 
 def _section(part: Bendable, index: int) -> ArmSection:
-    where: Place = ("bendables", index)
+    where: FieldPath = ("bendables", index)
     _refuse_other_segments(part, where)
     backbone = part.backbone
     for name in STIFFNESSES:
         stiffness = getattr(backbone, name)
         if not stiffness:
-            found = "none" if stiffness is None else f"{stiffness:g}"
-            raise _mistake(f"expected a number above 0, found {found}", *where, "backbone", name)
+            stiffness_text = "none" if stiffness is None else f"{stiffness:g}"
+            raise _mistake(
+                f"expected a number above 0, found {stiffness_text}", *where, "backbone", name
+            )
     if part.inertial is None:
         raise _mistake("expected the mass of the section, found none", *where, "inertial")
     try:
@@ -172,7 +174,7 @@ def _section(part: Bendable, index: int) -> ArmSection:
         raise _mistake(error.message, *where, *_in_bendable(error.location)) from None
 
 
-def _refuse_other_segments(part: Bendable, where: Place) -> None:
+def _refuse_other_segments(part: Bendable, where: FieldPath) -> None:
     """Refuse what a section of an arm is not."""
     if part.model != "pcc":
         raise _mistake(f"expected pcc, as arms bend in arcs, found {part.model}", *where, "model")
@@ -191,28 +193,28 @@ def _refuse_other_segments(part: Bendable, where: Place) -> None:
             *where,
             "inertial",
         )
-    if not all(isinstance(drive, Chamber) for drive in part.actuation):
+    if not all(isinstance(actuator, Chamber) for actuator in part.actuation):
         raise _mistake("expected chambers, found tendons", *where, "actuation")
     if not part.actuation:
         raise _mistake("expected chambers, found none", *where, "actuation")
 
 
 def _damping(backbone: Backbone) -> SectionDamping:
-    found = {here: getattr(backbone, there) for here, there in DAMPINGS.items()}
+    damping_values = {here: getattr(backbone, there) for here, there in DAMPINGS.items()}
     for strain in ("axial", "torsion"):
-        if found[strain] is None:
-            found[strain] = backbone.damping_of(getattr(backbone, f"{strain}_stiffness"))
-    return SectionDamping(**{key: value or 0.0 for key, value in found.items()})
+        if damping_values[strain] is None:
+            damping_values[strain] = backbone.damping_of(getattr(backbone, f"{strain}_stiffness"))
+    return SectionDamping(**{key: value or 0.0 for key, value in damping_values.items()})
 
 
-def _in_bendable(place: Place) -> Place:
+def _in_bendable(location: FieldPath) -> FieldPath:
     """Where a bendable has a field of a section."""
-    if place[:1] == ("chambers",):
-        return ("actuation", *place[1:])
-    if place[:1] == ("damping",):
-        return ("backbone", *(DAMPINGS[str(key)] for key in place[1:]))
-    return ("backbone", *place)
+    if location[:1] == ("chambers",):
+        return ("actuation", *location[1:])
+    if location[:1] == ("damping",):
+        return ("backbone", *(DAMPINGS[str(key)] for key in location[1:]))
+    return ("backbone", *location)
 
 
-def _mistake(message: str, *place: int | str) -> DescriptionError:
-    return DescriptionError(message, field=path_text(place), location=place)
+def _mistake(message: str, *location: int | str) -> DescriptionError:
+    return DescriptionError(message, field=path_text(location), location=location)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.description.hand import Hand
 
 Limits = tuple[float, float]
@@ -18,14 +18,14 @@ class Slider(NamedTuple):
     """In the unit of its coordinate: N·m·s² for one that turns joints by radians."""
 
 
-class Actuator(NamedTuple):
+class ClosureActuator(NamedTuple):
     """One actuator that a closure puts on a hand beside the servos of its joints.
 
     It acts on the length Σ arm · joint variable: as a servo it pulls with ``stiffness`` ·
     (target + ``zero`` − length), as a motor with its target.
     """
 
-    drive: Drive
+    actuator: Actuator
     rate: float
     """At which its target grows [unit/s]."""
     arms: tuple[tuple[str, float], ...]
@@ -40,17 +40,17 @@ class Actuator(NamedTuple):
     """Length at which a servo's target counts as zero."""
 
 
-class Mechanism(NamedTuple):
+class ActuationModel(NamedTuple):
     """A hand as one closure moves it."""
 
     hand: Hand
     """The hand; joints that the closure moves otherwise are not driven in it."""
-    actuators: tuple[Actuator, ...] = ()
+    actuators: tuple[ClosureActuator, ...] = ()
     """What moves them instead, in the order of their drives."""
     sliders: tuple[Slider, ...] = ()
 
 
-class Way(NamedTuple):
+class ClosingMotion(NamedTuple):
     """How a hand closes where nothing is in its way, drive by drive of the hand."""
 
     start: tuple[float, ...]

@@ -26,7 +26,7 @@ class MountedPose(Pose):
         return unit_quaternion((w, x, y, z)) if math.isfinite(w + x + y + z) else value
 
 
-class MountedGripper(Description):
+class GripperMount(Description):
     """Fingers on a base that is screwed to a flange.
 
     The frame of a finger stands at its root, z along the straight finger, x the way in which it
@@ -67,21 +67,21 @@ class MountedGripper(Description):
         """
         if count < 1:
             raise DescriptionError(f"expected at least 1 finger, found {count}", field="count")
-        turns = [math.tau * index / count for index in range(count)]
+        angles = [math.tau * index / count for index in range(count)]
         fingers = tuple(
-            MountedPose(position=_on_circle(turn, radius, height), quaternion=_facing(turn, tilt))
-            for turn in turns
+            MountedPose(position=_on_circle(angle, radius, height), quaternion=_facing(angle, tilt))
+            for angle in angles
         )
         return cls(name=name, mount=mount or MountedPose(), fingers=fingers)
 
 
-def _on_circle(turn: float, radius: float, height: float) -> Vec3:
-    return (radius * math.cos(turn), radius * math.sin(turn), height)
+def _on_circle(angle: float, radius: float, height: float) -> Vec3:
+    return (radius * math.cos(angle), radius * math.sin(angle), height)
 
 
-def _facing(turn: float, tilt: float) -> Vec4:
+def _facing(angle: float, tilt: float) -> Vec4:
     """Rz(turn + π)·Ry(−tilt): x towards the axis, z leaning away from it."""
-    half, lean = 0.5 * (turn + math.pi), -0.5 * tilt
+    half, lean = 0.5 * (angle + math.pi), -0.5 * tilt
     return (
         math.cos(half) * math.cos(lean),
         -math.sin(half) * math.sin(lean),

@@ -75,8 +75,8 @@ class GraspObject(Description):
     @model_validator(mode="after")
     def _one_of_mass_and_density(self) -> Self:
         if (self.mass is None) == (self.density is None):
-            found = "neither" if self.mass is None else "both"
-            raise ValueError(f"expected exactly one of mass and density, found {found}")
+            present = "neither" if self.mass is None else "both"
+            raise ValueError(f"expected exactly one of mass and density, found {present}")
         return self
 
     @model_validator(mode="after")

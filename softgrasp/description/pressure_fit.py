@@ -37,10 +37,10 @@ class PressureFit(Description):
     def _fits_together(self) -> Self:
         pieces = len(self.lengths)
         for field in ("coefficients", "residuals"):
-            found = len(getattr(self, field))
-            if found != pieces and (found or field == "coefficients"):
+            count = len(getattr(self, field))
+            if count != pieces and (count or field == "coefficients"):
                 raise FieldError(
-                    f"expected one for each of the {pieces} lengths, found {found}", field
+                    f"expected one for each of the {pieces} lengths, found {count}", field
                 )
         low, high = self.pressures
         if low >= high:

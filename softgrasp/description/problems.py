@@ -13,9 +13,9 @@ from pydantic import BaseModel, ValidationError
 from softgrasp.description.field_docs import field_docs
 from softgrasp.errors import DescriptionError, did_you_mean
 
-Place = tuple[int | str, ...]
+FieldPath = tuple[int | str, ...]
 
-MOST_LETTERS = 60
+MAX_LETTERS = 60
 """A value longer than this is cut in a sentence."""
 
 _LIMITS = {
@@ -57,7 +57,7 @@ class FieldError(ValueError):
         self.path = path
 
 
-def refuse_twins(names: Iterable[tuple[str, Place]], what: str) -> None:
+def refuse_twins(names: Iterable[tuple[str, FieldPath]], what: str) -> None:
     """Refuse a name that stands twice.
 
     Args:
@@ -74,23 +74,28 @@ def refuse_twins(names: Iterable[tuple[str, Place]], what: str) -> None:
         seen.add(name)
 
 
-def check_range(limits: tuple[float, float], start: float, told: Callable[..., str]) -> None:
+def check_range(
+    limits: tuple[float, float], start: float, format_values: Callable[..., str]
+) -> None:
     """Refuse limits in the wrong order, and a start outside them.
 
     Args:
         limits: Lowest and highest value.
         start: The value to start from.
-        told: Writes values with their unit.
+        format_values: Writes values with their unit.
 
     Raises:
         FieldError: For the fields ``limits`` and ``start``.
     """
     low, high = limits
     if low > high:
-        raise FieldError(f"expected limits (lowest, highest), found {told(low, high)}", "limits")
+        raise FieldError(
+            f"expected limits (lowest, highest), found {format_values(low, high)}", "limits"
+        )
     if not low <= start <= high:
         raise FieldError(
-            f"expected start inside the limits {told(low, high)}, found {told(start)}", "start"
+            f"expected start inside the limits {format_values(low, high)}, found {format_values(start)}",
+            "start",
         )
 
 
@@ -101,7 +106,7 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
     """
     problems = error.errors(include_url=False)
     problem: dict[str, Any] = dict(
-        min(problems, key=lambda found: found["type"] != "extra_forbidden")
+        min(problems, key=lambda problem_entry: problem_entry["type"] != "extra_forbidden")
     )
     path, owner = _walk(problem["loc"], model)
     complaint = problem.get("ctx", {}).get("error")
@@ -117,23 +122,23 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
         message = f"expected more values, found only {path[-1]}"
         path = path[:-1]
     elif problem["type"] == "missing":
-        message = "this field is missing" + _wanted(owner, str(path[-1]))
+        message = "this field is missing" + _expected(owner, str(path[-1]))
     elif problem["type"] == "union_tag_not_found":
         message = "expected a field 'type' that names the kind, found none"
     else:
         message = _sentence(problem)
     return DescriptionError(
-        message, field=path_text(path) or None, location=path, found=problem["input"]
+        message, field=path_text(path) or None, location=path, value=problem["input"]
     )
 
 
-def path_text(path: Place) -> str:
+def path_text(path: FieldPath) -> str:
     """``("fingers", 0, "radius")`` as ``fingers[0].radius``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
 
-def _walk(location: Place, model: Any) -> tuple[Place, type[BaseModel] | None]:
+def _walk(location: FieldPath, model: Any) -> tuple[FieldPath, type[BaseModel] | None]:
     """The location without the tags of unions, and the model that owns its last field."""
     path: list[int | str] = []
     candidates: list[type[BaseModel]] = [model]
@@ -156,10 +161,10 @@ def _walk(location: Place, model: Any) -> tuple[Place, type[BaseModel] | None]:
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    found: list[type[BaseModel]] = []
+    models: list[type[BaseModel]] = []
     for argument in getattr(annotation, "__args__", ()):
-        found += _models_in(argument)
-    return found
+        models += _models_in(argument)
+    return models
 
 
 def _tag_of(model: type[BaseModel]) -> str | None:
@@ -167,7 +172,7 @@ def _tag_of(model: type[BaseModel]) -> str | None:
     return None if field is None else str(field.default)
 
 
-def _wanted(owner: type[BaseModel] | None, name: str) -> str:
+def _expected(owner: type[BaseModel] | None, name: str) -> str:
     """What a missing field should have held."""
     field = None if owner is None else owner.model_fields.get(name)
     if owner is None or field is None:
@@ -189,29 +194,29 @@ def _kind(annotation: Any) -> str:
 
 
 def _sentence(problem: dict[str, Any]) -> str:
-    kind, found, context = problem["type"], problem["input"], problem.get("ctx", {})
+    kind, value, context = problem["type"], problem["input"], problem.get("ctx", {})
     if kind == "value_error":
         return str(context["error"])
     if kind in ("literal_error", "enum", "union_tag_invalid"):
-        return _choice(context.get("tag", found), context)
+        return _choice(context.get("tag", value), context)
     if kind in ("too_short", "too_long"):
         bound = "at least {min_length}" if kind == "too_short" else "{max_length}"
         return f"expected {bound.format(**context)} values, found {context['actual_length']}"
     if kind in _LIMITS:
-        wanted = f"a number {_LIMITS[kind].format(**context)}"
+        expected = f"a number {_LIMITS[kind].format(**context)}"
     elif kind in _KINDS:
-        wanted = _KINDS[kind]
+        expected = _KINDS[kind]
     else:
         message = str(problem["msg"]).removeprefix("Input should be ").removeprefix("a valid ")
-        wanted = f"{message[0].lower()}{message[1:]}"
-    return f"expected {wanted}, found {short(found)}"
+        expected = f"{message[0].lower()}{message[1:]}"
+    return f"expected {expected}, found {short(value)}"
 
 
-def _choice(found: Any, context: dict[str, Any]) -> str:
+def _choice(value: Any, context: dict[str, Any]) -> str:
     known = re.findall(r"'([^']*)'", str(context.get("expected") or context["expected_tags"]))
-    near = get_close_matches(str(found), known, n=1)
+    near = get_close_matches(str(value), known, n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    return f"expected {either(known)}, found {short(found)}{hint}"
+    return f"expected {either(known)}, found {short(value)}{hint}"
 
 
 def either(words: Sequence[str]) -> str:
@@ -225,7 +230,7 @@ def listed(values: Iterable[float]) -> str:
     return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
 
 
-def told_with_unit(unit: str, values: Iterable[float]) -> str:
+def text_with_unit(unit: str, values: Iterable[float]) -> str:
     """Numbers as a sentence shows them: with their unit, angles in degrees besides."""
     numbers = tuple(values)
     text = f"{listed(numbers)} {unit}".rstrip()
@@ -237,4 +242,4 @@ def short(value: Any) -> str:
     if isinstance(value, BaseModel):
         return f"a {type(value).__name__}"
     text = repr(value)
-    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
+    return text if len(text) <= MAX_LETTERS else text[: MAX_LETTERS - 1] + "…"

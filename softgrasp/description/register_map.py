@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from softgrasp.description.base import Description, Number
-from softgrasp.description.problems import FieldError, Place, path_text
+from softgrasp.description.problems import FieldError, FieldPath, path_text
 
 Address = Annotated[int, Field(strict=True, ge=0, le=0xFFFF)]
 DeviceId = Annotated[int, Field(strict=True, ge=0, le=255)]
@@ -59,9 +59,10 @@ class Register(Description):
     @model_validator(mode="after")
     def _possible(self) -> Self:
         if (self.kind in BIT_KINDS) != (self.type == "bit"):
-            wanted = "bit" if self.kind in BIT_KINDS else "a type of words, such as int16"
+            expected = "bit" if self.kind in BIT_KINDS else "a type of words, such as int16"
             raise FieldError(
-                f"expected {wanted} in a register of kind {self.kind}, found '{self.type}'", "type"
+                f"expected {expected} in a register of kind {self.kind}, found '{self.type}'",
+                "type",
             )
         if self.address + self.width > 0x10000:
             raise FieldError(
@@ -77,7 +78,7 @@ class Register(Description):
         return WIDTHS[self.type]
 
     @property
-    def place(self) -> str:
+    def address_text(self) -> str:
         """``holding 2``, as errors tell it."""
         return f"{self.kind} {self.address}"
 
@@ -101,13 +102,13 @@ class PressureRegister(Register):
             raise FieldError(
                 f"expected limits (lowest, highest), found [{low:g}, {high:g}]", "limits"
             )
-        least, most = sorted(count * self.scale for count in RANGES[self.type])
+        lowest, highest = sorted(count * self.scale for count in RANGES[self.type])
         slack = SLACK * abs(self.scale)
         for limit in self.limits:
-            if not least - slack <= limit <= most + slack:
+            if not lowest - slack <= limit <= highest + slack:
                 raise FieldError(
                     f"expected limits that fit {self.type} at {self.scale:g} Pa a count "
-                    f"({least:g} to {most:g} Pa), found {limit:g} Pa",
+                    f"({lowest:g} to {highest:g} Pa), found {limit:g} Pa",
                     "limits",
                 )
         return self
@@ -165,7 +166,7 @@ class Readings(Description):
 
 
 class _Entry(NamedTuple):
-    path: Place
+    path: FieldPath
     register: Register
 
 
@@ -199,7 +200,7 @@ class RegisterMap(Description):
         for one, other in combinations(self._entries(), 2):
             if _overlap(one, other) and not _same_value(one, other):
                 raise FieldError(
-                    f"expected a place of its own, found {other.register.place}, where "
+                    f"expected a place of its own, found {other.register.address_text}, where "
                     f"{path_text(one.path)} is",
                     *other.path,
                 )
@@ -217,7 +218,7 @@ class RegisterMap(Description):
 def _overlap(one: _Entry, other: _Entry) -> bool:
     if one.path == other.path or one.register.kind != other.register.kind:
         return False
-    first, second = sorted((one.register, other.register), key=lambda found: found.address)
+    first, second = sorted((one.register, other.register), key=lambda entry: entry.address)
     return first.address + first.width > second.address
 
 

@@ -10,7 +10,7 @@ from softgrasp.description.base import Description, Positive
 from softgrasp.description.problems import FieldError
 from softgrasp.description.soft_finger import SoftFinger
 
-FEWEST_SAMPLES, MOST_SAMPLES = 50, 1_000_000
+FEWEST_SAMPLES, MAX_SAMPLES = 50, 1_000_000
 """Fewer say nothing of a vibration; more are a slip of the pen."""
 ROUNDING = 1e-9
 """A number of steps is whole up to so much of itself [–]."""
@@ -43,11 +43,11 @@ class FingerRelease(Description):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        ways = {way for _, way in self.finger.freedoms}
-        if ways != {"y"}:
+        axes = {axis for _, axis in self.finger.freedoms}
+        if axes != {"y"}:
             raise FieldError(
                 "expected a finger that only bends in its plane, found one whose joints give in "
-                f"{', '.join(sorted(ways))}",
+                f"{', '.join(sorted(axes))}",
                 "finger",
             )
         steps = self.sample_period / self.timestep
@@ -57,9 +57,9 @@ class FingerRelease(Description):
                 f"{self.sample_period:g} s",
                 "sample_period",
             )
-        if not FEWEST_SAMPLES <= self.duration / self.sample_period <= MOST_SAMPLES:
+        if not FEWEST_SAMPLES <= self.duration / self.sample_period <= MAX_SAMPLES:
             raise FieldError(
-                f"expected {FEWEST_SAMPLES} to {MOST_SAMPLES} samples of {self.sample_period:g} s, "
+                f"expected {FEWEST_SAMPLES} to {MAX_SAMPLES} samples of {self.sample_period:g} s, "
                 f"found {self.duration:g} s",
                 "duration",
             )

@@ -124,9 +124,9 @@ class Robot(Description):
     def _control_fits(self) -> Self:
         rigid = {joint.name for joint in self.joints}
         soft = {part.name: part for part in self.bendables}
-        for place, system in enumerate(self.control):
-            for index, found in enumerate(system.joints):
-                found.check(rigid, soft, ("control", place, "joints", index))
+        for system_index, system in enumerate(self.control):
+            for index, controlled in enumerate(system.joints):
+                controlled.check(rigid, soft, ("control", system_index, "joints", index))
         return self
 
     @model_validator(mode="after")
@@ -135,11 +135,11 @@ class Robot(Description):
             if joint.mimic is None:
                 continue
             others = [other.name for other in self.joints if other is not joint]
-            found = joint.mimic.joint
-            if found not in others:
-                hint = f"; {did_you_mean(found, others)}" if others else ""
-                place = ("joints", index, "mimic", "joint")
-                raise FieldError(f"expected another rigid joint, found '{found}'{hint}", *place)
+            leader = joint.mimic.joint
+            if leader not in others:
+                hint = f"; {did_you_mean(leader, others)}" if others else ""
+                location = ("joints", index, "mimic", "joint")
+                raise FieldError(f"expected another rigid joint, found '{leader}'{hint}", *location)
         return self
 
     @property

@@ -32,12 +32,12 @@ class RobotProgram(Description):
     @model_validator(mode="after")
     def _postures_can_be_taken(self) -> Self:
         rows = self.arm.chain.phalanges
-        for place, posture in enumerate(self.postures):
+        for posture_index, posture in enumerate(self.postures):
             if len(posture) != len(rows):
                 raise FieldError(
                     f"expected {len(rows)} joint variables, one a row of the arm "
                     f"'{self.arm.name}', found {len(posture)}",
-                    *("postures", place),
+                    *("postures", posture_index),
                 )
             for index, (value, row) in enumerate(zip(posture, rows, strict=True)):
                 low, high = row.limits
@@ -45,7 +45,7 @@ class RobotProgram(Description):
                     raise FieldError(
                         f"expected joint {index + 1} of the arm '{self.arm.name}' within "
                         f"{low:.6g} … {high:.6g}, found {value:.6g}",
-                        *("postures", place, index),
+                        *("postures", posture_index, index),
                     )
         return self
 

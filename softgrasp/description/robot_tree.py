@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from softgrasp.description.problems import FieldError, Place
+from softgrasp.description.problems import FieldError, FieldPath
 from softgrasp.errors import did_you_mean
 
 
@@ -32,26 +32,26 @@ def check_tree(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence
         FieldError: A link does not exist, has two parents, lies on a cycle, or has no way to the
             root.
     """
-    known, into = set(links), dict[str, tuple[Edge, Place]]()
-    for edge, place in _placed(joints, bendables):
+    known, into = set(links), dict[str, tuple[Edge, FieldPath]]()
+    for edge, location in _placed(joints, bendables):
         for end in ("parent", "child"):
             name = getattr(edge, end)
             if name not in known:
-                raise FieldError(f"no link '{name}'; {did_you_mean(name, links)}", *place, end)
+                raise FieldError(f"no link '{name}'; {did_you_mean(name, links)}", *location, end)
         if edge.child in into:
             raise FieldError(
                 f"expected one parent of link '{edge.child}', found "
                 f"'{into[edge.child][0].parent}' and '{edge.parent}'",
-                *place,
+                *location,
                 "child",
             )
-        into[edge.child] = (edge, place)
+        into[edge.child] = (edge, location)
     _refuse_cycles(into)
     roots = [index for index, link in enumerate(links) if link not in into]
     if len(roots) > 1:
-        found = ", ".join(links[index] for index in roots)
+        names = ", ".join(links[index] for index in roots)
         raise FieldError(
-            f"expected one root link, found {len(roots)}: {found}", "links", roots[1], "name"
+            f"expected one root link, found {len(roots)}: {names}", "links", roots[1], "name"
         )
 
 
@@ -61,25 +61,25 @@ def root_link(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence[
     return next(link for link in links if link not in children)
 
 
-def _placed(joints: Sequence[Edge], bendables: Sequence[Edge]) -> list[tuple[Edge, Place]]:
+def _placed(joints: Sequence[Edge], bendables: Sequence[Edge]) -> list[tuple[Edge, FieldPath]]:
     return [
         *((edge, ("joints", index)) for index, edge in enumerate(joints)),
         *((edge, ("bendables", index)) for index, edge in enumerate(bendables)),
     ]
 
 
-def _refuse_cycles(into: Mapping[str, tuple[Edge, Place]]) -> None:
+def _refuse_cycles(into: Mapping[str, tuple[Edge, FieldPath]]) -> None:
     """Refuse a link that is its own ancestor; ``into`` holds what joins a child to its parent."""
     rooted: set[str] = set()
     for start in into:
-        way = dict.fromkeys([start])
+        visited = dict.fromkeys([start])
         link = start
         while link in into and link not in rooted:
-            edge, place = into[link]
+            edge, location = into[link]
             link = edge.parent
-            if link in way:
-                cycle = list(way)[list(way).index(link) :]
-                found = " → ".join(reversed([*cycle, link]))
-                raise FieldError(f"expected no cycle, found {found}", *place, "parent")
-            way[link] = None
-        rooted.update(way)
+            if link in visited:
+                cycle = list(visited)[list(visited).index(link) :]
+                text = " → ".join(reversed([*cycle, link]))
+                raise FieldError(f"expected no cycle, found {text}", *location, "parent")
+            visited[link] = None
+        rooted.update(visited)

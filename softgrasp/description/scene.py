@@ -12,9 +12,9 @@ from softgrasp.description.base import LARGEST, Count, Description, Positive, Ve
 from softgrasp.description.closures.known import AnyClosure
 from softgrasp.description.closures.position import PositionIncrementClosure
 from softgrasp.description.contact import Contact
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.mechanism import Mechanism, Way
+from softgrasp.description.mechanism import ActuationModel, ClosingMotion
 from softgrasp.description.objects import GraspObject, Mount, PlacedObject
 from softgrasp.description.pose import Pose
 from softgrasp.description.scene_rules import SCENE_RULES
@@ -125,7 +125,7 @@ class GraspScene(Description):
     @cached_property
     def longest_closure(self) -> float:
         """Time that the slowest drive needs from its start to its limit [s]."""
-        return Way(self.closing_start, self.rates, self.limits).time
+        return ClosingMotion(self.closing_start, self.rates, self.limits).time
 
     @cached_property
     def settling_time(self) -> float:
@@ -149,50 +149,50 @@ class GraspScene(Description):
         return self.preset.replace(start=self.hand.preshape(preshape).positions)
 
     @cached_property
-    def way(self) -> Way:
+    def closing_motion(self) -> ClosingMotion:
         """How the hand's own drives go where nothing is touched."""
-        return self.closure.way(self.hand, self.closing_preset)
+        return self.closure.closing_motion(self.hand, self.closing_preset)
 
     @cached_property
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> ActuationModel:
         """The hand as the closure moves it."""
         return self.closure.mechanism(self.hand, self.closing_preset)
 
     @cached_property
-    def drives(self) -> tuple[Drive, ...]:
+    def actuators(self) -> tuple[Actuator, ...]:
         """What the closure moves, with where it starts and ends.
 
         First the hand's drives, as far as they keep their servos, then what moves the others.
         """
-        left = {drive.name for drive in self.mechanism.hand.drives}
-        own = self.closure.drives(self.hand, self.closing_preset)
-        ways = zip(own, self.way.start, self.way.limits, strict=True)
+        left = {command.name for command in self.mechanism.hand.actuators}
+        commands = self.closure.actuators(self.hand, self.closing_preset)
+        entries = zip(commands, self.closing_motion.start, self.closing_motion.limits, strict=True)
         kept = (
-            drive._replace(start=start, limits=limits)
-            for drive, start, limits in ways
-            if drive.name in left
+            command._replace(start=start, limits=limits)
+            for command, start, limits in entries
+            if command.name in left
         )
-        return (*kept, *(actuator.drive for actuator in self.mechanism.actuators))
+        return (*kept, *(actuator.actuator for actuator in self.mechanism.actuators))
 
     @cached_property
     def rates(self) -> tuple[float, ...]:
         """Closing rate of each drive, zero where it is inactive [unit of the drive/s]."""
-        left = {drive.name for drive in self.mechanism.hand.drives}
-        own = zip(self.hand.drives, self.way.rates, strict=True)
-        kept = (rate for drive, rate in own if drive.name in left)
+        left = {command.name for command in self.mechanism.hand.actuators}
+        commands = zip(self.hand.actuators, self.closing_motion.rates, strict=True)
+        kept = (rate for command, rate in commands if command.name in left)
         return (*kept, *(actuator.rate for actuator in self.mechanism.actuators))
 
     @cached_property
     def start(self) -> tuple[float, ...]:
         """Where each drive starts [rad, m, Pa, or as its unit says]."""
         if any(isinstance(phase, PreshapePhase) for phase in self.sequence):
-            return self.closure.way(self.hand, self._shaped(self.preshape)).start
+            return self.closure.closing_motion(self.hand, self._shaped(self.preshape)).start
         return self.closing_start
 
     @cached_property
     def closing_start(self) -> tuple[float, ...]:
         """Where each drive closes from: ``start``, or the sequence's last preshape."""
-        return tuple(drive.start for drive in self.drives)
+        return tuple(command.start for command in self.actuators)
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -216,12 +216,12 @@ class GraspScene(Description):
         """Time that everything but the closure takes at most [s]."""
         phases = sum(phase.time for phase in self.sequence if not isinstance(phase, ClosePhase))
         lift = 0.0 if self.lift is None else self.lift.time + self.lift.hold_time
-        return phases + lift + (0.0 if self.success is None else self.success.own_time)
+        return phases + lift + (0.0 if self.success is None else self.success.max_duration)
 
     @cached_property
     def limits(self) -> tuple[tuple[float, float], ...]:
         """Lowest and highest target of each drive [rad, m, Pa, or as its unit says]."""
-        return tuple(drive.limits for drive in self.drives)
+        return tuple(command.limits for command in self.actuators)
 
     @property
     def integrator(self) -> str:
@@ -239,8 +239,8 @@ class GraspScene(Description):
     @cached_property
     def object_names(self) -> tuple[str, ...]:
         """Names of all objects, that of the one to be grasped first."""
-        given = [(placed.name, placed.object.name) for placed in self.objects]
-        return tuple(numbered([(self.object.name, ""), *given]))
+        names = [(placed.name, placed.object.name) for placed in self.objects]
+        return tuple(numbered([(self.object.name, ""), *names]))
 
     @cached_property
     def surrounding_names(self) -> tuple[str, ...]:
@@ -248,7 +248,7 @@ class GraspScene(Description):
         return tuple(numbered([(part.name, part.type) for part in self.surroundings]))
 
     @property
-    def asked_contact(self) -> Contact:
+    def requested_contact(self) -> Contact:
         """The contact that holds between object and hand, defaults filled in."""
         return self.contact_of(0)
 
@@ -258,24 +258,24 @@ class GraspScene(Description):
         Args:
             index: 0 for the one to be grasped, from 1 on for further ones.
         """
-        own = self.objects[index - 1].contact if index else None
-        given = own or self.contact or self.hand.contact
-        if given is not None:
-            return given
-        thing = self.objects[index - 1].object if index else self.object
-        if thing.material is None:
+        specific = self.objects[index - 1].contact if index else None
+        chosen = specific or self.contact or self.hand.contact
+        if chosen is not None:
+            return chosen
+        obj = self.objects[index - 1].object if index else self.object
+        if obj.material is None:
             return Contact()
         return Contact(
-            static_friction=thing.material.static_friction,
-            dynamic_friction=thing.material.dynamic_friction,
+            static_friction=obj.material.static_friction,
+            dynamic_friction=obj.material.dynamic_friction,
         )
 
     @cached_property
-    def asked_contacts(self) -> tuple[Contact, ...]:
+    def requested_contacts(self) -> tuple[Contact, ...]:
         """Every contact that the scene asks for, that of object and hand first."""
         others = [self.contact_of(index + 1) for index in range(len(self.objects))]
         around = [part.contact for part in self.surroundings if part.contact is not None]
-        return tuple(dict.fromkeys([self.asked_contact, *others, *around]))
+        return tuple(dict.fromkeys([self.requested_contact, *others, *around]))
 
 
 def numbered(named: list[tuple[str, str]]) -> list[str]:
@@ -284,11 +284,11 @@ def numbered(named: list[tuple[str, str]]) -> list[str]:
     Args:
         named: (given name, or empty; what to call it else) in their order.
     """
-    found, taken = [], {given for given, _ in named}
-    for given, other in named:
-        name, number = given or other, 2
-        while not given and name in taken:
+    unique, taken = [], {chosen_name for chosen_name, _ in named}
+    for chosen_name, other in named:
+        name, number = chosen_name or other, 2
+        while not chosen_name and name in taken:
             name, number = f"{other}{number}", number + 1
         taken.add(name)
-        found.append(name)
-    return found
+        unique.append(name)
+    return unique

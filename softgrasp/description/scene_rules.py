@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.base import Vec3
-from softgrasp.description.problems import FieldError, Place, refuse_twins
+from softgrasp.description.problems import FieldError, FieldPath, refuse_twins
 from softgrasp.description.sensor_rules import require_fitting_sensors
 from softgrasp.description.sequence import Phase, PreshapePhase
 from softgrasp.description.surroundings import Table
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LONGEST_CLOSURE = 600.0
 """A closure without a given duration may take this long [s]."""
-MOST_SAMPLES = 2_000_000
+MAX_SAMPLES = 2_000_000
 """Control samples of one closure: each is a row in memory and in ``trajectory.npz``."""
 
 
@@ -42,7 +42,7 @@ def _fits_hand(scene: GraspScene) -> None:
         )
 
 
-def _model_keeps_its_drives(scene: GraspScene) -> None:
+def _model_keeps_its_actuators(scene: GraspScene) -> None:
     if scene.hand.model is not None and scene.mechanism.actuators:
         raise FieldError(
             f"expected 'position-increment' or another one that moves the actuators of "
@@ -56,7 +56,7 @@ def _model_can_be_prescribed(scene: GraspScene) -> None:
     model = scene.hand.model
     if scene.actuation == "servo" or model is None or model.plain:
         return
-    other = next(drive.actuator for drive in model.drives if drive.joint is None)
+    other = next(actuator.actuator for actuator in model.actuators if actuator.joint is None)
     raise FieldError(
         f"expected 'servo': the target of actuator '{other}' of '{scene.hand.name}' is no joint's "
         "variable that could be prescribed; found 'prescribed'",
@@ -91,13 +91,13 @@ def _can_be_lifted(scene: GraspScene) -> None:
 
 
 def _have_names(scene: GraspScene) -> None:
-    objects: list[tuple[str, Place]] = [(scene.object.name, ("object", "name"))]
+    objects: list[tuple[str, FieldPath]] = [(scene.object.name, ("object", "name"))]
     objects += [
         (placed.name, ("objects", index, "name"))
         for index, placed in enumerate(scene.objects)
         if placed.name
     ]
-    around: list[tuple[str, Place]] = [
+    around: list[tuple[str, FieldPath]] = [
         (name, ("surroundings", index, "name"))
         for index, name in enumerate(scene.surrounding_names)
     ]
@@ -121,7 +121,7 @@ def _stand_somewhere(scene: GraspScene) -> None:
             )
 
 
-def _can_be_judged(scene: GraspScene) -> None:
+def _can_be_evaluated(scene: GraspScene) -> None:
     success = scene.success
     if success is None:
         return
@@ -137,7 +137,7 @@ def _can_be_judged(scene: GraspScene) -> None:
             "or a sequence that goes on after its close; found none",
             "success",
         )
-    loads: dict[Place, Vec3] = {}
+    loads: dict[FieldPath, Vec3] = {}
     if success.gravity is not None:
         loads["gravity",] = success.gravity
     loads |= {("directions", i): load for i, load in enumerate(success.directions)}
@@ -161,28 +161,28 @@ def _can_be_judged(scene: GraspScene) -> None:
                 f"{pull.direction}",
                 "success", "pulls", index, "direction",
             )  # fmt: skip
-    for place, load in loads.items() if scene.object_mount == "planar" else ():
+    for location, load in loads.items() if scene.object_mount == "planar" else ():
         if not any(load[::2]):
             raise FieldError(
                 f"expected a part in the x–z plane, in which a planar object moves, found {load}",
                 "success",
-                *place,
+                *location,
             )
 
 
 def _preshapes_exist(scene: GraspScene) -> None:
-    asked: dict[Place, str] = {}
+    names_used: dict[FieldPath, str] = {}
     if scene.preshape is not None:
-        asked["preshape",] = scene.preshape
+        names_used["preshape",] = scene.preshape
     for index, phase in enumerate(scene.sequence):
         if isinstance(phase, PreshapePhase):
-            asked["sequence", index, "preshape"] = phase.preshape
+            names_used["sequence", index, "preshape"] = phase.preshape
     shaped = any(isinstance(phase, PreshapePhase) for phase in scene.sequence)
-    for place, name in asked.items():
+    for location, name in names_used.items():
         try:
             scene.hand.preshape(name)
         except ValueError as error:
-            raise FieldError(str(error), *place) from None
+            raise FieldError(str(error), *location) from None
     if shaped and scene.mechanism.actuators:
         raise FieldError(
             "expected no preshape among its phases, as the closure "
@@ -220,15 +220,16 @@ def _can_be_carried(scene: GraspScene) -> None:
         return
     kinds = [phase.type for phase in scene.sequence]
     closed = kinds.index("close") if kinds else -1
-    later: dict[Place, Phase] = {
+    later: dict[FieldPath, Phase] = {
         ("sequence", index): scene.sequence[index] for index in range(closed + 1, len(kinds))
     }
     motion = scene.success.motion if scene.success is not None else ()
     later |= {("success", "motion", i): phase for i, phase in enumerate(motion)}
-    for place, phase in later.items():
+    for location, phase in later.items():
         if phase.moves_wrist:
             raise FieldError(
-                f"expected a free object to {phase.type}, found a {scene.object_mount} one", *place
+                f"expected a free object to {phase.type}, found a {scene.object_mount} one",
+                *location,
             )
 
 
@@ -282,14 +283,14 @@ def _can_be_run(scene: GraspScene) -> None:
             "duration",
         )
     closing = slowest if scene.duration is None else scene.duration
-    if closing > MOST_SAMPLES * scene.control_period:
+    if closing > MAX_SAMPLES * scene.control_period:
         raise FieldError(
-            f"expected at least {closing / MOST_SAMPLES:g} s, so that {closing:g} s of closing "
-            f"have at most {MOST_SAMPLES} control samples, found {scene.control_period:g} s",
+            f"expected at least {closing / MAX_SAMPLES:g} s, so that {closing:g} s of closing "
+            f"have at most {MAX_SAMPLES} control samples, found {scene.control_period:g} s",
             "control_period",
         )
     tangential = scene.solver.cone == "elliptic" and scene.solver.contact_dimension >= 3
-    if any(contact.switches_friction for contact in scene.asked_contacts) and not tangential:
+    if any(contact.switches_friction for contact in scene.requested_contacts) and not tangential:
         raise FieldError(
             "expected an elliptic cone and a contact_dimension of at least 3 where "
             f"static and dynamic friction differ, found a {scene.solver.cone} cone and "
@@ -299,14 +300,14 @@ def _can_be_run(scene: GraspScene) -> None:
 
 
 def _contact_models_fit(scene: GraspScene) -> None:
-    _soft_finger_fits(scene, scene.asked_contact, ("contact",))
+    _soft_finger_fits(scene, scene.requested_contact, ("contact",))
     for index, placed in enumerate(scene.objects):
         _soft_finger_fits(scene, placed.contact, ("objects", index, "contact"))
     for index, part in enumerate(scene.surroundings):
         _soft_finger_fits(scene, part.contact, ("surroundings", index, "contact"))
 
 
-def _soft_finger_fits(scene: GraspScene, contact: Contact | None, place: Place) -> None:
+def _soft_finger_fits(scene: GraspScene, contact: Contact | None, location: FieldPath) -> None:
     solver = scene.solver
     if contact is None or contact.model != "soft-finger":
         return
@@ -320,7 +321,7 @@ def _soft_finger_fits(scene: GraspScene, contact: Contact | None, place: Place) 
         raise FieldError(
             "expected none for a soft-finger contact, whose patch (contact.patch) says it, found "
             f"{contact.torsional_friction:g} m",
-            *place,
+            *location,
             "torsional_friction",
         )
 
@@ -341,13 +342,13 @@ def _deformable_fits(scene: GraspScene) -> None:
             "integrator",
         )
     for index in range(1 + len(scene.objects)):
-        contact, place = scene.contact_of(index), ("objects", index - 1) if index else ()
+        contact, location = scene.contact_of(index), ("objects", index - 1) if index else ()
         where = "beside" if index else "for"
         if contact.switches_friction:
             raise FieldError(
                 f"expected none {where} a deformable object, whose contacts have one coefficient, "
                 f"found {contact.kinetic_friction:g}",
-                *place,
+                *location,
                 "contact",
                 "dynamic_friction",
             )
@@ -375,14 +376,14 @@ def _sensors_fit(scene: GraspScene) -> None:
 SCENE_RULES = (
     _fits_hand,
     _model_can_be_prescribed,
-    _model_keeps_its_drives,
+    _model_keeps_its_actuators,
     _pressure_fits,
     _preshapes_exist,
     _sequence_fits,
     _have_names,
     _stand_somewhere,
     _can_be_lifted,
-    _can_be_judged,
+    _can_be_evaluated,
     _can_be_carried,
     _carrier_fits,
     _can_be_run,

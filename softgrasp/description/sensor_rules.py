@@ -59,8 +59,8 @@ def _require_joints(
             "no servo that could tell",
             "actuation",
         )
-    for place, joint in enumerate(sensor.joints):
-        _require("joint", joint, joints, ("sensors", index, "joints", place))
+    for position_index, joint in enumerate(sensor.joints):
+        _require("joint", joint, joints, ("sensors", index, "joints", position_index))
 
 
 def known_bodies(hand: Hand) -> list[str]:
@@ -89,7 +89,7 @@ def _fingers(hand: Hand) -> list[list[str]]:
 
 def servo_joints(hand: Hand) -> list[str]:
     """Joints of a hand that have servos, as those that follow others have none."""
-    return [drive.joint for drive in hand.drives if drive.joint is not None]
+    return [actuator.joint for actuator in hand.actuators if actuator.joint is not None]
 
 
 def _require(what: str, name: str, known: list[str], path: tuple[str | int, ...]) -> None:

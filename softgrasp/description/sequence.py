@@ -95,7 +95,7 @@ class MovePhase(_Phase):
     type: Literal["move"] = "move"
     displacement: Vec3 = (0.0, 0.0, 0.0)
     """Of the point ``about``, in the world [m]."""
-    turn: Vec3 = (0.0, 0.0, 0.0)
+    rotation_vector: Vec3 = (0.0, 0.0, 0.0)
     """Rotation vector in the world [rad]: its direction is the axis, its length the angle."""
     about: Vec3 = (0.0, 0.0, 0.0)
     """Point that the hand turns about, in the hand's frame [m]."""
@@ -104,7 +104,7 @@ class MovePhase(_Phase):
 
     @model_validator(mode="after")
     def _moves(self) -> Self:
-        if not any((*self.displacement, *self.turn)):
+        if not any((*self.displacement, *self.rotation_vector)):
             raise ValueError("expected a displacement or a turn, found neither")
         return self
 

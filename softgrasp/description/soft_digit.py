@@ -7,13 +7,13 @@ from typing import Self
 from pydantic import model_validator
 
 from softgrasp.description.base import Description, Number, Vec4
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.description.pose import Pose
 from softgrasp.description.problems import FieldError, check_range, listed
 from softgrasp.description.soft_finger import SoftFinger
 
 
-class SoftDigit(Description):
+class MountedSoftFinger(Description):
     """A soft finger of a hand, driven by one pressure.
 
     Its bodies are called ``L0``, ``L1``, … from the palm outwards, its joints ``J1``, ``J2``, ….
@@ -32,7 +32,7 @@ class SoftDigit(Description):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        check_range(self.limits, self.start, self.told)
+        check_range(self.limits, self.start, self.format_values)
         if not any(joint.pressure_gain for joint in self.finger.joints):
             raise FieldError(
                 "expected a pressure_gain other than zero in at least one joint, found none",
@@ -41,15 +41,15 @@ class SoftDigit(Description):
             )
         return self
 
-    def told(self, *values: float) -> str:
+    def format_values(self, *values: float) -> str:
         """Pressures as a sentence shows them."""
         return f"{listed(values)} Pa"
 
     @property
-    def drive(self) -> Drive:
+    def as_actuator(self) -> Actuator:
         """Its pressure, which goes on through contact: it is what grips."""
         name, label = f"{self.name}_pressure", f"pressure of '{self.name}'"
-        return Drive(name, label, "Pa", self.limits, self.start)
+        return Actuator(name, label, "Pa", self.limits, self.start)
 
     @property
     def length(self) -> float:

@@ -100,7 +100,7 @@ class SoftFinger(Description):
         Turns about different axes do not commute, so every other joint takes its ways in the
         opposite order: what two neighbours do too much cancels to second order.
         """
-        found: list[tuple[int, Freedom]] = []
+        freedoms: list[tuple[int, Freedom]] = []
         for index, joint in enumerate(self.joints):
             there: dict[Freedom, bool] = {
                 "stretch": joint.axial_stiffness is not None,
@@ -108,9 +108,9 @@ class SoftFinger(Description):
                 "y": True,
                 "z": not self.planar,
             }
-            ways = [way for way, given in there.items() if given]
-            found += [(index, way) for way in ways[:: -1 if index % 2 else 1]]
-        return tuple(found)
+            axes = [axis for axis, stiffness in there.items() if stiffness]
+            freedoms += [(index, axis) for axis in axes[:: -1 if index % 2 else 1]]
+        return tuple(freedoms)
 
     @property
     def compliance(self) -> float:

@@ -27,7 +27,7 @@ class Pull(Description):
     time: Positive = 1.0
     """In which the force grows to what friction holds at most, the sum of µ·N of all contacts of
     the closed hand; where that is less than the object's weight on Earth, to that weight [s]."""
-    most: Positive = 3.0
+    max_ratio: Positive = 3.0
     """It ends at this many times that force, where the object has not slipped."""
     min_force: NonNegative | None = None
     """Force that the grasp has to bear [N]; None: it is measured and not judged."""
@@ -92,11 +92,11 @@ class SuccessCriterion(Description):
         return {"gravity": None} | data if does_more else data
 
     @property
-    def own_time(self) -> float:
+    def max_duration(self) -> float:
         """Time that all of it takes at most [s]."""
         ramp = 0.0 if self.gravity is None else self.ramp_time + self.hold_time
         moving = sum(phase.time for phase in self.motion)
-        pulling = sum(pull.time * pull.most for pull in self.pulls)
+        pulling = sum(pull.time * pull.max_ratio for pull in self.pulls)
         return ramp + moving + len(self.directions) * self.direction_time + pulling
 
     @property

@@ -13,7 +13,7 @@ from softgrasp.description.scene import GraspScene
 Method = Literal["grid", "list", "latin", "sobol"]
 DRAWN = ("latin", "sobol")
 """Methods that draw samples between two ends."""
-MOST_ROWS = 10_000_000
+MAX_ROWS = 10_000_000
 
 
 class Axis(Description):
@@ -31,11 +31,11 @@ class Axis(Description):
     """Whether values are spaced by their logarithm."""
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _one_form(self) -> Self:
         ends = (self.low, self.high)
         if (self.values is None) == (ends == (None, None)):
-            found = "neither" if self.values is None else "both"
-            raise FieldError(f"expected values, or low and high, found {found}", "values")
+            present = "neither" if self.values is None else "both"
+            raise FieldError(f"expected values, or low and high, found {present}", "values")
         if self.values is not None:
             if not self.values:
                 raise FieldError(f"expected at least one value of '{self.path}', found none",
@@ -44,9 +44,9 @@ class Axis(Description):
         if self.low is None or self.high is None:
             raise FieldError("expected low and high, found one of them", "low")
         if self.low > self.high or (self.log and self.low <= 0.0):
-            least = "above 0 and " if self.log else ""
+            condition = "above 0 and " if self.log else ""
             raise FieldError(
-                f"expected low {least}at most high ({self.high:g}), found {self.low:g}", "low"
+                f"expected low {condition}at most high ({self.high:g}), found {self.low:g}", "low"
             )
         return self
 
@@ -86,9 +86,9 @@ class SweepPlan(Description):
                 raise FieldError(f"expected every path once, found '{path}' twice", "axes", index)
         drawn = self.method in DRAWN
         if drawn != (self.samples is not None):
-            found = "none" if self.samples is None else str(self.samples)
+            present = "none" if self.samples is None else str(self.samples)
             raise FieldError(
-                f"expected samples exactly with {' and '.join(DRAWN)}, found {found} with "
+                f"expected samples exactly with {' and '.join(DRAWN)}, found {present} with "
                 f"{self.method}",
                 "samples",
             )
@@ -98,15 +98,17 @@ class SweepPlan(Description):
             self._check_list()
         if self.method == "grid":
             self._check_grid()
-        if self.size > MOST_ROWS:
-            raise FieldError(f"expected at most {MOST_ROWS} rows, found {self.size}", "axes")
+        if self.size > MAX_ROWS:
+            raise FieldError(f"expected at most {MAX_ROWS} rows, found {self.size}", "axes")
         return self
 
     def _check_list(self) -> None:
         sizes = {axis.path: len(axis.values or ()) for axis in self.axes}
         if len(set(sizes.values())) > 1 or 0 in sizes.values():
-            told = ", ".join(f"{count} of '{path}'" for path, count in sizes.items())
-            raise FieldError(f"expected values for all axes, as many each, found {told}", "axes")
+            sizes_text = ", ".join(f"{count} of '{path}'" for path, count in sizes.items())
+            raise FieldError(
+                f"expected values for all axes, as many each, found {sizes_text}", "axes"
+            )
 
     def _check_grid(self) -> None:
         for index, axis in enumerate(self.axes):

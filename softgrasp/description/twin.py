@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from softgrasp.description.arm import Arm
 from softgrasp.description.base import Count, Description, NonNegative, Number, Positive
 from softgrasp.description.flange import FlangeSource
-from softgrasp.description.mounted_gripper import MountedGripper
+from softgrasp.description.mounted_gripper import GripperMount
 from softgrasp.description.pressure_fit import PressureFit
 from softgrasp.description.problems import FieldError
 from softgrasp.description.register_map import RegisterMap
@@ -22,7 +22,7 @@ SLOWEST, FASTEST = 1.0, 1000.0
 """Turns of the loop a second [Hz]."""
 
 
-class ControllerPlace(Description):
+class ControllerAddress(Description):
     """Where the controller listens, and in which registers it has its values."""
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
@@ -66,10 +66,10 @@ class Twin(Description):
     """How the end of a piece is turned about its axis; paper 001 (eq 5) has ``webster``."""
     finger_radius: Positive
     """[m]"""
-    gripper: MountedGripper
+    gripper: GripperMount
     arm: Arm | None = None
     """Is drawn under the flange."""
-    controller: ControllerPlace
+    controller: ControllerAddress
     flange: FlangeSource
     rate: Annotated[float, Field(strict=True, ge=SLOWEST, le=FASTEST)] = 50.0
     """Turns of the loop a second [Hz]."""

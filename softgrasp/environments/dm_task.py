@@ -23,7 +23,7 @@ from softgrasp.build.scene import BuiltScene, build
 from softgrasp.build.sensors import contact_layout
 from softgrasp.description.scene import GraspScene
 from softgrasp.environments.episode import Episode
-from softgrasp.environments.senses import Observation, Senses, seen
+from softgrasp.environments.senses import Observation, Observations, seen
 from softgrasp.environments.settings import EnvSettings
 from softgrasp.environments.start import Offset, clear_offset, moved_pose, touches_nothing
 from softgrasp.environments.task import grasp_task, with_goal
@@ -31,7 +31,7 @@ from softgrasp.errors import BuildError
 from softgrasp.formats.scene_file import load_scene
 from softgrasp.mechanics.transforms import Array
 
-HAND, THING = "hand/", f"{OBJECT}/{OBJECT}"
+HAND, OBJECT_NAME = "hand/", f"{OBJECT}/{OBJECT}"
 """What names of the hand's parts begin with, and the object's body, in a composed model."""
 
 
@@ -42,10 +42,10 @@ def dm_environment(
     described = scene if isinstance(scene, GraspScene) else load_scene(scene)
     built = build(with_goal(described))
     if built.scene.actuation != "servo" or built.contact.switches_friction:
-        field, found = ("contact", "two coefficients of friction")
+        field, value = ("contact", "two coefficients of friction")
         if built.scene.actuation != "servo":
-            field, found = "actuation", "prescribed joints"
-        raise BuildError(f"{field}: expected servos and one friction for dm_control, found {found}")
+            field, value = "actuation", "prescribed joints"
+        raise BuildError(f"{field}: expected servos and one friction for dm_control, found {value}")
     task = DmGraspTask(composer_scene(built.scene), built, EnvSettings(**settings))
     return composer.Environment(
         task,
@@ -72,13 +72,13 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
         self._composed, self._built = composed, built
         self._substeps = round(built.scene.control_period / built.model.opt.timestep)
         self._gravity = built.model.opt.gravity.copy()
-        self._senses = Senses(self.grasp, built.model)
-        self._told: Observation = {}
+        self._observations = Observations(self.grasp, built.model)
+        self._observation: Observation = {}
         # else they would be read at every physics step
         every = self._substeps * self.grasp.samples_per_action
         self._observables = {
             name: observable.Generic(partial(self._part, name), update_interval=every)
-            for name in self._senses.bounds
+            for name in self._observations.bounds
         }
         for part in self._observables.values():
             part.enabled = True
@@ -101,10 +101,10 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
     def after_compile(self, physics: Any, random_state: Any) -> None:
         """Look up where everything stands in a new model."""
         model = physics.model.ptr
-        self._senses = Senses(self.grasp, model, HAND, THING)
+        self._observations = Observations(self.grasp, model, HAND, OBJECT_NAME)
         first, _, self._force_sum = contact_layout(model, list(self.grasp.bodies), 1)
         self._sensors = slice(first, first + self._force_sum.shape[1])
-        self._thing = model.body(THING).id
+        self._object_body = model.body(OBJECT_NAME).id
         hand = self._composed.hand.mjcf_model
         self._joints = physics.bind(hand.find_all("joint"))
         self._actuators = physics.bind(hand.find_all("actuator"))
@@ -142,8 +142,8 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
             return
         data = physics.data.ptr
         self._forces.append(self._force_sum @ data.sensordata[self._sensors])
-        if sample > count - self._plan.looks:
-            self._poses.append(tuple(part.copy() for part in self._senses.poses(data)))
+        if sample > count - self._plan.samples:
+            self._poses.append(tuple(part.copy() for part in self._observations.poses(data)))
 
     def after_step(self, physics: Any, random_state: Any) -> None:
         """Judge what happened."""
@@ -152,7 +152,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
             return
         columns = (np.array(column) for column in zip(*self._poses, strict=True))
         self._episode.passed(self._plan, np.array(self._forces), seen(*columns))
-        self._told = self._senses.read(self._episode, physics.data.ptr)
+        self._observation = self._observations.read(self._episode, physics.data.ptr)
 
     def get_reward(self, physics: Any) -> float:
         """1 where the object was held, else 0, and the shaping."""
@@ -168,21 +168,21 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
 
     def _begin(self, physics: Any) -> None:
         mujoco.mj_kinematics(physics.model.ptr, physics.data.ptr)
-        self._episode = Episode(self.grasp, self._senses.sight(physics.data.ptr))
-        self._told = self._senses.read(self._episode, physics.data.ptr)
+        self._episode = Episode(self.grasp, self._observations.sight(physics.data.ptr))
+        self._observation = self._observations.read(self._episode, physics.data.ptr)
 
     def _part(self, name: str, _: Any) -> NDArray[np.float32]:
-        return self._told[name]
+        return self._observation[name]
 
     def _put(self, physics: Any, offset: Offset | None) -> None:
         scene = self.grasp.scene
         self._joints.qpos, self._actuators.ctrl = scene.start, scene.start
         pose = object_pose(scene)
-        place, turn = np.array(pose.position), np.array(pose.quaternion)
+        position, quaternion = np.array(pose.position), np.array(pose.quaternion)
         if offset is not None:
-            place, turn = moved_pose(place, turn, offset)
-        self._composed.object.set_pose(physics, place, turn)
+            position, quaternion = moved_pose(position, quaternion, offset)
+        self._composed.object.set_pose(physics, position, quaternion)
 
     def _is_clear(self, physics: Any, offset: Offset) -> bool:
         self._put(physics, offset)
-        return touches_nothing(physics.model.ptr, physics.data.ptr, self._thing)
+        return touches_nothing(physics.model.ptr, physics.data.ptr, self._object_body)

@@ -22,7 +22,7 @@ class Plan(NamedTuple):
     """Of all actuators, (n, nu)."""
     loads: Array
     """Gravity in the last samples, as many as there are rows [m/s²]; before, it does not change."""
-    looks: int
+    samples: int
     """After how many of the last samples the object has to be looked at; 1 at least."""
 
 
@@ -110,7 +110,7 @@ class Episode:
         task, tested = self.task, self.tested
         count = min(task.samples_per_action, task.test_samples - tested)
         targets = np.empty((count, len(self.targets)))
-        hand = slice(0, len(task.drives))
+        hand = slice(0, len(task.actuators))
         targets[:, hand] = self._paths(self._checked(action), count)
         targets[:, hand.stop :] = self.targets[hand.stop :]
         if len(task.path) and tested + count > 1:
@@ -123,25 +123,27 @@ class Episode:
 
     def _checked(self, action: ArrayLike) -> Array:
         """An action for all drives of the hand, (nd,), zero for those that have no rate."""
-        given, active = np.asarray(action, dtype=float), self.task.active
-        if given.shape != active.shape or not np.isfinite(given).all():
-            found = f"an array of shape {given.shape}" if given.shape != active.shape else "NaN"
-            raise DescriptionError(
-                f"expected {active.size} numbers, one a drive, found {found}", field="action"
+        values, active = np.asarray(action, dtype=float), self.task.active
+        if values.shape != active.shape or not np.isfinite(values).all():
+            received = (
+                f"an array of shape {values.shape}" if values.shape != active.shape else "NaN"
             )
-        whole = np.zeros(len(self.task.drives))
-        whole[active] = np.minimum(np.maximum(given, -1.0), 1.0)
+            raise DescriptionError(
+                f"expected {active.size} numbers, one a drive, found {received}", field="action"
+            )
+        whole = np.zeros(len(self.task.actuators))
+        whole[active] = np.minimum(np.maximum(values, -1.0), 1.0)
         return whole
 
     def _paths(self, action: Array, count: int) -> Array:
         """Targets of the hand's drives at the coming samples, (n, nd)."""
         task = self.task
-        now, steps = self.targets[: len(task.drives)], action * task.increments
+        now, steps = self.targets[: len(task.actuators)], action * task.increments
         low, high = task.lower, task.upper
         if task.settings.action == "targets":
-            wanted = task.lower + 0.5 * (action + 1.0) * (task.upper - task.lower)
-            steps = np.copysign(task.increments, wanted - now)
-            low, high = np.minimum(wanted, now), np.maximum(wanted, now)
+            targets = task.lower + 0.5 * (action + 1.0) * (task.upper - task.lower)
+            steps = np.copysign(task.increments, targets - now)
+            low, high = np.minimum(targets, now), np.maximum(targets, now)
         # sums one after another, as ``planned_targets`` takes them, which can do more and is slower
         path = np.empty((1 + count, len(now)))
         path[0], path[1:] = now, steps
@@ -158,7 +160,7 @@ class Episode:
         """
         self.targets = plan.targets[-1].copy()
         self.samples += len(plan.targets)
-        self.touch.judge(forces)
+        self.touch.update(forces)
         self.sight = sight
         if self.tested < 0:
             self._see_whether_gone(sight)
@@ -166,7 +168,7 @@ class Episode:
         if self._at_test is None:
             first = len(sight.position) - 1 - self.tested
             self._at_test = Sight(sight.position[first], sight.rotation[first])
-        self._judge(sight)
+        self._evaluate(sight)
 
     def _see_whether_gone(self, sight: Sight) -> None:
         """An object without contact that is far from where it was has left the hand."""
@@ -174,14 +176,16 @@ class Episode:
         if away > EJECTION_DISTANCE * self.task.object_radius and not self.touch.in_contact.any():
             self.held = False
 
-    def _judge(self, sight: Sight) -> None:
+    def _evaluate(self, sight: Sight) -> None:
         assert self._at_test is not None
         since = slice(-min(self.tested + 1, len(sight.position)), None)
         moved = sight.position[since] - self._at_test.position
-        turned = sight.rotation[since] - self._at_test.rotation
+        rotation_change = sight.rotation[since] - self._at_test.rotation
         self.drop = max(self.drop, math.sqrt((moved * moved).sum(axis=1).max()))
         # two turns that differ by the angle a are 2·√2·sin(a/2) apart (Frobenius)
-        apart = math.sqrt((turned * turned).sum(axis=(1, 2)).max()) / math.sqrt(8.0)
+        apart = math.sqrt((rotation_change * rotation_change).sum(axis=(1, 2)).max()) / math.sqrt(
+            8.0
+        )
         self.rotation = max(self.rotation, 2.0 * math.asin(min(apart, 1.0)))
         criterion = self.task.criterion
         if self.drop > criterion.max_drop or self.rotation > criterion.max_rotation:
@@ -200,12 +204,12 @@ class Episode:
         share of the fingers that are in contact, and 0 after the end. A shaping of this form leaves
         the best policy what it was (Ng, Harada & Russell, ICML 1999).
         """
-        before, self._potential = self._potential, self._share_in_contact()
+        before, self._potential = self._potential, self._fraction_in_contact()
         settings = self.task.settings
         shaped = settings.discount * self._potential - before
         return float(self.held is True) + settings.shaping * shaped
 
-    def _share_in_contact(self) -> float:
+    def _fraction_in_contact(self) -> float:
         fingers = self.task.fingers
         if self.terminated or not self.task.settings.shaping:
             return 0.0

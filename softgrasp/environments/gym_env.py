@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from softgrasp.build.scene import build
 from softgrasp.description.scene import GraspScene
 from softgrasp.environments.episode import Episode
-from softgrasp.environments.picture import Picture
-from softgrasp.environments.plant import Plant
+from softgrasp.environments.picture import Image
+from softgrasp.environments.plant import EnvSimulation
 from softgrasp.environments.senses import Bound, Observation
 from softgrasp.environments.settings import EnvSettings
 from softgrasp.environments.task import grasp_task, with_goal
@@ -79,14 +79,14 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
             )
         built = build(with_goal(described))
         self.task = grasp_task(built, EnvSettings(**settings))
-        self._plant = Plant(built, self.task)
-        self.model, self.data = self._plant.model, self._plant.data
+        self._simulation = EnvSimulation(built, self.task)
+        self.model, self.data = self._simulation.model, self._simulation.data
         self.observation_space = spaces.Dict(  # type: ignore[assignment]
-            {name: _box(bound) for name, bound in self._plant.senses.bounds.items()}
+            {name: _box(bound) for name, bound in self._simulation.observations.bounds.items()}
         )
         self.action_space = spaces.Box(-1.0, 1.0, self.task.active.shape, np.float32)
         self.render_mode, self._size, self._renderer = render_mode, size, renderer
-        self._picture: Picture | None = None
+        self._renderer_view: Image | None = None
         self._episode: Episode | None = None
         self._last: Observation = {}
         fps = max(round(1.0 / self.task.settings.decision_period), 1)
@@ -108,7 +108,7 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         super().reset(seed=seed)
         if options:
             raise DescriptionError(f"expected no options, found {', '.join(options)}")
-        episode = self._episode = self._plant.reset(self.np_random)
+        episode = self._episode = self._simulation.reset(self.np_random)
         return self._observe(episode), _info(episode)
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -129,7 +129,7 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         if episode is None or episode.over:
             state = "none" if episode is None else "one that has ended"
             raise SimulationError(f"expected an episode to go on, found {state}: call reset()")
-        self._plant.act(episode, action)
+        self._simulation.act(episode, action)
         observation = _copied(self._last) if episode.diverged else self._observe(episode)
         reward = episode.reward()
         return observation, reward, episode.terminated, episode.truncated, _info(episode)
@@ -141,20 +141,20 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
             return None
         if self._episode is None:
             raise SimulationError("expected an episode to draw, found none: call reset()")
-        if self._picture is None:
-            self._picture = Picture(self.task, self.model, self._size, self._renderer)
-        return self._picture.draw(self.data, self._episode.touch.in_contact)
+        if self._renderer_view is None:
+            self._renderer_view = Image(self.task, self.model, self._size, self._renderer)
+        return self._renderer_view.draw(self.data, self._episode.touch.in_contact)
 
     def close(self) -> None:
         """Free what the renderer holds."""
-        if self._picture is not None:
-            self._picture.close()
-            self._picture = None
+        if self._renderer_view is not None:
+            self._renderer_view.close()
+            self._renderer_view = None
 
     def _observe(self, episode: Episode) -> Observation:
-        told = self._plant.senses.read(episode, self.data)
-        self._last = _copied(told)  # what is told is the agent's, to change as it likes
-        return told
+        observation = self._simulation.observations.read(episode, self.data)
+        self._last = _copied(observation)  # what is told is the agent's, to change as it likes
+        return observation
 
 
 def registered_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:

@@ -14,7 +14,7 @@ from softgrasp.render.renderer import open_renderer
 from softgrasp.render.viewpoint import best_camera
 
 
-class Picture:
+class Image:
     """Draws states of one model from one place; bodies in established contact change colour."""
 
     def __init__(
@@ -41,8 +41,8 @@ class Picture:
             lifted = cloud + np.array([0.0, 0.0, task.scene.lift.height])
             cloud = np.concatenate([cloud, lifted])
         hand = [model.body(body).id for body in task.bodies]
-        thing = model.body(names.OBJECT).id
-        self._camera = best_camera(model, self._data, cloud, hand, [thing], size[0] / size[1])
+        object_body = model.body(names.OBJECT).id
+        self._camera = best_camera(model, self._data, cloud, hand, [object_body], size[0] / size[1])
         self._geoms = [np.flatnonzero(model.geom_bodyid == body).tolist() for body in hand]
 
     def draw(self, data: mujoco.MjData, in_contact: NDArray[np.bool_]) -> NDArray[np.uint8]:

@@ -10,7 +10,7 @@ from softgrasp.build import names
 from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.environments.episode import Episode
-from softgrasp.environments.senses import Senses, seen
+from softgrasp.environments.senses import Observations, seen
 from softgrasp.environments.start import (
     Generator,
     Offset,
@@ -42,7 +42,7 @@ class SampleStepper(PlainStepper):
         return np.asarray(sensors @ self._layout.force_sum.T)
 
 
-class Plant:
+class EnvSimulation:
     """The engine's side of an environment."""
 
     def __init__(self, built: BuiltScene, task: GraspTask) -> None:
@@ -54,16 +54,16 @@ class Plant:
         """
         self.model, self._built = built.model, built
         self.data = mujoco.MjData(self.model)
-        self.senses = Senses(task, self.model)
+        self.observations = Observations(task, self.model)
         self._task = task
         self._gravity = self.model.opt.gravity.copy()
         self._pair_friction = self.model.pair_friction.copy()
         self._object = self.model.body(names.OBJECT).id
         self._layout = closure_layout(built)
-        width, most = self._layout.force_sum.shape[1], task.samples_per_action
-        self._sensors = np.zeros((most, width))
-        self._poses = tuple(np.zeros((most, size)) for size in (3, 9, 3, 9))
-        self._views = self.senses.poses(self.data)
+        width, max_samples = self._layout.force_sum.shape[1], task.samples_per_action
+        self._sensors = np.zeros((max_samples, width))
+        self._poses = tuple(np.zeros((max_samples, size)) for size in (3, 9, 3, 9))
+        self._views = self.observations.poses(self.data)
         self._stepper = self._new_stepper()
 
     def reset(self, generator: Generator) -> Episode:
@@ -81,7 +81,7 @@ class Plant:
         self._put(clear_offset(self._task.scene, noise, generator, self._is_clear))
         mujoco.mj_kinematics(self.model, self.data)
         self._stepper = self._new_stepper()
-        return Episode(self._task, self.senses.sight(self.data))
+        return Episode(self._task, self.observations.sight(self.data))
 
     def act(self, episode: Episode, action: ArrayLike) -> None:
         """Run an episode on for one action, or to its end.
@@ -96,7 +96,7 @@ class Plant:
         plan, gravity = episode.plan(action), self.model.opt.gravity
         sample, sensors = self._stepper.sample, self._sensors
         count = len(plan.targets)
-        unloaded, unseen = count - len(plan.loads), count - plan.looks
+        unloaded, unseen = count - len(plan.loads), count - plan.samples
         with caught_warnings():
             for index, targets in enumerate(plan.targets):
                 if index >= unloaded:
@@ -113,8 +113,13 @@ class Plant:
     def _see(self, index: int) -> None:
         """Keep where object and palm are after a sample."""
         mujoco.mj_kinematics(self.model, self.data)
-        places, turns, palm_places, palm_turns = self._poses
-        places[index], turns[index], palm_places[index], palm_turns[index] = self._views
+        object_positions, object_rotations, palm_positions, palm_rotations = self._poses
+        (
+            object_positions[index],
+            object_rotations[index],
+            palm_positions[index],
+            palm_rotations[index],
+        ) = self._views
 
     def _new_stepper(self) -> SampleStepper:
         state = ClosureState.at_start(start_targets(self._built.scene), len(self._built.bodies))

@@ -32,11 +32,15 @@ class Bound(NamedTuple):
     high: NDArray[np.float32]
 
 
-class Senses:
+class Observations:
     """Reads observations of one model."""
 
     def __init__(
-        self, task: GraspTask, model: mujoco.MjModel, prefix: str = "", thing: str = names.OBJECT
+        self,
+        task: GraspTask,
+        model: mujoco.MjModel,
+        prefix: str = "",
+        object_name: str = names.OBJECT,
     ) -> None:
         """Look up where everything stands.
 
@@ -44,16 +48,17 @@ class Senses:
             task: The task.
             model: Its model.
             prefix: What the names of the hand's parts begin with in the model.
-            thing: Name of the object's body in it.
+            object_name: Name of the object's body in it.
         """
         joints = names.joint_names(task.scene.hand)
-        found = [model.joint(prefix + name) for name in joints]
-        self._joints = np.array([joint.qposadr[0] for joint in found])
+        model_joints = [model.joint(prefix + name) for name in joints]
+        self._joints = np.array([joint.qposadr[0] for joint in model_joints])
         self._palm = model.body(prefix + names.hand_body(task.scene.hand)).id
-        self._thing = model.body(thing).id
-        limits = dict(zip(task.drives, task.scene.limits, strict=True))
+        self._object_body = model.body(object_name).id
+        limits = dict(zip(task.actuators, task.scene.limits, strict=True))
         ends = [
-            limits.get(name) or _range(joint) for name, joint in zip(joints, found, strict=True)
+            limits.get(name) or _range(joint)
+            for name, joint in zip(joints, model_joints, strict=True)
         ]
         force, far = np.full(len(task.bodies), LARGEST_FORCE), np.full(3, FARTHEST)
         self.bounds = {
@@ -69,7 +74,7 @@ class Senses:
         self._low = np.concatenate([bound.low for bound in self.bounds.values()])
         self._high = np.concatenate([bound.high for bound in self.bounds.values()])
         sizes = np.cumsum([0, *(len(bound.low) for bound in self.bounds.values())]).tolist()
-        self._places = [slice(*ends) for ends in pairwise(sizes)]
+        self._slices = [slice(*ends) for ends in pairwise(sizes)]
 
     def sight(self, data: mujoco.MjData) -> Sight:
         """The object in a state whose kinematics are done, one row."""
@@ -77,8 +82,8 @@ class Senses:
 
     def poses(self, data: mujoco.MjData) -> tuple[Array, Array, Array, Array]:
         """Positions (3,) and rotations (9,) of object and palm in the world; views of the state."""
-        place, turn, thing, palm = data.xpos, data.xmat, self._thing, self._palm
-        return place[thing], turn[thing], place[palm], turn[palm]
+        positions, rotations, obj, palm = data.xpos, data.xmat, self._object_body, self._palm
+        return positions[obj], rotations[obj], positions[palm], rotations[palm]
 
     def read(self, episode: Episode, data: mujoco.MjData) -> Observation:
         """The observation of an episode; its parts are views of one new array.
@@ -90,37 +95,40 @@ class Senses:
         # as one array: seven times as fast as part by part; in the order of the bounds
         parts = (
             data.qpos[self._joints],
-            episode.targets[: len(episode.task.drives)],
+            episode.targets[: len(episode.task.actuators)],
             episode.touch.forces,
             episode.touch.in_contact,
             episode.sight.position[-1],
             _quaternion(episode.sight.rotation[-1]),
             np.array(episode.progress),
         )
-        told = np.concatenate(parts, dtype=np.float32)
-        np.minimum(np.maximum(told, self._low, out=told), self._high, out=told)
-        return {name: told[place] for name, place in zip(self.bounds, self._places, strict=True)}
+        values = np.concatenate(parts, dtype=np.float32)
+        np.minimum(np.maximum(values, self._low, out=values), self._high, out=values)
+        return {
+            name: values[positions]
+            for name, positions in zip(self.bounds, self._slices, strict=True)
+        }
 
 
-def seen(place: Array, turn: Array, palm_place: Array, palm_turn: Array) -> Sight:
+def seen(positions: Array, rotations: Array, palm_positions: Array, palm_rotations: Array) -> Sight:
     """An object in the frame of a palm.
 
     Args:
-        place: Positions of the object in the world [m], (m, 3).
-        turn: Its rotations, (m, 9).
-        palm_place: Positions of the palm [m], (m, 3).
-        palm_turn: Its rotations, (m, 9).
+        positions: Positions of the object in the world [m], (m, 3).
+        rotations: Its rotations, (m, 9).
+        palm_positions: Positions of the palm [m], (m, 3).
+        palm_rotations: Its rotations, (m, 9).
     """
-    back = palm_turn.reshape(-1, 3, 3).transpose(0, 2, 1)
-    offset = (back @ (place - palm_place)[:, :, None])[:, :, 0]
-    return Sight(offset, back @ turn.reshape(-1, 3, 3))
+    back = palm_rotations.reshape(-1, 3, 3).transpose(0, 2, 1)
+    offset = (back @ (positions - palm_positions)[:, :, None])[:, :, 0]
+    return Sight(offset, back @ rotations.reshape(-1, 3, 3))
 
 
 def _quaternion(rotation: Array) -> Array:
     """Unit quaternion (w, x, y, z), w not negative."""
-    found = np.zeros(4)
-    mujoco.mju_mat2Quat(found, rotation.ravel())
-    return -found if found[0] < 0.0 else found
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, rotation.ravel())
+    return -quaternion if quaternion[0] < 0.0 else quaternion
 
 
 def _range(joint: object) -> tuple[float, float]:

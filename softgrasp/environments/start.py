@@ -14,7 +14,7 @@ from softgrasp.description.sweep_plan import PoseNoise
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array
 
-MOST_DRAWS = 100
+MAX_DRAWS = 100
 """Starts that are drawn until one is clear of the hand."""
 
 
@@ -56,30 +56,30 @@ def clear_offset(
     """
     if not (noise.position or noise.rotation):
         return None
-    moves, turns = np.ones(3), np.ones(3)
+    moves, rotations = np.ones(3), np.ones(3)
     if scene.object_mount == "planar":
-        moves, turns = np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])
+        moves, rotations = np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])
     if scene.table is not None:
-        moves, turns = moves * [1.0, 1.0, 0.0], turns * [0.0, 0.0, 1.0]
-    for _ in range(MOST_DRAWS):
+        moves, rotations = moves * [1.0, 1.0, 0.0], rotations * [0.0, 0.0, 1.0]
+    for _ in range(MAX_DRAWS):
         drawn = generator.normal(size=6)
-        offset = Offset(noise.position * moves * drawn[:3], noise.rotation * turns * drawn[3:])
+        offset = Offset(noise.position * moves * drawn[:3], noise.rotation * rotations * drawn[3:])
         if is_clear(offset):
             return offset
     raise SimulationError(
-        f"noise: expected a start of the object clear of the hand, found none in {MOST_DRAWS} "
+        f"noise: expected a start of the object clear of the hand, found none in {MAX_DRAWS} "
         f"draws with {noise.position:g} m and {noise.rotation:g} rad"
     )
 
 
 def moved_pose(position: Array, quaternion: Array, offset: Offset) -> tuple[Array, Array]:
     """A pose in the world that is off by an offset."""
-    turn, turned = np.zeros(4), np.zeros(4)
+    rotation, rotated = np.zeros(4), np.zeros(4)
     angle = float(np.linalg.norm(offset.rotation))
     axis = offset.rotation / angle if angle > 0.0 else np.array([1.0, 0.0, 0.0])
-    mujoco.mju_axisAngle2Quat(turn, axis, angle)
-    mujoco.mju_mulQuat(turned, turn, quaternion)
-    return position + offset.position, turned
+    mujoco.mju_axisAngle2Quat(rotation, axis, angle)
+    mujoco.mju_mulQuat(rotated, rotation, quaternion)
+    return position + offset.position, rotated
 
 
 def touches_nothing(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> bool:
@@ -94,5 +94,5 @@ def touches_nothing(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> bo
     mujoco.mj_comPos(model, data)
     mujoco.mj_collision(model, data)
     contact = data.contact
-    own = (model.geom_bodyid[contact.geom] == body).any(axis=1)
-    return not bool((contact.dist[own] < -START_TOLERANCE).any())
+    is_object = (model.geom_bodyid[contact.geom] == body).any(axis=1)
+    return not bool((contact.dist[is_object] < -START_TOLERANCE).any())

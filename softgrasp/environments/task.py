@@ -34,7 +34,7 @@ class GraspTask:
     settings: EnvSettings
     bodies: tuple[str, ...]
     """Bodies of the hand that can touch, (nb,)."""
-    drives: tuple[str, ...]
+    actuators: tuple[str, ...]
     """Actuators of the hand, (nd,)."""
     active: NDArray[np.int64]
     """Drives that an agent moves: those with a closing rate."""
@@ -60,9 +60,9 @@ class GraspTask:
     @property
     def criterion(self) -> SuccessCriterion | Lift:
         """What success means."""
-        found = self.scene.success or self.scene.lift
-        assert found is not None  # with_goal has seen to it
-        return found
+        success = self.scene.success or self.scene.lift
+        assert success is not None  # with_goal has seen to it
+        return success
 
 
 def with_goal(scene: GraspScene) -> GraspScene:
@@ -110,7 +110,7 @@ def grasp_task(built: BuiltScene, settings: EnvSettings) -> GraspTask:
         scene=scene,
         settings=settings,
         bodies=tuple(built.bodies),
-        drives=tuple(drive.name for drive in scene.drives),
+        actuators=tuple(actuator.name for actuator in scene.actuators),
         active=active,
         start=np.array(start_targets(scene)),
         increments=np.array(scene.rates) * scene.control_period * settings.speed,
@@ -152,9 +152,9 @@ def _samples_per_action(scene: GraspScene, settings: EnvSettings) -> int:
 
 
 def _closing_time(scene: GraspScene, settings: EnvSettings) -> float:
-    given = settings.closing_time or scene.duration
-    if given is not None:
-        return given
+    duration = settings.closing_time or scene.duration
+    if duration is not None:
+        return duration
     ranges = zip(scene.limits, scene.start, scene.rates, strict=True)
     travel = [((high if rate > 0 else low) - at) / rate for (low, high), at, rate in ranges if rate]
     return min(travel) / settings.speed + scene.closure.settle_time
@@ -174,14 +174,14 @@ def _test(scene: GraspScene, model: mujoco.MjModel) -> tuple[Array, Array, int]:
 
 
 def _fingers(built: BuiltScene) -> tuple[tuple[int, ...], ...]:
-    places = names.parts(built.scene.hand)
-    found: dict[str, list[int]] = {}
+    parts = names.parts(built.scene.hand)
+    bodies: dict[str, list[int]] = {}
     for index, body in enumerate(built.bodies):
-        if body in places:
-            found.setdefault(places[body][0], []).append(index)
-    return tuple(tuple(part) for part in found.values())
+        if body in parts:
+            bodies.setdefault(parts[body][0], []).append(index)
+    return tuple(tuple(part) for part in bodies.values())
 
 
 def _object_radius(model: mujoco.MjModel) -> float:
-    own = model.geom_bodyid == model.body(names.OBJECT).id
-    return float(model.geom_rbound[own].max())
+    is_object = model.geom_bodyid == model.body(names.OBJECT).id
+    return float(model.geom_rbound[is_object].max())

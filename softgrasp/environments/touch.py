@@ -29,7 +29,7 @@ class Touch:
         """Established contact, (nb,)."""
         return np.asarray(self._counts == self._needed)
 
-    def judge(self, forces: Array) -> None:
+    def update(self, forces: Array) -> None:
         """Judge coming samples.
 
         Contact is established where the last samples, as many as are needed, are all above the

@@ -46,36 +46,36 @@ def load_arm(
         return mjcf_arm(path)
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return read_urdf_arm(path, start=start, tool=tool, tool_link=tool_link)
-    if any(given is not None for given in (start, tool, tool_link)):
+    if any(option is not None for option in (start, tool, tool_link)):
         raise DescriptionError(
             f"expected start, tool and tool_link only with a robot's file, found '{name}'"
         )
     if path.suffix.lower() not in (".yaml", ".yml"):
         path = library.find("arms", str(name))
-    return YamlFile(path).read(lambda data: arm_from(data, folder=path.parent))
+    return YamlFile(path).read(lambda data: arm_from(data, directory=path.parent))
 
 
-def arm_from(data: dict[str, Tree], *, folder: Path | None = None) -> Arm:
+def arm_from(data: dict[str, Tree], *, directory: Path | None = None) -> Arm:
     """Make an arm of a YAML tree: ``name``, ``phalanges`` and ``tool``, with ``defaults``.
 
     Args:
         data: The tree.
-        folder: Where a robot's file that it names as its ``model`` lies.
+        directory: Where a robot's file that it names as its ``model`` lies.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
     """
     rest, length, angle = take_units(data)
     if "model" in rest:
-        return _arm_of_model(rest, length, angle, folder or Path())
-    own: dict[str, Tree] = {key: rest[key] for key in ("name", "source") if key in rest}
+        return _arm_of_model(rest, length, angle, directory or Path())
+    fields: dict[str, Tree] = {key: rest[key] for key in ("name", "source") if key in rest}
     if "tool" in rest:
-        own["tool"] = pose_tree(rest["tool"], length, angle, ("tool",), "the hand")
+        fields["tool"] = pose_tree(rest["tool"], length, angle, ("tool",), "the hand")
     chain = {key: value for key, value in rest.items() if key not in ("source", "tool")}
-    return Arm(chain=finger_from(chain, length, angle), **own)
+    return Arm(chain=finger_from(chain, length, angle), **fields)
 
 
-def _arm_of_model(data: dict[str, Tree], length: float, angle: float, folder: Path) -> Arm:
+def _arm_of_model(data: dict[str, Tree], length: float, angle: float, directory: Path) -> Arm:
     known = ("model", "name", "source", "start", "tool", "tool_link")
     for key in data:
         if key not in known:
@@ -94,7 +94,7 @@ def _arm_of_model(data: dict[str, Tree], length: float, angle: float, folder: Pa
     if "tool" in data:
         tool = Pose(**pose_tree(data["tool"], length, angle, ("tool",), "the hand"))
     arm = read_urdf_arm(
-        folder / str(data["model"]),
+        directory / str(data["model"]),
         start=None if start is None else scaled(start, angle),
         tool=tool,
         tool_link=data.get("tool_link"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 
-LEAST_STEPS = 8
+MIN_STEPS = 8
 """Pieces of the outline of a whole lobe, however coarse the mesh."""
 
 
@@ -61,28 +61,30 @@ def bellows_mesh(
         raise DescriptionError(
             f"expected a number from 0 to below 1, found {taper!r}", field="taper"
         )
-    places = _places(valleys, length)
-    remains = height - _depths(depth, len(places), height)
-    stations, outline = _side_view(places, length, height, remains, resolution)
+    valley_positions = _valley_positions(valleys, length)
+    remains = height - _depths(depth, len(valley_positions), height)
+    stations, outline = _side_view(valley_positions, length, height, remains, resolution)
     shrink = 1.0 - taper * stations / length
     surface = _extruded(stations, shrink * outline, width, resolution)
-    middles = 0.5 * (1.0 - taper * places / length) * remains
-    return BellowsMesh(surface, places, np.stack([places, 0.0 * places, middles], -1))
+    middles = 0.5 * (1.0 - taper * valley_positions / length) * remains
+    return BellowsMesh(
+        surface, valley_positions, np.stack([valley_positions, 0.0 * valley_positions, middles], -1)
+    )
 
 
-def _places(valleys: int | Sequence[float], length: float) -> Array:
+def _valley_positions(valleys: int | Sequence[float], length: float) -> Array:
     if isinstance(valleys, int):
         if valleys < 1:
             raise DescriptionError(f"expected at least 1, found {valleys}", field="valleys")
         return np.arange(1, valleys + 1) * length / (valleys + 1)
-    places = np.asarray(valleys, dtype=float)
-    bounds = np.concatenate([[0.0], places, [length]])
-    if not (np.diff(bounds) > 0.0).all() or len(places) < 1:
+    valley_positions = np.asarray(valleys, dtype=float)
+    bounds = np.concatenate([[0.0], valley_positions, [length]])
+    if not (np.diff(bounds) > 0.0).all() or len(valley_positions) < 1:
         raise DescriptionError(
             f"expected ascending places between 0 and {length:g} m, found {tuple(valleys)}",
             field="valleys",
         )
-    return places
+    return valley_positions
 
 
 def _depths(depth: float | Sequence[float], count: int, height: float) -> Array:
@@ -100,23 +102,27 @@ def _depths(depth: float | Sequence[float], count: int, height: float) -> Array:
 
 
 def _side_view(
-    places: Array, length: float, height: float, remains: Array, resolution: float
+    valley_positions: Array, length: float, height: float, remains: Array, resolution: float
 ) -> tuple[Array, Array]:
     """Where the rings of vertices stand, and how high the upper side is there without taper [m].
 
     Lobes are cut in half by the two ends.
     """
-    bounds = np.concatenate([[-places[0]], places, [2.0 * length - places[-1]]])
+    bounds = np.concatenate(
+        [[-valley_positions[0]], valley_positions, [2.0 * length - valley_positions[-1]]]
+    )
     floors = np.pad(remains, 1, mode="edge")
     stations, outline = [np.array([length])], [np.array([height])]
     for lobe in range(len(bounds) - 1):
         pitch = bounds[lobe + 1] - bounds[lobe]
-        steps = max(round(pitch / resolution / 2), LEAST_STEPS // 2)
-        share = np.arange(2 * steps) / (2 * steps)
-        share = share[steps * (lobe == 0) : steps if lobe == len(places) else None]
-        floor = floors[lobe] + share * (floors[lobe + 1] - floors[lobe])
-        stations.insert(-1, bounds[lobe] + share * pitch)
-        outline.insert(-1, floor + (height - floor) * 2.0 * np.sqrt(share * (1.0 - share)))
+        steps = max(round(pitch / resolution / 2), MIN_STEPS // 2)
+        fractions = np.arange(2 * steps) / (2 * steps)
+        fractions = fractions[
+            steps * (lobe == 0) : steps if lobe == len(valley_positions) else None
+        ]
+        floor = floors[lobe] + fractions * (floors[lobe + 1] - floors[lobe])
+        stations.insert(-1, bounds[lobe] + fractions * pitch)
+        outline.insert(-1, floor + (height - floor) * 2.0 * np.sqrt(fractions * (1.0 - fractions)))
     return np.concatenate(stations), np.concatenate(outline)
 
 

@@ -12,13 +12,13 @@ import numpy as np
 
 def main(source: str, target: str) -> None:
     """Decompose the surface in one archive and write the vertices of its parts to another."""
-    with np.load(source, allow_pickle=False) as given:
-        mesh = coacd.Mesh(given["vertices"], given["faces"])
-        threshold, seed = float(given["threshold"]), int(given["seed"])
+    with np.load(source, allow_pickle=False) as arrays:
+        mesh = coacd.Mesh(arrays["vertices"], arrays["faces"])
+        threshold, seed = float(arrays["threshold"]), int(arrays["seed"])
     coacd.set_log_level("info")  # its rounds, on standard output
-    found = coacd.run_coacd(mesh, threshold=threshold, preprocess_mode="off", seed=seed)
-    sizes = np.array([len(points) for points, _ in found], dtype=np.int64)
-    points = np.vstack([np.empty((0, 3)), *(points for points, _ in found)])
+    parts = coacd.run_coacd(mesh, threshold=threshold, preprocess_mode="off", seed=seed)
+    sizes = np.array([len(points) for points, _ in parts], dtype=np.int64)
+    points = np.vstack([np.empty((0, 3)), *(points for points, _ in parts)])
     np.savez(target, points=points, sizes=sizes)
 
 

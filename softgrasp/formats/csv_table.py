@@ -27,13 +27,13 @@ class CsvTable(NamedTuple):
     """Of the rows, from 1."""
 
 
-def read_table(path: Path, wanted: Callable[[int], list[str]], told: str) -> CsvTable:
+def read_table(path: Path, expected_names: Callable[[int], list[str]], names_text: str) -> CsvTable:
     """Read a table whose columns have known names.
 
     Args:
         path: The file.
-        wanted: The names of the columns that there have to be, for so many as there are.
-        told: The same names for a sentence, such as ``time_s, torque_1, torque_2, …``.
+        expected_names: The names of the columns that there have to be, for so many as there are.
+        names_text: The same names for a sentence, such as ``time_s, torque_1, torque_2, …``.
 
     Raises:
         DescriptionError: It cannot be read, has other columns, no rows, or a cell without a
@@ -41,9 +41,9 @@ def read_table(path: Path, wanted: Callable[[int], list[str]], told: str) -> Csv
     """
     (line, head), *rows = _lines(path)
     names = [cell.strip() for cell in head]
-    if names != wanted(len(names)):
+    if names != expected_names(len(names)):
         raise DescriptionError(
-            f"expected the columns {told}, found {', '.join(names)}", file=path, line=line
+            f"expected the columns {names_text}, found {', '.join(names)}", file=path, line=line
         )
     if not rows:
         raise DescriptionError("expected lines of numbers, found only names", file=path)
@@ -75,12 +75,12 @@ def _lines(path: Path) -> list[Line]:
             reader = csv.reader(file, skipinitialspace=True)
             lines = [(reader.line_num, cells) for cells in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        told = f"expected a table in CSV, found: {reason(error)}"
-        raise DescriptionError(told, file=path) from None
-    found = [(at, cells) for at, cells in lines if cells and not cells[0].startswith("#")]
-    if not found:
+        message = f"expected a table in CSV, found: {reason(error)}"
+        raise DescriptionError(message, file=path) from None
+    rows = [(at, cells) for at, cells in lines if cells and not cells[0].startswith("#")]
+    if not rows:
         raise DescriptionError("expected a line of names, found nothing", file=path)
-    return found
+    return rows
 
 
 def _numbers(path: Path, names: list[str], row: Line) -> list[float]:
@@ -89,16 +89,16 @@ def _numbers(path: Path, names: list[str], row: Line) -> list[float]:
         raise DescriptionError(
             f"expected {len(names)} cells, found {len(cells)}", file=path, line=line
         )
-    found = []
+    numbers = []
     for name, cell in zip(names, cells, strict=True):
         try:
             value = float(cell)
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            told = f"'{cell.strip()}'" if cell.strip() else "a gap"
+            text = f"'{cell.strip()}'" if cell.strip() else "a gap"
             raise DescriptionError(
-                f"expected a number, found {told}", file=path, line=line, field=name
+                f"expected a number, found {text}", file=path, line=line, field=name
             )
-        found.append(value)
-    return found
+        numbers.append(value)
+    return numbers

@@ -29,7 +29,7 @@ from softgrasp.errors import BackendUnavailable, BuildError, ResultError
 from softgrasp.formats.atomic import atomic_path
 from softgrasp.formats.mesh_repair import piece_labels, signed_volume
 from softgrasp.formats.mesh_solid import hull_of
-from softgrasp.formats.progress import telling
+from softgrasp.formats.progress import report_progress
 
 Array: TypeAlias = NDArray[np.float64]
 Faces: TypeAlias = NDArray[np.int64]
@@ -71,7 +71,7 @@ def decompose(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, .
         BackendUnavailable: CoACD is not installed.
         BuildError: CoACD failed on this surface.
     """
-    kept = cache_folder() / f"parts-{_key(vertices, faces, threshold)}.npz"
+    kept = cache_directory() / f"parts-{_key(vertices, faces, threshold)}.npz"
     parts = _read(kept)
     if parts is None:
         labels = piece_labels(vertices, faces)
@@ -84,7 +84,7 @@ def decompose(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, .
     return parts
 
 
-def cache_folder() -> Path:
+def cache_directory() -> Path:
     """Where decompositions are kept: ``$SOFTGRASP_CACHE``, else the user's cache folder."""
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
@@ -120,8 +120,8 @@ def _cut(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, ...]:
             "this mesh is not convex and CoACD, which cuts it into convex parts, is not "
             f"installed: pip install 'softgrasp[mesh]'; or {OTHERWISE}"
         )
-    with tempfile.TemporaryDirectory(prefix="softgrasp-") as folder:
-        source, target = Path(folder) / "surface.npz", Path(folder) / "parts.npz"
+    with tempfile.TemporaryDirectory(prefix="softgrasp-") as directory:
+        source, target = Path(directory) / "surface.npz", Path(directory) / "parts.npz"
         np.savez(source, vertices=vertices, faces=faces, threshold=threshold, seed=SEED)
         code = _followed([sys.executable, str(PROGRAM), str(source), str(target)], len(faces))
         parts = _read(target) if code == 0 else None
@@ -135,7 +135,7 @@ def _cut(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, ...]:
 def _followed(command: list[str], faces: int) -> int:
     """Run CoACD to its end, tell how far it is, and return its exit code."""
     what = f"cutting {faces} faces into convex parts"
-    telling(what)
+    report_progress(what)
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
     ) as run:
@@ -143,7 +143,7 @@ def _followed(command: list[str], faces: int) -> int:
         try:
             for line in run.stdout:
                 if round_ := ROUND.search(line):
-                    telling(f"{what}: round {int(round_[1]) + 1}, {round_[2]} left to cut")
+                    report_progress(f"{what}: round {int(round_[1]) + 1}, {round_[2]} left to cut")
         except BaseException:
             run.kill()  # an interrupted user does not wait for it
             raise

@@ -64,13 +64,13 @@ def finger_axes(
         DescriptionError: A direction is zero, ``up`` is along the finger, or there is no such base.
     """
     x = _principal(solid) if axis is None else _unit(axis, "axis")
-    z, note = _found_up(solid, x) if up is None else (_square_to(x, up), "")
+    z, note = _detected_up(solid, x) if up is None else (_square_to(x, up), "")
     if axis is None:
         slope = _lower_slope(solid.vertices @ _axes(x, z).T, solid.faces)
         x = (x + slope * z) / np.hypot(1.0, slope)
         z = _square_to(x, z)
-    turned, base_note = _turned(solid, x, base)
-    axes = _axes(-x if turned else x, z)
+    is_reversed, base_note = _is_reversed(solid, x, base)
+    axes = _axes(-x if is_reversed else x, z)
     return axes, tuple(text for text in (note, base_note) if text)
 
 
@@ -93,11 +93,11 @@ def _unit(direction: Sequence[float] | Array, field: str) -> Array:
 
 
 def _square_to(x: Array, up: Sequence[float] | Array) -> Array:
-    given = _unit(up, "up")
-    z = given - (given @ x) * x
+    direction = _unit(up, "up")
+    z = direction - (direction @ x) * x
     if np.linalg.norm(z) < ACROSS:
         raise DescriptionError(
-            f"expected a direction across the finger, found {_text(given)} along it",
+            f"expected a direction across the finger, found {_text(direction)} along it",
             field="up",
         )
     return np.asarray(z / np.linalg.norm(z))
@@ -109,14 +109,14 @@ def _principal(solid: Solid) -> Array:
     return np.asarray(x * np.sign(x[np.argmax(np.abs(x))]))
 
 
-def _found_up(solid: Solid, x: Array) -> tuple[Array, str]:
+def _detected_up(solid: Solid, x: Array) -> tuple[Array, str]:
     """To where the centroids of sections go as these grow; across the thinner side if nowhere."""
     basis = _axes(x, _square_to(x, np.eye(3)[np.argmin(np.abs(x))]))
     vertices = solid.vertices @ basis.T
-    places = _places(vertices)
-    found = sections(vertices, solid.faces, places, filled=True)
-    growth = _from_line(places, found.areas[:, None])
-    moves = _from_line(places, found.centers)
+    stations = _stations(vertices)
+    cross_sections = sections(vertices, solid.faces, stations, filled=True)
+    growth = _from_line(stations, cross_sections.areas[:, None])
+    moves = _from_line(stations, cross_sections.centers)
     net, gross = growth[:, 0] @ moves, np.linalg.norm(growth) * np.linalg.norm(moves)
     if np.linalg.norm(net) > ONE_SIDED * gross:
         return np.asarray(net @ basis[1:] / np.linalg.norm(net)), ""
@@ -133,30 +133,30 @@ def _lower_slope(vertices: Array, faces: Faces) -> float:
 
     The rise is the median over pairs of places half the finger apart, which no rounded end moves.
     """
-    places = _places(vertices)
-    sides = np.stack([side[:, 1] for side in extents(vertices, faces, places)], -1)
-    lower, upper = np.std(_from_line(places, sides), axis=0)
+    stations = _stations(vertices)
+    sides = np.stack([side[:, 1] for side in extents(vertices, faces, stations)], -1)
+    lower, upper = np.std(_from_line(stations, sides), axis=0)
     if not lower <= FLATTER * upper:
         return 0.0
     half = SAMPLES // 2
-    rises = (sides[half:, 0] - sides[:half, 0]) / (places[half] - places[0])
+    rises = (sides[half:, 0] - sides[:half, 0]) / (stations[half] - stations[0])
     return float(np.median(rises))
 
 
-def _places(vertices: Array) -> Array:
+def _stations(vertices: Array) -> Array:
     """Where the finger is cut for a first look, short of its end faces."""
     begin, end = vertices[:, 0].min(), vertices[:, 0].max()
     margin = ENDS * (end - begin)
     return np.linspace(begin + margin, end - margin, SAMPLES)
 
 
-def _from_line(places: Array, values: Array) -> Array:
+def _from_line(stations: Array, values: Array) -> Array:
     """What is left of columns (n, d) when each has lost its straight line over the places (n,)."""
-    basis = np.stack([np.ones_like(places), places - places.mean()], -1)
+    basis = np.stack([np.ones_like(stations), stations - stations.mean()], -1)
     return np.asarray(values - basis @ np.linalg.lstsq(basis, values)[0])
 
 
-def _turned(solid: Solid, x: Array, base: Base) -> tuple[bool, str]:
+def _is_reversed(solid: Solid, x: Array, base: Base) -> tuple[bool, str]:
     """Whether the base is at the far end along x, and what is said where that is a guess."""
     along = solid.vertices @ x
     begin, end = float(along.min()), float(along.max())
@@ -178,9 +178,9 @@ def _turned(solid: Solid, x: Array, base: Base) -> tuple[bool, str]:
     flat = _end_areas(solid, x, begin, end)
     if max(flat) > LARGER * min(flat):
         return flat[1] > flat[0], ""
-    place = solid.vertices[np.argmin(along)]
+    lowest_point = solid.vertices[np.argmin(along)]
     return False, (
-        f"both ends look alike; the base is taken to be the one near {_text(place)} m, "
+        f"both ends look alike; the base is taken to be the one near {_text(lowest_point)} m, "
         "give base='end' for the other"
     )
 

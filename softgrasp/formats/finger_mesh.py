@@ -75,13 +75,13 @@ def finger_from_mesh(
     _check_one_of(density=density, mass=mass)
     sliced = slice_finger(path, units=units, axis=axis, up=up, base=base, valleys=valleys)
     stiffness = _stiffness_profile(sliced, bending_stiffness, youngs_modulus)
-    compliances = joint_compliances(sliced.joints[:, 0], sliced.places, stiffness)
+    compliances = joint_compliances(sliced.joints[:, 0], sliced.positions, stiffness)
     count = len(compliances)
     joints = tuple(
         SoftJoint(
-            position=_vector(place), stiffness=1.0 / compliance, damping=loss, pressure_gain=gain
+            position=_vector(position), stiffness=1.0 / compliance, damping=loss, pressure_gain=gain
         )
-        for place, compliance, loss, gain in zip(
+        for position, compliance, loss, gain in zip(
             sliced.joints,
             compliances.tolist(),
             _each("damping", damping, count),
@@ -101,14 +101,14 @@ def finger_from_mesh(
 
 def _check_one_of(**numbers: object) -> None:
     """Refuse two numbers for one thing, none, and one that is not above zero."""
-    given = [field for field, value in numbers.items() if value is not None]
+    present = [field for field, value in numbers.items() if value is not None]
     one, other = numbers
-    if len(given) != 1:
-        found = "both" if given else "neither"
-        raise DescriptionError(f"expected {one} or {other}, found {found}", field=one)
-    value = numbers[given[0]]
+    if len(present) != 1:
+        present_text = "both" if present else "neither"
+        raise DescriptionError(f"expected {one} or {other}, found {present_text}", field=one)
+    value = numbers[present[0]]
     if isinstance(value, int | float) and not 0.0 < value < np.inf:
-        raise DescriptionError(f"expected a number above 0, found {value!r}", field=given[0])
+        raise DescriptionError(f"expected a number above 0, found {value!r}", field=present[0])
 
 
 def _stiffness_profile(
@@ -116,20 +116,20 @@ def _stiffness_profile(
 ) -> Array:
     """EI at the cross-sections [N·m²], (m,), or one for all."""
     if callable(bending_stiffness):
-        given = np.asarray(bending_stiffness(sliced.places), dtype=float)
-        if given.shape not in ((), sliced.places.shape):
+        values = np.asarray(bending_stiffness(sliced.positions), dtype=float)
+        if values.shape not in ((), sliced.positions.shape):
             raise DescriptionError(
-                f"expected one number or {len(sliced.places)}, one a place, found shape "
-                f"{given.shape}",
+                f"expected one number or {len(sliced.positions)}, one a place, found shape "
+                f"{values.shape}",
                 field="bending_stiffness",
             )
-        return given
+        return values
     if bending_stiffness is not None:
-        return np.full(sliced.places.shape, bending_stiffness)
+        return np.full(sliced.positions.shape, bending_stiffness)
     first, last = sliced.joints[[0, -1], 0]
-    ends = (sliced.places < first) | (sliced.places > last)
-    least = np.interp(sliced.joints[:, 0], sliced.places, sliced.second_moments).min()
-    moments = np.where(ends, np.maximum(sliced.second_moments, least), sliced.second_moments)
+    ends = (sliced.positions < first) | (sliced.positions > last)
+    min_moment = np.interp(sliced.joints[:, 0], sliced.positions, sliced.second_moments).min()
+    moments = np.where(ends, np.maximum(sliced.second_moments, min_moment), sliced.second_moments)
     return np.asarray(youngs_modulus * moments)
 
 

@@ -49,7 +49,7 @@ class SlicedFinger:
     """(3,) [m]"""
     pieces: tuple[Piece, ...]
     """The n + 1 pieces from the base outwards."""
-    places: Array
+    positions: Array
     """x of m cross-sections from 0 to the tip [m], (m,)."""
     heights: Array
     """Their areas over the width of the finger, chambers counted as material [m], (m,)."""
@@ -123,32 +123,32 @@ def _sliced(
 ) -> SlicedFinger:
     """Cut a mesh whose coordinates count along the axes of the finger."""
     begin, end = float(vertices[:, 0].min()), float(vertices[:, 0].max())
-    places = begin + (np.arange(SECTIONS) + 0.5) / SECTIONS * (end - begin)
-    filled = _filled_areas(vertices, faces, places)
-    low, high = extents(vertices, faces, places)
+    stations = begin + (np.arange(SECTIONS) + 0.5) / SECTIONS * (end - begin)
+    filled = _filled_areas(vertices, faces, stations)
+    low, high = extents(vertices, faces, stations)
     heights = filled / np.median(high[:, 0] - low[:, 0])
-    base = _base_face(begin, places, filled)
-    at = _valleys(places - base, heights, end - base, valleys)
+    base = _base_face(begin, stations, filled)
+    at = _valleys(stations - base, heights, end - base, valleys)
     tip = end - min(TIP * (end - base), 0.5 * (end - base - at[-1]))
     levels = sections(vertices, faces, np.append(at + base, tip)).centers[:, 1]
     origin = np.array([base, 0.5 * (low[:, 0] + high[:, 0]).mean(), levels[0]])
-    moments = sections(vertices, faces, places).second_moments
-    inner = (places > base) & (places < end)
+    moments = sections(vertices, faces, stations).second_moments
+    inner = (stations > base) & (stations < end)
     return SlicedFinger(
         transform=_transform(axes, origin),
         joints=np.stack([at, np.zeros_like(at), levels[:-1] - levels[0]], -1),
         tip=np.array([end - base, 0.0, levels[-1] - levels[0]]),
         pieces=tuple(slices(vertices - origin, faces, at)),
-        places=np.concatenate([[0.0], places[inner] - base, [end - base]]),
+        positions=np.concatenate([[0.0], stations[inner] - base, [end - base]]),
         heights=np.pad(heights[inner], 1, mode="edge"),
         second_moments=np.pad(moments[inner], 1, mode="edge"),
     )
 
 
-def _filled_areas(vertices: Array, faces: Faces, places: Array) -> Array:
+def _filled_areas(vertices: Array, faces: Faces, stations: Array) -> Array:
     """Areas of the sections (m,), chambers counted as material; refuses a finger with a gap."""
-    areas = sections(vertices, faces, places, filled=True).areas
-    gaps = places[np.flatnonzero(areas[1:-1] <= 0.0) + 1]
+    areas = sections(vertices, faces, stations, filled=True).areas
+    gaps = stations[np.flatnonzero(areas[1:-1] <= 0.0) + 1]
     if len(gaps):
         raise DescriptionError(
             "expected one body from base to tip, found nothing "
@@ -157,29 +157,29 @@ def _filled_areas(vertices: Array, faces: Faces, places: Array) -> Array:
     return areas
 
 
-def _base_face(begin: float, places: Array, areas: Array) -> float:
+def _base_face(begin: float, stations: Array, areas: Array) -> float:
     """Where the sections first have half of their later area: noise does not move it outwards."""
-    near = places < places[0] + BASE_FACE * (places[-1] - places[0])
+    near = stations < stations[0] + BASE_FACE * (stations[-1] - stations[0])
     half = 0.5 * areas[near].max()
     first = int(np.argmax(areas >= half))
     if first == 0:
         return begin
-    share = (half - areas[first - 1]) / (areas[first] - areas[first - 1])
-    return float(places[first - 1] + share * (places[first] - places[first - 1]))
+    fraction = (half - areas[first - 1]) / (areas[first] - areas[first - 1])
+    return float(stations[first - 1] + fraction * (stations[first] - stations[first - 1]))
 
 
 def _valleys(
-    places: Array, heights: Array, length: float, given: int | Sequence[float] | None
+    stations: Array, heights: Array, length: float, positions: int | Sequence[float] | None
 ) -> Array:
     """Places of the valleys from the base, found or as they were given."""
-    if given is None or isinstance(given, int | np.integer):
-        expected = None if given is None else int(given)
-        return find_valleys(places, heights, expected).places
-    at = np.asarray(given, dtype=float)
+    if positions is None or isinstance(positions, int | np.integer):
+        expected = None if positions is None else int(positions)
+        return find_valleys(stations, heights, expected).positions
+    at = np.asarray(positions, dtype=float)
     bounds = np.concatenate([[0.0], at.ravel(), [length]])
     if at.ndim != 1 or not len(at) or not (np.diff(bounds) > 0.0).all():
         raise DescriptionError(
-            f"expected ascending places between 0 and {length:.4g} m from the base, found {given}",
+            f"expected ascending places between 0 and {length:.4g} m from the base, found {positions}",
             field="valleys",
         )
     return at

@@ -99,12 +99,12 @@ def json_object(text: str | bytes) -> dict[str, Any]:
         DescriptionError: It is none.
     """
     try:
-        found = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise DescriptionError(f"expected a JSON object, found: {error}") from None
-    if not isinstance(found, dict):
-        raise DescriptionError(f"expected a JSON object, found {short(found)}")
-    return found
+    if not isinstance(value, dict):
+        raise DescriptionError(f"expected a JSON object, found {short(value)}")
+    return value
 
 
 def _refuse(constant: str) -> None:

@@ -9,46 +9,46 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.description.hand import GraspPreset
 from softgrasp.description.rates import Rates
-from softgrasp.mechanics.grasp_finder import FoundGrasp
+from softgrasp.mechanics.grasp_finder import SynthesizedGrasp
 from softgrasp.mechanics.transforms import Array
 
 ALONG_Z = 0.5
 """Mean part of the fingers' forces along z above which upright things are laid across [–]."""
 
 
-def preset_of(found: FoundGrasp) -> GraspPreset:
+def preset_of(grasp: SynthesizedGrasp) -> GraspPreset:
     """A found grasp as a preset; long things are turned into the hand, z of its frame being up.
 
     Args:
-        found: In the hand's frame.
+        grasp: In the hand's frame.
     """
-    across = _euler(found)
-    upwards = found.normals and float(np.abs(np.array(found.normals)[:, 2]).mean()) > ALONG_Z
+    across = _euler(grasp)
+    upwards = grasp.normals and float(np.abs(np.array(grasp.normals)[:, 2]).mean()) > ALONG_Z
     return GraspPreset(
-        center=found.center,
-        rates=Rates(found.rates),
+        center=grasp.center,
+        rates=Rates(grasp.rates),
         object_euler=across,
         upright_euler=across if upwards else None,
-        start=found.start,
+        start=grasp.start,
     )
 
 
-def _euler(found: FoundGrasp) -> tuple[float, float, float]:
+def _euler(grasp: SynthesizedGrasp) -> tuple[float, float, float]:
     """Turns that lay an object's z axis along the axis of long things."""
-    turn, _ = Rotation.align_vectors(np.array([found.lying.axis]), np.array([[0.0, 0.0, 1.0]]))
-    about_z, about_y, about_x = np.round(turn.as_euler("ZYX"), 6).tolist()
+    rotation, _ = Rotation.align_vectors(np.array([grasp.lying.axis]), np.array([[0.0, 0.0, 1.0]]))
+    about_z, about_y, about_x = np.round(rotation.as_euler("ZYX"), 6).tolist()
     return (about_x, about_y, about_z)
 
 
-def turned(found: FoundGrasp, frame: Array) -> FoundGrasp:
+def in_frame(grasp: SynthesizedGrasp, frame: Array) -> SynthesizedGrasp:
     """A grasp that was found in another frame, (4, 4) in the hand's; long things lie upwards."""
-    x, y, z = (frame @ [*found.center, 1.0])[:3].round(6).tolist()
-    axis = frame[:3, :3] @ np.array(found.lying.axis)
+    x, y, z = (frame @ [*grasp.center, 1.0])[:3].round(6).tolist()
+    axis = frame[:3, :3] @ np.array(grasp.lying.axis)
     along = (axis if axis[2] >= 0.0 else -axis).round(9) + 0.0
-    normals = (np.array(found.normals).reshape(-1, 3) @ frame[:3, :3].T).tolist()
+    normals = (np.array(grasp.normals).reshape(-1, 3) @ frame[:3, :3].T).tolist()
     return replace(
-        found,
+        grasp,
         center=(x, y, z),
         normals=tuple((a, b, c) for a, b, c in normals),
-        lying=found.lying._replace(axis=tuple(along.tolist())),
+        lying=grasp.lying._replace(axis=tuple(along.tolist())),
     )

@@ -14,9 +14,9 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.formats.link_surfaces import corners
 from softgrasp.mechanics.dh import chain_links
 
-TURN = math.tau + 1e-3
+FULL_ROTATION = math.tau + 1e-3
 """Widest range that a joint usually has [rad]."""
-TURNS = 2.0 * math.tau + 1e-3
+TWO_ROTATIONS = 2.0 * math.tau + 1e-3
 """Widest range that a joint of any robot has: a turn each way [rad]."""
 LONGEST_FINGER = 2.0
 """[m]"""
@@ -29,21 +29,21 @@ class Doubt(NamedTuple):
 
     severity: Literal["problem", "remark"]
     expected: str
-    found: str
+    actual: str
     advice: str
 
     @property
     def words(self) -> str:
         """Without the part that it is about."""
-        told = f"expected {self.expected}, found {self.found}"
-        return f"{told}; {self.advice}" if self.advice else told
+        message = f"expected {self.expected}, found {self.actual}"
+        return f"{message}; {self.advice}" if self.advice else message
 
 
 def range_doubt(low: float, high: float) -> Doubt | None:
     """A doubt about the range of a joint that turns [rad]; None where there is none."""
-    if high - low <= TURN:
+    if high - low <= FULL_ROTATION:
         return None
-    degrees = high - low > TURNS
+    degrees = high - low > TWO_ROTATIONS
     return Doubt(
         "problem" if degrees else "remark",
         f"at most a turn, {math.tau:.4g} rad",
@@ -77,33 +77,33 @@ def hand_doubts(hand: Hand) -> list[str]:
     rows = [row for finger in hand.fingers for row in finger.phalanges]
     turning = [(row, range_doubt(*row.limits)) for row in rows if row.joint == "revolute"]
     odd = [(row, doubt) for row, doubt in turning if doubt and doubt.severity == "problem"]
-    found = []
+    messages = []
     if odd:
         row, doubt = odd[0]
         others = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
-        found.append(f"joint '{row.joint_name}'{others}: {doubt.words}")
+        messages.append(f"joint '{row.joint_name}'{others}: {doubt.words}")
     long = millimetres_doubt("a longest finger", _longest(hand), LONGEST_FINGER)
     if long is not None:
-        found.append(f"the hand: {long.words}")
-    return found
+        messages.append(f"the hand: {long.words}")
+    return messages
 
 
 def _longest(hand: Hand) -> float:
     """Length of the longest finger, or of the longest simple shape on one [m]."""
-    found = [0.0]
+    lengths = [0.0]
     for finger in hand.fingers:
-        found.append(math.fsum(float(np.linalg.norm(link.end)) for link in chain_links(finger)))
+        lengths.append(math.fsum(float(np.linalg.norm(link.end)) for link in chain_links(finger)))
         for row in finger.phalanges:
             shapes = [row.shape, *(part.shape for part in row.parts)]
-            found += [
+            lengths += [
                 float(np.ptp(corners(shape), axis=0).max())
                 for shape in shapes
                 if shape is not None and not isinstance(shape, Mesh)
             ]
-    return max(found)
+    return max(lengths)
 
 
-def tell_doubts(hand: Hand) -> None:
+def warn_about_units(hand: Hand) -> None:
     """Warn of what a hand's file hardly means.
 
     Warns:

@@ -12,7 +12,7 @@ from softgrasp.description.problems import path_text
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.object_file import absolute_name
-from softgrasp.formats.pose_tree import Place, pose_tree
+from softgrasp.formats.pose_tree import FieldPath, pose_tree
 from softgrasp.formats.yaml_file import Tree, YamlFile, scaled, take_units, to_si
 
 DONE = ("base", "limits", "start", "rest_angle", "origin", "shape_pose", "parts", "inertial")
@@ -25,10 +25,10 @@ def read_hand(path: Path) -> Hand:
     Raises:
         DescriptionError: The file, or what it says, is wrong; names file, line and field.
     """
-    return YamlFile(path).read(lambda data: hand_from(data, folder=path.parent))
+    return YamlFile(path).read(lambda data: hand_from(data, directory=path.parent))
 
 
-def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
+def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:
     """Make a hand of a YAML tree.
 
     ``units``, ``convention`` and ``defaults`` (fields of every phalanx) stand at the top; a pose
@@ -37,7 +37,7 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
 
     Args:
         data: The tree.
-        folder: Where relative mesh files lie.
+        directory: Where relative mesh files lie.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -45,16 +45,16 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
     if isinstance(data.get("model"), str):
         from softgrasp.formats.mjcf.side_file import hand_beside
 
-        return hand_beside(data, folder or Path())
+        return hand_beside(data, directory or Path())
     data, length, angle = take_units(data)
     tree = _with_defaults(data)
     for index, finger in enumerate(_dicts(tree.get("fingers"))):
         _joints_to_si(finger, length, angle)
         _finger_poses(finger, ("fingers", index), length, angle)
     for index, digit in enumerate(_dicts(tree.get("soft_fingers"))):
-        place = ("soft_fingers", index)
-        _pose_to_si(digit, "base", length, angle, place, f"finger '{digit.get('name', index)}'")
-        _put_finger(digit, (*place, "finger"), length, angle, folder)
+        location = ("soft_fingers", index)
+        _pose_to_si(digit, "base", length, angle, location, f"finger '{digit.get('name', index)}'")
+        _put_finger(digit, (*location, "finger"), length, angle, directory)
     _grasps_to_si(tree, length, angle)
     units = joint_units(tree, length, angle)
     synergies_to_si(tree.get("synergies"), units)
@@ -66,15 +66,15 @@ def hand_from(data: dict[str, Tree], *, folder: Path | None = None) -> Hand:
     if isinstance(palm := tree.get("palm"), dict):
         _pose_to_si(palm, "pose", length, angle, ("palm",), "palm")
         _parts_to_si(palm, length, angle, ("palm",), "palm")
-    if folder is not None:
+    if directory is not None:
         for owner in _dicts([palm, *_rows(tree)]):
             for part in (owner, *_dicts(owner.get("parts"))):
-                _anchor_mesh(part.get("shape"), folder)
+                _anchor_mesh(part.get("shape"), directory)
     done = (*DONE, "rates", "pose", "finger", "contact", "preshapes", "offset")
     try:
         return Hand(**_converted(tree, length, angle, done))
     except DescriptionError as error:
-        raise _where_given(error, data) from None
+        raise _located(error, data) from None
 
 
 def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
@@ -96,7 +96,7 @@ def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
 
 
 def _put_finger(
-    digit: dict[str, Tree], place: Place, length: float, angle: float, folder: Path | None
+    digit: dict[str, Tree], location: FieldPath, length: float, angle: float, directory: Path | None
 ) -> None:
     """Put a finger in SI in the place of its name, of its file, or of what is written there."""
     finger = digit.get("finger")
@@ -106,12 +106,14 @@ def _put_finger(
         return
     is_file = Path(finger).suffix != ""
     try:
-        found = load_finger((folder or Path()) / finger if is_file else finger)
+        loaded = load_finger((directory or Path()) / finger if is_file else finger)
     except DescriptionError as error:
         if is_file:
             raise
-        raise DescriptionError(error.message, field=path_text(place), location=place) from None
-    digit["finger"] = found.model_dump()
+        raise DescriptionError(
+            error.message, field=path_text(location), location=location
+        ) from None
+    digit["finger"] = loaded.model_dump()
 
 
 def _converted(tree: Tree, length: float, angle: float, done: tuple[str, ...]) -> Tree:
@@ -143,11 +145,11 @@ def _rows(tree: dict[str, Tree]) -> list[dict[str, Any]]:
     return [row for f in _dicts(tree.get("fingers")) for row in _dicts(f.get("phalanges"))]
 
 
-def _anchor_mesh(shape: Tree, folder: Path) -> None:
+def _anchor_mesh(shape: Tree, directory: Path) -> None:
     """Make the file names of a mesh hold from anywhere."""
     for key in ("file", "parts"):
         if isinstance(shape, dict) and isinstance(shape.get(key), str):
-            shape[key] = absolute_name(shape[key], folder)
+            shape[key] = absolute_name(shape[key], directory)
 
 
 def _with_defaults(data: dict[str, Tree]) -> dict[str, Tree]:
@@ -179,12 +181,12 @@ def _with_rows(finger: dict[str, Tree], defaults: dict[str, Tree]) -> dict[str, 
 def _merged(defaults: dict[str, Tree], row: Tree) -> Tree:
     if not isinstance(row, dict):
         return row
-    given = dict(defaults)
+    inherited = dict(defaults)
     if "mass" in row:
-        given.pop("density", None)
+        inherited.pop("density", None)
     if "density" in row:
-        given.pop("mass", None)
-    return given | row
+        inherited.pop("mass", None)
+    return inherited | row
 
 
 def _joints_to_si(finger: dict[str, Tree], length: float, angle: float) -> None:
@@ -226,13 +228,17 @@ def joint_units(tree: dict[str, Tree], length: float, angle: float) -> dict[str,
         length: Metres in its unit of length.
         angle: Radians in its unit of angle.
     """
-    found = {}
+    units = {}
     for finger in _dicts(tree.get("fingers")):
         for index, row in enumerate(_dicts(finger.get("phalanges")), start=1):
-            own = str(row.get("joint_name") or f"J{index}")
-            name = own if finger.get("own_names") is True else f"{finger.get('name')}_{own}"
-            found[name] = _joint_unit(row, length, angle)
-    return found
+            joint_name = str(row.get("joint_name") or f"J{index}")
+            name = (
+                joint_name
+                if finger.get("verbatim_names") is True
+                else f"{finger.get('name')}_{joint_name}"
+            )
+            units[name] = _joint_unit(row, length, angle)
+    return units
 
 
 def synergies_to_si(synergies: Tree, units: Mapping[str, float]) -> None:
@@ -265,38 +271,40 @@ def rates_to_si(value: Tree, units: list[float]) -> Tree:
     return [scaled(number, unit) for number, unit in pairs]
 
 
-def _finger_poses(finger: dict[str, Tree], place: Place, length: float, angle: float) -> None:
-    name = f"finger '{finger.get('name', place[-1] if place else '')}'"
-    _pose_to_si(finger, "base", length, angle, place, name)
+def _finger_poses(
+    finger: dict[str, Tree], location: FieldPath, length: float, angle: float
+) -> None:
+    name = f"finger '{finger.get('name', location[-1] if location else '')}'"
+    _pose_to_si(finger, "base", length, angle, location, name)
     for index, row in enumerate(_dicts(finger.get("phalanges"))):
-        within = (*place, "phalanges", index)
+        within = (*location, "phalanges", index)
         for key in ("origin", "shape_pose"):
             _pose_to_si(row, key, length, angle, within, name)
         _parts_to_si(row, length, angle, within, name)
 
 
 def _parts_to_si(
-    owner: dict[str, Tree], length: float, angle: float, place: Place, name: str
+    owner: dict[str, Tree], length: float, angle: float, location: FieldPath, name: str
 ) -> None:
     for index, part in enumerate(_dicts(owner.get("parts"))):
-        _pose_to_si(part, "pose", length, angle, (*place, "parts", index), name)
+        _pose_to_si(part, "pose", length, angle, (*location, "parts", index), name)
         if isinstance(shape := part.get("shape"), dict):
             part["shape"] = to_si(shape, length, angle)
 
 
 def _pose_to_si(
-    owner: dict[str, Tree], key: str, length: float, angle: float, place: Place, name: str
+    owner: dict[str, Tree], key: str, length: float, angle: float, location: FieldPath, name: str
 ) -> None:
     if key in owner:
-        owner[key] = pose_tree(owner[key], length, angle, (*place, key), name)
+        owner[key] = pose_tree(owner[key], length, angle, (*location, key), name)
 
 
-def _where_given(error: DescriptionError, data: dict[str, Tree]) -> DescriptionError:
+def _located(error: DescriptionError, data: dict[str, Tree]) -> DescriptionError:
     """The error at the place where the user wrote the value that a finger took from the top."""
     match error.location:
         case ("fingers", int(index), "phalanges", int(row), str(key), *rest):
-            given = data["fingers"][index]["phalanges"][row]
-            if key not in given and key in data.get("defaults", {}):
+            fields = data["fingers"][index]["phalanges"][row]
+            if key not in fields and key in data.get("defaults", {}):
                 inner = f"fingers[{index}].phalanges[{row}]"
                 return _moved(error, inner, "defaults", ("defaults", key, *rest))
         case ("fingers", int(index), "convention"):
@@ -306,6 +314,8 @@ def _where_given(error: DescriptionError, data: dict[str, Tree]) -> DescriptionE
     return error
 
 
-def _moved(error: DescriptionError, inner: str, outer: str, place: Place) -> DescriptionError:
+def _moved(
+    error: DescriptionError, inner: str, outer: str, location: FieldPath
+) -> DescriptionError:
     field = (error.field or inner).replace(inner, outer, 1)
-    return DescriptionError(error.message, field=field, location=place, found=error.found)
+    return DescriptionError(error.message, field=field, location=location, value=error.actual)

@@ -12,7 +12,7 @@ from softgrasp.formats.description_tree import description_tree
 from softgrasp.formats.yaml_file import Tree, dump
 
 SUFFIXES = (".yaml", ".yml")
-OWN_OF_A_ROW = ("name", "a", "alpha", "d", "theta", "joint", "joint_name", "limits", "start")
+FIELDS_OF_ROW = ("name", "a", "alpha", "d", "theta", "joint", "joint_name", "limits", "start")
 """Fields that stand with their row, even where all rows have the same."""
 
 
@@ -43,13 +43,13 @@ def hand_yaml(hand: Hand) -> str:
     rows = [row for finger in fingers for row in finger["phalanges"]]
     for finger in fingers:
         for index, row in enumerate(finger["phalanges"], start=1):
-            _drop_given_names(row, index)
+            _drop_default_names(row, index)
     if defaults := _taken_out(rows):
         head["defaults"] = defaults
     return dump(head | tree)
 
 
-def _drop_given_names(row: dict[str, Tree], index: int) -> None:
+def _drop_default_names(row: dict[str, Tree], index: int) -> None:
     """Leave out the names that a row gets by its place."""
     for key, letter in (("name", "P"), ("joint_name", "J")):
         if row.get(key) == f"{letter}{index}":
@@ -64,7 +64,7 @@ def _taken_out(rows: list[dict[str, Tree]]) -> dict[str, Tree]:
         key: value
         for key, value in rows[0].items()
         if key in Phalanx.model_fields
-        and key not in OWN_OF_A_ROW
+        and key not in FIELDS_OF_ROW
         and all(key in row and row[key] == value for row in rows)
     }
     for row in rows:

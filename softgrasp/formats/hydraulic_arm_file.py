@@ -94,8 +94,8 @@ def _arm(robot: Robot, path: Path) -> HydraulicArm:
     arm = arm_of_robot(robot)
     left = ", ".join(_left_out(robot))
     if left:
-        told = f"{path}: left out, as a hydraulic arm has none of it: {left}"
-        warnings.warn(told, SoftgraspWarning, stacklevel=4)
+        message = f"{path}: left out, as a hydraulic arm has none of it: {left}"
+        warnings.warn(message, SoftgraspWarning, stacklevel=4)
     return arm
 
 

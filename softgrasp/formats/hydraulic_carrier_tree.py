@@ -18,13 +18,13 @@ from softgrasp.formats.yaml_file import Tree, take_units
 POSES = ("base", "tool")
 
 
-def carrier_from(data: dict[str, Tree], folder: Path) -> HydraulicCarrier:
+def carrier_from(data: dict[str, Tree], directory: Path) -> HydraulicCarrier:
     """Make the arm under a hand of a YAML tree.
 
     Args:
         data: ``hydraulic`` is an arm's name, file, or mapping, ``torques`` rows or the name of a
             CSV file; other fields are those of ``HydraulicCarrier``. Its units are its own.
-        folder: Where the files lie that it names.
+        directory: Where the files lie that it names.
 
     Raises:
         DescriptionError: Something in the tree, or in a file, is wrong.
@@ -37,9 +37,9 @@ def carrier_from(data: dict[str, Tree], folder: Path) -> HydraulicCarrier:
     if isinstance(arm, dict):
         rest["hydraulic"] = hydraulic_arm_from(arm)
     else:
-        rest["hydraulic"] = load_hydraulic_arm(_beside(str(arm), folder))
+        rest["hydraulic"] = load_hydraulic_arm(_beside(str(arm), directory))
     if isinstance(torques, str):
-        table = load_torques(_beside(torques, folder))
+        table = load_torques(_beside(torques, directory))
         rest["torques"] = np.column_stack([table.times, table.torques]).tolist()
     return HydraulicCarrier(**rest)
 
@@ -56,6 +56,6 @@ def _is_shipped(arm: HydraulicArm) -> bool:
     return arm.name in library.names("hydraulic_arms") and load_hydraulic_arm(arm.name) == arm
 
 
-def _beside(name: str, folder: Path) -> str:
+def _beside(name: str, directory: Path) -> str:
     """A file that lies beside the scene, or the name as it stands."""
-    return str(folder / name) if (folder / name).is_file() else name
+    return str(directory / name) if (directory / name).is_file() else name

@@ -17,13 +17,13 @@ FIELDS = ("name", "hands", "grasps", "source")
 PART_FIELDS = ("hand", "name", "pose")
 
 
-def joined_from(data: dict[str, Tree], folder: Path, load: Callable[[str], Hand]) -> Hand:
+def joined_from(data: dict[str, Tree], directory: Path, load: Callable[[str], Hand]) -> Hand:
     """Make one hand of a tree with ``hands``.
 
     Args:
         data: The tree: ``name``, ``units``, ``hands`` (each with ``hand``, ``name``, ``pose``), and
             ``grasps`` where those of the parts do not do.
-        folder: Where files that it names lie.
+        directory: Where files that it names lie.
         load: Loads a hand by name or file.
 
     Raises:
@@ -31,28 +31,32 @@ def joined_from(data: dict[str, Tree], folder: Path, load: Callable[[str], Hand]
     """
     data, length, angle = take_units(data)
     _refuse_others(data, FIELDS, ())
-    given = data.get("hands")
-    if not isinstance(given, list):
+    entries = data.get("hands")
+    if not isinstance(entries, list):
         raise DescriptionError(
-            f"expected a list of hands, found {given!r}", field="hands", location=("hands",)
+            f"expected a list of hands, found {entries!r}", field="hands", location=("hands",)
         )
     parts = []
-    for index, part in enumerate(given):
-        place = ("hands", index)
+    for index, part in enumerate(entries):
+        location = ("hands", index)
         if not isinstance(part, dict) or not {"hand", "name"} <= set(part):
             raise DescriptionError(
                 f"expected a mapping with {', '.join(PART_FIELDS)}, found {part!r}",
                 field=f"hands[{index}]",
-                location=place,
+                location=location,
             )
-        _refuse_others(part, PART_FIELDS, place)
-        pose = pose_tree(part.get("pose", {}), length, angle, (*place, "pose"), str(part["name"]))
-        beside = folder / str(part["hand"])
+        _refuse_others(part, PART_FIELDS, location)
+        pose = pose_tree(
+            part.get("pose", {}), length, angle, (*location, "pose"), str(part["name"])
+        )
+        beside = directory / str(part["hand"])
         hand = load(str(beside if beside.is_file() else part["hand"]))
         parts.append(PlacedHand(str(part["name"]), hand, Pose(**pose)))
     grasps = None
     if "grasps" in data:
-        units = [{"m": length, "rad": angle}.get(d.unit, 1.0) for p in parts for d in p.hand.drives]
+        units = [
+            {"m": length, "rad": angle}.get(d.unit, 1.0) for p in parts for d in p.hand.actuators
+        ]
         grasps = Grasps(**_grasps(data["grasps"], length, angle, units))
     hand = joined_hands(str(data.get("name", "hands")), parts, grasps)
     return hand.replace(source=str(data.get("source", hand.source)))
@@ -62,22 +66,22 @@ def _grasps(tree: Tree, length: float, angle: float, units: list[float]) -> Tree
     """The named grasps in SI."""
     if not isinstance(tree, dict):
         return {"grasps": tree}
-    found = {}
+    presets = {}
     for name, preset in tree.items():
-        found[name] = to_si(preset, length, angle)
+        presets[name] = to_si(preset, length, angle)
         for key in ("rates", "start"):
             if isinstance(preset, dict) and key in preset:
-                found[name][key] = rates_to_si(preset[key], units)
-    return found
+                presets[name][key] = rates_to_si(preset[key], units)
+    return presets
 
 
 def _refuse_others(
-    tree: dict[str, Tree], fields: tuple[str, ...], place: tuple[object, ...]
+    tree: dict[str, Tree], fields: tuple[str, ...], location: tuple[object, ...]
 ) -> None:
     for key in tree:
         if key not in fields:
             raise DescriptionError(
                 f"expected {', '.join(fields)}, found '{key}'",
                 field=str(key),
-                location=(*place, key),  # type: ignore[arg-type]
+                location=(*location, key),  # type: ignore[arg-type]
             )

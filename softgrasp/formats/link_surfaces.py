@@ -35,31 +35,33 @@ def link_surfaces(hand: Hand) -> dict[str, Array]:
 
     ``palm`` holds those of the palm's shape, its inside too, in the hand's frame.
     """
-    found = {}
+    points = {}
     for finger in hand.fingers:
         links = chain_links(finger)
         for row, link, body in zip(finger.phalanges, links, finger.has_body, strict=True):
             if body:
-                found[finger.body_of(row)] = surface_points(row_shapes(row, link))
+                points[finger.body_of(row)] = surface_points(row_shapes(row, link))
     if hand.palm.shape is not None:
         first = [(hand.palm.shape, hand.palm.pose)]
         shapes = first + [(part.shape, part.pose) for part in hand.palm.parts]
-        found["palm"] = np.vstack([surface_points(shapes), *map(_inner_points, shapes)])
-    return found
+        points["palm"] = np.vstack([surface_points(shapes), *map(_inner_points, shapes)])
+    return points
 
 
 def row_shapes(row: Phalanx, link: Link) -> list[Placed]:
     """The shapes of a row, or the capsule along it."""
-    own = [] if row.shape is None else [(row.shape, row.shape_pose)]
-    own += [(part.shape, part.pose) for part in row.parts]
-    if own:
-        return own
+    shapes = [] if row.shape is None else [(row.shape, row.shape_pose)]
+    shapes += [(part.shape, part.pose) for part in row.parts]
+    if shapes:
+        return shapes
     x, y, z = (link.end / 2).tolist()
     length = float(np.linalg.norm(link.end))
     # whichever way the capsule lies, a quaternion from z to the link
     w = np.array([length + link.end[2], -link.end[1], link.end[0], 0.0])
-    turn = tuple((w if np.linalg.norm(w) > 0.0 else np.array([0.0, 1.0, 0.0, 0.0])).tolist())
-    return [(Capsule(radius=row.radius, length=length), Pose(position=(x, y, z), quaternion=turn))]
+    quaternion = tuple((w if np.linalg.norm(w) > 0.0 else np.array([0.0, 1.0, 0.0, 0.0])).tolist())
+    return [
+        (Capsule(radius=row.radius, length=length), Pose(position=(x, y, z), quaternion=quaternion))
+    ]
 
 
 def surface_points(shapes: Sequence[Placed]) -> Array:

@@ -57,19 +57,19 @@ def load_hand(name: str | Path) -> Hand:
     return load_hand(library.find("hands", str(name)))
 
 
-def hand_of(data: dict[str, Tree], folder: Path) -> Hand:
+def hand_of(data: dict[str, Tree], directory: Path) -> Hand:
     """A hand of a YAML tree: fingers that it describes, or several hands that it joins.
 
     Args:
         data: The tree.
-        folder: Where files that it names lie.
+        directory: Where files that it names lie.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
     """
     if "hands" in data:
-        return joined_from(data, folder, load_hand)
-    return hand_from(data, folder=folder)
+        return joined_from(data, directory, load_hand)
+    return hand_from(data, directory=directory)
 
 
 def load_object(
@@ -99,26 +99,26 @@ def load_object(
         return GraspObject(name=path.stem, shape=shape, mass=mass, density=density)
     if str(name).startswith(YCB_PREFIX):
         return load_ycb(str(name), mass=mass, density=density)
-    found = _described_object(str(name), path)
+    obj = _described_object(str(name), path)
     if mass is None and density is None:
-        return found
-    return found.weighing(mass=mass, density=density)
+        return obj
+    return obj.weighing(mass=mass, density=density)
 
 
 def _described_object(name: str, path: Path) -> GraspObject:
     if path.suffix.lower() not in YAML_SUFFIXES:
         _refuse_other_files(path, "an object", (*YAML_SUFFIXES, *MESH_SUFFIXES))
         return read_object(library.find("objects", name))
-    found = read_object(path)
-    if isinstance(found.shape, Mesh) and Path(found.shape.file).is_absolute():
-        return found.replace(shape=stamped(found.shape))
-    return found
+    obj = read_object(path)
+    if isinstance(obj.shape, Mesh) and Path(obj.shape.file).is_absolute():
+        return obj.replace(shape=stamped(obj.shape))
+    return obj
 
 
 def _refuse_other_files(path: Path, what: str, suffixes: tuple[str, ...]) -> None:
     """Refuse a file of a kind that is not read; a plain name goes through."""
-    looks_like_file = path.suffix != "" or len(path.parts) > 1
-    if looks_like_file:
+    is_file_name = path.suffix != "" or len(path.parts) > 1
+    if is_file_name:
         raise DescriptionError(
             f"expected {what} as {', '.join(suffixes)} or a library name, found "
             f"'{path.suffix or path.name}'",

@@ -18,24 +18,24 @@ from softgrasp.errors import BackendUnavailable
 EXTENT = 10.0
 """Size to which a mesh is scaled for the collapse. Its thresholds are absolute: with metres every
 collapse is as good as any other (YCB screwdriver with 200 faces: moments 36 % off, 11 % so)."""
-MOST_GROWTH = 0.05
+MAX_GROWTH = 0.05
 """Change of lengths above which a coarser mesh is left as it is [–]."""
 
 
 def coarser(
-    vertices: NDArray[np.float64], faces: NDArray[np.int64], most: int
+    vertices: NDArray[np.float64], faces: NDArray[np.int64], max_faces: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """A mesh with at most some number of triangles and the same volume, by quadric edge collapse.
 
     Args:
         vertices: (n, 3) [m]
         faces: (m, 3)
-        most: Triangles that it may have.
+        max_faces: Triangles that it may have.
 
     Raises:
         BackendUnavailable: fast-simplification is not installed.
     """
-    if len(faces) <= most:
+    if len(faces) <= max_faces:
         return vertices, faces
     import trimesh
 
@@ -43,13 +43,13 @@ def coarser(
     scale = EXTENT / float(np.ptp(vertices, axis=0).max())
     try:
         mesh = trimesh.Trimesh((vertices - middle) * scale, faces, process=True)
-        found = mesh.simplify_quadric_decimation(face_count=most)
+        reduced = mesh.simplify_quadric_decimation(face_count=max_faces)
     except (ImportError, ModuleNotFoundError) as error:
         raise BackendUnavailable(
             "making meshes coarser needs fast-simplification: pip install 'softgrasp[mesh]'"
         ) from error
-    grown = _with_volume(found, float(mesh.volume))
-    return grown / scale + middle, np.asarray(found.faces, dtype=np.int64)
+    grown = _with_volume(reduced, float(mesh.volume))
+    return grown / scale + middle, np.asarray(reduced.faces, dtype=np.int64)
 
 
 def _with_volume(mesh: object, volume: float) -> NDArray[np.float64]:
@@ -58,11 +58,11 @@ def _with_volume(mesh: object, volume: float) -> NDArray[np.float64]:
 
     assert isinstance(mesh, trimesh.Trimesh)
     vertices = np.asarray(mesh.vertices, dtype=float)
-    own = float(mesh.volume)
-    if own <= 0.0 or volume <= 0.0:
+    mesh_volume = float(mesh.volume)
+    if mesh_volume <= 0.0 or volume <= 0.0:
         return vertices
-    growth = (volume / own) ** (1.0 / 3.0)
-    if abs(growth - 1.0) > MOST_GROWTH:
+    growth = (volume / mesh_volume) ** (1.0 / 3.0)
+    if abs(growth - 1.0) > MAX_GROWTH:
         return vertices
     centre = np.asarray(mesh.center_mass, dtype=float)
     return np.asarray((vertices - centre) * growth + centre)

@@ -20,7 +20,7 @@ CONVEX = 0.01
 """Depth of a face inside the hull, in extents, up to which a group counts as convex [–]."""
 VOLUME_TOLERANCE = 0.15
 """Difference between parts and mesh above which a warning is due [–]."""
-PLACE_TOLERANCE = 0.1
+POSITION_TOLERANCE = 0.1
 """Difference of the boxes of parts and mesh, in extents, above which a warning is due [–]."""
 SAMPLES = 2**15
 
@@ -44,13 +44,13 @@ def collision_parts(
     if kind == "parts" and parts_file is not None:
         parts = parts_from(parts_file, factor)
     elif kind == "decompose":
-        found = decompose(
+        hulls = decompose(
             solid.vertices - solid.center_of_mass, solid.faces, shape.decomposition_threshold
         )
-        parts = [_hull(vertices + solid.center_of_mass) for vertices in found]
+        parts = [_hull(vertices + solid.center_of_mass) for vertices in hulls]
     else:
         parts = [_hull(solid.vertices)]
-    return parts, [*_volume_note(kind, parts, solid), *_place_note(parts, solid)]
+    return parts, [*_volume_note(kind, parts, solid), *_position_note(parts, solid)]
 
 
 def parts_from(file: Path, factor: NDArray[np.float64]) -> list[Triangles]:
@@ -170,10 +170,10 @@ def distance_of_boxes(first: NDArray[np.float64], second: NDArray[np.float64]) -
     return float(max(low, np.abs(first.max(axis=0) - second.max(axis=0)).max()))
 
 
-def _place_note(parts: Sequence[Triangles], solid: Solid) -> list[str]:
+def _position_note(parts: Sequence[Triangles], solid: Solid) -> list[str]:
     corners = np.vstack([vertices for vertices, _ in parts])
     gap = distance_of_boxes(corners, solid.vertices)
-    if gap <= PLACE_TOLERANCE * np.ptp(solid.vertices, axis=0).max():
+    if gap <= POSITION_TOLERANCE * np.ptp(solid.vertices, axis=0).max():
         return []
     return [
         f"the convex parts end {gap * 1e3:.3g} mm from where the mesh ends; are they in its frame?"

@@ -109,11 +109,11 @@ def _check_file(file: Path) -> None:
             file=file,
         )
     if suffix not in MESH_SUFFIXES:
-        found = f"'{file.suffix}'" if file.suffix else "a file without a suffix"
-        raise DescriptionError(f"expected a mesh file ({accepted}), found {found}", file=file)
+        received = f"'{file.suffix}'" if file.suffix else "a file without a suffix"
+        raise DescriptionError(f"expected a mesh file ({accepted}), found {received}", file=file)
     if not file.is_file():
-        found = "a folder" if file.is_dir() else "no such file"
-        raise DescriptionError(f"expected a mesh file, found {found}", file=file)
+        received = "a folder" if file.is_dir() else "no such file"
+        raise DescriptionError(f"expected a mesh file, found {received}", file=file)
     if file.stat().st_size == 0:
         raise DescriptionError("expected a mesh, found an empty file (0 bytes)", file=file)
 

@@ -45,9 +45,9 @@ def distinct(faces: Faces) -> tuple[Faces, str]:
     real = (ordered[:, 0] != ordered[:, 1]) & (ordered[:, 1] != ordered[:, 2])
     faces, ordered = faces[real], ordered[real]
     _, first, index = np.unique(ordered, axis=0, return_index=True, return_inverse=True)
-    turned = np.argmin(faces, axis=1)[:, None]
-    second = np.take_along_axis(faces, (turned + 1) % 3, axis=1)
-    third = np.take_along_axis(faces, (turned + 2) % 3, axis=1)
+    smallest = np.argmin(faces, axis=1)[:, None]
+    second = np.take_along_axis(faces, (smallest + 1) % 3, axis=1)
+    third = np.take_along_axis(faces, (smallest + 2) % 3, axis=1)
     direction = np.where(second < third, 1.0, -1.0)[:, 0]
     balance = np.bincount(index.reshape(-1), weights=direction)
     folded = balance == 0
@@ -82,24 +82,24 @@ def wound_alike(faces: Faces) -> tuple[Faces, str]:
     weights = np.concatenate([against, against]).astype(np.int64) + 1
     rows, columns = np.concatenate([first, second]), np.concatenate([second, first])
     graph = coo_array((weights, (rows, columns)), shape=(count, count)).tocsr()
-    turn = _minority(graph, count)
+    flipped = _minority(graph, count)
     faces = faces.copy()
-    faces[turn] = faces[turn][:, ::-1]
-    return faces, f"{turn.sum()} of {count} faces were wound against the others; turned"
+    faces[flipped] = faces[flipped][:, ::-1]
+    return faces, f"{flipped.sum()} of {count} faces were wound against the others; turned"
 
 
 def _minority(graph: csr_array, count: int) -> NDArray[np.bool_]:
     """Which faces to turn, found along a spanning tree of each connected piece."""
-    turn = np.zeros(count, dtype=bool)
+    flipped = np.zeros(count, dtype=bool)
     _, pieces = connected_components(graph, directed=False)
     for piece in np.unique(pieces):
         members = np.flatnonzero(pieces == piece)
         order, parent = breadth_first_order(graph, members[0], directed=False)
         for face in order[1:]:
-            turn[face] = turn[parent[face]] ^ (graph[parent[face], face] % 2 == 0)
-        if 2 * turn[members].sum() > len(members):
-            turn[members] = ~turn[members]
-    return turn
+            flipped[face] = flipped[parent[face]] ^ (graph[parent[face], face] % 2 == 0)
+        if 2 * flipped[members].sum() > len(members):
+            flipped[members] = ~flipped[members]
+    return flipped
 
 
 def caps_of(vertices: Array, faces: Faces) -> Caps:

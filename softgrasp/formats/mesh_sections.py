@@ -38,7 +38,7 @@ class _Outlines(NamedTuple):
     """The two edges of the mesh between which a piece runs, as pairs of vertices, (s, 2, 2)."""
 
 
-def sections(vertices: Array, faces: Faces, places: Array, *, filled: bool = False) -> Sections:
+def sections(vertices: Array, faces: Faces, stations: Array, *, filled: bool = False) -> Sections:
     """Cut a solid by planes square to x.
 
     The integrals are exact, by Green's theorem along the outlines.
@@ -46,20 +46,20 @@ def sections(vertices: Array, faces: Faces, places: Array, *, filled: bool = Fal
     Args:
         vertices: (m, 3) [m].
         faces: (k, 3) of a closed surface, outward by the right-hand rule.
-        places: x of the planes in ascending order [m], (n,).
+        stations: x of the planes in ascending order [m], (n,).
         filled: Whether holes, such as the chambers of a hollow finger, count as material.
     """
-    found = _outlines(vertices, faces, places)
+    outlines = _outlines(vertices, faces, stations)
     if filled:
-        found = _outer(found, len(vertices))
-    plane, starts, ends, _ = found
+        outlines = _outer(outlines, len(vertices))
+    plane, starts, ends, _ = outlines
 
     def summed(values: Array) -> Array:
         return np.asarray(
-            np.bincount(plane, weights=values, minlength=len(places)), dtype=np.float64
+            np.bincount(plane, weights=values, minlength=len(stations)), dtype=np.float64
         )
 
-    cross = _cross(found)
+    cross = _cross(outlines)
     areas = 0.5 * summed(cross)
     firsts = [summed(cross * (starts + ends)[:, axis]) / 6.0 for axis in (0, 1)]
     low, high = starts[:, 1], ends[:, 1]
@@ -69,36 +69,36 @@ def sections(vertices: Array, faces: Faces, places: Array, *, filled: bool = Fal
     return Sections(areas, centers, seconds - areas * centers[:, 1] ** 2)
 
 
-def extents(vertices: Array, faces: Faces, places: Array) -> tuple[Array, Array]:
+def extents(vertices: Array, faces: Faces, stations: Array) -> tuple[Array, Array]:
     """Lowest and highest (y, z) of sections [m], both (n, 2).
 
     Args:
         vertices: (m, 3) [m].
         faces: (k, 3) of a closed surface.
-        places: x of the planes in ascending order [m], (n,).
+        stations: x of the planes in ascending order [m], (n,).
     """
-    found = _outlines(vertices, faces, places)
-    low, high = np.full((len(places), 2), np.inf), np.full((len(places), 2), -np.inf)
-    np.minimum.at(low, found.plane, found.starts)
-    np.maximum.at(high, found.plane, found.starts)
+    outlines = _outlines(vertices, faces, stations)
+    low, high = np.full((len(stations), 2), np.inf), np.full((len(stations), 2), -np.inf)
+    np.minimum.at(low, outlines.plane, outlines.starts)
+    np.maximum.at(high, outlines.plane, outlines.starts)
     return low, high
 
 
-def _outlines(vertices: Array, faces: Faces, places: Array) -> _Outlines:
+def _outlines(vertices: Array, faces: Faces, stations: Array) -> _Outlines:
     """Where faces pass the planes.
 
     A vertex in a plane counts as below it, so that outlines are closed whatever the planes meet.
     """
     along = vertices[:, 0][faces]
-    first = np.searchsorted(places, along.min(axis=1), side="left")
-    crossed = np.searchsorted(places, along.max(axis=1), side="left") - first
+    first = np.searchsorted(stations, along.min(axis=1), side="left")
+    crossed = np.searchsorted(stations, along.max(axis=1), side="left") - first
     face = np.repeat(np.arange(len(faces)), crossed)
     plane = first[face] + np.arange(len(face)) - np.repeat(np.cumsum(crossed) - crossed, crossed)
-    corners, one_above = lone_corner_first(faces[face], along[face] > places[plane, None])
+    corners, one_above = lone_corner_first(faces[face], along[face] > stations[plane, None])
     edges = edges_across(corners)
     # a piece runs against its face where that has its lone corner above
     edges = np.where(one_above[:, None, None], edges, edges[:, ::-1])
-    starts, ends = (_crossing(vertices[edges[:, side]], places[plane]) for side in (0, 1))
+    starts, ends = (_crossing(vertices[edges[:, side]], stations[plane]) for side in (0, 1))
     return _Outlines(plane, starts, ends, edges)
 
 
@@ -114,8 +114,8 @@ def lone_corner_first(faces: Faces, above: NDArray[np.bool_]) -> tuple[Faces, ND
     """
     one_above = above.sum(axis=1) == 1
     alone = np.where(one_above, np.argmax(above, axis=1), np.argmin(above, axis=1))
-    turned = (alone[:, None] + np.arange(3)) % 3
-    return np.take_along_axis(faces, turned, axis=1), one_above
+    order = (alone[:, None] + np.arange(3)) % 3
+    return np.take_along_axis(faces, order, axis=1), one_above
 
 
 def edges_across(corners: Faces) -> Faces:
@@ -126,11 +126,11 @@ def edges_across(corners: Faces) -> Faces:
     return np.sort(np.stack([corners[:, [0, 1]], corners[:, [0, 2]]], axis=1), axis=2)
 
 
-def _crossing(edges: Array, place: Array) -> Array:
+def _crossing(edges: Array, station: Array) -> Array:
     """(y, z) at which edges (s, 2, 3) pass x = place (s,)."""
     begin, end = edges[:, 0], edges[:, 1]
-    share = (place - begin[:, 0]) / (end[:, 0] - begin[:, 0])
-    return np.asarray(begin[:, 1:] + share[:, None] * (end - begin)[:, 1:])
+    fraction = (station - begin[:, 0]) / (end[:, 0] - begin[:, 0])
+    return np.asarray(begin[:, 1:] + fraction[:, None] * (end - begin)[:, 1:])
 
 
 def _cross(pieces: _Outlines) -> Array:

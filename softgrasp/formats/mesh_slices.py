@@ -37,37 +37,37 @@ class Piece:
         return x, y, z
 
 
-def slices(vertices: Array, faces: Faces, places: Iterable[float]) -> list[Piece]:
+def slices(vertices: Array, faces: Faces, stations: Iterable[float]) -> list[Piece]:
     """Cut a solid; n places give n + 1 pieces, whose volumes sum to the whole.
 
     Args:
         vertices: (m, 3) [m].
         faces: (k, 3) of a closed surface, outward by the right-hand rule.
-        places: x of the planes in ascending order [m], (n,).
+        stations: x of the planes in ascending order [m], (n,).
     """
     pieces = []
-    for place in places:
-        vertices, below, faces = _cut(vertices, faces, place)
+    for station in stations:
+        vertices, below, faces = _cut(vertices, faces, station)
         pieces.append(_closed(vertices, below))
     return [*pieces, _closed(vertices, faces)]
 
 
-def _cut(vertices: Array, faces: Faces, place: float) -> tuple[Array, Faces, Faces]:
+def _cut(vertices: Array, faces: Faces, station: float) -> tuple[Array, Faces, Faces]:
     """Vertices with those in the plane behind them, faces below the plane, faces above it.
 
     A vertex in the plane counts as below it. Faces that share an edge share the point at which the
     plane passes it, so both parts are as closed as the whole, but for the cut.
     """
-    above = vertices[:, 0][faces] > place
+    above = vertices[:, 0][faces] > station
     whole = above.sum(axis=1)
     crossing = (whole == 1) | (whole == 2)
     corners, one_above = lone_corner_first(faces[crossing], above[crossing])
     edges = edges_across(corners)
     edge, number = np.unique(edges.reshape(-1, 2), axis=0, return_inverse=True)
     begin, end = vertices[edge].transpose(1, 0, 2)
-    share = (place - begin[:, 0]) / (end[:, 0] - begin[:, 0])
-    points = begin + share[:, None] * (end - begin)
-    points[:, 0] = place
+    fraction = (station - begin[:, 0]) / (end[:, 0] - begin[:, 0])
+    points = begin + fraction[:, None] * (end - begin)
+    points[:, 0] = station
     one, two = (number.reshape(-1, 2) + len(vertices)).T
     apex, left, right = corners.T
     lone = np.stack([apex, one, two], -1)

@@ -91,26 +91,26 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
     origin = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
     vertices = vertices - origin
     hull = hull_of(vertices)
-    given = len(faces)
+    face_count = len(faces)
     faces, twice_note = distinct(faces)
     before = faces
     faces, winding_note = wound_alike(faces)
     caps = caps_of(vertices, faces)
     points, closed = np.vstack([vertices, caps.middles]), np.vstack([faces, caps.fans])
     wound = closed
-    closed, turned_note = outward(points, closed)
+    closed, direction_note = outward(points, closed)
     volume = signed_volume(points, closed)
     whole = caps.fraction <= LARGEST_CAP and 0 < volume <= hull.volume * (1 + 1e-6)
     fallback = "" if whole else _fallback_note(volume, hull.volume, caps.fraction)
-    found = (
-        Mending("folds", twice_note, {"faces_fewer": given - len(faces)}),
+    repairs = (
+        Mending("folds", twice_note, {"faces_fewer": face_count - len(faces)}),
         Mending("winding", winding_note, {"faces_turned": _differing(before, faces)}),
         Mending(
             "watertight",
             caps.note,
-            {"open_edges": len(caps.fans), "holes": len(caps.middles), "share": caps.fraction},
+            {"open_edges": len(caps.fans), "holes": len(caps.middles), "fraction": caps.fraction},
         ),
-        Mending("direction", turned_note, {"faces_turned": _differing(wound, closed)}),
+        Mending("direction", direction_note, {"faces_turned": _differing(wound, closed)}),
         Mending("hull", fallback, {"cap_share": caps.fraction, "to_hull": volume / hull.volume}),
     )
     body = points[closed] if whole else hull.vertices[hull.faces]
@@ -123,7 +123,7 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
         inertia=np.asarray(properties.inertia),
         hull_volume=hull.volume,
         closed=whole,
-        mended=tuple(one for one in found if one.note),
+        mended=tuple(one for one in repairs if one.note),
     )
 
 
@@ -140,21 +140,21 @@ def hull_of(vertices: Array) -> Hull:
     """
     size = np.ptp(vertices, axis=0)
     try:
-        found = ConvexHull(vertices)
+        hull = ConvexHull(vertices)
     except QhullError:
-        found = None
-    if found is None or found.volume < FLAT * size.max() ** 3:
+        hull = None
+    if hull is None or hull.volume < FLAT * size.max() ** 3:
         sizes = " x ".join(f"{extent * 1e3:.3g}" for extent in size)
         raise DescriptionError(f"expected a solid, found a flat mesh of {sizes} mm")
-    corners = np.asarray(found.vertices)
+    corners = np.asarray(hull.vertices)
     number = np.zeros(len(vertices), dtype=np.int64)
     number[corners] = np.arange(len(corners))
-    faces = number[found.simplices]
+    faces = number[hull.simplices]
     points = vertices[corners]
     a, b, c = points[faces].transpose(1, 0, 2)
-    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), found.equations[:, :3]) < 0
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
     faces[inward] = faces[inward][:, ::-1]
-    return Hull(points, faces, float(found.volume))
+    return Hull(points, faces, float(hull.volume))
 
 
 def as_solid(hull: Hull) -> Solid:

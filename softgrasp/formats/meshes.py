@@ -19,7 +19,7 @@ from softgrasp import library
 from softgrasp.description.shapes import LengthUnit, Mesh
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning
 from softgrasp.formats.mesh_files import MESH_SUFFIXES, read_triangles
-from softgrasp.formats.progress import telling
+from softgrasp.formats.progress import report_progress
 from softgrasp.units import LENGTH_UNITS
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _solid(
 ) -> Solid:
     from softgrasp.formats.mesh_solid import make_solid
 
-    telling(f"reading {file.name}")
+    report_progress(f"reading {file.name}")
     vertices, faces = read_triangles(file)
     try:
         return make_solid(vertices * (LENGTH_UNITS[units] * np.asarray(scale)), faces)
@@ -166,8 +166,8 @@ def _state(file: Path | None) -> tuple[int, int] | None:
     """What changes when a file is written again."""
     if file is None or not file.exists():
         return None
-    found = file.stat()
-    return found.st_mtime_ns, found.st_size
+    status = file.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=64)
@@ -184,7 +184,7 @@ def _body(
     if shape.collision == "link" and parts_file is None:
         return _link_body(shape, file, factor)
     solid = _solid(shape.units, shape.scale, file, _file_state)
-    telling(f"making the parts of {file.name} that touch")
+    report_progress(f"making the parts of {file.name} that touch")
     try:
         parts, notes = collision_parts(shape, solid, parts_file, factor)
     except DescriptionError as error:
@@ -247,18 +247,18 @@ def size_doubt(extent: float, shape: Mesh) -> str:
     if SMALLEST <= extent <= LARGEST:
         return ""
     limit = f"more than {LARGEST:g} m" if extent > LARGEST else f"less than {SMALLEST * 1e3:g} mm"
-    said = f"the largest extent is {_length(extent)}, {limit}"
+    text = f"the largest extent is {_length(extent)}, {limit}"
     for unit, factor in sorted(LENGTH_UNITS.items(), key=lambda item: item[1] not in (1e-3, 1.0)):
         would_be = extent * factor / LENGTH_UNITS[shape.units]
         if unit != shape.units and USUAL[0] <= would_be <= USUAL[1]:
             cure = f"`units: {unit}` (--units {unit})"
-            return f"{said}; is the file in {unit}? With {cure} it is {_length(would_be)}"
+            return f"{text}; is the file in {unit}? With {cure} it is {_length(would_be)}"
     if USUAL[0] <= extent * 1e3 <= USUAL[1]:
         return (
-            f"{said}; was it converted from millimetres twice? With `scale: 1000` it is "
+            f"{text}; was it converted from millimetres twice? With `scale: 1000` it is "
             f"{_length(extent * 1e3)}"
         )
-    return f"{said}; look at `units` and `scale`"
+    return f"{text}; look at `units` and `scale`"
 
 
 def _length(metres: float) -> str:

@@ -15,15 +15,15 @@ def read_object(path: Path) -> GraspObject:
     Raises:
         DescriptionError: The file, or what it says, is wrong; names file, line and field.
     """
-    return YamlFile(path).read(lambda data: object_from(data, folder=path.parent))
+    return YamlFile(path).read(lambda data: object_from(data, directory=path.parent))
 
 
-def object_from(data: dict[str, Tree], *, folder: Path | None = None) -> GraspObject:
+def object_from(data: dict[str, Tree], *, directory: Path | None = None) -> GraspObject:
     """Make an object of a YAML tree.
 
     Args:
         data: The tree; may begin with ``units``.
-        folder: Where relative mesh files lie.
+        directory: Where relative mesh files lie.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -31,15 +31,15 @@ def object_from(data: dict[str, Tree], *, folder: Path | None = None) -> GraspOb
     data, length, angle = take_units(data)
     tree = to_si(data, length, angle)
     shape = tree.get("shape")
-    if folder is not None and isinstance(shape, dict):
+    if directory is not None and isinstance(shape, dict):
         for key in ("file", "parts"):
             if isinstance(shape.get(key), str):
-                shape[key] = absolute_name(shape[key], folder)
+                shape[key] = absolute_name(shape[key], directory)
     return GraspObject(**tree)
 
 
-def absolute_name(name: str, folder: Path) -> str:
+def absolute_name(name: str, directory: Path) -> str:
     """A mesh's name that holds from anywhere: the library's, or an absolute path."""
     if library.shipped_file(name) is not None:
         return name
-    return library.portable_name(folder / name)
+    return library.portable_name(directory / name)

@@ -44,8 +44,8 @@ def load_piece_angles(name: str | Path) -> PieceAngles:
     path = Path(name)
     if path.suffix.lower() != SUFFIX:
         path = _shipped(str(name))
-    told = f"{PRESSURE}, {ANGLE.format(1)}, {ANGLE.format(2)}, …"
-    values = read_table(path, _columns, told).values
+    columns_text = f"{PRESSURE}, {ANGLE.format(1)}, {ANGLE.format(2)}, …"
+    values = read_table(path, _columns, columns_text).values
     return PieceAngles(KPA * values[:, 0], np.radians(values[:, 1:]))
 
 
@@ -74,11 +74,11 @@ def _columns(count: int) -> list[str]:
 
 
 def _shipped(name: str) -> Path:
-    folder = library.folder("pressure_fits")
-    known = sorted(path.stem for path in folder.glob(f"*{SUFFIX}"))
+    directory = library.directory("pressure_fits")
+    known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
     if name not in known:
         raise DescriptionError(f"no table of angles '{name}'; {did_you_mean(name, known)}")
-    return folder / f"{name}{SUFFIX}"
+    return directory / f"{name}{SUFFIX}"
 
 
 def append_piece_angles(path: str | Path, pressure: float, angles: Array) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.mesh_folder import with_folders
+from softgrasp.formats.mesh_folder import expand_directories
 from softgrasp.formats.scene_file import load_scene, scene_from
 from softgrasp.formats.yaml_file import Tree, YamlFile
 
@@ -19,10 +19,10 @@ def load_plan(path: str | Path) -> SweepPlan:
         DescriptionError: The file is wrong; names the line.
     """
     path = Path(path)
-    return YamlFile(path).read(lambda data: plan_from(data, folder=path.parent))
+    return YamlFile(path).read(lambda data: plan_from(data, directory=path.parent))
 
 
-def plan_from(data: dict[str, Tree], *, folder: Path) -> SweepPlan:
+def plan_from(data: dict[str, Tree], *, directory: Path) -> SweepPlan:
     """Make a plan of a YAML tree.
 
     ``scene`` is a name, a file, or a mapping as a scene file has it. ``axes`` maps paths to lists
@@ -34,19 +34,19 @@ def plan_from(data: dict[str, Tree], *, folder: Path) -> SweepPlan:
     tree: dict[str, Any] = dict(data)
     scene = tree.get("scene")
     if isinstance(scene, str):
-        beside = folder / scene
+        beside = directory / scene
         tree["scene"] = load_scene(beside if beside.is_file() else scene)
     elif isinstance(scene, dict):
-        tree["scene"] = scene_from(scene, folder=folder)
+        tree["scene"] = scene_from(scene, directory=directory)
     axes = tree.get("axes", {})
     if not isinstance(axes, dict):
         raise DescriptionError("expected paths with their values, found no mapping", field="axes")
-    tree["axes"] = tuple(_axis(path, values, folder) for path, values in axes.items())
+    tree["axes"] = tuple(_axis(path, values, directory) for path, values in axes.items())
     return SweepPlan(**tree)
 
 
-def _axis(path: str, values: Any, folder: Path) -> dict[str, Any]:
+def _axis(path: str, values: Any, directory: Path) -> dict[str, Any]:
     if isinstance(values, dict):
         return {"path": path} | values
     listed = values if isinstance(values, list) else [values]
-    return {"path": path, "values": tuple(with_folders(path, listed, folder))}
+    return {"path": path, "values": tuple(expand_directories(path, listed, directory))}

@@ -16,62 +16,62 @@ ROUNDING = 1e-9
 """A frame nearer than this is orthonormal as it stands [–]."""
 FIELDS = ("position", "quaternion", "euler")
 
-Place = tuple[int | str, ...]
+FieldPath = tuple[int | str, ...]
 
 
-def pose_tree(given: Tree, length: float, angle: float, place: Place, name: str) -> Tree:
+def pose_tree(tree: Tree, length: float, angle: float, location: FieldPath, name: str) -> Tree:
     """A pose as it stands in a file, in the fields of ``Pose``.
 
     Args:
-        given: A (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``.
+        tree: A (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``.
         length: Metres in the file's unit of length.
         angle: Radians in the file's unit of angle.
-        place: Where the pose stands in the file.
+        location: Where the pose stands in the file.
         name: Whose pose it is, for messages.
 
     Raises:
         DescriptionError: It is no pose, or a reflection, or too far from orthonormal.
     """
-    if isinstance(given, list):
-        return _from_matrix(given, length, place, name)
-    if not isinstance(given, dict):
-        return given
-    for key in given:
+    if isinstance(tree, list):
+        return _from_matrix(tree, length, location, name)
+    if not isinstance(tree, dict):
+        return tree
+    for key in tree:
         if key not in FIELDS:
             raise DescriptionError(
                 f"no such field; {did_you_mean(key, FIELDS)}",
-                field=f"{name}: {place[-1]}.{key}",
-                location=(*place, key),
+                field=f"{name}: {location[-1]}.{key}",
+                location=(*location, key),
             )
-    if "euler" in given and "quaternion" in given:
+    if "euler" in tree and "quaternion" in tree:
         raise DescriptionError(
             "expected one of euler and quaternion, found both",
-            field=f"{name}: {place[-1]}",
-            location=place,
+            field=f"{name}: {location[-1]}",
+            location=location,
         )
-    pose = {key: value for key, value in given.items() if key != "euler"}
+    pose = {key: value for key, value in tree.items() if key != "euler"}
     if "position" in pose:
         pose["position"] = scaled(pose["position"], length)
-    if "euler" in given:
-        pose["quaternion"] = _from_euler(given["euler"], angle, place, name)
+    if "euler" in tree:
+        pose["quaternion"] = _from_euler(tree["euler"], angle, location, name)
     return pose
 
 
-def _from_euler(given: Tree, angle: float, place: Place, name: str) -> list[float]:
+def _from_euler(tree: Tree, angle: float, location: FieldPath, name: str) -> list[float]:
     try:
-        turns = [float(part) * angle for part in given]
-        return list(quaternion_of(rotation_from_euler(turns)))
+        angles = [float(part) * angle for part in tree]
+        return list(quaternion_of(rotation_from_euler(angles)))
     except (TypeError, ValueError):
         raise DescriptionError(
-            f"expected three angles, found {given!r}",
-            field=f"{name}: {place[-1]}.euler",
-            location=(*place, "euler"),
+            f"expected three angles, found {tree!r}",
+            field=f"{name}: {location[-1]}.euler",
+            location=(*location, "euler"),
         ) from None
 
 
-def _from_matrix(rows: Tree, length: float, place: Place, name: str) -> dict[str, Tree]:
+def _from_matrix(rows: Tree, length: float, location: FieldPath, name: str) -> dict[str, Tree]:
     def refuse(message: str) -> DescriptionError:
-        return DescriptionError(message, field=f"{name}: {place[-1]}", location=place)
+        return DescriptionError(message, field=f"{name}: {location[-1]}", location=location)
 
     try:
         matrix = np.array(rows, dtype=float)

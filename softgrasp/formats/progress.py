@@ -28,7 +28,7 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def telling(text: str, done: float | None = None) -> None:
+def report_progress(text: str, done: float | None = None) -> None:
     """Tell what is going on to the listener of this context, if there is one.
 
     Args:

@@ -55,10 +55,10 @@ def is_release(name: str | Path) -> bool:
     path = Path(name)
     if path.suffix.lower() not in SUFFIXES:
         path = library.find("scenes", str(name))
-    return looks_like_release(YamlFile(path).data)
+    return describes_release(YamlFile(path).data)
 
 
-def looks_like_release(data: dict[str, Tree]) -> bool:
+def describes_release(data: dict[str, Tree]) -> bool:
     """Whether the fields of a file are those of a release: a finger, and neither hand nor object.
 
     A problem of calibration has a finger too, but no ``tip_mass``.
@@ -66,34 +66,34 @@ def looks_like_release(data: dict[str, Tree]) -> bool:
     return not {"hand", "object"} & set(data) and {"finger", "tip_mass"} <= set(data)
 
 
-def _release_from(data: dict[str, Tree], folder: Path) -> FingerRelease:
+def _release_from(data: dict[str, Tree], directory: Path) -> FingerRelease:
     if {"hand", "object"} & set(data):
         raise DescriptionError(
             "expected the release of a finger (finger, tip_mass), found a scene with a hand and an "
             "object"
         )
-    given = data.get("finger")
-    if given is None:
+    finger_tree = data.get("finger")
+    if finger_tree is None:
         return FingerRelease(**data)
     try:
-        finger = _finger(given, folder)
+        finger = _finger(finger_tree, directory)
     except DescriptionError as error:
         if error.file is not None:
             raise
         field = f"finger.{error.field}" if error.field else "finger"
-        place = ("finger", *error.location)
+        location = ("finger", *error.location)
         raise DescriptionError(
-            error.message, field=field, location=place, found=error.found
+            error.message, field=field, location=location, value=error.actual
         ) from None
     return FingerRelease(**(data | {"finger": finger}))
 
 
-def _finger(given: Tree, folder: Path) -> SoftFinger:
-    if isinstance(given, dict):
-        return finger_from(given)
-    if not isinstance(given, str):
+def _finger(tree: Tree, directory: Path) -> SoftFinger:
+    if isinstance(tree, dict):
+        return finger_from(tree)
+    if not isinstance(tree, str):
         raise DescriptionError(
-            f"expected a library name, a file, or a mapping with its fields, found {given!r}"
+            f"expected a library name, a file, or a mapping with its fields, found {tree!r}"
         )
-    beside = folder / given
-    return load_finger(beside if beside.is_file() else given)
+    beside = directory / tree
+    return load_finger(beside if beside.is_file() else tree)

@@ -15,12 +15,12 @@ from softgrasp.errors import ResultError, reason
 from softgrasp.formats.atomic import atomic_path, write_text
 
 RESULT_FILE, TRAJECTORY_FILE = "result.json", "trajectory.npz"
-MOST_NAMED = 8
+MAX_NAMED = 8
 """Other results that a sentence names."""
 
 
 def write_result(
-    folder: Path, document: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    directory: Path, document: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> list[Path]:
     """Write a result's document and arrays; the same content gives the same bytes.
 
@@ -30,24 +30,24 @@ def write_result(
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
-        raise ResultError(f"{folder}: expected finite numbers only, found: {error}") from error
-    trajectory = folder / TRAJECTORY_FILE
+        raise ResultError(f"{directory}: expected finite numbers only, found: {error}") from error
+    trajectory = directory / TRAJECTORY_FILE
     with atomic_path(trajectory) as temporary, temporary.open("wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
-    return [write_text(folder / RESULT_FILE, text + "\n"), trajectory]
+    return [write_text(directory / RESULT_FILE, text + "\n"), trajectory]
 
 
-def read_result(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_result(directory: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what ``write_result`` has written.
 
     Args:
-        folder: The result's folder, or its ``result.json``.
+        directory: The result's folder, or its ``result.json``.
 
     Raises:
         ResultError: A file is missing or is not what it should be.
     """
-    folder = folder.parent if folder.name == RESULT_FILE else folder
-    return read_document(folder / RESULT_FILE), _read_arrays(folder / TRAJECTORY_FILE)
+    directory = directory.parent if directory.name == RESULT_FILE else directory
+    return read_document(directory / RESULT_FILE), _read_arrays(directory / TRAJECTORY_FILE)
 
 
 def read_document(path: Path) -> dict[str, Any]:
@@ -83,9 +83,9 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         ) from error
 
 
-def _results_beside(folder: Path) -> str:
+def _results_beside(directory: Path) -> str:
     """What else there is to read, where a folder has no result: those right inside it."""
-    known = sorted(path.parent.name for path in folder.glob(f"*/{RESULT_FILE}"))
+    known = sorted(path.parent.name for path in directory.glob(f"*/{RESULT_FILE}"))
     if known:
-        return f"; results inside: {', '.join(known[:MOST_NAMED])}"
+        return f"; results inside: {', '.join(known[:MAX_NAMED])}"
     return "; softgrasp grasp writes one"

@@ -26,35 +26,35 @@ def load_robot_program(name: str | Path = DEFAULT) -> RobotProgram:
     path = Path(name)
     if path.suffix.lower() not in (".yaml", ".yml"):
         path = library.find(KIND, str(name))
-    return YamlFile(path).read(lambda data: robot_program_from(data, folder=path.parent))
+    return YamlFile(path).read(lambda data: robot_program_from(data, directory=path.parent))
 
 
-def robot_program_from(data: dict[str, Tree], *, folder: Path | None = None) -> RobotProgram:
+def robot_program_from(data: dict[str, Tree], *, directory: Path | None = None) -> RobotProgram:
     """Make a program of a YAML tree.
 
     Args:
         data: The tree.
-        folder: Where the file of its arm lies.
+        directory: Where the file of its arm lies.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
     """
     rest, _, angle = take_units(data)
     if "arm" in rest:
-        rest["arm"] = _arm(rest["arm"], folder or Path())
+        rest["arm"] = _arm(rest["arm"], directory or Path())
     if "postures" in rest:
         rest["postures"] = scaled(rest["postures"], angle)
     return RobotProgram(**rest)
 
 
-def _arm(name: Tree, folder: Path) -> Tree:
+def _arm(name: Tree, directory: Path) -> Tree:
     if not isinstance(name, str) or not name:
         raise DescriptionError(
             f"expected the name of an arm or its file, found {name!r}",
             field="arm",
             location=("arm",),
         )
-    beside = folder / name
+    beside = directory / name
     try:
         return load_arm(beside if Path(name).suffix and beside.is_file() else name)
     except DescriptionError as error:

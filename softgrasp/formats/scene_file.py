@@ -11,7 +11,7 @@ from softgrasp.description.base import Description
 from softgrasp.description.closures.known import CLOSURES, USUAL
 from softgrasp.description.hand import Hand
 from softgrasp.description.objects import GraspObject, PlacedObject
-from softgrasp.description.problems import Place, path_text, short
+from softgrasp.description.problems import FieldPath, path_text, short
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.errors import DescriptionError
@@ -23,7 +23,7 @@ from softgrasp.formats.hand_file import rates_to_si, synergies_to_si
 from softgrasp.formats.load import YAML_SUFFIXES, hand_of, load_hand, load_object
 from softgrasp.formats.object_file import object_from
 from softgrasp.formats.pose_tree import pose_tree
-from softgrasp.formats.release_file import looks_like_release
+from softgrasp.formats.release_file import describes_release
 from softgrasp.formats.yaml_file import Tree, YamlFile, dump, take_units, to_si
 
 
@@ -36,7 +36,7 @@ def load_scene(name: str | Path) -> GraspScene:
     path = Path(name)
     if path.suffix.lower() not in YAML_SUFFIXES:
         path = library.find("scenes", str(name))
-    scene = YamlFile(path).read(lambda data: scene_from(data, folder=path.parent))
+    scene = YamlFile(path).read(lambda data: scene_from(data, directory=path.parent))
     return scene if scene.name else scene.replace(name=path.stem)
 
 
@@ -67,7 +67,7 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
     return write_text(path, dump(data))
 
 
-def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
+def scene_from(data: dict[str, Tree], *, directory: Path) -> GraspScene:
     """Make a scene of a YAML tree.
 
     ``hand`` and ``object`` are names, files, or mappings; ``object: {library: sphere, density:
@@ -77,14 +77,14 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
     """
-    if looks_like_release(data):
+    if describes_release(data):
         raise DescriptionError(
             "expected a scene with a hand and an object, found the release of a finger, which is "
             "not a grasp; softgrasp crosscheck takes it"
         )
     data, length, angle = take_units(data)
-    hand = _inner(("hand",), data.get("hand"), lambda given: _hand(given, folder))
-    thing = _inner(("object",), data.get("object"), lambda given: _object(given, folder))
+    hand = _inner(("hand",), data.get("hand"), lambda tree: _hand(tree, directory))
+    obj = _inner(("object",), data.get("object"), lambda tree: _object(tree, directory))
     made = ("hand", "object", "objects", "arm", "success")
     rest = {key: value for key, value in data.items() if key not in made}
     pose = rest.pop("hand_pose", None)
@@ -97,118 +97,118 @@ def scene_from(data: dict[str, Tree], *, folder: Path) -> GraspScene:
     if isinstance(closure := rest.get("closure"), dict):
         _closure_to_si(closure, hand, length, angle)
     if (arm := data.get("arm")) is not None:
-        rest["arm"] = carried = _inner(("arm",), arm, lambda given: _arm(given, folder))
+        rest["arm"] = carried = _inner(("arm",), arm, lambda tree: _arm(tree, directory))
         if pose is not None and isinstance(carried, HandCarrier) and carried.mounted:
             raise DescriptionError(
                 "expected none where the arm's base is given, found both",
                 field="hand_pose", location=("hand_pose",),
             )  # fmt: skip
     if isinstance(success := data.get("success"), str):
-        rest["success"] = _inner(("success",), success, lambda given: _criterion(given, folder))
+        rest["success"] = _inner(("success",), success, lambda tree: _criterion(tree, directory))
     elif "success" in data:
         rest["success"] = to_si(success, length, angle)
     if (further := data.get("objects")) is not None:
-        rest["objects"] = _further(further, length, angle, folder)
-    return GraspScene(hand=hand, object=thing, **rest)
+        rest["objects"] = _further(further, length, angle, directory)
+    return GraspScene(hand=hand, object=obj, **rest)
 
 
 def _closure_to_si(closure: dict[str, Tree], hand: Hand, length: float, angle: float) -> None:
     """Convert rates of joints, and mean postures; rates of anything else are always in SI."""
-    units = [{"m": length, "rad": angle}.get(drive.unit, 1.0) for drive in hand.drives]
+    units = [{"m": length, "rad": angle}.get(actuator.unit, 1.0) for actuator in hand.actuators]
     kind = CLOSURES.get(str(closure.get("type", USUAL)))
     if "rates" in closure and kind is not None and kind.rates_are_of_joints():
         closure["rates"] = rates_to_si(closure["rates"], units)
-    named = {drive.name: unit for drive, unit in zip(hand.drives, units, strict=True)}
+    named = {actuator.name: unit for actuator, unit in zip(hand.actuators, units, strict=True)}
     synergies_to_si(closure.get("synergies"), named)
 
 
-def _further(given: Tree, length: float, angle: float, folder: Path) -> list[Tree]:
+def _further(entry_list: Tree, length: float, angle: float, directory: Path) -> list[Tree]:
     """Further objects: mappings with an ``object``, which is named, a file, or written out."""
-    if not isinstance(given, list) or not all(isinstance(part, dict) for part in given):
+    if not isinstance(entry_list, list) or not all(isinstance(part, dict) for part in entry_list):
         raise DescriptionError(
             "expected a list of mappings such as {object: sphere, position: [0.05, 0, -0.085]}, "
-            f"found {short(given)}",
+            f"found {short(entry_list)}",
             field="objects",
             location=("objects",),
         )
-    found = []
-    for index, part in enumerate(given):
+    entries = []
+    for index, part in enumerate(entry_list):
         tree = to_si({k: v for k, v in part.items() if k != "object"}, length, angle)
-        place = ("objects", index, "object")
-        thing = _inner(place, part.get("object"), lambda inner: _object(inner, folder))
-        found.append(tree | {"object": thing})
-    return found
+        location = ("objects", index, "object")
+        obj = _inner(location, part.get("object"), lambda inner: _object(inner, directory))
+        entries.append(tree | {"object": obj})
+    return entries
 
 
-def _inner(place: Place, given: Tree, make: Any) -> Any:
+def _inner(location: FieldPath, tree: Tree, make: Any) -> Any:
     """Make a part of a scene; its mistakes get the part's place in the scene."""
-    wanted, key = "a library name, a file, or a mapping with its fields", path_text(place)
-    if given is None:
+    expected, key = "a library name, a file, or a mapping with its fields", path_text(location)
+    if tree is None:
         raise DescriptionError(
-            f"this field is missing; expected {wanted}", field=key, location=place
+            f"this field is missing; expected {expected}", field=key, location=location
         )
-    if not isinstance(given, str | dict):
-        raise DescriptionError(f"expected {wanted}, found {given!r}", field=key, location=place)
+    if not isinstance(tree, str | dict):
+        raise DescriptionError(f"expected {expected}, found {tree!r}", field=key, location=location)
     try:
-        return make(given)
+        return make(tree)
     except DescriptionError as error:
         if error.file is not None:
             raise
         field = f"{key}.{error.field}" if error.field else key
         raise DescriptionError(
-            error.message, field=field, location=(*place, *error.location), found=error.found
+            error.message, field=field, location=(*location, *error.location), value=error.actual
         ) from None
 
 
-def _hand(given: Tree, folder: Path) -> Hand:
-    if isinstance(given, dict):
-        return hand_of(given, folder)
-    return load_hand(_beside(given, folder))
+def _hand(tree: Tree, directory: Path) -> Hand:
+    if isinstance(tree, dict):
+        return hand_of(tree, directory)
+    return load_hand(_beside(tree, directory))
 
 
-def _criterion(given: str, folder: Path) -> SuccessCriterion:
-    return load_criterion(_beside(given, folder))
+def _criterion(tree: str, directory: Path) -> SuccessCriterion:
+    return load_criterion(_beside(tree, directory))
 
 
-def _arm(given: Tree, folder: Path) -> Arm | HandCarrier:
-    if (kind := carrier_kind(given)) is not None:
-        carrier: HandCarrier = load(CARRIERS[kind].reader)(given, folder)
+def _arm(tree: Tree, directory: Path) -> Arm | HandCarrier:
+    if (kind := carrier_kind(tree)) is not None:
+        carrier: HandCarrier = load(CARRIERS[kind].reader)(tree, directory)
         return carrier
-    return arm_from(given) if isinstance(given, dict) else load_arm(_beside(given, folder))
+    return arm_from(tree) if isinstance(tree, dict) else load_arm(_beside(tree, directory))
 
 
-def _object(given: Tree, folder: Path) -> GraspObject:
-    if not isinstance(given, dict):
-        return load_object(_beside(given, folder))
-    if "library" not in given:
-        return object_from(given, folder=folder)
-    changes = {key: value for key, value in given.items() if key != "library"}
+def _object(tree: Tree, directory: Path) -> GraspObject:
+    if not isinstance(tree, dict):
+        return load_object(_beside(tree, directory))
+    if "library" not in tree:
+        return object_from(tree, directory=directory)
+    changes = {key: value for key, value in tree.items() if key != "library"}
     if not set(changes) <= {"mass", "density", "elasticity"}:
         raise DescriptionError(
             f"expected only mass, density or elasticity beside 'library', found {sorted(changes)}"
         )
     elasticity = changes.pop("elasticity", None)
-    thing = load_object(_beside(str(given["library"]), folder), **changes)
-    return thing if elasticity is None else thing.replace(elasticity=elasticity)
+    obj = load_object(_beside(str(tree["library"]), directory), **changes)
+    return obj if elasticity is None else obj.replace(elasticity=elasticity)
 
 
-def _sensors(given: Tree, length: float, angle: float) -> Tree:
+def _sensors(tree: Tree, length: float, angle: float) -> Tree:
     """The sensors of a scene, their frames as ``Pose`` has them."""
-    if not isinstance(given, list):
-        return given
-    told = []
-    for index, sensor in enumerate(given):
+    if not isinstance(tree, list):
+        return tree
+    sensors_si = []
+    for index, sensor in enumerate(tree):
         if isinstance(sensor, dict) and "pose" in sensor:
-            place = ("sensors", index, "pose")
-            pose = pose_tree(sensor["pose"], length, angle, place, f"sensor {index}")
+            location = ("sensors", index, "pose")
+            pose = pose_tree(sensor["pose"], length, angle, location, f"sensor {index}")
             sensor = sensor | {"pose": pose}
-        told.append(sensor)
-    return told
+        sensors_si.append(sensor)
+    return sensors_si
 
 
-def _beside(name: str, folder: Path) -> str:
+def _beside(name: str, directory: Path) -> str:
     """A file that lies beside the scene, or the name as it stands."""
-    return str(folder / name) if (folder / name).is_file() else name
+    return str(directory / name) if (directory / name).is_file() else name
 
 
 def _arm_tree(value: dict[str, Tree]) -> dict[str, Tree]:

@@ -25,8 +25,8 @@ def load_torques(name: str | Path) -> TorqueTable:
     path = Path(name)
     if path.suffix.lower() != SUFFIX:
         path = _shipped(str(name))
-    told = f"{TIME}, {TORQUE.format(1)}, {TORQUE.format(2)}, …"
-    table = read_table(path, _columns, told)
+    columns_text = f"{TIME}, {TORQUE.format(1)}, {TORQUE.format(2)}, …"
+    table = read_table(path, _columns, columns_text)
     refuse_falling(path, table)
     return TorqueTable(table.values[:, 0], table.values[:, 1:])
 
@@ -36,8 +36,8 @@ def _columns(count: int) -> list[str]:
 
 
 def _shipped(name: str) -> Path:
-    folder = library.folder("hydraulic_arms")
-    known = sorted(path.stem for path in folder.glob(f"*{SUFFIX}"))
+    directory = library.directory("hydraulic_arms")
+    known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
     if name not in known:
         raise DescriptionError(f"no torques '{name}'; {did_you_mean(name, known)}")
-    return folder / f"{name}{SUFFIX}"
+    return directory / f"{name}{SUFFIX}"

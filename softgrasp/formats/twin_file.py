@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from softgrasp import library
-from softgrasp.description.mounted_gripper import MountedGripper
+from softgrasp.description.mounted_gripper import GripperMount
 from softgrasp.description.twin import Twin
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.arm_file import load_arm
@@ -40,32 +40,32 @@ def load_twin(name: str | Path = DEFAULT) -> Twin:
     return YamlFile(path).read(lambda data: twin_from({"name": path.stem} | data, path.parent))
 
 
-def twin_from(data: dict[str, Tree], folder: Path = Path()) -> Twin:
+def twin_from(data: dict[str, Tree], directory: Path = Path()) -> Twin:
     """Make a twin of a YAML tree.
 
     Args:
         data: The tree.
-        folder: Where the files lie that it names.
+        directory: Where the files lie that it names.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
     """
     rest, length, angle = take_units(data)
-    found: dict[str, Any] = dict(rest)
-    _put(found, ("finger",), load_pressure_fit, folder)
-    _put(found, ("arm",), load_arm, folder)
-    _put(found, ("controller", "map"), load_register_map, folder)
-    _put(found, ("flange", "program"), load_robot_program, folder)
-    if "gripper" in found:
-        found["gripper"] = _gripper(found["gripper"], length, angle)
+    fields: dict[str, Any] = dict(rest)
+    _put(fields, ("finger",), load_pressure_fit, directory)
+    _put(fields, ("arm",), load_arm, directory)
+    _put(fields, ("controller", "map"), load_register_map, directory)
+    _put(fields, ("flange", "program"), load_robot_program, directory)
+    if "gripper" in fields:
+        fields["gripper"] = _gripper(fields["gripper"], length, angle)
     for key, factor in (("finger_radius", length), ("phis", angle)):
-        if key in found:
-            found[key] = scaled(found[key], factor)
-    return Twin(**found)
+        if key in fields:
+            fields[key] = scaled(fields[key], factor)
+    return Twin(**fields)
 
 
 def _put(
-    data: Tree, keys: tuple[str, ...], load: Callable[[Path | str], Any], folder: Path
+    data: Tree, keys: tuple[str, ...], load: Callable[[Path | str], Any], directory: Path
 ) -> None:
     """Replace the name of a part by the part."""
     *outer, last = keys
@@ -80,7 +80,7 @@ def _put(
         raise DescriptionError(
             f"expected a name or a file, found {name!r}", field=".".join(keys), location=keys
         )
-    beside = folder / name
+    beside = directory / name
     try:
         data[last] = load(beside if Path(name).suffix and beside.is_file() else name)
     except DescriptionError as error:
@@ -89,19 +89,19 @@ def _put(
         raise DescriptionError(error.message, field=".".join(keys), location=keys) from None
 
 
-def _gripper(given: Tree, length: float, angle: float) -> Tree | MountedGripper:
+def _gripper(tree: Tree, length: float, angle: float) -> Tree | GripperMount:
     """A gripper: fingers on a circle, or each with a pose of its own."""
-    if not isinstance(given, dict):
-        return given
-    place = ("gripper",)
-    data: dict[str, Any] = dict(given)
+    if not isinstance(tree, dict):
+        return tree
+    location = ("gripper",)
+    data: dict[str, Any] = dict(tree)
     if "mount" in data:
-        data["mount"] = pose_tree(data["mount"], length, angle, (*place, "mount"), "gripper")
+        data["mount"] = pose_tree(data["mount"], length, angle, (*location, "mount"), "gripper")
     fingers = data.get("fingers")
     if isinstance(fingers, list):
         poses = enumerate(fingers)
         data["fingers"] = [
-            pose_tree(pose, length, angle, (*place, "fingers", index), "gripper")
+            pose_tree(pose, length, angle, (*location, "fingers", index), "gripper")
             for index, pose in poses
         ]
     if not isinstance(fingers, dict):
@@ -111,14 +111,14 @@ def _gripper(given: Tree, length: float, angle: float) -> Tree | MountedGripper:
             raise DescriptionError(
                 f"no such field; {did_you_mean(key, CIRCLE)}",
                 field=f"gripper.fingers.{key}",
-                location=(*place, "fingers", key),
+                location=(*location, "fingers", key),
             )
     factors = {"radius": length, "height": length, "tilt": angle}
     circle = {key: scaled(value, factors.get(key, 1)) for key, value in fingers.items()}
     circle |= {key: data[key] for key in ("name", "mount") if key in data}
     if "mount" in circle:
-        circle["mount"] = MountedGripper(mount=circle["mount"], fingers=[{}]).mount
-    return MountedGripper.around_axis(**_numbers(circle))
+        circle["mount"] = GripperMount(mount=circle["mount"], fingers=[{}]).mount
+    return GripperMount.around_axis(**_numbers(circle))
 
 
 def _numbers(circle: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 Tree = Any
 """Plain dicts, lists, strings and numbers."""
 
-MOST_INTEGER = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 """Larger whole numbers are read as floating-point numbers."""
 
 LENGTHS = frozenset(
@@ -40,7 +40,16 @@ LENGTHS = frozenset(
 UNSEEN_BREAKS = "\x85\u2028\u2029"
 """Line breaks in YAML that look like nothing."""
 ANGLES = frozenset(
-    ["alpha", "theta", "euler", "object_euler", "upright_euler", "max_rotation", "turn", "angle"]
+    [
+        "alpha",
+        "theta",
+        "euler",
+        "object_euler",
+        "upright_euler",
+        "max_rotation",
+        "rotation_vector",
+        "angle",
+    ]
 )
 """Fields with a length or an angle; a joint's own numbers depend on its kind (formats.hand)."""
 
@@ -116,15 +125,15 @@ def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
         DescriptionError: A unit is not known.
     """
     rest = {key: value for key, value in data.items() if key != "units"}
-    given = data.get("units", {})
-    if not isinstance(given, dict):
+    units_tree = data.get("units", {})
+    if not isinstance(units_tree, dict):
         raise DescriptionError(
-            f"expected a mapping such as {{length: mm, angle: deg}}, found {given!r}",
+            f"expected a mapping such as {{length: mm, angle: deg}}, found {units_tree!r}",
             field="units",
             location=("units",),
         )
     kinds = {"length": LENGTH_UNITS, "angle": ANGLE_UNITS}
-    for kind, unit in given.items():
+    for kind, unit in units_tree.items():
         if kind not in kinds:
             raise DescriptionError(
                 f"no such kind of unit; {did_you_mean(str(kind), kinds)}",
@@ -137,8 +146,8 @@ def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
                 field=f"units.{kind}",
                 location=("units", kind),
             )
-    length = LENGTH_UNITS[given.get("length", "m")]
-    return rest, length, ANGLE_UNITS[given.get("angle", "rad")]
+    length = LENGTH_UNITS[units_tree.get("length", "m")]
+    return rest, length, ANGLE_UNITS[units_tree.get("angle", "rad")]
 
 
 def take_pressure_unit(data: dict[str, Tree]) -> tuple[dict[str, Tree], float]:
@@ -150,17 +159,17 @@ def take_pressure_unit(data: dict[str, Tree]) -> tuple[dict[str, Tree], float]:
     Raises:
         DescriptionError: The unit is not known.
     """
-    given = data.get("units")
-    if not isinstance(given, dict) or "pressure" not in given:
+    units_tree = data.get("units")
+    if not isinstance(units_tree, dict) or "pressure" not in units_tree:
         return data, 1.0
-    unit = given["pressure"]
+    unit = units_tree["pressure"]
     if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
         raise DescriptionError(
             f"no unit of pressure '{unit}'; {did_you_mean(str(unit), PRESSURE_UNITS)}",
             field="units.pressure",
             location=("units", "pressure"),
         )
-    others = {kind: name for kind, name in given.items() if kind != "pressure"}
+    others = {kind: name for kind, name in units_tree.items() if kind != "pressure"}
     return data | {"units": others}, PRESSURE_UNITS[unit]
 
 
@@ -219,8 +228,8 @@ def _parse(path: Path) -> CommentedMap:
     except YAMLError as error:
         raise DescriptionError(f"expected YAML, found: {error}", file=path) from error
     if not isinstance(tree, CommentedMap):
-        found = {type(None): "nothing", CommentedSeq: "a list"}.get(type(tree), "a single value")
-        raise DescriptionError(f"expected a mapping of fields, found {found}", file=path)
+        kind = {type(None): "nothing", CommentedSeq: "a list"}.get(type(tree), "a single value")
+        raise DescriptionError(f"expected a mapping of fields, found {kind}", file=path)
     return tree
 
 
@@ -234,7 +243,7 @@ def _plain(node: Tree) -> Tree:
         return {str(key): _plain(value) for key, value in node.items()}
     if isinstance(node, list):
         return [_plain(value) for value in node]
-    if isinstance(node, int) and not isinstance(node, bool) and abs(node) > MOST_INTEGER:
+    if isinstance(node, int) and not isinstance(node, bool) and abs(node) > MAX_INTEGER:
         return float(str(node))  # may be infinite, which is refused where it is used
     for kind in (bool, int, float, str):
         if isinstance(node, kind):

@@ -58,10 +58,10 @@ def load_ycb(
         DescriptionError: The folder is not known or missing, has no such object, or the object
             has no published mass and none is given.
     """
-    folder = _root(root)
-    found = _objects(folder)
-    identity = _identity(name.removeprefix(YCB_PREFIX), found, folder)
-    mesh = found[identity]
+    directory = _root(root)
+    meshes_by_name = _objects(directory)
+    identity = _identity(name.removeprefix(YCB_PREFIX), meshes_by_name, directory)
+    mesh = meshes_by_name[identity]
     if mass is None and density is None:
         mass = _published_mass(identity)
     digest = hashlib.sha256(mesh.read_bytes()).hexdigest()
@@ -92,17 +92,17 @@ def _root(root: Path | None) -> Path:
 
 def _objects(root: Path) -> dict[str, Path]:
     """The mesh of each object in a folder, by the object's full name."""
-    found = {}
-    for folder in sorted(root.iterdir()):
-        meshes = [folder / mesh for mesh in MESHES if (folder / mesh).is_file()]
+    meshes_by_name = {}
+    for directory in sorted(root.iterdir()):
+        meshes = [directory / mesh for mesh in MESHES if (directory / mesh).is_file()]
         if meshes:
-            found[folder.name] = meshes[0]
-    if not found:
+            meshes_by_name[directory.name] = meshes[0]
+    if not meshes_by_name:
         raise DescriptionError(
             f"expected folders such as 025_mug with a mesh such as {MESHES[1]}, found none",
             file=root,
         )
-    return found
+    return meshes_by_name
 
 
 def _identity(name: str, known: dict[str, Path], root: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from softgrasp.description.bendable import AGREEMENT, Actuator, Bendable, Chamber
+from softgrasp.description.bendable import AGREEMENT, Bendable, BendableActuator, Chamber
 from softgrasp.description.control_system import ControlledJoint
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError
@@ -25,9 +25,9 @@ def bendable_checks(robot: Robot) -> list[Check]:
     return [
         Check("segments", counted(len(parts), "segment"), _each(_body_findings(p) for p in parts)),
         Check(
-            "drives",
-            counted(sum(len(part.actuation) for part in parts), "drive"),
-            _each(_drive_findings(part) for part in parts),
+            "actuators",
+            counted(sum(len(part.actuation) for part in parts), "actuator"),
+            _each(_actuator_findings(part) for part in parts),
         ),
         Check(
             "control",
@@ -51,7 +51,7 @@ def hardware_check(robot: Robot) -> Check:
                     severity="problem",
                     check="hardware",
                     expected="hardware that softgrasp can drive",
-                    found=str(error),
+                    actual=str(error),
                 )
             )
     return Check("hardware", counted(len(robot.control), "ros2_control element"), tuple(findings))
@@ -61,13 +61,13 @@ def _each(groups: Iterator[Iterator[Finding]]) -> tuple[Finding, ...]:
     return tuple(finding for group in groups for finding in group)
 
 
-def _problem(part: Bendable, check: str, expected: str, found: str, **numbers: float) -> Finding:
+def _problem(part: Bendable, check: str, expected: str, actual: str, **numbers: float) -> Finding:
     return Finding(
         subject=f"bendable '{part.name}'",
         severity="problem",
         check=check,
         expected=expected,
-        found=found,
+        actual=actual,
         numbers=numbers,
     )
 
@@ -79,24 +79,24 @@ def _body_findings(part: Bendable) -> Iterator[Finding]:
         yield _problem(part, "segments", "a mass", "none")
 
 
-def _drive_findings(part: Bendable) -> Iterator[Finding]:
+def _actuator_findings(part: Bendable) -> Iterator[Finding]:
     if not part.actuation:
         return
     kind = f"{part.actuation[0].type}s"
-    directions = [angle for drive in part.actuation for angle in _directions(drive)]
+    directions = [angle for actuator in part.actuation for angle in _directions(actuator)]
     number = float(len(part.actuation))
     if part.planar:
         assert part.limits.phi_min is not None  # a planar one has a plane
         if all(math.cos(angle - part.limits.phi_min) < NEARLY for angle in directions):
             yield _problem(
-                part, "drives", f"{kind} that bend it in its plane", "none", drives=number
+                part, "actuators", f"{kind} that bend it in its plane", "none", drives=number
             )
         return
     gap = _widest_gap(directions)
     if gap >= math.pi - NEARLY:
         yield _problem(
             part,
-            "drives",
+            "actuators",
             f"{kind} that bend it in every plane",
             f"none over {math.degrees(gap):.0f}° around the backbone",
             drives=number,
@@ -105,7 +105,7 @@ def _drive_findings(part: Bendable) -> Iterator[Finding]:
     if (rest := _imbalance(part.actuation)) >= NEARLY:
         yield _problem(
             part,
-            "drives",
+            "actuators",
             f"{kind} that bend nothing where all act alike",
             f"{100 * rest:.3g} % of their lever arms left over",
             drives=number,
@@ -113,12 +113,12 @@ def _drive_findings(part: Bendable) -> Iterator[Finding]:
         )
 
 
-def _directions(drive: Actuator) -> list[float]:
+def _directions(actuator: BendableActuator) -> list[float]:
     """Towards where an actuator can bend [rad]: a tendon its side, a chamber away from it."""
-    if not isinstance(drive, Chamber):
-        return [drive.angle]
-    sucks = [drive.angle] if drive.pressure_min < 0.0 else []
-    return [drive.angle + math.pi, *sucks]
+    if not isinstance(actuator, Chamber):
+        return [actuator.angle]
+    sucks = [actuator.angle] if actuator.pressure_min < 0.0 else []
+    return [actuator.angle + math.pi, *sucks]
 
 
 def _widest_gap(directions: list[float]) -> float:
@@ -127,11 +127,18 @@ def _widest_gap(directions: list[float]) -> float:
     return max(b - a for a, b in zip(around, [*around[1:], around[0] + math.tau], strict=True))
 
 
-def _imbalance(drives: tuple[Actuator, ...]) -> float:
+def _imbalance(actuators: tuple[BendableActuator, ...]) -> float:
     """What is left of the lever arms where tensions or pressures are equal, as a part of them."""
-    arms = [drive.radius * (drive.area if isinstance(drive, Chamber) else 1.0) for drive in drives]
-    x = math.fsum(arm * math.cos(drive.angle) for arm, drive in zip(arms, drives, strict=True))
-    y = math.fsum(arm * math.sin(drive.angle) for arm, drive in zip(arms, drives, strict=True))
+    arms = [
+        actuator.radius * (actuator.area if isinstance(actuator, Chamber) else 1.0)
+        for actuator in actuators
+    ]
+    x = math.fsum(
+        arm * math.cos(actuator.angle) for arm, actuator in zip(arms, actuators, strict=True)
+    )
+    y = math.fsum(
+        arm * math.sin(actuator.angle) for arm, actuator in zip(arms, actuators, strict=True)
+    )
     return math.hypot(x, y) / math.fsum(arms)
 
 
@@ -142,14 +149,14 @@ def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator
     if not joint.commands:
         yield _problem(part, "control", "a command interface", "none")
     for interface in joint.commands:
-        asked = interface.max
-        beyond = asked is not None and asked > part.kappa_max * (1.0 + AGREEMENT)
-        if interface.name == "kappa" and asked is not None and beyond:
+        commanded_max = interface.max
+        beyond = commanded_max is not None and commanded_max > part.kappa_max * (1.0 + AGREEMENT)
+        if interface.name == "kappa" and commanded_max is not None and beyond:
             yield _problem(
                 part,
                 "control",
                 f"commands of kappa up to its limit {part.kappa_max:g} 1/m",
-                f"{asked:g} 1/m",
-                asked_per_m=asked,
+                f"{commanded_max:g} 1/m",
+                asked_per_m=commanded_max,
                 limit_per_m=part.kappa_max,
             )

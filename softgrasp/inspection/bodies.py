@@ -65,9 +65,9 @@ class Body:
         return self.mass / self.geometry.volume * self.geometry.inertia_about(self.center)
 
 
-def steiner(way: Array) -> Array:
+def steiner(offset: Array) -> Array:
     """Inertia (3, 3) of a unit mass at (3,), which a body gets when its axes move that far."""
-    return float(way @ way) * np.eye(3) - np.outer(way, way)
+    return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
 
 
 def placed(volume: float, inertia: Array, points: Array, frame: Array) -> Geometry:
@@ -79,8 +79,8 @@ def placed(volume: float, inertia: Array, points: Array, frame: Array) -> Geomet
         points: (n, 3) relative to the centre.
         frame: Pose of the centre's frame in the body's.
     """
-    turn, centre = frame[:3, :3], frame[:3, 3]
-    return Geometry(volume, centre, turn @ inertia @ turn.T, points @ turn.T + centre)
+    rotation, centre = frame[:3, :3], frame[:3, 3]
+    return Geometry(volume, centre, rotation @ inertia @ rotation.T, points @ rotation.T + centre)
 
 
 def together(parts: Sequence[Geometry]) -> Geometry | None:

@@ -20,7 +20,7 @@ class Finding:
     check: str
     """Name of the check that found it."""
     expected: str
-    found: str
+    actual: str
     numbers: Mapping[str, float] = field(default_factory=dict)
     """What was measured, by name with unit, such as ``density_kg_m3``; finite."""
     advice: str = ""
@@ -28,8 +28,8 @@ class Finding:
     @property
     def sentence(self) -> str:
         """The finding in words."""
-        told = f"{self.subject}: expected {self.expected}, found {self.found}"
-        return f"{told}; {self.advice}" if self.advice else told
+        text = f"{self.subject}: expected {self.expected}, found {self.actual}"
+        return f"{text}; {self.advice}" if self.advice else text
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Check:
     @property
     def verdict(self) -> Literal["ok", "remark", "problem"]:
         """The worst of its findings."""
-        found = {finding.severity for finding in self.findings}
-        if "problem" in found:
+        severities = {finding.severity for finding in self.findings}
+        if "problem" in severities:
             return "problem"
-        return "remark" if found else "ok"
+        return "remark" if severities else "ok"
 
 
 @dataclass(frozen=True)
@@ -105,16 +105,16 @@ class Inspection:
 
 def summary(problems: Sequence[object], remarks: Sequence[object] = ()) -> str:
     """How many problems and remarks there are: ``no problems found, 2 remarks``."""
-    told = f"{counted(len(problems), 'problem') if problems else 'no problems'} found"
-    return f"{told}, {counted(len(remarks), 'remark')}" if remarks else told
+    text = f"{counted(len(problems), 'problem') if problems else 'no problems'} found"
+    return f"{text}, {counted(len(remarks), 'remark')}" if remarks else text
 
 
-def counted(number: int, thing: str, things: str = "") -> str:
-    """``1 check``, ``2 checks``; ``things`` where the plural is another word."""
-    return f"{number} {thing if number == 1 else things or f'{thing}s'}"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 check``, ``2 checks``; ``plural`` where the plural is another word."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
-def told_range(values: Sequence[float], unit: str) -> str:
+def range_text(values: Sequence[float], unit: str) -> str:
     """``1.2 kg``, ``1.2 … 3.4 kg``, or ``none``."""
     if not values:
         return "none"

@@ -33,7 +33,7 @@ def inspect_hand(hand: Hand) -> Inspection:
             severity="problem",
             check="build",
             expected="a hand that MuJoCo can move",
-            found=str(error),
+            actual=str(error),
         )
         return Inspection("hand", hand.name, (Check("build", "refused", (finding,)),))
     bodies = hand_bodies(built.model)
@@ -55,44 +55,44 @@ def inspect_hand(hand: Hand) -> Inspection:
 def _size_check(built: HandModel) -> Check:
     longest = max((length for _, length in reaches(built).values()), default=0.0)
     low, high = USUAL_SPAN
-    told = f"longest finger {1e3 * longest:.4g} mm"
+    measured = f"longest finger {1e3 * longest:.4g} mm"
     if low <= longest <= high:
-        return Check("size", told)
+        return Check("size", measured)
     doubt = millimetres_doubt("a longest finger", longest, high)
     finding = Finding(
         subject=f"hand '{built.hand.name}'",
         severity="problem",
         check="size",
         expected=f"a longest finger of {low:g} … {high:g} m",
-        found=f"{longest:.4g} m",
+        actual=f"{longest:.4g} m",
         numbers={"length_m": longest},
         advice=f"{doubt.advice} (in YAML: units: {{length: mm}})"
         if doubt
         else "are the units right (units: {length: mm})?",
     )
-    return Check("size", told, (finding,))
+    return Check("size", measured, (finding,))
 
 
 def _mass_check(built: HandModel, bodies: list[Body]) -> Check:
     mass, (low, high) = math.fsum(body.mass for body in bodies), USUAL_MASS
-    told = f"{mass:.4g} kg in {counted(len(bodies), 'moving link')}"
+    measured = f"{mass:.4g} kg in {counted(len(bodies), 'moving link')}"
     if low <= mass <= high:
-        return Check("mass", told)
+        return Check("mass", measured)
     finding = Finding(
         subject=f"hand '{built.hand.name}'",
         severity="problem",
         check="mass",
         expected=f"{low:g} … {high:g} kg of fingers",
-        found=f"{mass:.4g} kg",
+        actual=f"{mass:.4g} kg",
         numbers={"mass_kg": mass},
         advice="mass is in kg, density in kg/m³",
     )
-    return Check("mass", told, (finding,))
+    return Check("mass", measured, (finding,))
 
 
 def _limit_check(built: HandModel) -> Check:
-    own = [built.model.joint(index) for _, index in built.drives if index is not None]
-    findings = [finding for joint in own for finding in _of_joint(joint)]
+    joints = [built.model.joint(index) for _, index in built.actuators if index is not None]
+    findings = [finding for joint in joints for finding in _of_joint(joint)]
     for digit in built.hand.soft_fingers:
         low, high = digit.limits
         if low == high:
@@ -100,31 +100,31 @@ def _limit_check(built: HandModel) -> Check:
                 _limit(f"pressure of '{digit.name}'", "remark", "limits apart",
                        f"{low:g} … {high:g} Pa", {"lower": low, "upper": high}, "it cannot change")
             )  # fmt: skip
-    told = counted(len(own), "joint")
+    measured = counted(len(joints), "joint")
     soft = len(built.hand.soft_fingers)
     return Check(
-        "limits", f"{told}, {counted(soft, 'pressure')}" if soft else told, tuple(findings)
+        "limits", f"{measured}, {counted(soft, 'pressure')}" if soft else measured, tuple(findings)
     )
 
 
 def _of_joint(joint: mujoco._structs._MjModelJointViews) -> Iterator[Finding]:
     low, high = (float(end) for end in joint.range)
-    turns = joint.type[0] == mujoco.mjtJoint.mjJNT_HINGE
-    told = f"{low:.4g} … {high:.4g} {'rad' if turns else 'm'}"
+    is_hinge = joint.type[0] == mujoco.mjtJoint.mjJNT_HINGE
+    measured = f"{low:.4g} … {high:.4g} {'rad' if is_hinge else 'm'}"
     numbers, subject = {"lower": low, "upper": high}, f"joint '{joint.name}'"
     if not joint.limited[0]:
         yield _limit(subject, "remark", "limits", "none", {}, "its targets stop nowhere")
     elif high - low <= LOCKED:
-        yield _limit(subject, "remark", "limits apart", told, numbers, "it cannot move")
-    elif turns and (doubt := range_doubt(low, high)):
-        yield _limit(subject, doubt.severity, doubt.expected, doubt.found, numbers, doubt.advice)
+        yield _limit(subject, "remark", "limits apart", measured, numbers, "it cannot move")
+    elif is_hinge and (doubt := range_doubt(low, high)):
+        yield _limit(subject, doubt.severity, doubt.expected, doubt.actual, numbers, doubt.advice)
 
 
 def _limit(
     subject: str,
     severity: Severity,
     expected: str,
-    found: str,
+    actual: str,
     numbers: dict[str, float],
     advice: str = "",
 ) -> Finding:
@@ -133,7 +133,7 @@ def _limit(
         severity=severity,
         check="limits",
         expected=expected,
-        found=found,
+        actual=actual,
         numbers=numbers,
         advice=advice,
     )

@@ -28,9 +28,9 @@ def overlap_check(hand: HandModel) -> Check:
     """Pairs of bodies that overlap in a start posture, with their depths."""
     findings: list[Finding] = []
     postures = {"the start posture": hand.start}
-    own = [grasp for grasp, preset in hand.hand.grasps if preset.start is not None]
-    postures |= {f"the start of grasp '{grasp}'": hand.start_of(grasp) for grasp in own}
-    unused = len(own) == len(list(hand.hand.grasps))
+    presets = [grasp for grasp, preset in hand.hand.grasps if preset.start is not None]
+    postures |= {f"the start of grasp '{grasp}'": hand.start_of(grasp) for grasp in presets}
+    unused = len(presets) == len(list(hand.hand.grasps))
     for where, posture in postures.items():
         depths = {
             pair: depth for pair, depth in _depths(hand, posture).items() if depth > START_TOLERANCE
@@ -38,8 +38,8 @@ def overlap_check(hand: HandModel) -> Check:
         if depths:
             mild = unused and where == "the start posture"
             findings.append(_overlap(hand, where, depths, "remark" if mild else "problem"))
-    told = f"{counted(len(hand.pairs), 'pair')} in {counted(len(postures), 'posture')}"
-    return Check("overlap", told, tuple(findings))
+    measured = f"{counted(len(hand.pairs), 'pair')} in {counted(len(postures), 'posture')}"
+    return Check("overlap", measured, tuple(findings))
 
 
 def blocked_check(hand: HandModel) -> Check:
@@ -47,42 +47,44 @@ def blocked_check(hand: HandModel) -> Check:
 
     One that has nearly nothing left is a problem where no other drive could move that part away.
     """
-    shares = {name: _blocked_share(hand, name) for name in _rigid_joints(hand)}
+    blocked = {name: _blocked_fraction(hand, name) for name in _rigid_joints(hand)}
     findings = tuple(
         Finding(
             subject=f"joint '{name}'",
-            severity="problem" if share > UNREACHABLE and _stays(hand, name, blocker) else "remark",
+            severity="problem"
+            if fraction > UNREACHABLE and _stays(hand, name, blocker)
+            else "remark",
             check="reachable",
             expected=f"phalanges free over at least {100 * (1 - BLOCKED):g} % of its range",
-            found=f"{100 * share:.0f} % blocked by {blocker}, the other joints at their start",
-            numbers={"blocked_share": share},
+            actual=f"{100 * fraction:.0f} % blocked by {blocker}, the other joints at their start",
+            numbers={"blocked_share": fraction},
             advice="narrow its limits, or move the parts apart",
         )
-        for name, (share, blocker) in shares.items()
-        if share > BLOCKED
+        for name, (fraction, blocker) in blocked.items()
+        if fraction > BLOCKED
     )
-    most = max((share for share, _ in shares.values()), default=0.0)
-    told = f"at most {100 * most:.0f} % of a range blocked, {counted(len(shares), 'joint')}"
-    return Check("reachable", told, findings)
+    largest = max((fraction for fraction, _ in blocked.values()), default=0.0)
+    measured = f"at most {100 * largest:.0f} % of a range blocked, {counted(len(blocked), 'joint')}"
+    return Check("reachable", measured, findings)
 
 
 def _stays(hand: HandModel, joint: str, blocker: str) -> bool:
     """Whether no other drive than that of a joint moves what blocks it."""
-    others = (drive for drive in hand.hand.drives if drive.joint != joint)
-    moving = (drive for drive in others if drive.limits[0] < drive.limits[1])
-    return not any(blocker in drive.stops for drive in moving)
+    others = (actuator for actuator in hand.hand.actuators if actuator.joint != joint)
+    moving = (actuator for actuator in others if actuator.limits[0] < actuator.limits[1])
+    return not any(blocker in actuator.stops for actuator in moving)
 
 
 def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], severity: Severity) -> Finding:
     deepest = sorted(depths, key=lambda pair: -depths[pair])
-    told = ", ".join(f"{p.first} and {p.second} {MM * depths[p]:.2f} mm" for p in deepest[:3])
+    overlaps = ", ".join(f"{p.first} and {p.second} {MM * depths[p]:.2f} mm" for p in deepest[:3])
     more = f", and {len(deepest) - 3} more" if len(deepest) > 3 else ""
     return Finding(
         subject=f"hand '{hand.hand.name}'",
         severity=severity,
         check="overlap",
         expected=f"parts that are clear of one another in {where}",
-        found=f"{counted(len(depths), 'pair')} that overlap: {told}{more}",
+        actual=f"{counted(len(depths), 'pair')} that overlap: {overlaps}{more}",
         numbers={"pairs": len(depths), "deepest_m": depths[deepest[0]]},
         advice=(
             "both grasps start elsewhere"
@@ -99,7 +101,7 @@ def _depths(hand: HandModel, posture: Array) -> dict[Pair, float]:
 
 def _rigid_joints(hand: HandModel) -> Iterator[str]:
     """Joints with limits that a drive of the hand moves, but those that are locked."""
-    for _, index in hand.drives:
+    for _, index in hand.actuators:
         if index is None:
             continue
         joint = hand.model.joint(index)
@@ -108,13 +110,13 @@ def _rigid_joints(hand: HandModel) -> Iterator[str]:
             yield joint.name
 
 
-def _blocked_share(hand: HandModel, name: str) -> tuple[float, str]:
+def _blocked_fraction(hand: HandModel, name: str) -> tuple[float, str]:
     """Part of a joint's range in which what it moves is inside the rest, and of what most often.
 
     The other joints stand where a grasp starts; of several starts the one that blocks least counts.
     """
-    found = [_blocked_from(hand, name, posture) for posture in _used_starts(hand)]
-    return min(found, key=lambda share_and_blocker: share_and_blocker[0])
+    results = [_blocked_from(hand, name, posture) for posture in _used_starts(hand)]
+    return min(results, key=lambda pair: pair[0])
 
 
 def _used_starts(hand: HandModel) -> list[Array]:
@@ -152,8 +154,8 @@ def _blocked_from(hand: HandModel, name: str, start: Array) -> tuple[float, str]
 
 def _downstream(model: mujoco.MjModel, body: int) -> set[int]:
     """A body and all that hangs on it."""
-    found = {body}
+    bodies = {body}
     for index in range(body + 1, model.nbody):
-        if int(model.body_parentid[index]) in found:
-            found.add(index)
-    return found
+        if int(model.body_parentid[index]) in bodies:
+            bodies.add(index)
+    return bodies

@@ -28,19 +28,19 @@ MM = 1e3
 def reach_check(hand: HandModel) -> Check:
     """Distance of each grasp's centre from the bases of the fingers, against their lengths."""
     known = reaches(hand)
-    findings, told = [], []
+    findings, reached = [], []
     for grasp, preset in hand.hand.grasps:
         gaps = {
             finger: float(np.linalg.norm(np.array(preset.center) - base)) - length
             for finger, (base, length) in known.items()
         }
         near = sum(gap <= 0.0 for gap in gaps.values())
-        told.append(f"{grasp} {near} of {len(gaps)}")
+        reached.append(f"{grasp} {near} of {len(gaps)}")
         if near or not gaps:
             continue
         finger = min(gaps, key=lambda name: gaps[name])
         findings.append(_out_of_reach(grasp, finger, gaps[finger], known[finger][1]))
-    return Check("reach", f"fingers that reach the centre: {', '.join(told)}", tuple(findings))
+    return Check("reach", f"fingers that reach the centre: {', '.join(reached)}", tuple(findings))
 
 
 def _out_of_reach(grasp: str, finger: str, gap: float, length: float) -> Finding:
@@ -50,7 +50,7 @@ def _out_of_reach(grasp: str, finger: str, gap: float, length: float) -> Finding
         severity="problem" if far else "remark",
         check="reach",
         expected="a centre that a stretched finger reaches",
-        found=(
+        actual=(
             f"{MM * (gap + length):.4g} mm from the base of '{finger}', which is "
             f"{MM * length:.4g} mm long"
         ),
@@ -68,7 +68,9 @@ def closing_check(hand: HandModel) -> Check:
     findings = tuple(
         finding for grasp, preset in hand.hand.grasps for finding in _stuck(hand, grasp, preset)
     )
-    return Check("closing", f"{counted(len(hand.hand.drives), 'drive')} in both grasps", findings)
+    return Check(
+        "closing", f"{counted(len(hand.hand.actuators), 'actuator')} in both grasps", findings
+    )
 
 
 def build_check(hand: HandModel) -> Check:
@@ -84,7 +86,7 @@ def build_check(hand: HandModel) -> Check:
                 severity="problem",
                 check="build",
                 expected=f"a model with a ball of {2 * MM * PROBE_RADIUS:g} mm at the centre",
-                found=words,
+                actual=words,
                 numbers={"ball_radius_m": PROBE_RADIUS},
             )
             for words in _complaints(scene)
@@ -94,20 +96,20 @@ def build_check(hand: HandModel) -> Check:
 
 def _complaints(scene: GraspScene) -> list[str]:
     """What building a scene warns of or fails with."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SoftgraspWarning)
         try:
             build(scene)
         except BuildError as error:
             return [str(error)]
-    return [str(one.message) for one in told if issubclass(one.category, SoftgraspWarning)]
+    return [str(one.message) for one in caught if issubclass(one.category, SoftgraspWarning)]
 
 
 def reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
     """Base (3,) and stretched length of each finger in the hand's frame, from its tip backwards."""
     model, owners = hand.model, names.parts(hand.hand)
     hand.take(hand.start)
-    found = {}
+    reach_of_fingers = {}
     rigid, soft = hand.hand.fingers, hand.hand.soft_fingers
     for finger in [*(one.name for one in rigid), *(one.name for one in soft)]:
         site = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, names.tip_site(finger))
@@ -119,8 +121,8 @@ def reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
             length += float(np.linalg.norm(model.body_pos[body]))
             body = int(model.body_parentid[body])
             length += _slide(model, body)
-        found[finger] = (np.array(hand.data.xpos[body]), length)
-    return found
+        reach_of_fingers[finger] = (np.array(hand.data.xpos[body]), length)
+    return reach_of_fingers
 
 
 def _belongs(
@@ -144,14 +146,14 @@ def _slide(model: mujoco.MjModel, body: int) -> float:
 
 def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding]:
     described = hand.hand
-    rates = preset.rates.for_fingers(described.rows, described.drive_word)
-    starts = preset.start or tuple(drive.start for drive in described.drives)
+    rates = preset.rates.for_fingers(described.rows, described.actuator_word)
+    starts = preset.start or tuple(actuator.start for actuator in described.actuators)
     if not any(rates):
-        yield _closing(grasp, "a drive that moves", "rates of 0 in all", {"drives": len(rates)})
-    labels = (f"{'drive' if j is None else 'joint'} '{name}'" for name, j in hand.drives)
-    ways = zip(labels, described.drives, rates, starts, strict=True)
-    for name, drive, rate, start in ways:
-        low, high = drive.limits
+        yield _closing(grasp, "a drive that moves", "rates of 0 in all", {"actuators": len(rates)})
+    labels = (f"{'actuator' if j is None else 'joint'} '{name}'" for name, j in hand.actuators)
+    entries = zip(labels, described.actuators, rates, starts, strict=True)
+    for name, actuator, rate, start in entries:
+        low, high = actuator.limits
         if low == high or not rate:
             continue  # a locked joint is told of once, with the limits
         end = high if rate > 0.0 else low
@@ -161,21 +163,21 @@ def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding
                 f"{name} to start below its upper limit, to which it closes"
                 if rate > 0.0
                 else f"{name} to start above its lower limit, to which it closes",
-                f"{drive.told(start)}",
+                f"{actuator.format_values(start)}",
                 {"start": start, "rate": rate, "lower": low, "upper": high},
                 "its start is on the wrong side, or its rate has the wrong sign",
             )
 
 
 def _closing(
-    grasp: str, expected: str, found: str, numbers: dict[str, float], advice: str = ""
+    grasp: str, expected: str, actual: str, numbers: dict[str, float], advice: str = ""
 ) -> Finding:
     return Finding(
         subject=f"grasp '{grasp}'",
         severity="problem",
         check="closing",
         expected=expected,
-        found=found,
+        actual=actual,
         numbers=numbers,
         advice=advice,
     )

@@ -48,18 +48,18 @@ class HandModel:
         posture, preset = self.start, getattr(self.hand.grasps, grasp)
         if preset.start is None:
             return posture
-        for (_, joint), value in zip(self.drives, preset.start, strict=True):
+        for (_, joint), value in zip(self.actuators, preset.start, strict=True):
             if joint is not None:  # the pressure of a soft finger is none
                 posture[self.model.jnt_qposadr[joint]] = value
         return self.led(posture)
 
     @property
-    def drives(self) -> list[tuple[str, int | None]]:
+    def actuators(self) -> list[tuple[str, int | None]]:
         """Name of each drive's actuator, and the joint that it moves, where it moves one."""
         model = self.model
-        turned = [kind == mujoco.mjtTrn.mjTRN_JOINT for kind in model.actuator_trntype]
+        is_joint = [kind == mujoco.mjtTrn.mjTRN_JOINT for kind in model.actuator_trntype]
         return [
-            (model.actuator(i).name, int(model.actuator_trnid[i, 0]) if turned[i] else None)
+            (model.actuator(i).name, int(model.actuator_trnid[i, 0]) if is_joint[i] else None)
             for i in range(model.nu)
         ]
 
@@ -70,9 +70,9 @@ class HandModel:
             first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
             if model.eq_type[index] != mujoco.mjtEq.mjEQ_JOINT or second < 0:
                 continue
-            own, other = int(model.jnt_qposadr[first]), int(model.jnt_qposadr[second])
+            address, other = int(model.jnt_qposadr[first]), int(model.jnt_qposadr[second])
             terms = np.polynomial.Polynomial(model.eq_data[index, :5])
-            posture[own] = model.qpos0[own] + terms(posture[other] - model.qpos0[other])
+            posture[address] = model.qpos0[address] + terms(posture[other] - model.qpos0[other])
         return posture
 
 
@@ -85,31 +85,31 @@ def hand_model(hand: Hand) -> HandModel:
     model = compiled(build_hand_spec(hand), hand.name)
     soft = {digit.name for digit in hand.soft_fingers}
     chains = {body: one for body, (one, _) in names.parts(hand).items() if one in soft}
-    found = HandModel(hand, model, mujoco.MjData(model), tuple(self_pairs(model, chains)))
-    found.take(found.start)
-    return found
+    result = HandModel(hand, model, mujoco.MjData(model), tuple(self_pairs(model, chains)))
+    result.take(result.start)
+    return result
 
 
 def hand_bodies(model: mujoco.MjModel) -> list[Body]:
     """The bodies of a compiled hand that have a mass; a fixed palm may have none."""
-    found = []
+    bodies = []
     for index in range(1, model.nbody):
         geometry = _geometry(model, index)
         if model.body_mass[index] <= (NOTHING if geometry is None else 0.0):
             continue
-        turn = transform(quaternion=model.body_iquat[index])[:3, :3]
+        rotation = transform(quaternion=model.body_iquat[index])[:3, :3]
         name = model.body(index).name
-        found.append(
+        bodies.append(
             Body(
                 subject=f"link '{name}'",
                 name=name,
                 mass=float(model.body_mass[index]),
                 center=np.array(model.body_ipos[index]),
-                inertia=turn @ np.diag(model.body_inertia[index]) @ turn.T,
+                inertia=rotation @ np.diag(model.body_inertia[index]) @ rotation.T,
                 geometry=geometry,
             )
         )
-    return found
+    return bodies
 
 
 def _geometry(model: mujoco.MjModel, body: int) -> Geometry | None:

@@ -53,8 +53,8 @@ def six_numbers(inertia: Array) -> tuple[float, float, float, float, float, floa
 
 def _body(link: Link, inertial: Inertial) -> Body:
     frame = origin_frame(inertial.origin)
-    turn = frame[:3, :3]
-    stated = None if inertial.inertia is None else turn @ tensor(inertial.inertia) @ turn.T
+    rotation = frame[:3, :3]
+    stated = None if inertial.inertia is None else rotation @ tensor(inertial.inertia) @ rotation.T
     return Body(
         subject=f"link '{link.name}'",
         name=link.name,

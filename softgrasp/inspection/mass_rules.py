@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from softgrasp.inspection.bodies import Body
-from softgrasp.inspection.finding import Check, Finding, counted, told_range
+from softgrasp.inspection.finding import Check, Finding, counted, range_text
 from softgrasp.inspection.units_guess import inertia_guess, mass_guess
 
 DENSITIES = (100.0, 20_000.0)
@@ -53,7 +53,7 @@ def density_check(bodies: Sequence[Body]) -> Check:
                 severity="problem",
                 check="density",
                 expected=f"a density of {low:g} … {high:g} kg/m³",
-                found=(
+                actual=(
                     f"{body.mass:.6g} kg in {body.geometry.volume * 1e6:.4g} cm³ of geometry, "
                     f"{density:.4g} kg/m³"
                 ),
@@ -62,19 +62,19 @@ def density_check(bodies: Sequence[Body]) -> Check:
             )
         )
     measured = (
-        f"{told_range(list(known.values()), 'kg/m³')} in {counted(len(known), 'body', 'bodies')}"
+        f"{range_text(list(known.values()), 'kg/m³')} in {counted(len(known), 'body', 'bodies')}"
     )
     return Check("density", measured, tuple(findings))
 
 
 def inertia_check(bodies: Sequence[Body]) -> Check:
     """Moments of inertia: there, possible for any mass, and possible inside the geometry."""
-    findings = [found for body in bodies for found in _of_inertia(body)]
+    findings = [finding for body in bodies for finding in _of_inertia(body)]
     ratios = [ratio for body in bodies if (ratio := inertia_ratio(body)) is not None]
     stated = sum(body.inertia is not None for body in bodies)
     measured = f"stated for {stated} of {counted(len(bodies), 'body', 'bodies')}"
     if ratios:
-        measured += f", {told_range(ratios, 'x')} that of a uniform solid of their geometry"
+        measured += f", {range_text(ratios, 'x')} that of a uniform solid of their geometry"
     return Check("inertia", measured, tuple(findings))
 
 
@@ -122,15 +122,15 @@ def _against_geometry(body: Body) -> Iterator[Finding]:
     if ratio is None or geometry is None or body.inertia is None:
         return
     reach = geometry.farthest(body.center)
-    most = body.mass * reach**2
+    max_half_trace = body.mass * reach**2
     half = float(np.trace(body.inertia)) / 2.0
-    numbers = {"to_uniform_solid": ratio, "half_trace_kg_m2": half, "most_kg_m2": most}
+    numbers = {"to_uniform_solid": ratio, "half_trace_kg_m2": half, "most_kg_m2": max_half_trace}
     guess = inertia_guess(ratio, ODD_INERTIA)
     advice = "" if guess is None else f"divided by {guess.factor:g} it fits: {guess.words}"
-    if half > most:
+    if half > max_half_trace:
         yield _finding(
             body,
-            f"at most {most:.3g} kg·m² for half the trace, m·R² of its {body.mass:.4g} kg within "
+            f"at most {max_half_trace:.3g} kg·m² for half the trace, m·R² of its {body.mass:.4g} kg within "
             f"{reach * 1e3:.3g} mm",
             f"{half:.3g} kg·m², {ratio:.3g} x a uniform solid of its geometry",
             numbers,
@@ -150,21 +150,21 @@ def _against_geometry(body: Body) -> Iterator[Finding]:
             severity="remark",
             check="inertia",
             expected=f"the inertia of a uniform solid of its geometry within {ODD_INERTIA:g} x",
-            found=f"{ratio:.3g} x",
+            actual=f"{ratio:.3g} x",
             numbers=numbers,
             advice="possible where the mass is not spread evenly",
         )
 
 
 def _finding(
-    body: Body, expected: str, found: str, numbers: dict[str, float], advice: str
+    body: Body, expected: str, actual: str, numbers: dict[str, float], advice: str
 ) -> Finding:
     return Finding(
         subject=body.subject,
         severity="problem",
         check="inertia",
         expected=expected,
-        found=found,
+        actual=actual,
         numbers=numbers,
         advice=advice,
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 from softgrasp.description.shapes import Mesh
 from softgrasp.formats.mesh_collision import (
-    PLACE_TOLERANCE,
+    POSITION_TOLERANCE,
     VOLUME_TOLERANCE,
     distance_of_boxes,
     union_volume,
@@ -21,7 +21,7 @@ from softgrasp.formats.meshes import (
     mesh_solid,
     size_doubt,
 )
-from softgrasp.formats.progress import telling
+from softgrasp.formats.progress import report_progress
 from softgrasp.inspection.finding import Check, Finding, Severity
 from softgrasp.mechanics.transforms import Array
 
@@ -50,7 +50,7 @@ def mesh_checks(shape: Mesh, subject: str) -> list[Check]:
     solid = mesh_solid(shape)
     shape, uncut = cut_or_hull(shape)
     body = load_mesh(shape)
-    telling(f"measuring {subject}")
+    report_progress(f"measuring {subject}")
     return [
         _size(solid, shape, subject),
         _surface(solid, subject),
@@ -63,13 +63,15 @@ def mesh_checks(shape: Mesh, subject: str) -> list[Check]:
 
 def _size(solid: Solid, shape: Mesh, subject: str) -> Check:
     size = np.ptp(solid.vertices, axis=0)
-    told = " x ".join(f"{MM * edge:.4g}" for edge in size)
+    text = " x ".join(f"{MM * edge:.4g}" for edge in size)
     doubt = size_doubt(float(size.max()), shape)
     if not doubt:
-        return Check("size", f"{told} mm")
+        return Check("size", f"{text} mm")
     advice, numbers = doubt.partition("; ")[2], {"extent_m": float(size.max())}
-    expected, found = f"a largest extent of {MM * SMALLEST:g} mm … {LARGEST:g} m", f"{told} mm"
-    return Check("size", found, _one("size", subject, "problem", expected, found, numbers, advice))
+    expected, actual = f"a largest extent of {MM * SMALLEST:g} mm … {LARGEST:g} m", f"{text} mm"
+    return Check(
+        "size", actual, _one("size", subject, "problem", expected, actual, numbers, advice)
+    )
 
 
 def _surface(solid: Solid, subject: str) -> Check:
@@ -99,30 +101,30 @@ def _surface(solid: Solid, subject: str) -> Check:
 def _origin(solid: Solid, subject: str) -> Check:
     centre = solid.center_of_mass
     away, size = float(np.linalg.norm(centre)), float(np.ptp(solid.vertices, axis=0).max())
-    told = f"({', '.join(f'{round(MM * x, 2) + 0.0:g}' for x in centre)}) mm"
-    found: tuple[Finding, ...] = ()
+    text = f"({', '.join(f'{round(MM * x, 2) + 0.0:g}' for x in centre)}) mm"
+    findings: tuple[Finding, ...] = ()
     if away > OFF_CENTER * size:
-        found = _one(
+        findings = _one(
             "origin",
             subject,
             "remark",
             "the file's origin at the centre of mass",
-            f"the centre of mass {MM * away:.3g} mm away from it, at {told}",
+            f"the centre of mass {MM * away:.3g} mm away from it, at {text}",
             {"distance_m": away, "share_of_extent": away / size},
             "softgrasp moves it there; poses of other programs are of the file's origin",
         )
-    return Check("origin", f"centre of mass {told}", found)
+    return Check("origin", f"centre of mass {text}", findings)
 
 
 def _against_hull(solid: Solid, subject: str) -> Check:
     """Inertia of the hull at the mass of the mesh: what a program that takes hulls would use."""
     hull = hull_of(solid.vertices)
-    own = solid.inertia / solid.volume
+    inertia_per_volume = solid.inertia / solid.volume
     other = _inertia_of(hull.vertices, hull.faces) / hull.volume
-    ratio = float(np.trace(other) / np.trace(own))
-    found: tuple[Finding, ...] = ()
+    ratio = float(np.trace(other) / np.trace(inertia_per_volume))
+    findings: tuple[Finding, ...] = ()
     if not 1.0 / HULL_INERTIA <= ratio <= HULL_INERTIA:
-        found = _one(
+        findings = _one(
             "hull",
             subject,
             "remark",
@@ -135,7 +137,7 @@ def _against_hull(solid: Solid, subject: str) -> Check:
             },
             "softgrasp takes the mesh's own; programs that take the hull's move it wrongly",
         )
-    return Check("hull", f"hull has {ratio:.3g} x the inertia at the same mass", found)
+    return Check("hull", f"hull has {ratio:.3g} x the inertia at the same mass", findings)
 
 
 def _inertia_of(vertices: Array, faces: np.ndarray) -> Array:
@@ -156,9 +158,9 @@ def _inertia_of(vertices: Array, faces: np.ndarray) -> Array:
 
 def _faces(solid: Solid, subject: str) -> Check:
     number = len(solid.faces)
-    found: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     if number > MANY_FACES:
-        found = _one(
+        findings = _one(
             "faces",
             subject,
             "remark",
@@ -168,12 +170,12 @@ def _faces(solid: Solid, subject: str) -> Check:
             f"{GOOD_FACES} do for a grasp; cutting this many into convex parts can take minutes, "
             "the first time",
         )
-    return Check("faces", f"{number} faces, {len(solid.vertices)} vertices", found)
+    return Check("faces", f"{number} faces, {len(solid.vertices)} vertices", findings)
 
 
 def _uncut(subject: str, why: str) -> Check:
-    found = _one("parts", subject, "problem", "convex parts", f"none: {why}", {})
-    return Check("parts", "not cut into convex parts", found)
+    findings = _one("parts", subject, "problem", "convex parts", f"none: {why}", {})
+    return Check("parts", "not cut into convex parts", findings)
 
 
 def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
@@ -183,18 +185,20 @@ def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
     parts = (
         "1 convex part fills" if len(body.parts) == 1 else f"{len(body.parts)} convex parts fill"
     )
-    told = f"{parts} {filled * CM3:.4g} cm³ where the mesh fills {solid.volume * CM3:.4g} cm³"
+    text = f"{parts} {filled * CM3:.4g} cm³ where the mesh fills {solid.volume * CM3:.4g} cm³"
     numbers = {"parts_m3": filled, "mesh_m3": solid.volume, "ratio": ratio}
-    found: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     if abs(ratio - 1.0) > SMALL_DIFFERENCE:
         severity: Severity = "problem" if abs(ratio - 1.0) > VOLUME_TOLERANCE else "remark"
         expected = f"parts that fill what the mesh fills, within {100 * SMALL_DIFFERENCE:g} %"
-        what = f"{told}, {100 * abs(ratio - 1.0):.3g} % {'more' if ratio > 1.0 else 'less'}"
-        found = _one("parts", subject, severity, expected, what, numbers, _cure(shape, body, ratio))
+        what = f"{text}, {100 * abs(ratio - 1.0):.3g} % {'more' if ratio > 1.0 else 'less'}"
+        findings = _one(
+            "parts", subject, severity, expected, what, numbers, _cure(shape, body, ratio)
+        )
     corners = np.vstack([vertices for vertices, _ in body.parts]) + body.center_of_mass
     gap = distance_of_boxes(corners, solid.vertices)
-    if gap > PLACE_TOLERANCE * float(np.ptp(solid.vertices, axis=0).max()):
-        found += _one(
+    if gap > POSITION_TOLERANCE * float(np.ptp(solid.vertices, axis=0).max()):
+        findings += _one(
             "parts",
             subject,
             "problem",
@@ -203,7 +207,7 @@ def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
             {"gap_m": gap},
             "are they in its frame?",
         )
-    return Check("parts", told, found)
+    return Check("parts", text, findings)
 
 
 def _cure(shape: Mesh, body: MeshBody, ratio: float) -> str:
@@ -223,7 +227,7 @@ def _one(
     subject: str,
     severity: Severity,
     expected: str,
-    found: str,
+    actual: str,
     numbers: dict[str, float],
     advice: str = "",
 ) -> tuple[Finding, ...]:
@@ -233,7 +237,7 @@ def _one(
             severity=severity,
             check=check,
             expected=expected,
-            found=found,
+            actual=actual,
             numbers={name: float(value) for name, value in numbers.items()},
             advice=advice,
         ),

@@ -19,13 +19,13 @@ class Coupling:
 
     follower: RigidJoint
     leader: RigidJoint
-    asked: tuple[float, float]
+    requested: tuple[float, float]
     """Lowest and highest variable of the follower over the leader's whole range."""
     possible: tuple[float, float] | None
     """Lowest and highest variable of the leader that the follower's limits allow; None: none."""
 
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         """Part of the leader's range that is possible [–]."""
         low, high = _limits(self.leader)
         if self.possible is None:
@@ -38,7 +38,7 @@ class Coupling:
     @property
     def _holds(self) -> bool:
         low, high = _limits(self.follower)
-        return low <= self.asked[0] and self.asked[1] <= high
+        return low <= self.requested[0] and self.requested[1] <= high
 
 
 def couplings(robot: Robot) -> list[Coupling]:
@@ -53,12 +53,12 @@ def couplings(robot: Robot) -> list[Coupling]:
 
 def mimic_check(robot: Robot) -> Check:
     """Range of every follower against multiplier · range of its leader + offset."""
-    found = couplings(robot)
-    odd = tuple(_finding(one) for one in found if one.share < 1.0 - WHOLE)
-    if not found:
+    coupled = couplings(robot)
+    odd = tuple(_finding(one) for one in coupled if one.fraction < 1.0 - WHOLE)
+    if not coupled:
         return Check("mimic", "no joint follows another")
-    shares = ", ".join(f"{one.follower.name} {100 * one.share:.3g} %" for one in found)
-    return Check("mimic", f"{counted(len(found), 'follower')}; range possible: {shares}", odd)
+    text = ", ".join(f"{one.follower.name} {100 * one.fraction:.3g} %" for one in coupled)
+    return Check("mimic", f"{counted(len(coupled), 'follower')}; range possible: {text}", odd)
 
 
 def _coupling(follower: RigidJoint, leader: RigidJoint) -> Coupling:
@@ -88,36 +88,36 @@ def _limits(joint: RigidJoint) -> tuple[float, float]:
     return (joint.lower, joint.upper)
 
 
-def _finding(found: Coupling) -> Finding:
-    follower, leader, mimic = found.follower, found.leader, found.follower.mimic
+def _finding(coupling: Coupling) -> Finding:
+    follower, leader, mimic = coupling.follower, coupling.leader, coupling.follower.mimic
     assert mimic is not None
     (low, high), (first, last) = _limits(follower), _limits(leader)
     unit = "m" if follower.type == "prismatic" else "rad"
     where = "nowhere in its range"
-    if found.possible is not None:
-        ends = dict.fromkeys(f"{end:.4g}" for end in found.possible)
+    if coupling.possible is not None:
+        ends = dict.fromkeys(f"{end:.4g}" for end in coupling.possible)
         where = f"only {'at' if len(ends) == 1 else 'in'} {' … '.join(ends)}"
     numbers = {
         "multiplier": mimic.multiplier,
         "offset": mimic.offset,
-        "share": found.share,
+        "fraction": coupling.fraction,
         "lower": low,
         "upper": high,
-        "asked_low": found.asked[0],
-        "asked_high": found.asked[1],
+        "requested_low": coupling.requested[0],
+        "requested_high": coupling.requested[1],
     }
     return Finding(
         subject=f"joint '{follower.name}'",
         severity="problem",
         check="mimic",
         expected=(
-            f"limits that hold {found.asked[0]:.4g} … {found.asked[1]:.4g} {unit}, "
+            f"limits that hold {coupling.requested[0]:.4g} … {coupling.requested[1]:.4g} {unit}, "
             f"{mimic.multiplier:g} x those of '{leader.name}' ({first:.4g} … {last:.4g}) "
             f"+ {mimic.offset:g}"
         ),
-        found=(
+        actual=(
             f"{low:.4g} … {high:.4g} {unit}: '{leader.name}' can move {where}, "
-            f"{100 * found.share:.3g} % of its range"
+            f"{100 * coupling.fraction:.3g} % of its range"
         ),
         numbers={name: value for name, value in numbers.items() if math.isfinite(value)},
         advice="give it the limits that it is asked for, or the multiplier another sign",

@@ -35,16 +35,16 @@ def inspect_object(described: GraspObject, *, inertia: Sequence[float] | None = 
     Raises:
         DescriptionError: Its mesh cannot be read, or ``inertia`` does not have 3 or 6 numbers.
     """
-    subject, asked = f"object '{described.name}'", described.shape
-    if isinstance(asked, Mesh):
-        described = described.replace(shape=cut_or_hull(asked)[0])
+    subject, shape = f"object '{described.name}'", described.shape
+    if isinstance(shape, Mesh):
+        described = described.replace(shape=cut_or_hull(shape)[0])
     checks = [_mass(described, subject), _density(described, subject)]
     if inertia is not None:
         checks.append(inertia_check([_stated(described, subject, inertia)]))
-    if isinstance(asked, Mesh):
-        checks += mesh_checks(asked, subject)
+    if isinstance(shape, Mesh):
+        checks += mesh_checks(shape, subject)
     else:
-        checks.insert(0, _size(asked, subject))
+        checks.insert(0, _size(shape, subject))
     return Inspection("object", described.name, tuple(checks))
 
 
@@ -64,60 +64,60 @@ def _short(shape: Mesh) -> str:
 def _size(shape: Shape, subject: str) -> Check:
     size, (low, high) = extent(shape), USUAL_SIZE
     longest = max(size)
-    told = f"{' x '.join(f'{1e3 * edge:.4g}' for edge in size)} mm"
+    text = f"{' x '.join(f'{1e3 * edge:.4g}' for edge in size)} mm"
     if low <= longest <= high:
-        return Check("size", told)
+        return Check("size", text)
     finding = Finding(
         subject=subject,
         severity="problem",
         check="size",
         expected=f"a size of {low:g} … {high:g} m",
-        found=f"{longest:.4g} m",
+        actual=f"{longest:.4g} m",
         numbers={"extent_m": longest},
         advice="are the units right (units: {length: mm})?",
     )
-    return Check("size", told, (finding,))
+    return Check("size", text, (finding,))
 
 
 def _mass(described: GraspObject, subject: str) -> Check:
     mass, (low, high) = object_mass(described), USUAL_MASS
-    told = f"{mass:.4g} kg"
+    text = f"{mass:.4g} kg"
     if low <= mass <= high:
-        return Check("mass", told)
+        return Check("mass", text)
     finding = Finding(
         subject=subject,
         severity="problem",
         check="mass",
         expected=f"{low:g} … {high:g} kg",
-        found=told,
+        actual=text,
         numbers={"mass_kg": mass},
         advice="mass is in kg, density in kg/m³",
     )
-    return Check("mass", told, (finding,))
+    return Check("mass", text, (finding,))
 
 
 def _density(described: GraspObject, subject: str) -> Check:
     mass, volume = object_mass(described), mass_properties(described.shape).volume
     density, (low, high) = mass / volume, USUAL_DENSITY
-    told = f"{density:.4g} kg/m³, {mass:.4g} kg in {volume * CM3:.4g} cm³"
+    text = f"{density:.4g} kg/m³, {mass:.4g} kg in {volume * CM3:.4g} cm³"
     if is_usual(density):
-        return Check("density", told)
+        return Check("density", text)
     finding = Finding(
         subject=subject,
         severity="problem",
         check="density",
         expected=f"a density of {low:g} … {high:g} kg/m³",
-        found=told,
+        actual=text,
         numbers={"density_kg_m3": density, "mass_kg": mass, "volume_m3": volume},
         advice=density_guess(described),
     )
-    return Check("density", told, (finding,))
+    return Check("density", text, (finding,))
 
 
 def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> Body:
     if len(inertia) not in (3, 6):
         raise DescriptionError(f"inertia: expected 3 or 6 numbers, found {len(inertia)}")
-    volume, own = mass_properties(described.shape)
+    volume, inertia_per_density = mass_properties(described.shape)
     if isinstance(described.shape, Mesh):
         points = load_mesh(described.shape).vertices
     else:
@@ -128,5 +128,5 @@ def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> B
         mass=object_mass(described),
         center=np.zeros(3),
         inertia=tensor(inertia) if len(inertia) == 6 else np.diag(inertia),
-        geometry=placed(volume, own, points, np.eye(4)),
+        geometry=placed(volume, inertia_per_density, points, np.eye(4)),
     )

@@ -74,14 +74,14 @@ def repairs(robot: Robot, *, total_mass: float | None = None) -> tuple[Repair, .
         raise DescriptionError(f"total_mass: expected a number above 0, found {total_mass:g}")
     bodies = link_bodies(robot)
     scaled = _masses(bodies)
-    share, why = _share(scaled, total_mass)
-    found: list[Repair] = []
+    factor, why = _mass_factor(scaled, total_mass)
+    repair_list: list[Repair] = []
     for body in bodies:
         inertial = robot.link(body.name).inertial
         assert inertial is not None  # of all that link_bodies lists
         mass, reasons = scaled[body.name]
-        found += _of_link(body, inertial, mass * share, [*reasons, *why])
-    return (*found, *_of_followers(robot))
+        repair_list += _of_link(body, inertial, mass * factor, [*reasons, *why])
+    return (*repair_list, *_of_followers(robot))
 
 
 def repaired(robot: Robot, *, total_mass: float | None = None) -> Robot:
@@ -110,42 +110,44 @@ def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
     """Mass of each body with its unit put right [kg], and why."""
     densities = [body.density for body in bodies if body.density is not None]
     guess, (low, high) = mass_guess(densities, DENSITIES), DENSITIES
-    found: dict[str, tuple[float, list[str]]] = {}
+    masses: dict[str, tuple[float, list[str]]] = {}
     for body in bodies:
         odd = body.density is not None and not low <= body.density <= high
         if guess is None or not odd or body.density is None:
-            found[body.name] = (body.mass, [])
+            masses[body.name] = (body.mass, [])
             continue
         reason = (
             f"divided by {guess.factor:g} ({guess.words}); {body.density:.4g} kg/m³ becomes "
             f"{body.density / guess.factor:.4g} kg/m³"
         )
-        found[body.name] = (body.mass / guess.factor, [reason])
-    return found
+        masses[body.name] = (body.mass / guess.factor, [reason])
+    return masses
 
 
-def _share(
+def _mass_factor(
     masses: dict[str, tuple[float, list[str]]], total_mass: float | None
 ) -> tuple[float, list[str]]:
     """What all masses are multiplied by, and why."""
-    own = math.fsum(mass for mass, _ in masses.values())
-    if total_mass is None or not own:
+    stated_mass = math.fsum(mass for mass, _ in masses.values())
+    if total_mass is None or not stated_mass:
         return 1.0, []
-    share = total_mass / own
-    return share, [f"times {share:.4g} for {total_mass:g} kg of links in all, {own:.4g} kg before"]
+    factor = total_mass / stated_mass
+    return factor, [
+        f"times {factor:.4g} for {total_mass:g} kg of links in all, {stated_mass:.4g} kg before"
+    ]
 
 
 def _of_link(body: Body, inertial: Inertial, mass: float, reasons: list[str]) -> list[Repair]:
-    found = []
+    repair_list = []
     if mass != inertial.mass:
-        found.append(Repair(body.name, "mass", (inertial.mass,), (mass,), "; ".join(reasons)))
+        repair_list.append(Repair(body.name, "mass", (inertial.mass,), (mass,), "; ".join(reasons)))
     factor = mass / inertial.mass
-    turn = origin_frame(inertial.origin)[:3, :3]
-    uniform = None if body.uniform is None else turn.T @ (factor * body.uniform) @ turn
-    wanted, why = _inertia(body, inertial, factor, uniform)
-    if wanted != inertial.inertia and wanted is not None:
-        found.append(Repair(body.name, "inertia", inertial.inertia or (), wanted, why))
-    return found
+    rotation = origin_frame(inertial.origin)[:3, :3]
+    uniform = None if body.uniform is None else rotation.T @ (factor * body.uniform) @ rotation
+    corrected, why = _inertia(body, inertial, factor, uniform)
+    if corrected != inertial.inertia and corrected is not None:
+        repair_list.append(Repair(body.name, "inertia", inertial.inertia or (), corrected, why))
+    return repair_list
 
 
 def _inertia(
@@ -178,30 +180,30 @@ def _fits(body: Body, ratio: float) -> bool:
     if body.geometry is None or body.uniform is None:
         return True
     half = ratio * float(np.trace(body.uniform)) / 2.0
-    most = body.mass * body.geometry.farthest(body.center) ** 2
-    return ratio >= 1.0 / TINY_INERTIA and half <= most
+    max_inertia = body.mass * body.geometry.farthest(body.center) ** 2
+    return ratio >= 1.0 / TINY_INERTIA and half <= max_inertia
 
 
 def _of_followers(robot: Robot) -> list[Repair]:
-    found = []
+    repair_list = []
     for one in couplings(robot):
         low, high = one.follower.lower, one.follower.upper
-        if one.share >= 1.0 - WHOLE or low is None or high is None:
+        if one.fraction >= 1.0 - WHOLE or low is None or high is None:
             continue
         reason = (
-            f"'{one.leader.name}' asks for these; only {100 * one.share:.3g} % of its range was "
+            f"'{one.leader.name}' asks for these; only {100 * one.fraction:.3g} % of its range was "
             "possible"
         )
-        found.append(Repair(one.follower.name, "limits", (low, high), one.asked, reason))
-    return found
+        repair_list.append(Repair(one.follower.name, "limits", (low, high), one.requested, reason))
+    return repair_list
 
 
 def _link_with(link: Link, changes: Sequence[Repair]) -> Link:
-    own = {one.field: one.after for one in changes if one.part == link.name}
-    if link.inertial is None or not {"mass", "inertia"} & set(own):
+    changed = {one.field: one.after for one in changes if one.part == link.name}
+    if link.inertial is None or not {"mass", "inertia"} & set(changed):
         return link
-    mass = own.get("mass", (link.inertial.mass,))[0]
-    inertia = own.get("inertia", link.inertial.inertia)
+    mass = changed.get("mass", (link.inertial.mass,))[0]
+    inertia = changed.get("inertia", link.inertial.inertia)
     return link.replace(inertial=link.inertial.replace(mass=mass, inertia=inertia))
 
 

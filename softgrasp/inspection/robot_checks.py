@@ -40,11 +40,11 @@ def inspect_robot(robot: Robot) -> Inspection:
 
 def total_mass(robot: Robot) -> float:
     """Mass of all links and bendables that have one [kg]."""
-    found = [
+    inertials = [
         *(link.inertial for link in robot.links),
         *(part.inertial for part in robot.bendables),
     ]
-    return math.fsum(inertial.mass for inertial in found if inertial is not None)
+    return math.fsum(inertial.mass for inertial in inertials if inertial is not None)
 
 
 def _mass_check(robot: Robot, bodies: list[Body]) -> Check:
@@ -57,7 +57,7 @@ def _mass_check(robot: Robot, bodies: list[Body]) -> Check:
                 severity="problem",
                 check="mass",
                 expected=f"{low:g} … {high:g} kg in all",
-                found=f"{mass:.6g} kg",
+                actual=f"{mass:.6g} kg",
                 numbers={"mass_kg": mass, **_whole_guess(mass, bodies)},
                 advice=_mass_advice(mass, bodies),
             )
@@ -101,7 +101,7 @@ def _massless(robot: Robot) -> Iterator[Finding]:
                 severity="problem",
                 check="mass",
                 expected="a mass in what it moves",
-                found="none",
+                actual="none",
             )
 
 
@@ -129,14 +129,18 @@ def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
     low, high = joint.lower, joint.upper
     unit = "m" if joint.type == "prismatic" else "rad"
     if joint.type != "continuous" and low is not None and high is not None:
-        told, numbers = f"{low:.4g} … {high:.4g} {unit}", {"lower": low, "upper": high}
+        limits_text, numbers = f"{low:.4g} … {high:.4g} {unit}", {"lower": low, "upper": high}
         if low == high:
-            yield _limit(joint, "remark", "limits apart", told, numbers, "it cannot move")
+            yield _limit(joint, "remark", "limits apart", limits_text, numbers, "it cannot move")
         elif joint.type == "revolute" and (doubt := range_doubt(low, high)):
-            yield _limit(joint, doubt.severity, doubt.expected, doubt.found, numbers, doubt.advice)
+            yield _limit(joint, doubt.severity, doubt.expected, doubt.actual, numbers, doubt.advice)
         if joint.mimic is None and not low <= 0.0 <= high:
             yield _limit(
-                joint, "remark", "limits that hold 0, where a simulation starts", told, numbers
+                joint,
+                "remark",
+                "limits that hold 0, where a simulation starts",
+                limits_text,
+                numbers,
             )
     zero = [name for name in ("effort", "velocity") if getattr(joint, name) == 0.0]
     if zero and joint.mimic is None:
@@ -154,7 +158,7 @@ def _limit(
     joint: RigidJoint,
     severity: Severity,
     expected: str,
-    found: str,
+    actual: str,
     numbers: dict[str, float],
     advice: str = "",
 ) -> Finding:
@@ -163,7 +167,7 @@ def _limit(
         severity=severity,
         check="limits",
         expected=expected,
-        found=found,
+        actual=actual,
         numbers=numbers,
         advice=advice,
     )

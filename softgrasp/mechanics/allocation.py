@@ -34,16 +34,16 @@ class Allocation:
         sizes = np.abs(self.matrix).max(axis=1, keepdims=True)
         return np.asarray(self.matrix / np.where(sizes > 0.0, sizes, 1.0))
 
-    def _in_rows(self, wanted: Array) -> Array:
+    def _in_rows(self, target: Array) -> Array:
         sizes = np.abs(self.matrix).max(axis=1)
-        return np.asarray(wanted / np.where(sizes > 0.0, sizes, 1.0))
+        return np.asarray(target / np.where(sizes > 0.0, sizes, 1.0))
 
-    def least(self, wanted: ArrayLike) -> Array | None:
+    def smallest(self, target: ArrayLike) -> Array | None:
         """The controls of least norm within their ranges, (n,); None where none make the effect.
 
         Least-distance programming by non-negative least squares (Lawson and Hanson 1974, ch. 23).
         """
-        effect = np.asarray(wanted, dtype=float)
+        effect = np.asarray(target, dtype=float)
         plain = self._inverse @ self._in_rows(effect)
         if not self.makes(plain, effect):
             return None
@@ -53,28 +53,28 @@ class Allocation:
             return None
         rows = np.vstack([self._idle, -self._idle])
         bounds = np.concatenate([self.low - plain, plain - self.high])
-        given = np.isfinite(bounds)
-        size = float(np.abs(bounds[given]).max())
-        idle = _least_distance(rows[given], bounds[given] / size)
-        found = None if idle is None else plain + size * (self._idle @ idle)
-        if found is None or not self._inside(found):
+        is_bounded = np.isfinite(bounds)
+        size = float(np.abs(bounds[is_bounded]).max())
+        idle = _min_distance(rows[is_bounded], bounds[is_bounded] / size)
+        controls = None if idle is None else plain + size * (self._idle @ idle)
+        if controls is None or not self._inside(controls):
             return None
-        return np.asarray(np.clip(found, self.low, self.high))
+        return np.asarray(np.clip(controls, self.low, self.high))
 
-    def nearest(self, wanted: ArrayLike) -> Array:
+    def nearest(self, target: ArrayLike) -> Array:
         """Controls within their ranges whose effect is nearest to the wanted one, (n,)."""
-        unit = np.maximum(np.abs(self._inverse @ self._in_rows(np.asarray(wanted))).max(), 1e-300)
+        unit = np.maximum(np.abs(self._inverse @ self._in_rows(np.asarray(target))).max(), 1e-300)
         high = np.maximum(self.high, self.low + TOLERANCE * unit)
         fit = lsq_linear(
             self._scaled(),
-            self._in_rows(np.asarray(wanted, dtype=float)) / unit,
+            self._in_rows(np.asarray(target, dtype=float)) / unit,
             bounds=(self.low / unit, high / unit),
         )
         return np.asarray(np.clip(fit.x * unit, self.low, self.high))
 
-    def makes(self, controls: Array, wanted: ArrayLike) -> bool:
+    def makes(self, controls: Array, target: ArrayLike) -> bool:
         """Whether controls make an effect."""
-        missing = self._in_rows(self.matrix @ controls - np.asarray(wanted, dtype=float))
+        missing = self._in_rows(self.matrix @ controls - np.asarray(target, dtype=float))
         return float(np.abs(missing).max()) <= TOLERANCE * (1e-3 + float(np.abs(controls).max()))
 
     def _inside(self, controls: Array) -> bool:
@@ -82,7 +82,7 @@ class Allocation:
         return bool(((controls >= self.low - slack) & (controls <= self.high + slack)).all())
 
 
-def _least_distance(rows: Array, bounds: Array) -> Array | None:
+def _min_distance(rows: Array, bounds: Array) -> Array | None:
     """The shortest x with rows · x ≥ bounds; None where there is none."""
     matrix = np.vstack([rows.T, bounds])
     target = np.append(np.zeros(rows.shape[1]), 1.0)

@@ -19,24 +19,24 @@ NEWTON_STEPS = 30
 
 
 def straight_path(
-    chain: Finger, start: Sequence[float], way: ArrayLike, shares: ArrayLike
+    chain: Finger, start: Sequence[float], displacement: ArrayLike, fractions: ArrayLike
 ) -> Array:
     """Joint angles that move the flange along a straight line without turning it, (n, nj) [rad].
 
     Args:
         chain: The arm; revolute joints.
         start: Its joint angles at the beginning [rad].
-        way: The whole line in the arm's base frame [m], (3,).
-        shares: Parts of the line, from 0 to 1 and in order, (n,).
+        displacement: The whole line in the arm's base frame [m], (3,).
+        fractions: Parts of the line, from 0 to 1 and in order, (n,).
 
     Raises:
         BuildError: The arm does not reach.
     """
     home = forward_kinematics(chain, start)[-1]
     goals = []
-    for share in np.asarray(shares, dtype=float).tolist():
+    for fraction in np.asarray(fractions, dtype=float).tolist():
         goal = home.copy()
-        goal[:3, 3] += share * np.asarray(way, dtype=float)
+        goal[:3, 3] += fraction * np.asarray(displacement, dtype=float)
         goals.append(goal)
     return joint_path(chain, start, np.array(goals).reshape(-1, 4, 4), "the lift")
 
@@ -70,16 +70,16 @@ def flange_jacobian(chain: Finger, frames: Array) -> Array:
     # a joint turns about z of the frame before it, or of its own
     first = 0 if chain.convention == "standard" else 1
     turning = frames[first : first + len(chain.phalanges)]
-    axes, places = turning[:, :3, 2], turning[:, :3, 3]
-    linear = np.cross(axes, frames[-1, :3, 3] - places)
+    axes, origins = turning[:, :3, 2], turning[:, :3, 3]
+    linear = np.cross(axes, frames[-1, :3, 3] - origins)
     return np.asarray(np.concatenate([linear, axes], axis=1).T)
 
 
 def _reached(chain: Finger, joints: Array, goal: Array, what: str) -> Array:
     for _ in range(NEWTON_STEPS):
         frames = forward_kinematics(chain, joints.tolist())
-        turn = Rotation.from_matrix(goal[:3, :3] @ frames[-1, :3, :3].T).as_rotvec()
-        gap = np.concatenate([goal[:3, 3] - frames[-1, :3, 3], turn])
+        rotation_vector = Rotation.from_matrix(goal[:3, :3] @ frames[-1, :3, :3].T).as_rotvec()
+        gap = np.concatenate([goal[:3, 3] - frames[-1, :3, 3], rotation_vector])
         if np.abs(gap).max() < TOLERANCE:
             return joints
         joints = joints + np.linalg.lstsq(flange_jacobian(chain, frames), gap, rcond=None)[0]

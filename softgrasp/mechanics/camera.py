@@ -65,17 +65,17 @@ def project(camera: PinholeCamera, points: ArrayLike) -> Array:
         DescriptionError: A point is not in front of the camera, or so far aside that the
             distortion polynomial has folded over.
     """
-    places = np.asarray(points, dtype=float)
-    depth = places[..., 2]
+    positions = np.asarray(points, dtype=float)
+    depth = positions[..., 2]
     if not (depth > 0.0).all():
         raise DescriptionError(
             f"expected points in front of the camera (z > 0), found z = {np.min(depth):g} m"
         )
-    plane = places[..., :2] / depth[..., None]
-    farthest, most = float(np.max(np.hypot(*np.moveaxis(plane, -1, 0)))), fold_radius(camera)
-    if not farthest < most:
+    plane = positions[..., :2] / depth[..., None]
+    farthest, max_radius = float(np.max(np.hypot(*np.moveaxis(plane, -1, 0)))), fold_radius(camera)
+    if not farthest < max_radius:
         raise DescriptionError(
-            f"expected points within {most:.4g} of the axis at depth 1, where the distortion "
+            f"expected points within {max_radius:.4g} of the axis at depth 1, where the distortion "
             f"polynomial has an inverse, found one at {farthest:.4g}"
         )
     return distort(camera, plane) * _focal(camera) + _center(camera)
@@ -92,17 +92,23 @@ def undistort(camera: PinholeCamera, pixels: ArrayLike) -> Array:
     if seen.shape[-1:] != (2,) or not np.isfinite(seen).all():
         raise DescriptionError(f"expected finite pixels (column, row), found {seen.tolist()}")
     target = ((seen - _center(camera)) / _focal(camera)).reshape(-1, 2)
-    most = fold_radius(camera)
-    found = _within(target, most)
-    step = np.full_like(found, np.inf)
+    max_radius = fold_radius(camera)
+    plane_points = _within(target, max_radius)
+    step = np.full_like(plane_points, np.inf)
     for _ in range(STEPS):
-        left = target - distort(camera, found)
-        step = _newton_step(camera, found, left)
-        found = _within(found + step, most)
+        left = target - distort(camera, plane_points)
+        step = _newton_step(camera, plane_points, left)
+        plane_points = _within(plane_points + step, max_radius)
         if np.abs(step).max(initial=0.0) <= TOLERANCE:
             break
-    _check(camera, seen.reshape(-1, 2), found, np.abs(step).max(axis=-1, initial=0.0), most)
-    return found.reshape(seen.shape)
+    _check(
+        camera,
+        seen.reshape(-1, 2),
+        plane_points,
+        np.abs(step).max(axis=-1, initial=0.0),
+        max_radius,
+    )
+    return plane_points.reshape(seen.shape)
 
 
 def rays(camera: PinholeCamera, pixels: ArrayLike) -> Array:
@@ -164,22 +170,31 @@ def _newton_step(camera: PinholeCamera, plane: Array, left: Array) -> Array:
     return np.where(flat[:, None], left, step)
 
 
-def _within(plane: Array, most: float) -> Array:
+def _within(plane: Array, max_radius: float) -> Array:
     """Points drawn back to just inside the fold."""
-    if np.isinf(most):
+    if np.isinf(max_radius):
         return plane
     radius = np.hypot(plane[:, 0], plane[:, 1])
-    return plane * np.minimum(1.0, 0.9999 * most / np.maximum(radius, 1e-300))[:, None]
+    return plane * np.minimum(1.0, 0.9999 * max_radius / np.maximum(radius, 1e-300))[:, None]
 
 
-def _check(camera: PinholeCamera, seen: Array, found: Array, left: Array, most: float) -> None:
-    along, down, mixed = _slopes(camera, found)
+def _check(
+    camera: PinholeCamera, seen: Array, plane_points: Array, left: Array, max_radius: float
+) -> None:
+    along, down, mixed = _slopes(camera, plane_points)
     good = (left <= 1e3 * TOLERANCE) & (along > 0.0) & (along * down > mixed**2)
-    good &= np.abs(distort(camera, found) * _focal(camera) + _center(camera) - seen).max(-1) < 1e-6
+    good &= (
+        np.abs(distort(camera, plane_points) * _focal(camera) + _center(camera) - seen).max(-1)
+        < 1e-6
+    )
     if good.all():
         return
     column, row = seen[np.argmin(good)]
-    why = "does not converge there" if np.isinf(most) else f"folds over at radius {most:.4g}"
+    why = (
+        "does not converge there"
+        if np.isinf(max_radius)
+        else f"folds over at radius {max_radius:.4g}"
+    )
     raise DescriptionError(
         f"expected pixels whose distortion can be undone, found ({column:.1f}, {row:.1f}), one of "
         f"{int((~good).sum())}: the polynomial of k1, k2, k3, p1 and p2 {why}"

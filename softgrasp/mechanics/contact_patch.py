@@ -14,7 +14,7 @@ from typing import Literal
 
 Pressure = Literal["hertz", "uniform"]
 
-_SHARES: dict[Pressure, float] = {"hertz": 3.0 * math.pi / 16.0, "uniform": 2.0 / 3.0}
+_TORSION_FACTORS: dict[Pressure, float] = {"hertz": 3.0 * math.pi / 16.0, "uniform": 2.0 / 3.0}
 
 
 def torsional_coefficient(friction: float, radius: float, pressure: Pressure = "hertz") -> float:
@@ -25,7 +25,7 @@ def torsional_coefficient(friction: float, radius: float, pressure: Pressure = "
         radius: a, of the patch [m].
         pressure: How the pressure lies on it.
     """
-    return _SHARES[pressure] * friction * radius
+    return _TORSION_FACTORS[pressure] * friction * radius
 
 
 def hertz_patch_radius(force: float, curvature_radius: float, modulus: float) -> float:

@@ -21,10 +21,10 @@ FramesAlong = Callable[[Sequence[float], float, float, Array], Array]
 of the length (m,)."""
 
 
-def _constant(kappas: Sequence[float], phi: float, length: float, shares: Array) -> Array:
+def _constant(kappas: Sequence[float], phi: float, length: float, fractions: Array) -> Array:
     # the arc up to a place is a shorter segment, at the base one of no length
-    theta = kappas[0] * length * shares
-    return bend_transform(theta * np.cos(phi), theta * np.sin(phi), length * shares)
+    theta = kappas[0] * length * fractions
+    return bend_transform(theta * np.cos(phi), theta * np.sin(phi), length * fractions)
 
 
 CURVATURE_MODELS: dict[str, FramesAlong] = {"pcc": _constant, "ppc": segment_frames}
@@ -37,7 +37,7 @@ def frames_along(
     frame: Frame,
     state: Sequence[float],
     length: float,
-    shares: ArrayLike,
+    fractions: ArrayLike,
 ) -> Array:
     """Frames along a bendable at a state, in its base frame, (m, 4, 4).
 
@@ -47,7 +47,7 @@ def frames_along(
         frame: ``bishop`` or ``webster``.
         state: The ``degree`` + 1 coefficients of κ [1/m], then φ [rad].
         length: Arc length [m].
-        shares: Places over the length, 0 at the base and 1 at the end, (m,).
+        fractions: Places over the length, 0 at the base and 1 at the end, (m,).
 
     Raises:
         DescriptionError: There is no such model, the state has more or fewer numbers than the
@@ -63,12 +63,12 @@ def frames_along(
             field="state",
         )
     *kappas, phi = state
-    places = np.atleast_1d(np.asarray(shares, dtype=float))
-    if not np.isfinite([*state, length, *places]).all() or length <= 0.0:
+    fraction_array = np.atleast_1d(np.asarray(fractions, dtype=float))
+    if not np.isfinite([*state, length, *fraction_array]).all() or length <= 0.0:
         raise DescriptionError(
             f"expected finite numbers and a length above 0, found {tuple(state)}, {length}, "
-            f"{places}",
+            f"{fraction_array}",
             field="state",
         )
-    bishop = CURVATURE_MODELS[model](kappas, phi, length, places)
+    bishop = CURVATURE_MODELS[model](kappas, phi, length, fraction_array)
     return bishop if frame == "bishop" else bishop @ rotate_about("z", phi)

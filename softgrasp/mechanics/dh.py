@@ -76,8 +76,8 @@ def forward_kinematics(finger: Finger, joints: Sequence[float]) -> Array:
         )
     frames = [transform(finger.base.position, finger.base.quaternion)]
     for row, value in zip(finger.phalanges, joints, strict=True):
-        turn, slide = _motion(row, value)
-        frames.append(frames[-1] @ _row_step(row, turn, slide, finger.convention))
+        angle, slide = _motion(row, value)
+        frames.append(frames[-1] @ _row_step(row, angle, slide, finger.convention))
     return np.array(frames)
 
 
@@ -87,11 +87,11 @@ def fingertip(finger: Finger, joints: Sequence[float]) -> Array:
     return np.asarray((last @ [*finger.tip, 1.0])[:3])
 
 
-def _row_step(row: Phalanx, turn: float, slide: float, convention: Convention) -> Array:
+def _row_step(row: Phalanx, angle: float, slide: float, convention: Convention) -> Array:
     if convention == "placed":
         origin = transform(row.origin.position, row.origin.quaternion)
-        return np.asarray(origin @ rotate_about("z", turn) @ translate(z=slide))
-    return row_transform(row.a, row.alpha, row.d + slide, row.theta + turn, convention)
+        return np.asarray(origin @ rotate_about("z", angle) @ translate(z=slide))
+    return row_transform(row.a, row.alpha, row.d + slide, row.theta + angle, convention)
 
 
 def _motion(row: Phalanx, value: float) -> tuple[float, float]:

@@ -44,7 +44,7 @@ def under_tip_force(load: float) -> Tip:
     return Tip(float(np.sqrt(2.0 * sine) / root), float(rise), float(np.arcsin(sine)))
 
 
-def under_own_weight(load: float) -> Tip:
+def self_weight_deflection(load: float) -> Tip:
     """An even weight w per length across the straight beam; load = w·L³/EI.
 
     Shooting from the tip: the slope obeys θ″ = −load·(1 − s)·cos θ with θ′ = 0 at the tip.

@@ -15,7 +15,7 @@ Moments = tuple[float, float, float, float, float, float]
 """ixx, iyy, izz, ixy, ixz, iyz [kg·m²]."""
 
 
-class Place(NamedTuple):
+class LinkPose(NamedTuple):
     """Where a link of a robot went."""
 
     link: str
@@ -28,7 +28,7 @@ class Fused(NamedTuple):
     """A robot without fixed joints."""
 
     robot: Robot
-    places: dict[str, Place]
+    link_poses: dict[str, LinkPose]
     """Of every link of the robot before, by its name."""
 
 
@@ -38,30 +38,32 @@ def fused(robot: Robot) -> Fused:
     Moving joints keep their names and hang on what the links became; nothing moves differently.
     """
     fixed = {joint.child: joint for joint in robot.joints if joint.type == "fixed"}
-    places: dict[str, Place] = {}
+    link_poses: dict[str, LinkPose] = {}
 
-    def place(name: str) -> Place:
-        if name not in places:
-            places[name] = Place(name, np.eye(4))
+    def pose_of(name: str) -> LinkPose:
+        if name not in link_poses:
+            link_poses[name] = LinkPose(name, np.eye(4))
             if name in fixed:
-                carrier = place(fixed[name].parent)
-                places[name] = Place(carrier.link, carrier.frame @ joint_frame(fixed[name]))
-        return places[name]
+                carrier = pose_of(fixed[name].parent)
+                link_poses[name] = LinkPose(carrier.link, carrier.frame @ joint_frame(fixed[name]))
+        return link_poses[name]
 
     for link in robot.links:
-        place(link.name)
-    links = tuple(_joined(robot, link, places) for link in robot.links if link.name not in fixed)
+        pose_of(link.name)
+    links = tuple(
+        _joined(robot, link, link_poses) for link in robot.links if link.name not in fixed
+    )
     joints = tuple(
         joint.replace(
-            parent=places[joint.parent].link,
-            origin=origin_of(places[joint.parent].frame @ origin_frame(joint.origin)),
+            parent=link_poses[joint.parent].link,
+            origin=origin_of(link_poses[joint.parent].frame @ origin_frame(joint.origin)),
         )
         if joint.parent in fixed
         else joint
         for joint in robot.joints
         if joint.type != "fixed"
     )
-    return Fused(robot.replace(links=links, joints=joints, control=()), places)
+    return Fused(robot.replace(links=links, joints=joints, control=()), link_poses)
 
 
 def joined_inertials(parts: list[tuple[Array, Inertial]]) -> Inertial | None:
@@ -81,8 +83,8 @@ def joined_inertials(parts: list[tuple[Array, Inertial]]) -> Inertial | None:
     centre = masses @ np.array([frame[:3, 3] for frame in frames]) / masses.sum()
     about = np.zeros((3, 3))
     for frame, (_, inertial) in zip(frames, parts, strict=True):
-        turn, away = frame[:3, :3], frame[:3, 3] - centre
-        about += turn @ inertia_matrix(inertial.inertia) @ turn.T
+        rotation, away = frame[:3, :3], frame[:3, 3] - centre
+        about += rotation @ inertia_matrix(inertial.inertia) @ rotation.T
         about += inertial.mass * (away @ away * np.eye(3) - np.outer(away, away))
     frame = np.eye(4)
     frame[:3, 3] = centre
@@ -103,7 +105,7 @@ def inertia_moments(matrix: Array) -> Moments:
     return (ixx, iyy, izz, ixy, ixz, iyz)
 
 
-def turned(inertial: Inertial, frame: Array) -> Inertial:
+def in_frame(inertial: Inertial, frame: Array) -> Inertial:
     """The same body seen from a frame in which its own frame stands as given.
 
     Args:
@@ -116,16 +118,18 @@ def turned(inertial: Inertial, frame: Array) -> Inertial:
 
 def principal_moments(inertial: Inertial) -> Array:
     """Principal moments of inertia in rising order [kg·m²], (3,)."""
-    turn = rotation_from_euler(inertial.origin.rpy)
+    rotation = rotation_from_euler(inertial.origin.rpy)
     return np.asarray(
-        np.linalg.eigvalsh(turn @ inertia_matrix(inertial.inertia) @ turn.T), dtype=float
+        np.linalg.eigvalsh(rotation @ inertia_matrix(inertial.inertia) @ rotation.T), dtype=float
     )
 
 
-def _joined(robot: Robot, link: Link, places: dict[str, Place]) -> Link:
+def _joined(robot: Robot, link: Link, link_poses: dict[str, LinkPose]) -> Link:
     """A link with all that is fixed to it."""
     parts = [
-        (places[one.name].frame, one) for one in robot.links if places[one.name].link == link.name
+        (link_poses[one.name].frame, one)
+        for one in robot.links
+        if link_poses[one.name].link == link.name
     ]
     if len(parts) == 1:
         return link

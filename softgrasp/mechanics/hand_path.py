@@ -22,20 +22,20 @@ def eased(samples: int) -> Array:
     return minimum_jerk(np.arange(1, samples + 1) / samples)
 
 
-def moved(pose: Array, displacement: ArrayLike, turn: ArrayLike, about: ArrayLike) -> Array:
+def moved(pose: Array, displacement: ArrayLike, rotation: ArrayLike, about: ArrayLike) -> Array:
     """Poses of a hand that is displaced and turned about a point that it carries, (n, 4, 4).
 
     Args:
         pose: Where it begins in the world, (4, 4).
         displacement: Of the point in the world [m], (n, 3).
-        turn: Rotation vectors in the world [rad], (n, 3).
+        rotation: Rotation vectors in the world [rad], (n, 3).
         about: The point in the hand's frame [m], (3,).
     """
-    turned = Rotation.from_rotvec(np.asarray(turn, dtype=float)).as_matrix()
+    rotations = Rotation.from_rotvec(np.asarray(rotation, dtype=float)).as_matrix()
     arm = pose[:3, :3] @ np.asarray(about, dtype=float)
-    poses = np.tile(pose, (len(turned), 1, 1))
-    poses[:, :3, :3] = turned @ pose[:3, :3]
-    poses[:, :3, 3] += np.asarray(displacement, dtype=float) + arm - turned @ arm
+    poses = np.tile(pose, (len(rotations), 1, 1))
+    poses[:, :3, :3] = rotations @ pose[:3, :3]
+    poses[:, :3, 3] += np.asarray(displacement, dtype=float) + arm - rotations @ arm
     return poses
 
 
@@ -79,8 +79,8 @@ def wrist_values(home: Array, poses: Array, before: ArrayLike) -> Array:
     Raises:
         BuildError: The second turn would be so steep that the other two are one.
     """
-    turned = Rotation.from_matrix(poses[:, :3, :3] @ home[:3, :3].T)
-    angles = turned.as_euler("ZYX")
+    rotations = Rotation.from_matrix(poses[:, :3, :3] @ home[:3, :3].T)
+    angles = rotations.as_euler("ZYX")
     steepest = float(np.abs(angles[:, 1]).max(initial=0.0))
     if steepest > STEEPEST:
         raise BuildError(

@@ -31,27 +31,27 @@ def point_jacobians(
         Names of the joints, (m,), and linear over angular velocities in the hand's frame,
         (n, 6, m).
     """
-    frames, places = link_frames(hand, joints), np.reshape(points, (-1, 3))
-    ways: dict[str, list[str]] = {}
+    frames, positions = link_frames(hand, joints), np.reshape(points, (-1, 3))
+    joint_paths: dict[str, list[str]] = {}
     names, axes, origins, slides = [], [], [], []
     for finger in hand.fingers:
-        way = list(ways[finger.on]) if finger.on else []
+        joint_path = list(joint_paths[finger.on]) if finger.on else []
         for row in finger.phalanges:
             body = finger.body_of(row)
-            way.append(finger.joint_of(row))
-            ways[body] = list(way)
+            joint_path.append(finger.joint_of(row))
+            joint_paths[body] = list(joint_path)
             names.append(finger.joint_of(row))
             axes.append(frames[body][:3, 2])
             origins.append(frames[body][:3, 3])
             slides.append(row.joint == "prismatic")
-    found = np.zeros((len(places), 6, len(names)))
-    for index, (body, place) in enumerate(zip(bodies, places, strict=True)):
-        for name in ways.get(body, ()):
+    jacobians = np.zeros((len(positions), 6, len(names)))
+    for index, (body, position) in enumerate(zip(bodies, positions, strict=True)):
+        for name in joint_paths.get(body, ()):
             column = names.index(name)
             axis = axes[column]
             if slides[column]:
-                found[index, :3, column] = axis
+                jacobians[index, :3, column] = axis
             else:
-                found[index, :3, column] = np.cross(axis, place - origins[column])
-                found[index, 3:, column] = axis
-    return names, found
+                jacobians[index, :3, column] = np.cross(axis, position - origins[column])
+                jacobians[index, 3:, column] = axis
+    return names, jacobians

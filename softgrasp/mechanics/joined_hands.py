@@ -16,7 +16,7 @@ from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand import FurtherPalm, GraspPreset, Grasps, Hand, Palm
 from softgrasp.description.pose import Pose
 from softgrasp.description.rates import Rates
-from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.soft_digit import MountedSoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import position_of, quaternion_of, transform
 
@@ -74,7 +74,7 @@ def _notes(hand: Hand) -> list[str]:
 
 def _finger(part: PlacedHand, finger: Finger) -> Finger:
     rows = finger.phalanges
-    if finger.own_names:
+    if finger.verbatim_names:
         rows = tuple(_prefixed(part, row) for row in rows)
     stands = f"{part.name}_{finger.on}" if finger.on else ""
     base = finger.base if finger.on else _moved(part.pose, finger.base)
@@ -90,7 +90,7 @@ def _coupling(part: PlacedHand, coupling: Coupling) -> Coupling:
     return coupling.replace(joint=joint, leader=leader)
 
 
-def _digit(part: PlacedHand, digit: SoftDigit) -> SoftDigit:
+def _digit(part: PlacedHand, digit: MountedSoftFinger) -> MountedSoftFinger:
     return digit.replace(name=f"{part.name}_{digit.name}", base=_moved(part.pose, digit.base))
 
 
@@ -122,10 +122,10 @@ def _preset(kind: str, parts: Sequence[PlacedHand]) -> GraspPreset:
     rigid: list[tuple[float, float]] = []
     soft: list[tuple[float, float]] = []
     for part, preset in zip(parts, presets, strict=True):
-        drives, rates = part.hand.drives, preset.rates.for_fingers(part.hand.rows)
-        starts = preset.start or tuple(drive.start for drive in drives)
-        for drive, rate, start in zip(drives, rates, starts, strict=True):
-            (soft if drive.unit == "Pa" else rigid).append((rate, start))
+        actuators, rates = part.hand.actuators, preset.rates.for_fingers(part.hand.rows)
+        starts = preset.start or tuple(actuator.start for actuator in actuators)
+        for actuator, rate, start in zip(actuators, rates, starts, strict=True):
+            (soft if actuator.unit == "Pa" else rigid).append((rate, start))
     pressures = {preset.pressure for preset in presets} - {None}
     if len(pressures) > 1:
         raise DescriptionError(f"expected one working pressure of all hands, found {pressures}")

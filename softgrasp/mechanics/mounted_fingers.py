@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.description.mounted_gripper import MountedGripper
+from softgrasp.description.mounted_gripper import GripperMount
 from softgrasp.description.pose import Pose
 from softgrasp.description.unit_quaternion import unit_quaternion
 from softgrasp.errors import DescriptionError
@@ -27,27 +27,31 @@ def flange_transform(position: ArrayLike, quaternion: ArrayLike) -> Array:
     Raises:
         DescriptionError: It is longer or shorter, or the numbers are not finite or too few.
     """
-    place, turn = np.asarray(position, dtype=float), np.asarray(quaternion, dtype=float)
-    if place.shape != (3,) or turn.shape != (4,) or not np.isfinite([*place, *turn]).all():
+    translation, rotation = np.asarray(position, dtype=float), np.asarray(quaternion, dtype=float)
+    if (
+        translation.shape != (3,)
+        or rotation.shape != (4,)
+        or not np.isfinite([*translation, *rotation]).all()
+    ):
         raise DescriptionError(
-            f"expected a position of 3 and a quaternion of 4 finite numbers, found {place.tolist()}"
-            f" and {turn.tolist()}"
+            f"expected a position of 3 and a quaternion of 4 finite numbers, found {translation.tolist()}"
+            f" and {rotation.tolist()}"
         )
-    w, x, y, z = turn.tolist()
+    w, x, y, z = rotation.tolist()
     try:
-        return transform(place, unit_quaternion((w, x, y, z)))
+        return transform(translation, unit_quaternion((w, x, y, z)))
     except ValueError as error:
         raise DescriptionError(str(error), field="quaternion") from None
 
 
-def roots_in_flange(gripper: MountedGripper) -> Array:
+def roots_in_flange(gripper: GripperMount) -> Array:
     """T_mount · T_base of every finger, (k, 4, 4)."""
     return np.stack([_matrix(gripper.mount) @ _matrix(finger) for finger in gripper.fingers])
 
 
 def mounted_fingers(
     flange: ArrayLike,
-    gripper: MountedGripper,
+    gripper: GripperMount,
     thetas: ArrayLike,
     phis: ArrayLike,
     lengths: ArrayLike,
@@ -67,17 +71,19 @@ def mounted_fingers(
         DescriptionError: Shapes that do not go together, or as ``pcc.segment_transform``.
     """
     arcs = np.asarray(lengths, dtype=float)
-    wanted = (len(gripper.fingers), *arcs.shape)
+    expected_shape = (len(gripper.fingers), *arcs.shape)
     base, bends, planes = (np.asarray(part, dtype=float) for part in (flange, thetas, phis))
     if base.shape != (4, 4):
         raise DescriptionError(f"expected (4, 4), found shape {base.shape}", field="flange")
     for field, angles in (("thetas", bends), ("phis", planes)):
-        if angles.shape not in (wanted, arcs.shape):
+        if angles.shape not in (expected_shape, arcs.shape):
             raise DescriptionError(
-                f"expected angles of shape {arcs.shape} or {wanted}, found {angles.shape}",
+                f"expected angles of shape {arcs.shape} or {expected_shape}, found {angles.shape}",
                 field=field,
             )
-    rows = zip(np.broadcast_to(bends, wanted), np.broadcast_to(planes, wanted), strict=True)
+    rows = zip(
+        np.broadcast_to(bends, expected_shape), np.broadcast_to(planes, expected_shape), strict=True
+    )
     fingers = np.stack([chain_frames(row / arcs, plane, arcs, frame) for row, plane in rows])
     return np.asarray(base @ roots_in_flange(gripper)[:, None] @ fingers)
 

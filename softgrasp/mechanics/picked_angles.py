@@ -77,8 +77,10 @@ def picked_angles(
         """Directions for picks and depths in rows (..., 2 k + d)."""
         points = undistort(camera, values[..., : pixels.size].reshape(*values.shape[:-1], -1, 2))
         if depths is not None:
-            given = values[..., pixels.size :]
-            fit = plane_coefficients(points[..., : given.shape[-1], :], given, depth_noise)
+            depth_values = values[..., pixels.size :]
+            fit = plane_coefficients(
+                points[..., : depth_values.shape[-1], :], depth_values, depth_noise
+            )
             points = _in_plane(points, fit)
         inner = points[..., : shape[0] * shape[1], :]
         ends = None if line is None else points[..., -2:, :]
@@ -110,11 +112,11 @@ def plane_coefficients(plane: ArrayLike, depths: ArrayLike, noise: float) -> Arr
     weights = (depth**2 / noise)[..., None]
     rows = np.concatenate([np.ones_like(points[..., :1]), points - center], axis=-1) * weights
     firm = (np.median(depth, axis=-1) / TILT)[..., None, None] ** 2 * np.diag([0.0, 1.0, 1.0])
-    turned = np.swapaxes(rows, -1, -2)
-    sides = turned @ (weights / depth[..., None])
-    found = np.linalg.solve(turned @ rows + firm, sides)[..., 0]
-    found[..., 0] -= (found[..., 1:] * center[..., 0, :]).sum(axis=-1)
-    return np.asarray(found)
+    transposed = np.swapaxes(rows, -1, -2)
+    sides = transposed @ (weights / depth[..., None])
+    coefficients = np.linalg.solve(transposed @ rows + firm, sides)[..., 0]
+    coefficients[..., 0] -= (coefficients[..., 1:] * center[..., 0, :]).sum(axis=-1)
+    return np.asarray(coefficients)
 
 
 def _in_plane(points: Array, coefficients: Array) -> Array:
@@ -125,12 +127,14 @@ def _in_plane(points: Array, coefficients: Array) -> Array:
     inverse = coefficients[..., :1] + (points @ coefficients[..., 1:, None])[..., 0]
     if not (inverse > 0.0).all():
         raise DescriptionError("expected depths of one plane before the camera, found others")
-    places = np.concatenate([points, np.ones_like(points[..., :1])], axis=-1) / inverse[..., None]
+    plane_points = (
+        np.concatenate([points, np.ones_like(points[..., :1])], axis=-1) / inverse[..., None]
+    )
     normal = coefficients[..., [1, 2, 0]]
     normal = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
     right = np.array([1.0, 0.0, 0.0]) - normal[..., :1] * normal
     right = right / np.linalg.norm(right, axis=-1, keepdims=True)
-    return np.asarray(places @ np.stack([right, np.cross(normal, right)], axis=-1))
+    return np.asarray(plane_points @ np.stack([right, np.cross(normal, right)], axis=-1))
 
 
 def _checked(picks: Picks) -> tuple[Array, Array | None, Array | None]:

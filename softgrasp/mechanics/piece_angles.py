@@ -38,7 +38,7 @@ class AngleEstimate(NamedTuple):
         return np.sqrt(np.diag(self.covariance))
 
 
-def turn_between(first: Array, second: Array) -> Array:
+def angle_between(first: Array, second: Array) -> Array:
     """Angle from one direction of the plane (..., 2) to another, atan2(cross, dot) [rad]."""
     cross = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
     return np.asarray(np.arctan2(cross, (first * second).sum(axis=-1)))
@@ -56,7 +56,7 @@ def directions(line: Array | None, cuts: Array) -> Array:
             the middle line or (..., n + 1, 2, 2) at both edges.
     """
     chords = np.diff(cuts.mean(axis=-2), axis=-2)
-    ways = chords
+    chord_directions = chords
     if cuts.shape[-2] == 2:
         across = cuts[..., 1, :] - cuts[..., 0, :]
         tangents = np.stack([across[..., 1], -across[..., 0]], axis=-1)
@@ -64,13 +64,15 @@ def directions(line: Array | None, cuts: Array) -> Array:
         # whichever edge comes first, a tangent points along the finger
         along = (tangents * near).sum(axis=-1, keepdims=True)
         tangents = np.where(along < 0.0, -tangents, tangents)
-        ways = np.empty((*chords.shape[:-2], 2 * chords.shape[-2] + 1, 2))
-        ways[..., ::2, :], ways[..., 1::2, :] = tangents, chords
+        chord_directions = np.empty((*chords.shape[:-2], 2 * chords.shape[-2] + 1, 2))
+        chord_directions[..., ::2, :], chord_directions[..., 1::2, :] = tangents, chords
     if line is not None:
-        ways = np.concatenate([np.diff(line, axis=-2), ways], axis=-2)
-    before = np.concatenate([np.zeros_like(ways[..., :1, :]), ways[..., :-1, :]], axis=-2)
+        chord_directions = np.concatenate([np.diff(line, axis=-2), chord_directions], axis=-2)
+    before = np.concatenate(
+        [np.zeros_like(chord_directions[..., :1, :]), chord_directions[..., :-1, :]], axis=-2
+    )
     before[..., 0, 0] = 1.0
-    return np.cumsum(turn_between(before, ways), axis=-1)
+    return np.cumsum(angle_between(before, chord_directions), axis=-1)
 
 
 def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:

@@ -19,7 +19,7 @@ ROUNDING = 1e-9
 """A pressure counts as measured up to so much of the range beyond its ends [–]."""
 SAME_BEND = 1e-12
 """Two bends are the same up to so much [rad]."""
-LEAST_REVERSAL = 1e-9
+MIN_REVERSAL = 1e-9
 """A piece that bends back by less is only rounding [rad]."""
 FARTHEST = 1e9
 """Turns beyond so many scales are those of straight lines, and are none."""
@@ -73,13 +73,13 @@ def pressures_for(fit: PressureFit, bend: float, piece: int | None = None) -> tu
     """
     curve = _curve(fit, piece)
     curve[0] -= bend
-    places = _monotonic_places(fit, curve)
-    heights = polynomial.polyval(places, curve)
-    found = [x for x, y in zip(places, heights, strict=True) if abs(y) <= SAME_BEND]
-    for (a, left), (b, right) in pairwise(zip(places, heights, strict=True)):
+    stations = _monotonic_stations(fit, curve)
+    heights = polynomial.polyval(stations, curve)
+    roots = [x for x, y in zip(stations, heights, strict=True) if abs(y) <= SAME_BEND]
+    for (a, left), (b, right) in pairwise(zip(stations, heights, strict=True)):
         if min(abs(left), abs(right)) > SAME_BEND and left * right < 0.0:
-            found.append(brentq(polynomial.polyval, a, b, args=(curve,), xtol=1e-14))
-    return tuple(fit.scale * float(x) for x in sorted(found))
+            roots.append(brentq(polynomial.polyval, a, b, args=(curve,), xtol=1e-14))
+    return tuple(fit.scale * float(x) for x in sorted(roots))
 
 
 def pressure_for(
@@ -97,23 +97,23 @@ def pressure_for(
         DescriptionError: No pressure of the measured range makes this bend, or several do and
             ``near`` does not say which.
     """
-    found = pressures_for(fit, bend, piece)
+    candidates = pressures_for(fit, bend, piece)
     whose = "all pieces together" if piece is None else f"piece {piece + 1}"
-    if not found:
+    if not candidates:
         low, high = bend_range(fit, piece)
         raise DescriptionError(
             f"expected a bend of {whose} from {np.degrees(low):.4g}° to {np.degrees(high):.4g}°, "
             f"which is what {_range(fit)} make, found {np.degrees(bend):.4g}°",
             field="bend",
         )
-    if len(found) > 1 and near is None:
-        listed = ", ".join(f"{round(KPA * pressure, 6):.4g}" for pressure in found)
+    if len(candidates) > 1 and near is None:
+        listed = ", ".join(f"{round(KPA * pressure, 6):.4g}" for pressure in candidates)
         raise DescriptionError(
             f"expected a bend of {whose} that one pressure makes, found {np.degrees(bend):.4g}°, "
-            f"which {len(found)} make: {listed} kPa; near says which",
+            f"which {len(candidates)} make: {listed} kPa; near says which",
             field="bend",
         )
-    return found[0] if near is None else min(found, key=lambda one: abs(one - near))
+    return candidates[0] if near is None else min(candidates, key=lambda one: abs(one - near))
 
 
 def bend_range(fit: PressureFit, piece: int | None = None) -> tuple[float, float]:
@@ -123,7 +123,7 @@ def bend_range(fit: PressureFit, piece: int | None = None) -> tuple[float, float
         DescriptionError: There is no such piece.
     """
     curve = _curve(fit, piece)
-    heights = polynomial.polyval(_monotonic_places(fit, curve), curve)
+    heights = polynomial.polyval(_monotonic_stations(fit, curve), curve)
     return float(heights.min()), float(heights.max())
 
 
@@ -132,34 +132,34 @@ def reversals(fit: PressureFit) -> tuple[Reversal, ...]:
 
     Forwards is the way from the lowest to the highest pressure of the range.
     """
-    found = []
+    reversal_list = []
     pieces = len(fit.lengths)
     for piece in range(pieces + (pieces > 1)):
         curve = _curve(fit, piece if piece < pieces else None)
-        places = _monotonic_places(fit, curve)
-        heights = polynomial.polyval(places, curve)
+        stations = _monotonic_stations(fit, curve)
+        heights = polynomial.polyval(stations, curve)
         forwards = 1.0 if heights[-1] >= heights[0] else -1.0
-        steps = zip(pairwise(fit.scale * places), -forwards * np.diff(heights), strict=True)
-        found += [
+        steps = zip(pairwise(fit.scale * stations), -forwards * np.diff(heights), strict=True)
+        reversal_list += [
             Reversal(piece, float(begin), float(end), float(back))
             for (begin, end), back in steps
-            if back > LEAST_REVERSAL
+            if back > MIN_REVERSAL
         ]
-    return tuple(found)
+    return tuple(reversal_list)
 
 
 def _measured(fit: PressureFit, pressure: ArrayLike) -> Array:
     """The pressures, where all of them lie in the range."""
-    given = np.asarray(pressure, dtype=float)
+    pressures = np.asarray(pressure, dtype=float)
     low, high = fit.pressures
-    room = ROUNDING * (high - low)
-    outside = given[~((given >= low - room) & (given <= high + room))]
+    tolerance = ROUNDING * (high - low)
+    outside = pressures[~((pressures >= low - tolerance) & (pressures <= high + tolerance))]
     if outside.size:
         raise DescriptionError(
             f"expected {_range(fit)}, which is what was measured, found {KPA * outside[0]:.6g} kPa",
             field="pressure",
         )
-    return given
+    return pressures
 
 
 def _range(fit: PressureFit) -> str:
@@ -179,14 +179,14 @@ def _curve(fit: PressureFit, piece: int | None) -> Array:
     return np.asarray(rows[piece].copy())
 
 
-def _monotonic_places(fit: PressureFit, curve: Array) -> Array:
+def _monotonic_stations(fit: PressureFit, curve: Array) -> Array:
     """Ends of the stretches of scaled pressure in which a curve only rises or only falls."""
     low, high = (pressure / fit.scale for pressure in fit.pressures)
-    inner = {turn for turn in _turns(curve) if low < turn < high}
+    inner = {extremum for extremum in _extrema(curve) if low < extremum < high}
     return np.array([low, *sorted(inner), high])
 
 
-def _turns(curve: Array) -> list[float]:
+def _extrema(curve: Array) -> list[float]:
     """Where a cubic has no slope.
 
     The larger root first, the other from their product: a cubic term that is only rounding must

@@ -22,7 +22,7 @@ class ModelPose:
 
     name: str
     """Short, such as ``arcs_webster``."""
-    told: str
+    label: str
     """In words."""
     line: Array
     """Along the finger from the base to the tip [m], (k, 3)."""
@@ -32,7 +32,7 @@ class ModelPose:
     """z axis of the end frame, (3,)."""
     apart: float
     """Distance of the tip from that of the arcs of eq 5 [m]."""
-    share: float
+    fraction: float
     """The same over the length of the finger [–]."""
 
     @property
@@ -73,16 +73,16 @@ def compared_models(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> l
         ("rigid_chord", "rigid pieces that lean by theta/2", *_straight(chord)),
     ]
     reference = webster[1][-1, :3, 3]
-    return [_pose(name, told, line, ends, reference, length) for name, told, line, ends in shapes]
+    return [_pose(name, label, line, ends, reference, length) for name, label, line, ends in shapes]
 
 
 def _pose(
-    name: str, told: str, line: Array, frames: Array, reference: Array, lengths: Array
+    name: str, label: str, line: Array, frames: Array, reference: Array, lengths: Array
 ) -> ModelPose:
     tip = frames[-1, :3, 3]
     apart = float(np.linalg.norm(tip - reference))
-    share = float(tip_error(tip, reference, lengths))
-    return ModelPose(name, told, line, frames[:, :3, 3], frames[-1, :3, 2], apart, share)
+    fraction = float(tip_error(tip, reference, lengths))
+    return ModelPose(name, label, line, frames[:, :3, 3], frames[-1, :3, 2], apart, fraction)
 
 
 def _arcs(theta: Array, phi: Array, length: Array, frame: Frame) -> tuple[Array, Array]:

@@ -71,11 +71,11 @@ class PlanarChain:
         Raises:
             DescriptionError: The finger leaves its plane, twists or stretches.
         """
-        ways = {way for _, way in finger.freedoms}
-        if ways != {"y"}:
+        axes = {axis for _, axis in finger.freedoms}
+        if axes != {"y"}:
             raise DescriptionError(
                 f"expected a finger that only bends in its plane, found one whose joints give in "
-                f"{', '.join(sorted(ways))}",
+                f"{', '.join(sorted(axes))}",
                 field="finger",
             )
         joints = np.array([joint.position for joint in finger.joints])[:, ::2]
@@ -99,8 +99,8 @@ class PlanarChain:
 
     def tip(self, angles: Array) -> Array:
         """Tip from the first joint on, along x and z [m], (..., 2)."""
-        turns = np.cumsum(angles, axis=-1)
-        cosine, sine = np.cos(turns), np.sin(turns)
+        absolute_angles = np.cumsum(angles, axis=-1)
+        cosine, sine = np.cos(absolute_angles), np.sin(absolute_angles)
         x, z = self.steps.T
         return np.stack([cosine @ x + sine @ z, cosine @ z - sine @ x], axis=-1)
 
@@ -124,17 +124,20 @@ def rest(stiffness: Array, loads: Loads, moments: Array) -> Rest:
     """
     arrays = np.broadcast_arrays(stiffness, loads.cosine, loads.sine, moments)
     shape, count = arrays[0].shape, arrays[0].shape[-1]
-    k, cosine, sine, drive = (array.reshape(-1, count) for array in arrays)
+    k, cosine, sine, joint_moments = (array.reshape(-1, count) for array in arrays)
     angles = np.full(k.shape, np.nan)
     left = np.arange(len(k))
     for parts in PARTS:
-        found = np.zeros((len(left), count))
+        joint_angles = np.zeros((len(left), count))
         for part in range(1, parts + 1):
-            share = part / parts
-            found = _newton(
-                found, k[left], Loads(cosine[left], sine[left]).times(share), drive[left] * share
+            load_fraction = part / parts
+            joint_angles = _newton(
+                joint_angles,
+                k[left],
+                Loads(cosine[left], sine[left]).times(load_fraction),
+                joint_moments[left] * load_fraction,
             )
-        angles[left] = found
+        angles[left] = joint_angles
         left = np.flatnonzero(np.isnan(angles).any(axis=1))
         if not left.size:
             break
@@ -168,14 +171,14 @@ def pressed(
     """
     arrays = np.broadcast_arrays(stiffness, loads.cosine, loads.sine, moments)
     shape = arrays[0].shape
-    k, cosine, sine, drive = (array.reshape(-1, shape[-1]) for array in arrays)
+    k, cosine, sine, joint_moments = (array.reshape(-1, shape[-1]) for array in arrays)
     weights = Loads(cosine, sine)
     heights = np.broadcast_to(np.asarray(plate, dtype=float), shape[:-1]).ravel()
     angles, force = rest(k, weights, np.zeros(1)).angles, np.zeros(len(k))
     for part in range(1, PRESSING + 1):
-        share = drive * (part / PRESSING)
-        free = _newton(angles, k, weights, share)
-        on_plate, push = _on_plate(chain, angles, force, k, weights, share, heights)
+        partial_moments = joint_moments * (part / PRESSING)
+        free = _newton(angles, k, weights, partial_moments)
+        on_plate, push = _on_plate(chain, angles, force, k, weights, partial_moments, heights)
         # a plate that would have to pull is not touched
         off = (chain.tip(free)[:, 1] >= heights) & ~(push > 0.0)
         angles = np.where(off[:, None], free, on_plate)
@@ -190,7 +193,7 @@ def _on_plate(
     force: Array,
     k: Array,
     loads: Loads,
-    drive: Array,
+    joint_moments: Array,
     heights: Array,
 ) -> tuple[Array, Array]:
     """Newton's method on balance and height together, from some angles and forces."""
@@ -200,7 +203,7 @@ def _on_plate(
     for _ in range(STEPS):
         whole = loads.plus(_vertical(-force[:, None, None] * chain.steps))
         slope = _gradient(angles, lever)
-        left = _gradient(angles, whole) + k * angles - drive
+        left = _gradient(angles, whole) + k * angles - joint_moments
         gap = chain.tip(angles)[:, 1] - heights
         small = (np.abs(left).max(axis=1) <= TOLERANCE * k.max(axis=1)) & (np.abs(gap) <= TOLERANCE)
         if (small | np.isnan(gap)).all():
@@ -217,25 +220,29 @@ def _on_plate(
     return np.where(small[:, None], angles, np.nan), np.where(small, force, np.nan)
 
 
-def _newton(angles: Array, k: Array, loads: Loads, drive: Array) -> Array:
+def _newton(angles: Array, k: Array, loads: Loads, joint_moments: Array) -> Array:
     """Rest shapes near some angles; NaN where the steps do not lead there."""
     scale = k.max(axis=1)
-    found = angles.copy()
+    joint_angles = angles.copy()
     live = np.flatnonzero(np.isfinite(angles).all(axis=1))
     for _ in range(STEPS):
         part = Loads(loads.cosine[live], loads.sine[live])
-        left = _gradient(found[live], part) + k[live] * found[live] - drive[live]
+        left = (
+            _gradient(joint_angles[live], part) + k[live] * joint_angles[live] - joint_moments[live]
+        )
         # written so that what is not a number goes on, and is lost
         going = ~(np.abs(left).max(axis=1) <= TOLERANCE * scale[live])
         if not going.any():
-            return found
+            return joint_angles
         live, left = live[going], left[going]
         part = Loads(loads.cosine[live], loads.sine[live])
-        step = _solved(_slopes(found[live], k[live], part), -left)
+        step = _solved(_slopes(joint_angles[live], k[live], part), -left)
         size = np.abs(step).max(axis=1)
-        found[live] += step * np.minimum(1.0, LONGEST_STEP / np.maximum(size, 1e-300))[:, None]
-    found[live] = np.nan
-    return found
+        joint_angles[live] += (
+            step * np.minimum(1.0, LONGEST_STEP / np.maximum(size, 1e-300))[:, None]
+        )
+    joint_angles[live] = np.nan
+    return joint_angles
 
 
 def _solved(systems: Array, sides: Array) -> Array:
@@ -244,9 +251,9 @@ def _solved(systems: Array, sides: Array) -> Array:
         return np.asarray(np.linalg.solve(systems, sides[..., None])[..., 0])
     except np.linalg.LinAlgError:
         good = np.linalg.matrix_rank(np.nan_to_num(systems)) == systems.shape[-1]
-        found = np.full(sides.shape, np.nan)
-        found[good] = np.linalg.solve(systems[good], sides[good][..., None])[..., 0]
-        return found
+        solutions = np.full(sides.shape, np.nan)
+        solutions[good] = np.linalg.solve(systems[good], sides[good][..., None])[..., 0]
+        return solutions
 
 
 def _vertical(arms: Array) -> Loads:
@@ -256,13 +263,13 @@ def _vertical(arms: Array) -> Loads:
 
 def _gradient(angles: Array, loads: Loads) -> Array:
     """Of the potential of loads over the joint angles [N·m], (..., n)."""
-    turns = np.cumsum(angles, axis=-1)
-    return _beyond(loads.sine * np.cos(turns) - loads.cosine * np.sin(turns))
+    absolute_angles = np.cumsum(angles, axis=-1)
+    return _beyond(loads.sine * np.cos(absolute_angles) - loads.cosine * np.sin(absolute_angles))
 
 
 def _slopes(angles: Array, k: Array, loads: Loads) -> Array:
-    turns = np.cumsum(angles, axis=-1)
-    bends = _beyond(-loads.cosine * np.cos(turns) - loads.sine * np.sin(turns))
+    absolute_angles = np.cumsum(angles, axis=-1)
+    bends = _beyond(-loads.cosine * np.cos(absolute_angles) - loads.sine * np.sin(absolute_angles))
     count = k.shape[-1]
     later = np.maximum.outer(np.arange(count), np.arange(count))
     slopes = bends[..., later]

@@ -49,14 +49,18 @@ def bend_frames(
     Magnus series of Blanes, Casas, Oteo and Ros (2009), Physics Reports 470, sec. 5.4.
     """
     u, v = _finite("coefficients_u", coefficients_u), _finite("coefficients_v", coefficients_v)
-    places = _finite("at", at)
+    stations = _finite("at", at)
     if not 0.0 < length < np.inf:
         raise DescriptionError(f"expected a number above 0, found {length}", field="length")
     count = steps or _needed_steps(u, v, length)
-    share = places[:, None, None] * (np.arange(count)[:, None] + NODES) / count
-    twists = np.zeros((*share.shape, 6))
-    twists[..., 0], twists[..., 1], twists[..., 5] = -polyval(share, v), polyval(share, u), 1.0
-    twists *= length * places[:, None, None, None] / count
+    quadrature_points = stations[:, None, None] * (np.arange(count)[:, None] + NODES) / count
+    twists = np.zeros((*quadrature_points.shape, 6))
+    twists[..., 0], twists[..., 1], twists[..., 5] = (
+        -polyval(quadrature_points, v),
+        polyval(quadrature_points, u),
+        1.0,
+    )
+    twists *= length * stations[:, None, None, None] / count
     moves = _exponential(_magnus(*np.moveaxis(twists, -2, 0)))
     return np.asarray(reduce(np.matmul, np.moveaxis(moves, 1, 0)))
 
@@ -89,8 +93,8 @@ def _needed_steps(u: Array, v: Array, length: float) -> int:
     degree = max(len(np.trim_zeros(part, "b")) for part in (u, v)) - 1
     if degree < 1:
         return 1
-    turn = length * float(np.abs(u).sum() + np.abs(v).sum())
-    return int(np.ceil(STEPS * (degree + turn)))
+    bend_angle = length * float(np.abs(u).sum() + np.abs(v).sum())
+    return int(np.ceil(STEPS * (degree + bend_angle)))
 
 
 def _magnus(first: Array, middle: Array, last: Array) -> Array:
@@ -105,20 +109,20 @@ def _magnus(first: Array, middle: Array, last: Array) -> Array:
 
 def _bracket(a: Array, b: Array) -> Array:
     """[b, a] of twists (ω, v): frames multiply on the right, so commutators change their sign."""
-    turn = np.cross(b[..., :3], a[..., :3])
+    rotation_part = np.cross(b[..., :3], a[..., :3])
     shift = np.cross(b[..., :3], a[..., 3:]) - np.cross(a[..., :3], b[..., 3:])
-    return np.concatenate([turn, shift], axis=-1)
+    return np.concatenate([rotation_part, shift], axis=-1)
 
 
 def _exponential(twists: Array) -> Array:
     """Rigid motions of twists (ω, v) [rad, m], (..., 4, 4)."""
-    turn = twists[..., :3]
-    f = arc_functions(np.linalg.norm(turn, axis=-1))
-    skew = np.cross(turn[..., None, :], np.eye(3), axisa=-1, axisb=-1, axisc=-1)
+    rotation_part = twists[..., :3]
+    f = arc_functions(np.linalg.norm(rotation_part, axis=-1))
+    skew = np.cross(rotation_part[..., None, :], np.eye(3), axisa=-1, axisb=-1, axisc=-1)
     skew = np.swapaxes(skew, -1, -2)
     a, b, c = (part[..., None, None] for part in (f.a, f.b, f.c))
     square = skew @ skew
-    motion = np.zeros((*turn.shape[:-1], 4, 4))
+    motion = np.zeros((*rotation_part.shape[:-1], 4, 4))
     motion[..., :3, :3] = np.eye(3) + a * skew + b * square
     motion[..., :3, 3] = ((np.eye(3) + b * skew + c * square) @ twists[..., 3:, None])[..., 0]
     motion[..., 3, 3] = 1.0

@@ -45,7 +45,7 @@ TERMS = 4
 """Coefficients of a cubic polynomial."""
 SCALE = 1e5
 """[Pa]"""
-MOST_CURVE_ERROR = 0.4
+MAX_CURVE_ERROR = 0.4
 """A fit is accepted where its curves are nearer to the truth than so many σ of a measurement."""
 SIGNIFICANCE = 0.01
 """So often a cubic finger would be told to be none."""
@@ -120,7 +120,7 @@ class FitReport:
         errors = self.curve_errors
         if errors is None or self.sigma is None:
             return None
-        return bool((errors < MOST_CURVE_ERROR * self.sigma).all())
+        return bool((errors < MAX_CURVE_ERROR * self.sigma).all())
 
     @property
     def reversals(self) -> tuple[Reversal, ...]:
@@ -172,8 +172,8 @@ def fit_pressures(
         residuals=tuple(np.sqrt(np.mean((y - powers @ rows.T) ** 2, axis=0)).tolist()),
     )  # fmt: skip
     if monotonic and (back := reversals(fit)):
-        told = "; ".join(reversal_clause(fit, one) for one in back)
-        raise DescriptionError(f"expected curves that are monotonic, found: {told}")
+        text = "; ".join(reversal_clause(fit, one) for one in back)
+        raise DescriptionError(f"expected curves that are monotonic, found: {text}")
     in_kpa = np.vander(KPA * x, TERMS, increasing=True)
     scaled, unscaled = (float(np.linalg.cond(matrix)) for matrix in (powers, in_kpa))
     return FitReport(fit, x, y, scaled, unscaled, sigma)
@@ -196,8 +196,8 @@ def curve_errors(fit: PressureFit, pressures: ArrayLike, truth: ArrayLike) -> Ar
 
 def reversal_clause(fit: PressureFit, one: Reversal) -> str:
     """Where a curve bends back, and by how much, in words."""
-    own = one.piece < len(fit.lengths)
-    whose = f"piece {one.piece + 1} bends" if own else "all together bend"
+    is_piece = one.piece < len(fit.lengths)
+    whose = f"piece {one.piece + 1} bends" if is_piece else "all together bend"
     return (
         f"{whose} back by {np.degrees(one.amount):.3g}° from {KPA * one.begin:.4g} to "
         f"{KPA * one.end:.4g} kPa"

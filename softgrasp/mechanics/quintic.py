@@ -35,30 +35,30 @@ class Quintic:
         self.duration = duration
         one = np.zeros_like(start) + np.asarray(velocity, dtype=float) * duration
         two = np.zeros_like(start) + np.asarray(acceleration, dtype=float) * duration**2
-        way = self.end - start
+        change = self.end - start
         self._coefficients = np.stack([
             start,
             one,
             0.5 * two,
-            10.0 * way - 6.0 * one - 1.5 * two,
-            -15.0 * way + 8.0 * one + 1.5 * two,
-            6.0 * way - 3.0 * one - 0.5 * two,
+            10.0 * change - 6.0 * one - 1.5 * two,
+            -15.0 * change + 8.0 * one + 1.5 * two,
+            6.0 * change - 3.0 * one - 0.5 * two,
         ])  # fmt: skip
 
     def at(self, time: ArrayLike, derivative: int = 0) -> Array:
         """Place, velocity or acceleration at times since the begin [s], (..., n)."""
-        given = np.asarray(time, dtype=float)[..., None]
+        time_array = np.asarray(time, dtype=float)[..., None]
         if self.duration <= 0.0:
-            rest = np.broadcast_to(self.end, (*given.shape[:-1], len(self.end)))
+            rest = np.broadcast_to(self.end, (*time_array.shape[:-1], len(self.end)))
             return np.array(rest if derivative == 0 else np.zeros_like(rest))
-        share = np.clip(given / self.duration, 0.0, 1.0)
+        fraction = np.clip(time_array / self.duration, 0.0, 1.0)
         polynomial = np.polynomial.Polynomial
         columns = [
-            polynomial(column).deriv(derivative)(share[..., 0])
+            polynomial(column).deriv(derivative)(fraction[..., 0])
             if derivative
-            else polynomial(column)(share[..., 0])
+            else polynomial(column)(fraction[..., 0])
             for column in self._coefficients.T
         ]
-        found = np.stack(columns, axis=-1) / self.duration**derivative
-        ended = given >= self.duration
-        return np.where(ended, self.end if derivative == 0 else 0.0, found)
+        values = np.stack(columns, axis=-1) / self.duration**derivative
+        ended = time_array >= self.duration
+        return np.where(ended, self.end if derivative == 0 else 0.0, values)

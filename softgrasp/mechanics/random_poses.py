@@ -41,13 +41,13 @@ def axes_beside(axis: ArrayLike) -> tuple[Array, Array, Array]:
     return first, np.cross(middle, first), middle
 
 
-def place_in_ball(random: np.random.Generator, radius: float) -> Array:
+def point_in_ball(random: np.random.Generator, radius: float) -> Array:
     """A place uniform in a ball about the origin [m], (3,); takes three numbers of chance."""
     direction = direction_in_cone(random, (0.0, 0.0, 1.0), math.pi)
     return np.asarray(radius * random.random() ** (1.0 / 3.0) * direction)
 
 
-def turn_between(start: ArrayLike, end: ArrayLike) -> Array:
+def quaternion_between(start: ArrayLike, end: ArrayLike) -> Array:
     """The rotation by the smallest angle that takes one unit vector to another, (3, 3).
 
     Opposite ones are a half turn about some axis at a right angle to both.

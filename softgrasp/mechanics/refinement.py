@@ -9,7 +9,7 @@ import numpy as np
 from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
 from softgrasp.mechanics.transforms import Array
 
-LEAST_MASS = 1e-12
+MIN_MASS = 1e-12
 """Mass of a link that falls into a gap between the links of the coarser chain [kg]."""
 
 
@@ -21,14 +21,14 @@ def refined(finger: SoftFinger) -> SoftFinger:
     compliance, so the sum of 1/k stays; repeated, this converges to the beam that the finger's
     compliances describe.
     """
-    places = np.array([joint.position for joint in finger.joints])
-    along = places[:, 0]
+    positions = np.array([joint.position for joint in finger.joints])
+    along = positions[:, 0]
     middles = 0.5 * (along[:-1] + along[1:])
     ends = [min(0.0, along[0]), *middles, max(finger.tip[0], along[-1])]
     quarters = np.concatenate([[a + 0.25 * (b - a), a + 0.75 * (b - a)] for a, b in pairwise(ends)])
     joints = tuple(
         finger.joints[half // 2].replace(
-            position=(x, *(float(np.interp(x, along, places[:, axis])) for axis in (1, 2))),
+            position=(x, *(float(np.interp(x, along, positions[:, axis])) for axis in (1, 2))),
             **_halved(finger.joints[half // 2]),
         )
         for half, x in enumerate(quarters.tolist())
@@ -39,8 +39,8 @@ def refined(finger: SoftFinger) -> SoftFinger:
 def _halved(joint: SoftJoint) -> dict[str, float]:
     """What gives half as much: twice as stiff in all directions."""
     names = ("stiffness", "damping", "torsion_stiffness", "axial_stiffness")
-    given = {name: getattr(joint, name) for name in names}
-    return {name: 2.0 * value for name, value in given.items() if value is not None}
+    values = {name: getattr(joint, name) for name in names}
+    return {name: 2.0 * value for name, value in values.items() if value is not None}
 
 
 def _cut(links: tuple[SoftLink, ...], at: Array) -> tuple[SoftLink, ...]:
@@ -62,11 +62,11 @@ def _joined(
     center = weights @ np.array([link.center for link in links])
     center[0] = weights @ (0.5 * (first + last)) if whole > 0.0 else 0.5 * (low + high)
     size = weights @ np.array([link.size for link in links])
-    size[0] = max(high - low, LEAST_MASS)
+    size[0] = max(high - low, MIN_MASS)
     aside = weights @ np.array([np.subtract(link.balance, link.center) for link in links])
     return SoftLink(
         center=tuple(center.tolist()),
-        mass=max(whole, LEAST_MASS),
+        mass=max(whole, MIN_MASS),
         size=tuple(size.tolist()),
         mass_center=tuple((center + aside).tolist()) if aside.any() else None,
     )

@@ -67,9 +67,9 @@ def rigid_pieces(
         hint = did_you_mean(order, get_args(Order))
         raise DescriptionError(f"expected an order of turns, found '{order}'; {hint}")
     theta, phi, length = _checked(thetas, phis, lengths)
-    bend, turn = rotate_about("y", theta), rotate_about("z", phi)
-    turned = bend @ turn if order == "unity" else turn @ bend
-    return _stacked(turned, length, np.broadcast_to(np.eye(4), turned.shape))
+    bend, twist = rotate_about("y", theta), rotate_about("z", phi)
+    rotations = bend @ twist if order == "unity" else twist @ bend
+    return _stacked(rotations, length, np.broadcast_to(np.eye(4), rotations.shape))
 
 
 def chord_pieces(
@@ -105,27 +105,27 @@ def mirrored(frames: ArrayLike, axis: Literal["x", "y", "z"] = "y") -> Array:
         frames: Frames (..., 4, 4) or points (..., 3); an array (..., 4, 4) holds frames.
         axis: The one that is reversed.
     """
-    given = np.asarray(frames, dtype=float)
+    frame_array = np.asarray(frames, dtype=float)
     signs = np.where(np.array(list("xyz")) == axis, -1.0, 1.0)
-    if given.shape[-2:] != (4, 4):
-        return np.asarray(given * signs)
+    if frame_array.shape[-2:] != (4, 4):
+        return np.asarray(frame_array * signs)
     whole = np.append(signs, 1.0)
-    return np.asarray(given * whole[:, None] * whole)
+    return np.asarray(frame_array * whole[:, None] * whole)
 
 
 def _checked(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> list[Array]:
-    found = of_one_length(thetas=thetas, phis=phis, lengths=lengths)
-    if not all(np.isfinite(part).all() for part in found) or not (found[2] > 0.0).all():
+    arrays = of_one_length(thetas=thetas, phis=phis, lengths=lengths)
+    if not all(np.isfinite(part).all() for part in arrays) or not (arrays[2] > 0.0).all():
         raise DescriptionError(
-            f"expected finite angles and lengths above 0, found angles {found[0]} and {found[1]}, "
-            f"lengths {found[2]}"
+            f"expected finite angles and lengths above 0, found angles {arrays[0]} and {arrays[1]}, "
+            f"lengths {arrays[2]}"
         )
-    return found
+    return arrays
 
 
-def _stacked(turns: Array, lengths: Array, ends: Array) -> Pieces:
+def _stacked(rotations: Array, lengths: Array, ends: Array) -> Pieces:
     """Pieces one on another: turned at the bottom, then along z, then turned at the top."""
-    along = np.broadcast_to(np.eye(4), turns.shape).copy()
+    along = np.broadcast_to(np.eye(4), rotations.shape).copy()
     along[:, 2, 3] = lengths
-    frames = frames_along(turns @ along @ ends)
-    return Pieces(frames[:-1] @ turns, frames[1:])
+    frames = frames_along(rotations @ along @ ends)
+    return Pieces(frames[:-1] @ rotations, frames[1:])

@@ -24,8 +24,8 @@ SLENDERNESS = 0.1
 class _Cells(NamedTuple):
     """Where joints are, and how much of the beam's length bends at each, over the length."""
 
-    places: Array
-    shares: Array
+    positions: Array
+    fractions: Array
 
 
 def discretise(
@@ -85,7 +85,7 @@ def discretise(
         raise DescriptionError(f"expected a whole number from 1 on, found {joints}", field="joints")
     cells = _cells(joints, layout)
     width, height = section or (SLENDERNESS * length,) * 2
-    bounds = np.concatenate([[0.0], cells.places, [1.0]]) * length
+    bounds = np.concatenate([[0.0], cells.positions, [1.0]]) * length
     links = [
         SoftLink(
             center=(0.5 * (begin + end), 0.0, 0.0),
@@ -96,17 +96,19 @@ def discretise(
     ]
     bends = [
         SoftJoint(
-            position=(place * length, 0.0, 0.0),
-            stiffness=bending_stiffness / (share * length),
-            damping=bending_damping / (share * length),
+            position=(position * length, 0.0, 0.0),
+            stiffness=bending_stiffness / (fraction * length),
+            damping=bending_damping / (fraction * length),
             pressure_gain=pressure_moment,
             pressure_area=pressure_area,
             tendon_arm=tendon_arm,
             tendon_pull=float(tendon_arm != 0.0) if tendon_pull is None else tendon_pull,
-            torsion_stiffness=torsion_stiffness and torsion_stiffness / (share * length),
-            axial_stiffness=axial_stiffness and axial_stiffness / (share * length),
+            torsion_stiffness=torsion_stiffness and torsion_stiffness / (fraction * length),
+            axial_stiffness=axial_stiffness and axial_stiffness / (fraction * length),
         )
-        for place, share in zip(cells.places.tolist(), cells.shares.tolist(), strict=True)
+        for position, fraction in zip(
+            cells.positions.tolist(), cells.fractions.tolist(), strict=True
+        )
     ]
     return SoftFinger(
         name=name, joints=tuple(bends), links=tuple(links), tip=(length, 0.0, 0.0), planar=planar
@@ -117,8 +119,8 @@ def _check(field: str, value: object, *, above: bool) -> None:
     """Refuse what is no finite number above zero, or at least zero."""
     good = isinstance(value, float | int | np.number) and not isinstance(value, bool)
     if not good or not (0.0 < value < np.inf or (not above and value == 0.0)):  # type: ignore[operator]
-        told = "above 0" if above else "of at least 0"
-        raise DescriptionError(f"expected a number {told}, found {value!r}", field=field)
+        condition = "above 0" if above else "of at least 0"
+        raise DescriptionError(f"expected a number {condition}, found {value!r}", field=field)
 
 
 def _pair(section: object) -> tuple[object, object]:
@@ -134,14 +136,16 @@ def _cells(joints: int, layout: str) -> _Cells:
         hint = did_you_mean(layout, get_args(Layout))
         raise DescriptionError(f"expected a layout, found '{layout}'; {hint}", field="layout")
     links = joints + 1
-    shares = np.full(joints, 1.0 / links)
+    fractions = np.full(joints, 1.0 / links)
     if layout == "interfaces_corrected":
-        shares[0] += 0.5 / links
-        shares[-1] += 0.5 / links
-    return _Cells(np.arange(1, links) / links, shares)
+        fractions[0] += 0.5 / links
+        fractions[-1] += 0.5 / links
+    return _Cells(np.arange(1, links) / links, fractions)
 
 
-def joint_compliances(joints: ArrayLike, places: ArrayLike, bending_stiffness: ArrayLike) -> Array:
+def joint_compliances(
+    joints: ArrayLike, positions: ArrayLike, bending_stiffness: ArrayLike
+) -> Array:
     """How far each joint of a chain turns under a moment, for a beam whose EI varies.
 
     A joint bends for its cell, which reaches half way to its neighbours and to the ends of the
@@ -149,7 +153,7 @@ def joint_compliances(joints: ArrayLike, places: ArrayLike, bending_stiffness: A
 
     Args:
         joints: Places of the joints along the beam, ascending [m], (n,).
-        places: Where EI is given, from one end of the beam to the other, ascending [m], (m,).
+        positions: Where EI is given, from one end of the beam to the other, ascending [m], (m,).
         bending_stiffness: EI there; 1/EI is linear between [N·m²], (m,).
 
     Returns:
@@ -159,12 +163,12 @@ def joint_compliances(joints: ArrayLike, places: ArrayLike, bending_stiffness: A
         DescriptionError: Places are not ascending, joints lie outside the beam, or EI is not above
             zero.
     """
-    bends, along = np.asarray(joints, dtype=float), np.asarray(places, dtype=float)
-    for field, line in {"joints": bends, "places": along}.items():
+    bends, along = np.asarray(joints, dtype=float), np.asarray(positions, dtype=float)
+    for field, line in {"joints": bends, "positions": along}.items():
         if line.ndim != 1 or not line.size or not np.isfinite(line).all():
             raise DescriptionError(f"expected finite numbers in a row, found {line}", field=field)
     stiffness = np.broadcast_to(np.asarray(bending_stiffness, dtype=float), along.shape)
-    for field, line in {"joints": bends, "places": along}.items():
+    for field, line in {"joints": bends, "positions": along}.items():
         falls = np.flatnonzero(~(np.diff(line) > 0.0))
         if len(falls):
             one, other = line[falls[0] : falls[0] + 2].tolist()

@@ -52,7 +52,7 @@ def finger_from_bendable(bendable: Bendable, *, driven: Sequence[int] | None = N
             f"bendable '{name}': expected the mass of the segment, found none",
             field="inertial.mass",
         )
-    drives = _driven(bendable, driven)
+    actuators = _driven(bendable, driven)
     lost = _lost(bendable)
     if lost:
         warnings.warn(
@@ -62,11 +62,11 @@ def finger_from_bendable(bendable: Bendable, *, driven: Sequence[int] | None = N
         )
     phi = bendable.limits.phi_min or 0.0
     gain, area, arm, pull = 0.0, 0.0, 0.0, 0.0
-    for drive in drives if bendable.planar else ():
-        lever = drive.radius * math.cos(drive.angle - phi)
-        if isinstance(drive, Chamber):
-            gain -= drive.area * lever
-            area += drive.area
+    for actuator in actuators if bendable.planar else ():
+        lever = actuator.radius * math.cos(actuator.angle - phi)
+        if isinstance(actuator, Chamber):
+            gain -= actuator.area * lever
+            area += actuator.area
         else:
             arm += lever
             pull += 1.0
@@ -89,17 +89,17 @@ def finger_from_bendable(bendable: Bendable, *, driven: Sequence[int] | None = N
 
 
 def _driven(bendable: Bendable, numbers: Sequence[int] | None) -> list[Chamber | Tendon]:
-    drives = list(bendable.actuation)
+    actuators = list(bendable.actuation)
     if numbers is None:
-        return drives
+        return actuators
     for number in numbers:
-        if number not in range(len(drives)):
+        if number not in range(len(actuators)):
             raise DescriptionError(
-                f"bendable '{bendable.name}': expected numbers of its {len(drives)} chambers or "
+                f"bendable '{bendable.name}': expected numbers of its {len(actuators)} chambers or "
                 f"tendons, counted from 0, found {number}",
                 field="driven",
             )
-    return [drives[number] for number in dict.fromkeys(numbers)]
+    return [actuators[number] for number in dict.fromkeys(numbers)]
 
 
 def _lost(bendable: Bendable) -> list[str]:

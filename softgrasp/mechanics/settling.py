@@ -141,16 +141,16 @@ def _by_extrema(times: Array, heights: Array, rule: str) -> Settling:
 
 def _extrema(times: Array, heights: Array) -> tuple[Array, Array]:
     """First sample, peaks and valleys in order, each at the top of a parabola through three."""
-    found = [
+    extrema = [
         find_peaks(signal, prominence=PROMINENCE, distance=APART * RATE)[0]
         for signal in (heights, -heights)
     ]
-    places: NDArray[np.intp] = np.sort(np.concatenate(found))
-    before, here, after = heights[places - 1], heights[places], heights[places + 1]
+    indices: NDArray[np.intp] = np.sort(np.concatenate(extrema))
+    before, here, after = heights[indices - 1], heights[indices], heights[indices + 1]
     bend = before - 2.0 * here + after
     slope = 0.5 * (after - before)
     shift = -np.divide(slope, bend, out=np.zeros_like(bend), where=bend != 0.0)
-    at = times[places] + shift * (times[1] - times[0])
+    at = times[indices] + shift * (times[1] - times[0])
     return np.append(times[0], at), np.append(heights[0], here + 0.5 * slope * shift)
 
 
@@ -169,6 +169,6 @@ def _by_band(times: Array, heights: Array, rule: str) -> Settling:
     last = int(outside[-1])
     end = np.nan
     if not ending[last]:
-        share = (abs(away[last]) - width) / (abs(away[last]) - side[-1] * away[last + 1])
-        end = float(times[last] - times[0] + share * (times[last + 1] - times[last]))
+        fraction = (abs(away[last]) - width) / (abs(away[last]) - side[-1] * away[last + 1])
+        end = float(times[last] - times[0] + fraction * (times[last + 1] - times[last]))
     return Settling(len(swings) - 1, end, times[tops], heights[tops])

@@ -28,41 +28,43 @@ def joint_positions(finger: SoftFinger, angles: ArrayLike) -> Array:
         DescriptionError: Another number of angles.
     """
     angles = np.asarray(angles, dtype=float)
-    wanted = len(finger.freedoms)
-    if angles.shape[-1:] != (wanted,):
+    expected_count = len(finger.freedoms)
+    if angles.shape[-1:] != (expected_count,):
         raise DescriptionError(
-            f"expected {wanted} angles, found shape {angles.shape}", field="angles"
+            f"expected {expected_count} angles, found shape {angles.shape}", field="angles"
         )
     points = np.array([joint.position for joint in finger.joints] + [finger.tip])
     steps = np.diff(points, axis=0)
-    if wanted > len(finger.joints):
-        flat = _followed(finger, points[0], steps, angles.reshape(-1, wanted))
+    if expected_count > len(finger.joints):
+        flat = _followed(finger, points[0], steps, angles.reshape(-1, expected_count))
         return flat.reshape(*angles.shape[:-1], *points.shape)
-    ways = _turned_in_plane(steps, np.cumsum(angles, axis=-1))
+    link_vectors = _rotated_in_plane(steps, np.cumsum(angles, axis=-1))
     begin = np.broadcast_to(points[0], (*angles.shape[:-1], 1, 3))
-    return np.cumsum(np.concatenate([begin, ways], axis=-2), axis=-2)
+    return np.cumsum(np.concatenate([begin, link_vectors], axis=-2), axis=-2)
 
 
-def _turned_in_plane(steps: Array, turns: Array) -> Array:
+def _rotated_in_plane(steps: Array, absolute_angles: Array) -> Array:
     """Steps (n, 3) turned about y by angles (..., n)."""
     x, y, z = steps.T
-    cosine, sine = np.cos(turns), np.sin(turns)
-    return np.stack([x * cosine + z * sine, y + 0.0 * turns, z * cosine - x * sine], axis=-1)
+    cosine, sine = np.cos(absolute_angles), np.sin(absolute_angles)
+    return np.stack(
+        [x * cosine + z * sine, y + 0.0 * absolute_angles, z * cosine - x * sine], axis=-1
+    )
 
 
-def _followed(finger: SoftFinger, place: Array, steps: Array, rows: Array) -> Array:
+def _followed(finger: SoftFinger, start: Array, steps: Array, rows: Array) -> Array:
     """Joints and tip for rows of coordinates (r, c), joint after joint, (r, n + 1, 3)."""
-    turn, at = Rotation.identity(len(rows)), np.tile(place, (len(rows), 1))
+    rotation, at = Rotation.identity(len(rows)), np.tile(start, (len(rows), 1))
     points = np.empty((len(rows), len(steps) + 1, 3))
     columns = iter(rows.T)
-    for index, ways in groupby(finger.freedoms, key=itemgetter(0)):
-        for _, way in ways:
+    for index, freedoms in groupby(finger.freedoms, key=itemgetter(0)):
+        for _, axis in freedoms:
             value = next(columns)[:, None]
-            if way == "stretch":
-                at = at + turn.apply(value * [1.0, 0.0, 0.0])
+            if axis == "stretch":
+                at = at + rotation.apply(value * [1.0, 0.0, 0.0])
             else:
-                turn = turn * Rotation.from_euler(AXES[way], value)
+                rotation = rotation * Rotation.from_euler(AXES[axis], value)
         points[:, index] = at
-        at = at + turn.apply(steps[index])
+        at = at + rotation.apply(steps[index])
     points[:, -1] = at
     return points

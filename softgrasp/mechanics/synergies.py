@@ -60,12 +60,12 @@ def variance_explained(synergies: Synergies, postures: ArrayLike) -> Array:
     matrix, whole = synergy_matrix(synergies), float((away**2).sum())
     if whole == 0.0:
         return np.ones(synergies.count)
-    shares = []
+    fractions = []
     for count in range(1, synergies.count + 1):
         first = matrix[:, :count]
         left = away - away @ np.linalg.pinv(first).T @ first.T
-        shares.append(1.0 - float((left**2).sum()) / whole)
-    return np.array(shares)
+        fractions.append(1.0 - float((left**2).sum()) / whole)
+    return np.array(fractions)
 
 
 def soft_synergy_compliance(

@@ -51,7 +51,7 @@ def taxel_centers(grid: TaxelGrid) -> tuple[Array, Array]:
     return along, around
 
 
-def share(grid: TaxelGrid, points: Array, forces: Array) -> Array:
+def distribute(grid: TaxelGrid, points: Array, forces: Array) -> Array:
     """Forces of contacts as taxels feel them, (rows, columns) [N].
 
     Each is shared among the four taxels around its point by bilinear weights whose sum is one;
@@ -64,8 +64,8 @@ def share(grid: TaxelGrid, points: Array, forces: Array) -> Array:
     """
     along, first, second = ((points - grid.center) @ grid.axes.T).T
     row = np.clip((along / grid.length + 0.5) * grid.rows - 0.5, 0.0, grid.rows - 1.0)
-    turn = np.arctan2(second, first) / (2.0 * np.pi) + 0.5
-    column = (turn * grid.columns - 0.5) % grid.columns
+    angle_fraction = np.arctan2(second, first) / (2.0 * np.pi) + 0.5
+    column = (angle_fraction * grid.columns - 0.5) % grid.columns
     felt = np.zeros((grid.rows, grid.columns))
     upper, left = np.floor(row).astype(int), np.floor(column).astype(int)
     down, right = row - upper, column - left

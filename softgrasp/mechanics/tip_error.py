@@ -55,19 +55,19 @@ def track_errors(
     Raises:
         DescriptionError: As ``tip_error``, or an instant lies before or after all measured ones.
     """
-    asked, known = np.asarray(times, dtype=float), np.asarray(measured_times, dtype=float)
+    requested, known = np.asarray(times, dtype=float), np.asarray(measured_times, dtype=float)
     points = np.asarray(measured, dtype=float)
     if points.shape != (len(known), 3):
         raise DescriptionError(
             f"expected a point (3,) for each of {len(known)} times, found shape {points.shape}",
             field="measured",
         )
-    outside = asked[~((asked >= known[0]) & (asked <= known[-1]))]
+    outside = requested[~((requested >= known[0]) & (requested <= known[-1]))]
     if outside.size:
         raise DescriptionError(
             f"expected times from {known[0]:g} to {known[-1]:g} s, which is what was measured, "
             f"found {outside[0]:g} s",
             field="times",
         )
-    between = np.column_stack([np.interp(asked, known, part) for part in points.T])
+    between = np.column_stack([np.interp(requested, known, part) for part in points.T])
     return tip_error(tips, between, lengths)

@@ -56,18 +56,18 @@ def euler_from_quaternions(quaternions: ArrayLike) -> Array:
     Where the turn about y is a quarter, those about x and z are about one axis: x gets none of it.
     """
     quaternions = np.asarray(quaternions, dtype=float)
-    turns = Rotation.from_quat(quaternions.reshape(-1, 4), scalar_first=True)
+    rotations = Rotation.from_quat(quaternions.reshape(-1, 4), scalar_first=True)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Gimbal lock")
-        flat = turns.as_euler("ZYX")
+        flat = rotations.as_euler("ZYX")
     return np.asarray(flat[:, ::-1].reshape(*quaternions.shape[:-1], 3))
 
 
 def relative_quaternions(quaternions: ArrayLike, reference: ArrayLike) -> Array:
     """Rotation since ``reference`` in the world frame: q·q_ref⁻¹, shape (..., 4)."""
     start = Rotation.from_quat(np.asarray(reference), scalar_first=True)
-    turned = Rotation.from_quat(np.asarray(quaternions), scalar_first=True) * start.inv()
-    return np.asarray(turned.as_quat(canonical=True, scalar_first=True))
+    rotations = Rotation.from_quat(np.asarray(quaternions), scalar_first=True) * start.inv()
+    return np.asarray(rotations.as_quat(canonical=True, scalar_first=True))
 
 
 def rotation_angles(quaternions: ArrayLike, reference: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> Array:
@@ -75,9 +75,12 @@ def rotation_angles(quaternions: ArrayLike, reference: ArrayLike = (1.0, 0.0, 0.
 
     4·atan2(|q − r|, |q + r|) for the sign of r that is nearer to q: exact for small angles too.
     """
-    own, from_ = np.asarray(quaternions, dtype=float), np.asarray(reference, dtype=float)
-    apart = np.linalg.norm(own - from_, axis=-1)
-    along = np.linalg.norm(own + from_, axis=-1)
+    quaternion_array, from_ = (
+        np.asarray(quaternions, dtype=float),
+        np.asarray(reference, dtype=float),
+    )
+    apart = np.linalg.norm(quaternion_array - from_, axis=-1)
+    along = np.linalg.norm(quaternion_array + from_, axis=-1)
     return np.asarray(4.0 * np.arctan2(np.minimum(apart, along), np.maximum(apart, along)))
 
 
@@ -106,16 +109,16 @@ def nearest_rotation(matrix: ArrayLike) -> tuple[Array, float]:
     Returns:
         The orthogonal polar factor and max |MᵀM − 1| [–]. A reflection stays a reflection.
     """
-    given = np.asarray(matrix, dtype=float)
-    left, _, right = np.linalg.svd(given)
-    return left @ right, float(np.abs(given.T @ given - np.eye(3)).max())
+    matrix_array = np.asarray(matrix, dtype=float)
+    left, _, right = np.linalg.svd(matrix_array)
+    return left @ right, float(np.abs(matrix_array.T @ matrix_array - np.eye(3)).max())
 
 
-def minimum_jerk(share: ArrayLike) -> Array:
+def minimum_jerk(fraction: ArrayLike) -> Array:
     """Way from 0 to 1, at rest at both ends, for shares of the time from 0 to 1; any shape.
 
     The polynomial of degree five with zero speed and acceleration at both ends; its largest speed
     is 1.875 ways a time.
     """
-    share = np.asarray(share, dtype=float)
-    return np.asarray(share**3 * (10.0 - 15.0 * share + 6.0 * share**2))
+    fraction = np.asarray(fraction, dtype=float)
+    return np.asarray(fraction**3 * (10.0 - 15.0 * fraction + 6.0 * fraction**2))

@@ -20,9 +20,9 @@ from softgrasp.mechanics.transforms import Array
 
 SMOOTHING = 0.002
 """Standard deviation of the smoothing, in lengths of the profile [–]."""
-LEAST_DEPTH = 0.03
+MIN_DEPTH = 0.03
 """Prominence of a valley over the median height, at least [–]."""
-LEAST_SHARE = 0.15
+MIN_DEPTH_RATIO = 0.15
 """Prominence of a valley over that of the deepest, at least [–]."""
 STANDS_OUT = 2.0
 """Prominence of the least valley that is expected over that of the first that is not [–]."""
@@ -33,17 +33,17 @@ BOTTOM = 0.05
 class Valleys(NamedTuple):
     """Valleys of a profile, in order."""
 
-    places: Array
+    positions: Array
     """Along the axis, in the middle of their ground [m], (n,)."""
     depths: Array
     """Prominences [m], (n,)."""
 
 
-def find_valleys(places: ArrayLike, heights: ArrayLike, expected: int | None = None) -> Valleys:
+def find_valleys(positions: ArrayLike, heights: ArrayLike, expected: int | None = None) -> Valleys:
     """Find the valleys of a profile, to a fraction of the distance of its samples.
 
     Args:
-        places: Evenly spaced and ascending [m], (m,).
+        positions: Evenly spaced and ascending [m], (m,).
         heights: Of the finger there [m], (m,).
         expected: How many there are, where that is known; then those are taken that are deepest,
             if they stand out from the others.
@@ -52,46 +52,46 @@ def find_valleys(places: ArrayLike, heights: ArrayLike, expected: int | None = N
         DescriptionError: There is no valley, or not as many as expected; tells what was found and
             how to give them by hand.
     """
-    along, profile = np.asarray(places, dtype=float), np.asarray(heights, dtype=float)
+    along, profile = np.asarray(positions, dtype=float), np.asarray(heights, dtype=float)
     smooth = gaussian_filter1d(profile, SMOOTHING * len(profile))
-    least = LEAST_DEPTH * float(np.median(smooth))
-    minima, found = find_peaks(-smooth, prominence=least)
+    min_depth = MIN_DEPTH * float(np.median(smooth))
+    minima, properties = find_peaks(-smooth, prominence=min_depth)
     left, right = peak_widths(-smooth, minima, rel_height=BOTTOM)[2:]
     middles = np.interp(0.5 * (left + right), np.arange(len(along)), along)
-    valleys = Valleys(middles, found["prominences"])
+    valleys = Valleys(middles, properties["prominences"])
     if expected is not None:
-        return _deepest(valleys, expected, least)
+        return _deepest(valleys, expected, min_depth)
     if not len(minima):
-        raise _refused("valleys between bellows", valleys, least)
-    return _taken(valleys, valleys.depths >= LEAST_SHARE * valleys.depths.max())
+        raise _refused("valleys between bellows", valleys, min_depth)
+    return _taken(valleys, valleys.depths >= MIN_DEPTH_RATIO * valleys.depths.max())
 
 
-def _deepest(valleys: Valleys, count: int, least: float) -> Valleys:
+def _deepest(valleys: Valleys, count: int, min_depth: float) -> Valleys:
     order = np.argsort(valleys.depths)[::-1]
     if count < 1:
         raise DescriptionError(f"expected at least 1 valley, found {count} asked for")
     if len(order) < count:
-        raise _refused(f"{count} valley{'s' * (count != 1)} between bellows", valleys, least)
+        raise _refused(f"{count} valley{'s' * (count != 1)} between bellows", valleys, min_depth)
     taken, left = order[:count], order[count:]
     if len(left) and valleys.depths[taken[-1]] < STANDS_OUT * valleys.depths[left[0]]:
-        raise _refused(f"{count} valley{'s' * (count != 1)} deeper than others", valleys, least)
+        raise _refused(f"{count} valley{'s' * (count != 1)} deeper than others", valleys, min_depth)
     return _taken(valleys, np.isin(np.arange(len(order)), taken))
 
 
 def _taken(valleys: Valleys, which: NDArray[np.bool_]) -> Valleys:
-    return Valleys(valleys.places[which], valleys.depths[which])
+    return Valleys(valleys.positions[which], valleys.depths[which])
 
 
-def _refused(wanted: str, valleys: Valleys, least: float) -> DescriptionError:
-    count = len(valleys.places)
-    found = f"none that is {least * 1e3:.2g} mm deep"
+def _refused(expected: str, valleys: Valleys, min_depth: float) -> DescriptionError:
+    count = len(valleys.positions)
+    detected = f"none that is {min_depth * 1e3:.2g} mm deep"
     if count:
-        found = (
-            f"{count}, at {_millimetres(valleys.places)} mm and {_millimetres(valleys.depths)} mm "
+        detected = (
+            f"{count}, at {_millimetres(valleys.positions)} mm and {_millimetres(valleys.depths)} mm "
             "deep"
         )
     return DescriptionError(
-        f"expected {wanted}, found {found}; give their places along the finger by hand, from the "
+        f"expected {expected}, found {detected}; give their places along the finger by hand, from the "
         "base in metres, such as valleys=(0.008, 0.016)"
     )
 

@@ -4,7 +4,7 @@ Knows models, cameras and marks; scenes and grasps come in through the arguments
 """
 
 from softgrasp.render.camera import Camera, frame_points, geom_corner_points
-from softgrasp.render.film import tile, write_film, write_png
+from softgrasp.render.film import tile, write_frames, write_png
 from softgrasp.render.marks import Arrow, Ball
 from softgrasp.render.renderer import Renderer, open_renderer
 
@@ -17,6 +17,6 @@ __all__ = [
     "geom_corner_points",
     "open_renderer",
     "tile",
-    "write_film",
+    "write_frames",
     "write_png",
 ]

@@ -10,7 +10,7 @@ from PIL import ImageDraw, ImageFont
 Image = npt.NDArray[np.uint8]
 
 INK, PAPER = (32, 40, 50), (255, 255, 255, 190)
-TEXT_SHARE, GAP_SHARE = 0.036, 0.028
+TEXT_FRACTION, GAP_FRACTION = 0.036, 0.028
 """Height of the letters and distance from the edges over the picture's height."""
 
 _LETTERS = ImageDraw.Draw(Pillow.new("1", (1, 1)))
@@ -24,12 +24,12 @@ def stamp(image: Image, text: str) -> None:
         text: One line.
     """
     height = image.shape[0]
-    gap = round(GAP_SHARE * height)
-    label = _label(text, max(round(TEXT_SHARE * height), 9))[:, : image.shape[1] - 2 * gap]
+    gap = round(GAP_FRACTION * height)
+    label = _label(text, max(round(TEXT_FRACTION * height), 9))[:, : image.shape[1] - 2 * gap]
     rows, columns = label.shape[:2]
-    place = image[gap : gap + rows, gap : gap + columns]
-    share = label[..., 3:] / 255.0
-    place[:] = np.rint(share * label[..., :3] + (1.0 - share) * place).astype(np.uint8)
+    region = image[gap : gap + rows, gap : gap + columns]
+    alpha = label[..., 3:] / 255.0
+    region[:] = np.rint(alpha * label[..., :3] + (1.0 - alpha) * region).astype(np.uint8)
 
 
 def _label(text: str, size: int) -> Image:

@@ -33,13 +33,13 @@ def drawing_copy(model: mujoco.MjModel) -> mujoco.MjModel:
     Neighbouring phalanges end in spheres of one size around one point; which of the two is in
     front would be left to rounding, and the picture would be speckled.
     """
-    own = copy.copy(model)
+    model_copy = copy.copy(model)
     depth = np.zeros(model.nbody, dtype=int)
     for body in range(1, model.nbody):
         depth[body] = depth[model.body_parentid[body]] + 1
     thinner = (depth[model.geom_bodyid] % 2 == 1) & np.isin(model.geom_type, _ROUND)
-    own.geom_size[thinner] *= 1.0 - PARTING
-    return own
+    model_copy.geom_size[thinner] *= 1.0 - PARTING
+    return model_copy
 
 
 def geom_colors(model: mujoco.MjModel) -> npt.NDArray[np.float32]:
@@ -63,12 +63,12 @@ def skin_colors(
         model: The model.
         colors: Colours of geoms by id; that of a geom under a skin is the whole skin's.
     """
-    own = model.skin_rgba.copy()
+    skin_rgba = model.skin_rgba.copy()
     for geom, rgba in colors.items():
         if model.geom_group[geom] == SKINNED_GROUP:
             bones = np.flatnonzero(model.skin_bonebodyid == model.geom_bodyid[geom])
-            own[np.searchsorted(model.skin_boneadr, bones, side="right") - 1] = rgba
-    return np.asarray(own)
+            skin_rgba[np.searchsorted(model.skin_boneadr, bones, side="right") - 1] = rgba
+    return np.asarray(skin_rgba)
 
 
 def solid_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:

@@ -26,7 +26,7 @@ _ENCODING = (
 )
 
 
-def write_film(path: str | Path, frames: Iterable[Image], fps: int) -> Path:
+def write_frames(path: str | Path, frames: Iterable[Image], fps: int) -> Path:
     """Write an H.264 film that browsers play (yuv420p, index at the front).
 
     Args:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from softgrasp.render.coarse import STEP, between, corners, grown, repeated
 from softgrasp.render.ground import Ground
 from softgrasp.render.rays import Bools, cover, window
-from softgrasp.render.shadows import shadow_cover, visible_share
+from softgrasp.render.shadows import shadow_cover, visibility
 from softgrasp.render.stage import SIDES, Samples, Stage
 
 Image = npt.NDArray[np.uint8]
@@ -45,9 +45,11 @@ class Frame:
         self._surface.reshape(-1)[pixel] = stage.surfaces(seen)
         self._body = np.zeros(self._surface.shape, dtype=bool)
         self._body.reshape(-1)[pixel] = True
-        self._share = self._coarse_shares(pixel, seen)
+        self._visibility = self._coarse_visibility(pixel, seen)
         self._color = np.zeros((3, *self._surface.shape), dtype=np.float32)
-        self._color.reshape(3, -1)[:, pixel] = stage.colors(seen, self._share.reshape(-1)[pixel])
+        self._color.reshape(3, -1)[:, pixel] = stage.colors(
+            seen, self._visibility.reshape(-1)[pixel]
+        )
 
     def draw(self) -> Image:
         """The finished picture, shape (height, width, 3)."""
@@ -76,7 +78,7 @@ class Frame:
         solid, seen = self._stage.cast(self._ground.coarse_rays.take(pixel, axis=0))
         return pixel[solid], seen
 
-    def _coarse_shares(self, pixel: Indices, seen: Samples) -> Colors:
+    def _coarse_visibility(self, pixel: Indices, seen: Samples) -> Colors:
         """Share of the key light that reaches the coarse pixels."""
         stage, ground = self._stage, self._ground
         size = self._width, self._height
@@ -87,23 +89,23 @@ class Frame:
             thrown |= shadow & (self._surface == geom * SIDES)
         facing = np.flatnonzero(seen.normal @ stage.lamp.toward > 0.0)
         below = np.flatnonzero(thrown & ~self._body)
-        asked = np.concatenate([pixel[facing], below])
+        queried = np.concatenate([pixel[facing], below])
         depth = np.concatenate([seen.depth[facing], ground.coarse_depth[below]])
-        points = stage.eye + depth[:, None] * ground.coarse_rays.take(asked, axis=0)
+        points = stage.eye + depth[:, None] * ground.coarse_rays.take(queried, axis=0)
         on_skin = np.concatenate([stage.on_skin(seen)[facing], np.zeros(len(below), dtype=bool)])
-        return visible_share(stage.caster, stage.lamp, self._surface, asked, points, on_skin)
+        return visibility(stage.caster, stage.lamp, self._surface, queried, points, on_skin)
 
     def _spread(self) -> tuple[Colors, Bools]:
         """Every pixel from the coarse ones around it, and where that is not good enough."""
         color, mixed = self._ground.color.copy(), np.zeros(self._ground.geom.shape, dtype=bool)
-        rows, columns = window(self._body | (self._share < 1.0), margin=1)
+        rows, columns = window(self._body | (self._visibility < 1.0), margin=1)
         if rows.start == rows.stop:
             return color, mixed
         fine = tuple(slice(STEP * part.start, STEP * part.stop) for part in (rows, columns))
         shade, part = self._ground.shade[fine], color[:, *fine]
-        share, body = self._share[rows, columns], self._body[rows, columns]
+        visibility, body = self._visibility[rows, columns], self._body[rows, columns]
         bodies = self._color[:, rows, columns]
-        part *= shade + (1.0 - shade) * between(share, shade.shape)
+        part *= shade + (1.0 - shade) * between(visibility, shade.shape)
         whole, some = corners(body, np.logical_and), corners(body, np.logical_or)
         varied = corners(bodies, np.maximum) - corners(bodies, np.minimum) > PLAIN
         mixed[fine] = repeated((some & ~whole) | (whole & varied.any(axis=0)), shade.shape)
@@ -121,18 +123,20 @@ class Frame:
         solid, seen = self._stage.cast(rays.reshape(-1, 3))
         color = np.tile(self._ground_at(pixel), len(offsets))
         body = np.tile(pixel, len(offsets))[solid]
-        color[:, solid] = self._stage.colors(seen, self._share_at(body, self._stage.surfaces(seen)))
+        color[:, solid] = self._stage.colors(
+            seen, self._visibility_at(body, self._stage.surfaces(seen))
+        )
         return np.asarray(color.reshape(3, len(offsets), -1).sum(axis=1))
 
     def _ground_at(self, pixel: Indices) -> Colors:
         """Colours (3, n) of the ground in flat pixels, in front of which a body may be."""
         shade = self._ground.shade.reshape(-1)[pixel]
-        share = self._share_at(pixel, self._ground.geom.reshape(-1)[pixel] * SIDES)
+        visibility = self._visibility_at(pixel, self._ground.geom.reshape(-1)[pixel] * SIDES)
         return np.asarray(
-            self._ground.color.reshape(3, -1)[:, pixel] * (shade + (1.0 - shade) * share)
+            self._ground.color.reshape(3, -1)[:, pixel] * (shade + (1.0 - shade) * visibility)
         )
 
-    def _share_at(self, pixel: Indices, surface: Ids) -> Colors:
+    def _visibility_at(self, pixel: Indices, surface: Ids) -> Colors:
         """Share of the key light at pixels: the mean of coarse ones around on that surface."""
         row, column = np.divmod(pixel, self._width)
         rows, columns = self._surface.shape
@@ -145,7 +149,7 @@ class Frame:
                 same = self._surface.reshape(-1)[near] == surface
                 # Where no neighbour is on that surface, all count.
                 part = same.astype(np.float32) + np.float32(1e-4)
-                total += part * self._share.reshape(-1)[near]
+                total += part * self._visibility.reshape(-1)[near]
                 weight += part
         return total / weight
 

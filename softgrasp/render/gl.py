@@ -36,7 +36,7 @@ SHADOW_PIXELS, SAMPLES = 1024, 4
 SLICES, STACKS = 20, 10
 """Sides of a round body: at 60 pixels across, a third of a pixel from round; a software driver
 draws a tenth faster than with MuJoCo's 28 and 16."""
-MOST_GEOMS = 10_000
+MAX_GEOMS = 10_000
 NEAR_DISTANCES = 0.02
 """Nearest depth drawn, in camera distances."""
 _OPENING_ERRORS = (ImportError, AttributeError, RuntimeError, OSError, mujoco.FatalError)
@@ -95,7 +95,7 @@ class GlRenderer:
         self._source = copy.copy(model)
         self._model = _prepared(model, width * self._scale, height * self._scale)
         self._colors = model.geom_rgba.copy()
-        self._scene = mujoco.MjvScene(self._model, maxgeom=MOST_GEOMS)
+        self._scene = mujoco.MjvScene(self._model, maxgeom=MAX_GEOMS)
         self._scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = 0
         self._option = mujoco.MjvOption()
         self._option.sitegroup[:] = 0
@@ -179,13 +179,13 @@ class GlRenderer:
 
 
 def _prepared(model: mujoco.MjModel, width: int, height: int) -> mujoco.MjModel:
-    own = extents.drawing_copy(model)
-    own.vis.global_.offwidth, own.vis.global_.offheight = width, height
-    own.vis.quality.shadowsize = SHADOW_PIXELS
-    own.vis.quality.numslices, own.vis.quality.numstacks = SLICES, STACKS
-    own.vis.quality.offsamples = SAMPLES if has_skybox(model) else 0
-    lighting.complete_headlight(own)
-    return own
+    prepared = extents.drawing_copy(model)
+    prepared.vis.global_.offwidth, prepared.vis.global_.offheight = width, height
+    prepared.vis.quality.shadowsize = SHADOW_PIXELS
+    prepared.vis.quality.numslices, prepared.vis.quality.numstacks = SLICES, STACKS
+    prepared.vis.quality.offsamples = SAMPLES if has_skybox(model) else 0
+    lighting.complete_headlight(prepared)
+    return prepared
 
 
 def _leave_to_close(context: object) -> None:

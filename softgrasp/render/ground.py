@@ -105,8 +105,8 @@ def _meet(
 
 
 def _fade(part: Floats) -> Colors:
-    share = np.clip((part - FADE_FROM) / (FADE_TO - FADE_FROM), 0.0, 1.0)
-    return np.asarray(share * share * (3.0 - 2.0 * share), dtype=np.float32)
+    fade = np.clip((part - FADE_FROM) / (FADE_TO - FADE_FROM), 0.0, 1.0)
+    return np.asarray(fade * fade * (3.0 - 2.0 * fade), dtype=np.float32)
 
 
 def _paint(model: mujoco.MjModel, plane: int, local: Floats) -> Colors:

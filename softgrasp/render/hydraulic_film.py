@@ -16,7 +16,7 @@ from softgrasp.build.visual import CONTACT_RGBA, FLOOR_GAP, FLOOR_NAME
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera, frame_points, geom_corner_points
 from softgrasp.render.caption import stamp
-from softgrasp.render.film import write_film
+from softgrasp.render.film import write_frames
 from softgrasp.render.marks import Ball, Mark, Rgba
 from softgrasp.render.reel import draw_frames
 from softgrasp.render.renderer import open_renderer
@@ -29,14 +29,14 @@ Progress = Callable[[float], None]
 SIZE, FPS = (640, 480), 24
 AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 90.0, -8.0, 0.1
 """Against the y axis of the base, so that its x goes to the right."""
-LOOKS, TRACE = 24, 48
+CAMERA_SAMPLES, TRACE = 24, 48
 """Instants that the camera has in its picture, and points of the whole trace."""
-TRACE_SHARE = 0.0045
+TRACE_RATIO = 0.0045
 """Radius of a point of the trace over the picture's height."""
 
 
 @dataclass(frozen=True)
-class ArmFilm:
+class ArmVideo:
     """A film that was written.
 
     Args:
@@ -62,8 +62,8 @@ class PosedArm:
         self.model = arm_model(run.arm, run.links)
         self.data = mujoco.MjData(self.model)
         base = self.model.body(arm_robot(run.arm, run.links).root).id
-        self.turn = upright(np.array(run.arm.gravity))
-        mujoco.mju_mat2Quat(self.model.body_quat[base], self.turn.ravel())
+        self.rotation = upright(np.array(run.arm.gravity))
+        mujoco.mju_mat2Quat(self.model.body_quat[base], self.rotation.ravel())
         self._trace = _spaced(run.ends[:, -1], TRACE)
         self._dye()
         self.model.geom(FLOOR_NAME).pos[2] = self.cloud()[:, 2].min() - FLOOR_GAP
@@ -80,8 +80,10 @@ class PosedArm:
         """The way of the tip until then, as points at equal distances."""
         height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
         rows = [row for row in self._trace if row <= self._row(time)]
-        places = self.run.ends[rows, -1] @ self.turn.T
-        return [Ball(_point(place), TRACE_SHARE * height, CONTACT_RGBA) for place in places]
+        positions = self.run.ends[rows, -1] @ self.rotation.T
+        return [
+            Ball(_point(position), TRACE_RATIO * height, CONTACT_RGBA) for position in positions
+        ]
 
     def colors(self, time: float) -> dict[int, Rgba]:  # noqa: ARG002
         """None besides the model's own."""
@@ -89,7 +91,7 @@ class PosedArm:
 
     def cloud(self) -> Array:
         """World points around the arm during the run [m], (n, 3)."""
-        times = np.linspace(0.0, self.run.times[-1], LOOKS).tolist()
+        times = np.linspace(0.0, self.run.times[-1], CAMERA_SAMPLES).tolist()
         return np.concatenate([geom_corner_points(self.model, self.pose(time)) for time in times])
 
     def _row(self, time: float) -> int:
@@ -104,9 +106,9 @@ class PosedArm:
                 self.model.geom_rgba[self.model.geom_bodyid == body] = rgba
 
 
-def film_arm(
+def record_arm_video(
     run: ArmRun, path: str | Path, *, renderer: str = "auto", progress: Progress | None = None
-) -> ArmFilm:
+) -> ArmVideo:
     """Film a run in real time.
 
     Args:
@@ -131,9 +133,9 @@ def film_arm(
             margin=MARGIN,
         )
         frames = draw_frames(posed, drawer, camera, times, np.zeros_like(times))
-        write_film(path, _stamped(frames, run, times, progress), FPS)
+        write_frames(path, _stamped(frames, run, times, progress), FPS)
         note = drawer.note
-    return ArmFilm(Path(path), note, len(times) / FPS)
+    return ArmVideo(Path(path), note, len(times) / FPS)
 
 
 def upright(gravity: Array) -> Array:
@@ -154,11 +156,11 @@ def upright(gravity: Array) -> Array:
     return np.asarray(np.eye(3) + cross + cross @ cross / (1.0 + cosine))
 
 
-def _spaced(way: Array, count: int) -> list[int]:
+def _spaced(path: Array, count: int) -> list[int]:
     """Rows of about so many points of a way, at equal distances along it; the first is one."""
-    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(way, axis=0), axis=1))])
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
     rows = np.searchsorted(along, np.linspace(0.0, along[-1], count))
-    return sorted(set(np.minimum(rows, len(way) - 1).tolist()))
+    return sorted(set(np.minimum(rows, len(path) - 1).tolist()))
 
 
 def _stamped(
@@ -177,8 +179,8 @@ def _label(run: ArmRun, time: float) -> str:
     row = int(np.abs(run.times - time).argmin())
     bends = np.degrees(np.linalg.norm(run.bends[row], axis=1)).tolist()
     names = [section.name for section in run.arm.sections]
-    told = (f"{name} {bend:.0f}°" for name, bend in zip(names, bends, strict=True))
-    return f"{time:.2f} s   {'   '.join(told)}"
+    bend_texts = (f"{name} {bend:.0f}°" for name, bend in zip(names, bends, strict=True))
+    return f"{time:.2f} s   {'   '.join(bend_texts)}"
 
 
 def _point(values: Sequence[float] | Array) -> tuple[float, float, float]:

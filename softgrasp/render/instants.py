@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softgrasp.render.phases import has_phases, phase_instants
+from softgrasp.render.phases import has_phases, phase_key_frames
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.told_contacts import BodyContact, ContactEvent
@@ -16,7 +16,7 @@ Instant = tuple[float, str]
 
 APART = 0.1
 """An instant in the middle keeps this part of the contact phase away from its ends."""
-_SHARES = {0.25: "a quarter", 0.5: "half way", 0.75: "three quarters"}
+_FRACTIONS = {0.25: "a quarter", 0.5: "half way", 0.75: "three quarters"}
 _ENDINGS = {
     GraspStatus.CLOSED: "end: closed",
     GraspStatus.NO_CONTACT: "end: no contact",
@@ -26,7 +26,7 @@ _ENDINGS = {
 }
 
 
-def key_instants(result: GraspResult) -> tuple[Instant, ...]:
+def key_frames(result: GraspResult) -> tuple[Instant, ...]:
     """Start, first contact, one in between, last established contact, end.
 
     The one in between is the contact nearest to the median of all; where all contacts come at
@@ -38,10 +38,12 @@ def key_instants(result: GraspResult) -> tuple[Instant, ...]:
     start, end = float(result.time[0]), float(result.time[-1])
     ends = [(start, "start"), (end, _ending(result))]
     if has_phases(result):
-        return (ends[0], *phase_instants(result), ends[1])
+        return (ends[0], *phase_key_frames(result), ends[1])
     touching = [event for event in result.events if event.kind == "touching"]
     if not touching:
-        between = [(start + share * (end - start), text) for share, text in _SHARES.items()]
+        between = [
+            (start + fraction * (end - start), text) for fraction, text in _FRACTIONS.items()
+        ]
         return tuple(ends[:1] + between + ends[1:])
     established = [event for event in result.events if event.kind == "established"]
     first, last = touching[0], (established or result.events)[-1]

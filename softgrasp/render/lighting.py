@@ -45,10 +45,12 @@ def toward_scene(direction: Array, camera: Camera) -> Array:
         direction: Where the light shines to, shape (3,).
         camera: The camera.
     """
-    wanted = np.radians(camera.azimuth_deg - SHOULDER_DEG)
+    target_azimuth = np.radians(camera.azimuth_deg - SHOULDER_DEG)
     x, y, z = direction
-    turns = np.array([[x, y, z], [-y, x, z], [-x, -y, z], [y, -x, z]])
-    return np.asarray(turns[np.argmax(turns[:, :2] @ [np.cos(wanted), np.sin(wanted)])])
+    candidates = np.array([[x, y, z], [-y, x, z], [-x, -y, z], [y, -x, z]])
+    return np.asarray(
+        candidates[np.argmax(candidates[:, :2] @ [np.cos(target_azimuth), np.sin(target_azimuth)])]
+    )
 
 
 def complete_headlight(model: mujoco.MjModel) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-MOST_IN_PLANE = 8
+MAX_IN_PLANE = 8
 """More triangles than this in one plane are a flat side, which keeps its flat normal."""
 _GENERIC = np.array([0.7390851, 0.5671433, 0.3141593])
 """No symmetry of a mesh gives two of its planes one value of normal @ _GENERIC + offset."""
@@ -41,17 +41,17 @@ class SmoothMesh:
         """Unit normals at points (n, 3) on triangles with these flat normals (n, 3)."""
         key = _plane_key(flat, points)
         first = np.searchsorted(self.keys, key - _SAME)
-        best, least = flat.copy(), np.full(len(points), -np.inf)
-        for step in range(MOST_IN_PLANE):
+        best, largest = flat.copy(), np.full(len(points), -np.inf)
+        for step in range(MAX_IN_PLANE):
             face = np.minimum(first + step, len(self.keys) - 1)
             todo = np.flatnonzero(np.abs(self.keys[face] - key) <= _SAME)
             if not len(todo):
                 break
             weights = _weights(points[todo], self.corners[face[todo]], flat[todo])
             inside = weights.min(axis=0)
-            better = inside > least[todo]
+            better = inside > largest[todo]
             chosen = todo[better]
-            least[chosen] = inside[better]
+            largest[chosen] = inside[better]
             normals = self.normals[face[chosen]]
             best[chosen] = np.einsum("kn,nkx->nx", weights[:, better].clip(0.0), normals)
         length = np.linalg.norm(best, axis=1, keepdims=True)
@@ -70,7 +70,7 @@ def smooth_mesh(model: mujoco.MjModel, mesh: int) -> SmoothMesh:
     order = np.argsort(keys)
     keys, corners, normals, flat = keys[order], corners[order], normals[order], flat[order]
     in_plane = np.searchsorted(keys, keys + _SAME, "right") - np.searchsorted(keys, keys - _SAME)
-    normals = np.where((in_plane > MOST_IN_PLANE)[:, None, None], flat[:, None], normals)
+    normals = np.where((in_plane > MAX_IN_PLANE)[:, None, None], flat[:, None], normals)
     return SmoothMesh(keys, corners, normals)
 
 

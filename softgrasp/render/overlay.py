@@ -18,12 +18,12 @@ from softgrasp.render.marks import Arrow, Ball, Mark, Rgba
 Floats = npt.NDArray[np.float64]
 Image = npt.NDArray[np.uint8]
 
-LEAST_PIXELS = 1.2
+MIN_PIXELS = 1.2
 """No mark is drawn with a smaller radius."""
 RIM_PIXELS = 1.2
 """Width of the dark rim that parts a mark from a body of its own colour."""
 RIM_SHADE = 0.25
-HEAD_RADII, HEAD_LENGTH_RADII, HEAD_SHARE = 2.6, 6.5, 0.6
+HEAD_RADII, HEAD_LENGTH_RADII, HEAD_FRACTION = 2.6, 6.5, 0.6
 """Radius and length of an arrow's head in shaft radii; the part of the arrow it may take."""
 
 _ANGLES = 2.0 * np.pi * np.arange(48) / 48
@@ -57,7 +57,7 @@ def draw_marks(image: Image, camera: Camera, marks: Sequence[Mark]) -> None:
         if not np.isfinite(pixels).all():
             continue
         depth = float(pixels[:, 2].mean())
-        thick = max(mark.radius * camera.pixels_per_metre(depth, height), LEAST_PIXELS)
+        thick = max(mark.radius * camera.pixels_per_metre(depth, height), MIN_PIXELS)
         if isinstance(mark, Ball):
             layers.append((depth, [_Patch(pixels[:, :2], thick, thick, None, mark.rgba)]))
         else:
@@ -74,7 +74,7 @@ def _arrow_patches(mark: Arrow, camera: Camera, pixels: Floats, thick: float) ->
         return []
     axis, rim = _seen_circle(vector / length, camera)
     start, tip = pixels[0, :2], pixels[1, :2]
-    neck = tip + min(HEAD_LENGTH_RADII * mark.radius / length, HEAD_SHARE) * (start - tip)
+    neck = tip + min(HEAD_LENGTH_RADII * mark.radius / length, HEAD_FRACTION) * (start - tip)
     wide = HEAD_RADII * thick
     shaft = _Patch(np.array([start, neck]), thick, thick, axis, mark.rgba)
     head = _Patch(np.vstack([neck + wide * rim, tip]), 0.0, wide, axis, mark.rgba)

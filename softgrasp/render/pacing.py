@@ -8,7 +8,7 @@ import numpy as np
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.render.phases import film_parts, has_phases
+from softgrasp.render.phases import has_phases, video_parts
 from softgrasp.simulation.result import GraspResult
 
 CLOSING_SECONDS = 1.9
@@ -24,7 +24,7 @@ _FACTORS = tuple(step * 10.0**power for power in range(-3, 7) for step in _STEPS
 
 
 @dataclass(frozen=True)
-class Pacing:
+class PlaybackSchedule:
     """What a film shows when.
 
     Args:
@@ -58,7 +58,7 @@ class Pacing:
         return f"{number} times {'slower' if self.slowdown > 1.0 else 'faster'}"
 
 
-def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Pacing:
+def pace(result: GraspResult, fps: int, seconds: float | None = None) -> PlaybackSchedule:
     """Lay a run out on film.
 
     Args:
@@ -82,43 +82,43 @@ def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Pacing:
     lifts = result.scene.lift is not None
     rest = min(slowdown * (end - closing_end), LIFT_SECONDS if lifts else REST_SECONDS)
     spans = np.array([STILL_START, slowdown * closing, rest, STILL_END])
-    shown, stretch = _laid_out(spans, [start, start, closing_end, end, end], fps, seconds)
+    shown, time_scale = _laid_out(spans, [start, start, closing_end, end, end], fps, seconds)
     what = "settling" if result.hold is None else "lift" if lifts else "hold test"
-    return Pacing(shown, slowdown * stretch, closing_end, what)
+    return PlaybackSchedule(shown, slowdown * time_scale, closing_end, what)
 
 
-def _pace_phases(result: GraspResult, fps: int, seconds: float | None) -> Pacing:
+def _pace_phases(result: GraspResult, fps: int, seconds: float | None) -> PlaybackSchedule:
     """Every phase for itself: the closing in slow motion, others as they are or faster."""
     start, end = float(result.time[0]), float(result.time[-1])
     closing = result.closing
     lasting = 0.0 if closing is None else closing.end_s - closing.start_s
     slowdown = next((f for f in _FACTORS if f * lasting >= CLOSING_SECONDS), 1.0)
-    parts = film_parts(result, slowdown)
+    parts = video_parts(result, slowdown)
     spans = np.array([STILL_START, *(part.seconds for part in parts), STILL_END])
-    instants = [start, start, *(part.end for part in parts), end]
-    shown, stretch = _laid_out(spans, instants, fps, seconds)
+    breakpoints = [start, start, *(part.end for part in parts), end]
+    shown, time_scale = _laid_out(spans, breakpoints, fps, seconds)
     labels = tuple((part.end, part.name, part.is_closing) for part in parts)
     closing_end = end if closing is None else closing.end_s
-    return Pacing(shown, slowdown * stretch, closing_end, "end", labels)
+    return PlaybackSchedule(shown, slowdown * time_scale, closing_end, "end", labels)
 
 
 def _laid_out(
-    spans: Array, instants: list[float], fps: int, seconds: float | None
+    spans: Array, breakpoints: list[float], fps: int, seconds: float | None
 ) -> tuple[Array, float]:
     """Simulated time of every frame [s], and by how much the film was stretched.
 
     Args:
         spans: How long each part is on film [s], (n,).
-        instants: Simulated times of their ends, the beginning first [s], (n + 1,).
+        breakpoints: Simulated times of their ends, the beginning first [s], (n + 1,).
         fps: Frames a second.
         seconds: Length of the film [s]; that of the parts where it is not given.
     """
-    stretch = 1.0 if seconds is None else seconds / float(spans.sum())
-    film_times = stretch * np.concatenate([[0.0], np.cumsum(spans)])
-    frames = max(round(film_times[-1] * fps), 1)
-    shown = np.interp(np.arange(frames) / fps, film_times, instants)
-    shown[-1] = instants[-1]
-    return shown, stretch
+    time_scale = 1.0 if seconds is None else seconds / float(spans.sum())
+    video_times = time_scale * np.concatenate([[0.0], np.cumsum(spans)])
+    frames = max(round(video_times[-1] * fps), 1)
+    shown = np.interp(np.arange(frames) / fps, video_times, breakpoints)
+    shown[-1] = breakpoints[-1]
+    return shown, time_scale
 
 
 def _closing_end(result: GraspResult) -> float:

@@ -13,11 +13,11 @@ LONGEST_OTHER = 2.0
 """The same for all others [s]."""
 SHORTEST = 0.02
 """A phase that is shorter than this is not shown for itself [s]."""
-MOST = 3
+MAX_KEY_FRAMES = 3
 """Instants between start and end."""
 
 
-class FilmPart(NamedTuple):
+class VideoPart(NamedTuple):
     """A part of a film."""
 
     end: float
@@ -33,7 +33,7 @@ def has_phases(result: GraspResult) -> bool:
     return bool(result.phases) and not result.scene.is_plain
 
 
-def film_parts(result: GraspResult, slowdown: float) -> list[FilmPart]:
+def video_parts(result: GraspResult, slowdown: float) -> list[VideoPart]:
     """The phases of a run as parts of a film.
 
     Args:
@@ -42,9 +42,9 @@ def film_parts(result: GraspResult, slowdown: float) -> list[FilmPart]:
     """
     closing = result.closing
     return [
-        FilmPart(
+        VideoPart(
             phase.end_s,
-            _film_seconds(phase, slowdown if phase is closing else None),
+            _video_seconds(phase, slowdown if phase is closing else None),
             phase.name,
             phase is closing,
         )
@@ -57,7 +57,7 @@ def shown_phases(result: GraspResult) -> list[PhaseSpan]:
     return [phase for phase in result.phases if phase.end_s - phase.start_s >= SHORTEST]
 
 
-def phase_instants(result: GraspResult) -> list[tuple[float, str]]:
+def phase_key_frames(result: GraspResult) -> list[tuple[float, str]]:
     """Three instants (time [s], caption) between the start and the end of such a run.
 
     The end of the closure, where something was lost, and ends of other phases, evenly.
@@ -69,20 +69,20 @@ def phase_instants(result: GraspResult) -> list[tuple[float, str]]:
     if hold is not None and hold.failed_s is not None and hold.failed_in is not None:
         chosen[hold.failed_s] = f"beyond the limits: {hold.failed_in}"
     others = [phase for phase in shown_phases(result)[:-1] if phase is not closing]
-    missing = max(MOST - len(chosen), 0)
+    missing = max(MAX_KEY_FRAMES - len(chosen), 0)
     for index in range(missing):
         if others:
-            place = round((index + 0.5) * len(others) / missing - 0.5)
-            phase = others[min(place, len(others) - 1)]
+            phase_index = round((index + 0.5) * len(others) / missing - 0.5)
+            phase = others[min(phase_index, len(others) - 1)]
             chosen.setdefault(phase.end_s, f"end of {phase.name}")
     start, end = float(result.time[0]), float(result.time[-1])
-    for share in (0.5, 0.25, 0.75):  # where there are too few phases
-        if len(chosen) < MOST:
-            chosen.setdefault(start + share * (end - start), "on the way")
-    return sorted(chosen.items())[:MOST]
+    for fraction in (0.5, 0.25, 0.75):  # where there are too few phases
+        if len(chosen) < MAX_KEY_FRAMES:
+            chosen.setdefault(start + fraction * (end - start), "on the way")
+    return sorted(chosen.items())[:MAX_KEY_FRAMES]
 
 
-def _film_seconds(phase: PhaseSpan, slowdown: float | None) -> float:
+def _video_seconds(phase: PhaseSpan, slowdown: float | None) -> float:
     lasting = phase.end_s - phase.start_s
     if slowdown is not None:
         return slowdown * lasting

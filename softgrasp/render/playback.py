@@ -13,8 +13,8 @@ from softgrasp.build import names
 from softgrasp.build.deformable import node_bodies
 from softgrasp.render.camera import Camera
 from softgrasp.render.caption import stamp
-from softgrasp.render.film import write_film
-from softgrasp.render.pacing import Pacing, pace
+from softgrasp.render.film import write_frames
+from softgrasp.render.pacing import PlaybackSchedule, pace
 from softgrasp.render.poses import Playback
 from softgrasp.render.reel import draw_frames
 from softgrasp.render.renderer import open_renderer
@@ -66,10 +66,10 @@ def framing(
     first = playbacks[0]
     data = first.pose(ends[0])
     hand = [first.model.body(name).id for name in first.result.contact_bodies.tolist()]
-    things = [first.model.body(name).id for name in names.object_bodies(first.result.scene)]
-    things += node_bodies(first.model)
+    object_bodies = [first.model.body(name).id for name in names.object_bodies(first.result.scene)]
+    object_bodies += node_bodies(first.model)
     cloud = np.concatenate(clouds)
-    return best_camera(first.model, data, cloud, hand, things, size[0] / size[1])
+    return best_camera(first.model, data, cloud, hand, object_bodies, size[0] / size[1])
 
 
 def render_video(
@@ -101,17 +101,17 @@ def render_video(
         DescriptionError: There is no such renderer, or no film of that length or size.
         ResultError: The film cannot be written.
     """
-    playback, pacing = Playback(result), pace(result, fps, seconds)
+    playback, schedule = Playback(result), pace(result, fps, seconds)
     with open_renderer(playback.model, *size, renderer) as drawer:
         camera = framing([playback], size)
-        windows = np.diff(pacing.times, prepend=pacing.times[:1])
-        frames = draw_frames(playback, drawer, camera, pacing.times, windows)
-        write_film(path, _stamped(frames, pacing, progress), fps)
+        windows = np.diff(schedule.times, prepend=schedule.times[:1])
+        frames = draw_frames(playback, drawer, camera, schedule.times, windows)
+        write_frames(path, _stamped(frames, schedule, progress), fps)
         note = drawer.note
-    return VideoInfo(Path(path), note, len(pacing.times), fps, pacing.slowdown, pacing.speed)
+    return VideoInfo(Path(path), note, len(schedule.times), fps, schedule.slowdown, schedule.speed)
 
 
-def render_instants(
+def render_key_frames(
     result: GraspResult,
     times: Sequence[float],
     *,
@@ -141,10 +141,12 @@ def render_instants(
         return list(draw_frames(playback, drawer, camera, at, np.zeros_like(at)))
 
 
-def _stamped(frames: Iterator[Image], pacing: Pacing, progress: Progress | None) -> Iterator[Image]:
-    for index, (time, frame) in enumerate(zip(pacing.times.tolist(), frames, strict=True)):
+def _stamped(
+    frames: Iterator[Image], schedule: PlaybackSchedule, progress: Progress | None
+) -> Iterator[Image]:
+    for index, (time, frame) in enumerate(zip(schedule.times.tolist(), frames, strict=True)):
         image = frame.copy()
-        stamp(image, pacing.label(time))
+        stamp(image, schedule.label(time))
         yield image
         if progress is not None:
-            progress((index + 1) / len(pacing.times))
+            progress((index + 1) / len(schedule.times))

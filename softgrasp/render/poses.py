@@ -16,13 +16,13 @@ from softgrasp.simulation.contacts import ContactPoint, contact_points, merged
 from softgrasp.simulation.posed_result import PosedResult
 from softgrasp.simulation.result import GraspResult
 
-ARROW_SHARE, LONGEST_SHARE = 0.13, 0.17
+ARROW_RATIO, MAX_ARROW_RATIO = 0.13, 0.17
 """Length of the arrow of a large force, and of the longest one, over the picture's height."""
 LARGE_FORCE_PERCENTILE = 95.0
 """Impacts peak far above what a grasp rests on; the scale of the arrows leaves them out."""
-BALL_SHARE, SHAFT_SHARE = 0.008, 0.0045
+BALL_RATIO, SHAFT_RATIO = 0.008, 0.0045
 """Radii of contact points and arrows over the picture's height."""
-LOOKS = 16
+CAMERA_SAMPLES = 16
 """Instants of a run that the camera has to have in the picture."""
 STRAY = 1.3
 """Points farther from the hand's middle than this many of its radii are not followed."""
@@ -59,21 +59,25 @@ class Playback(PosedResult):
             window: Forces are averaged over this time around ``time`` [s].
         """
         height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
-        own = set(self.result.contact_bodies.tolist())
-        points = [point for point in contact_points(self.model, self.data) if point.body in own]
+        hand_bodies = set(self.result.contact_bodies.tolist())
+        points = [
+            point for point in contact_points(self.model, self.data) if point.body in hand_bodies
+        ]
         forces = self._forces(time, window)
-        found: list[Mark] = [
-            Ball(_point(contact.point), BALL_SHARE * height, CONTACT_RGBA) for contact in points
+        drawn_marks: list[Mark] = [
+            Ball(_point(contact.point), BALL_RATIO * height, CONTACT_RGBA) for contact in points
         ]
         for body, force in zip(self.result.contact_bodies.tolist(), forces, strict=True):
             state = merged(on_deepest([contact for contact in points if contact.body == body]))
             if state is None or force <= 0.0:
                 continue
-            share = min(ARROW_SHARE * force / self._large_force, LONGEST_SHARE)
+            length_ratio = min(ARROW_RATIO * force / self._large_force, MAX_ARROW_RATIO)
             # from outside to the point: inside the object, arrows would cross one another
-            start = np.array(state.point) - share * height * np.array(state.normal)
-            found.append(Arrow(_point(start), state.point, SHAFT_SHARE * height, CONTACT_RGBA))
-        return found
+            start = np.array(state.point) - length_ratio * height * np.array(state.normal)
+            drawn_marks.append(
+                Arrow(_point(start), state.point, SHAFT_RATIO * height, CONTACT_RGBA)
+            )
+        return drawn_marks
 
     def cloud(self, begin: float | None = None) -> Array:
         """World points around the hand and the objects until the end [m], shape (n, 3).
@@ -90,9 +94,9 @@ class Playback(PosedResult):
         middle = first.mean(axis=0)
         reach = np.linalg.norm(first - middle, axis=1).max()
         begin = start if begin is None else begin
-        instants = [phase.end_s for phase in self.result.phases if begin < phase.end_s < end]
-        even = np.linspace(begin, end, LOOKS)
-        times = np.unique([*even, *instants] if has_phases(self.result) else even)
+        phase_ends = [phase.end_s for phase in self.result.phases if begin < phase.end_s < end]
+        even = np.linspace(begin, end, CAMERA_SAMPLES)
+        times = np.unique([*even, *phase_ends] if has_phases(self.result) else even)
         lift = self.result.scene.lift
         farthest = STRAY * reach + (0.0 if lift is None else lift.height)
         near = []
@@ -123,8 +127,8 @@ def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:
     """
     if not points:
         return points
-    thing = min(points, key=lambda point: point.separation).thing
-    return [point for point in points if point.thing == thing]
+    object_name = min(points, key=lambda point: point.separation).object_name
+    return [point for point in points if point.object_name == object_name]
 
 
 def _large_force(result: GraspResult) -> float:

@@ -32,12 +32,12 @@ def draws(kind: str) -> bool:
     mujoco.mjv_defaultFreeCamera(model, camera)
     every = mujoco.mjtCatBit.mjCAT_ALL.value
     mujoco.mjv_updateScene(model, data, mujoco.MjvOption(), None, camera, every, scene)
-    picture, view = np.zeros((8, 8, 3), dtype=np.uint8), mujoco.MjrRect(0, 0, 8, 8)
+    pixels, view = np.zeros((8, 8, 3), dtype=np.uint8), mujoco.MjrRect(0, 0, 8, 8)
     mujoco.mjr_render(view, scene, drawing)
-    mujoco.mjr_readPixels(picture, None, view, drawing)
+    mujoco.mjr_readPixels(pixels, None, view, drawing)
     drawing.free()
     context.free()
-    return bool(picture[4, 4].any())
+    return bool(pixels[4, 4].any())
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from softgrasp.render.stage import Stage
 
 Image = npt.NDArray[np.uint8]
 
-MOST_THREADS = 4
+MAX_THREADS = 4
 """MuJoCo casts rays without holding Python's lock, numpy shades with it: more bring nothing."""
 
 
@@ -45,7 +45,7 @@ class RayRenderer:
 
     def __init__(self, model: mujoco.MjModel, width: int, height: int, note: str) -> None:
         self.note = note
-        self.threads = min(os.cpu_count() or 1, MOST_THREADS)
+        self.threads = min(os.cpu_count() or 1, MAX_THREADS)
         self._sharing = threading.Lock()
         self._model, self._size = extents.drawing_copy(model), (width, height)
         self._sky = sky_of(model)

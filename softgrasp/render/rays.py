@@ -71,14 +71,14 @@ class Caster:
             on_skin: Targets that the geoms under skins do not shade, (n,): they would speckle
                 the skin over them.
         """
-        found = np.zeros(len(targets), dtype=bool)
+        blocked_rays = np.zeros(len(targets), dtype=bool)
         if on_skin is None:
-            on_skin = found.copy()
+            on_skin = blocked_rays.copy()
         for chosen, groups in ((~on_skin, self._shading), (on_skin, self._shown)):
             vectors = targets[chosen] - origin
             geom, distance = self._cast(origin, vectors, None, groups)
-            found[chosen] = (geom >= 0) & (distance < 1.0 - slack)
-        return found
+            blocked_rays[chosen] = (geom >= 0) & (distance < 1.0 - slack)
+        return blocked_rays
 
     def _cast(
         self,

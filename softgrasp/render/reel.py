@@ -57,7 +57,7 @@ class View(NamedTuple):
         marks = playback.marks(time, camera, window)
         return cls(data.qpos.copy(), marks, playback.colors(time))
 
-    def looks_like(self, other: View) -> bool:
+    def is_similar_to(self, other: View) -> bool:
         """Whether no point of the two pictures differs by as much as a tenth of a pixel."""
         if self.colors != other.colors or len(self.marks) != len(other.marks):
             return False
@@ -87,7 +87,7 @@ def draw_frames(
         start = pool.submit if drawer.threads > 1 else _done_at_once
         for time, window in zip(times.tolist(), windows.tolist(), strict=True):
             view = View.of(playback, camera, time, window)
-            if drawn is None or not view.looks_like(drawn[0]):
+            if drawn is None or not view.is_similar_to(drawn[0]):
                 posed = copy.copy(playback.data)
                 drawn = view, start(drawer.draw, posed, camera, view.marks, view.colors)
             waiting.append(drawn[1])

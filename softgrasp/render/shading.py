@@ -19,7 +19,7 @@ _GLOSS, _GLOSS_EXPONENT = 0.16, 40
 
 
 def shaded(
-    albedo: Colors, normals: Colors, toward_eye: Colors, toward_key: Colors, share: Colors
+    albedo: Colors, normals: Colors, toward_eye: Colors, toward_key: Colors, visibility: Colors
 ) -> Colors:
     """Colours of points on bodies.
 
@@ -28,7 +28,7 @@ def shaded(
         normals: Outward unit normals, shape (3, n).
         toward_eye: Unit vectors towards the camera, shape (3, n).
         toward_key: Unit vector towards the key light, shape (3,).
-        share: Part of the key light that is not blocked, shape (n,).
+        visibility: Part of the key light that is not blocked, shape (n,).
 
     Returns:
         Colours, shape (3, n); may exceed 1.
@@ -36,10 +36,10 @@ def shaded(
     halfway = toward_eye + toward_key[:, None]
     facing_halfway = _dots(normals, halfway) / np.sqrt(_dots(halfway, halfway))
     light = _FROM_BELOW + (0.5 + 0.5 * normals[2]) * (_FROM_ABOVE - _FROM_BELOW)
-    light += (share * np.maximum(toward_key @ normals, 0.0)) * _KEY
+    light += (visibility * np.maximum(toward_key @ normals, 0.0)) * _KEY
     light += np.float32(lighting.CAMERA) * np.maximum(_dots(normals, toward_eye), 0.0)
     light *= albedo
-    light += np.float32(_GLOSS) * share * np.maximum(facing_halfway, 0.0) ** _GLOSS_EXPONENT
+    light += np.float32(_GLOSS) * visibility * np.maximum(facing_halfway, 0.0) ** _GLOSS_EXPONENT
     return np.asarray(light, dtype=np.float32)
 
 

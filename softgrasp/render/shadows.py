@@ -92,7 +92,7 @@ def shadow_cover(
     return cover(cells.reshape(len(boxes), -1, 2), shape)
 
 
-def visible_share(
+def visibility(
     caster: Caster, lamp: Lamp, surface: Ids, pixel: Indices, points: Floats, on_skin: Bools
 ) -> Light:
     """Share of the lamp that is seen from the points of a coarse picture.

@@ -42,9 +42,9 @@ class Skin:
 
     def bent(self, data: mujoco.MjData) -> Floats:
         """Vertices in the world [m], (nv, 3)."""
-        turns = data.xmat[self.bodies].reshape(-1, 3, 3)
-        offsets = data.xpos[self.bodies] - np.einsum("bij,bj->bi", turns, self.bound)
-        blended = np.tensordot(self.weights, turns, axes=1)
+        rotations = data.xmat[self.bodies].reshape(-1, 3, 3)
+        offsets = data.xpos[self.bodies] - np.einsum("bij,bj->bi", rotations, self.bound)
+        blended = np.tensordot(self.weights, rotations, axes=1)
         return np.asarray(np.einsum("vij,vj->vi", blended, self.vertices) + self.weights @ offsets)
 
     def normals(self, vertices: Floats) -> Floats:

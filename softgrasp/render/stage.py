@@ -101,9 +101,9 @@ class Stage:
         for geom, mesh in self._smooth.items():
             chosen = seen.geom == geom
             if chosen.any():
-                place, frame = self.frames[0][geom], self.frames[1][geom]
+                origin, frame = self.frames[0][geom], self.frames[1][geom]
                 points = self.eye + seen.depth[chosen, None] * seen.ray[chosen]
-                smooth = mesh.at((points - place) @ frame, seen.normal[chosen] @ frame)
+                smooth = mesh.at((points - origin) @ frame, seen.normal[chosen] @ frame)
                 seen.normal[chosen] = smooth @ frame.T
         return solid, seen
 
@@ -125,10 +125,10 @@ class Stage:
         surface[edged] += 1 + axis.astype(np.int32) + 3 * ahead
         return np.asarray(surface)
 
-    def colors(self, seen: Samples, share: Colors) -> Colors:
+    def colors(self, seen: Samples, visibility: Colors) -> Colors:
         """Colours (3, n) of what is seen, with this share (n,) of the key light."""
         ray = np.ascontiguousarray(seen.ray.T, dtype=np.float32)
         toward_eye = ray / -np.sqrt(ray[0] ** 2 + ray[1] ** 2 + ray[2] ** 2)
         normal = np.ascontiguousarray(seen.normal.T, dtype=np.float32)
         albedo = self._palette.T[:, seen.geom]
-        return shaded(albedo, normal, toward_eye, self.lamp.toward.astype(np.float32), share)
+        return shaded(albedo, normal, toward_eye, self.lamp.toward.astype(np.float32), visibility)

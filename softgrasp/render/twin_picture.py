@@ -16,7 +16,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape
 from softgrasp.render.camera import Camera, frame_points
 from softgrasp.render.caption import stamp
-from softgrasp.render.film import write_film, write_png
+from softgrasp.render.film import write_frames, write_png
 from softgrasp.render.renderer import open_renderer
 
 Image = npt.NDArray[np.uint8]
@@ -89,7 +89,7 @@ class TwinCamera:
         self.close()
 
 
-def film_twin(
+def record_twin_video(
     camera: TwinCamera,
     shapes: Sequence[tuple[TwinShape, Array | None, str]],
     path: Path,
@@ -116,4 +116,4 @@ def film_twin(
             if progress is not None:
                 progress((index + 1) / len(shapes))
 
-    return write_film(path, frames(), FPS)
+    return write_frames(path, frames(), FPS)

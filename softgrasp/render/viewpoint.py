@@ -14,7 +14,9 @@ from softgrasp.render.camera import Camera, frame_points
 from softgrasp.render.lighting import key_direction
 from softgrasp.render.rays import Caster
 
-AZIMUTHS_DEG = tuple(quarter + turn for quarter in (0, 90, 180, 270) for turn in (20, 35, 55, 70))
+AZIMUTHS_DEG = tuple(
+    quarter + offset for quarter in (0, 90, 180, 270) for offset in (20, 35, 55, 70)
+)
 """Three-quarter views: from straight ahead one finger of a pair hides the other."""
 ELEVATIONS_DEG = (-14.0, -22.0)
 """Slightly from above."""
@@ -32,7 +34,7 @@ def best_camera(
     data: mujoco.MjData,
     cloud: Array,
     hand: Sequence[int],
-    things: Sequence[int],
+    object_bodies: Sequence[int],
     aspect: float,
 ) -> Camera:
     """The camera from which as much as possible of all bodies is seen in one state.
@@ -46,13 +48,13 @@ def best_camera(
         data: The state to judge by.
         cloud: World points that have to be in the picture [m], shape (n, 3).
         hand: Ids of the hand's bodies.
-        things: Ids of the objects' bodies.
+        object_bodies: Ids of the objects' bodies.
         aspect: Width over height of the picture.
     """
     outline = _outline(cloud)
     weights = np.zeros(model.nbody)
     weights[list(hand)] = 1.0
-    weights[list(things)] = OBJECT_WEIGHT
+    weights[list(object_bodies)] = OBJECT_WEIGHT
     cameras = [
         frame_points(outline, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN)
         for e, a in product(ELEVATIONS_DEG, AZIMUTHS_DEG)

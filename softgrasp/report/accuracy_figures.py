@@ -36,8 +36,8 @@ def draw_accuracy(study: AccuracyStudy, path: str | Path) -> Path:
         grid = style.panels(figure, 2, len(shown), margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.12, 0.32))
         for column, (sample, error) in enumerate(shown):
             axes = figure.add_subplot(grid[0, column])
-            if sample.picture is not None:
-                drawn = pick_overlay(sample.picture, sample.measured, letters=LETTERS, sigmas=False)
+            if sample.image is not None:
+                drawn = pick_overlay(sample.image, sample.measured, letters=LETTERS, sigmas=False)
                 axes.imshow(drawn, aspect="equal")
             else:
                 axes.text(0.5, 0.5, "no picture drawn", ha="center", transform=axes.transAxes)

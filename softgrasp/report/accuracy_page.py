@@ -15,42 +15,44 @@ from softgrasp.formats.pressure_fit_file import save_pressure_fit
 from softgrasp.report import accuracy_figures as figures
 from softgrasp.report.accuracy_words import angle_clause, error_clause, summary, table_rows
 from softgrasp.report.page import templates
-from softgrasp.report.shown_picture import shown_picture
+from softgrasp.report.shown_picture import embedded_image
 from softgrasp.report.style import signed
 from softgrasp.twin.accuracy import PAPER, AccuracyStudy
 
-TABLE, ANGLES, FIT, FIGURE, CURVES, PAGE = (
+TABLE, ANGLES, FIT, FIGURE, CURVES, REPORT = (
     "accuracy.csv", "angles.csv", "fit.yaml", "accuracy.png", "fit.png", "report.html",
 )  # fmt: skip
 NUMBERS = "fit.csv"
 """Of the curves."""
-WRITTEN = (TABLE, ANGLES, FIT, FIGURE, CURVES, NUMBERS, PAGE)
+WRITTEN = (TABLE, ANGLES, FIT, FIGURE, CURVES, NUMBERS, REPORT)
 """Everything that is written, in this order."""
 
 
-def write_accuracy(study: AccuracyStudy, folder: str | Path, *, page: bool = True) -> list[Path]:
+def write_accuracy(
+    study: AccuracyStudy, directory: str | Path, *, report: bool = True
+) -> list[Path]:
     """Write the tables and the fit, and, if wanted, figures and page; returns their paths.
 
     Raises:
         ResultError: The folder cannot be written.
     """
-    place = Path(folder)
+    target_directory = Path(directory)
     picked = np.array([sample.measured.angles for sample in study.samples])
     files = [
-        write_text(place / TABLE, accuracy_table(study)),
+        write_text(target_directory / TABLE, accuracy_table(study)),
         save_piece_angles(
             PieceAngles(study.pressures, picked),
-            place / ANGLES,
+            target_directory / ANGLES,
             remarks="Picked in synthetic pictures of a simulated finger.",
         ),
-        save_pressure_fit(study.report.fit, place / FIT),
+        save_pressure_fit(study.report.fit, target_directory / FIT),
     ]
-    if not page:
+    if not report:
         return files
-    figure = figures.draw_accuracy(study, place / FIGURE)
-    curves = figures.draw_fit(study, place / CURVES)
-    page_file = write_text(place / PAGE, _html(study, figure, curves))
-    return [*files, figure, curves, place / NUMBERS, page_file]
+    figure = figures.draw_accuracy(study, target_directory / FIGURE)
+    curves = figures.draw_fit(study, target_directory / CURVES)
+    report_file = write_text(target_directory / REPORT, _html(study, figure, curves))
+    return [*files, figure, curves, target_directory / NUMBERS, report_file]
 
 
 def accuracy_table(study: AccuracyStudy) -> str:
@@ -85,10 +87,10 @@ def _remarks(study: AccuracyStudy) -> list[str]:
 
 def _html(study: AccuracyStudy, figure: Path, curves: Path) -> str:
     shown = [
-        ("Pictures and shapes", shown_picture(figure), error_clause(study),
+        ("Pictures and shapes", embedded_image(figure), error_clause(study),
          "Above: synthetic pictures with the picks, reference line blue, chords green, angles "
          "in degrees. Below: the model of constant curvatures over the true axis."),
-        ("Angles, fit and error", shown_picture(curves), angle_clause(study),
+        ("Angles, fit and error", embedded_image(curves), angle_clause(study),
          "Angles of each piece against pressure; below, the error at every pressure. Dotted: the "
          "4 % that the paper claims to stay below."),
     ]  # fmt: skip
@@ -98,13 +100,13 @@ def _html(study: AccuracyStudy, figure: Path, curves: Path) -> str:
         summary=summary(study),
         rows=table_rows(study),
         shown=shown,
-        facts=_facts(study),
+        properties=_rows(study),
     )  # fmt: skip
 
 
-def _facts(study: AccuracyStudy) -> list[tuple[str, str]]:
+def _rows(study: AccuracyStudy) -> list[tuple[str, str]]:
     low, high = (1e-3 * float(end(study.pressures)) for end in (np.min, np.max))
-    drawn = sum(sample.picture is not None for sample in study.samples)
+    drawn = sum(sample.image is not None for sample in study.samples)
     how = "two picks a cut, at both edges" if study.protocol == "edges" else "one pick a cut"
     lengths = ", ".join(f"{1e3 * length:g}" for length in study.reference.lengths)
     return [

@@ -36,8 +36,8 @@ def simulated_clause(study: AccuracyStudy) -> str:
 
 def error_clause(study: AccuracyStudy) -> str:
     """E at the pressures of the paper's table."""
-    told = ", ".join(f"{error} % at {pressure} kPa" for pressure, error, _ in table_rows(study))
-    return f"E is {told}."
+    text = ", ".join(f"{error} % at {pressure} kPa" for pressure, error, _ in table_rows(study))
+    return f"E is {text}."
 
 
 def angle_clause(study: AccuracyStudy) -> str:
@@ -46,9 +46,9 @@ def angle_clause(study: AccuracyStudy) -> str:
     fitted = angles_at(study.report.fit, study.pressures) - study.true_angles
     rms = np.degrees(np.sqrt((picked**2).mean()))
     smooth = np.degrees(np.sqrt((fitted**2).mean()))
-    most = np.degrees(np.abs(picked).max())
+    largest_error = np.degrees(np.abs(picked).max())
     return (
-        f"Picked angles are off by {rms:.2f}° rms and {most:.2f}° at most, fitted ones by "
+        f"Picked angles are off by {rms:.2f}° rms and {largest_error:.2f}° at most, fitted ones by "
         f"{smooth:.2f}° rms."
     )
 

@@ -15,10 +15,10 @@ from softgrasp.report import style
 MM, DEGREES = 1e3, 180.0 / math.pi
 
 
-def arm_pictures(result: ArmCalibrationResult, folder: Path) -> list[tuple[str, Path, str]]:
+def arm_pictures(result: ArmCalibrationResult, directory: Path) -> list[tuple[str, Path, str]]:
     """Draw the motions of an arm; return the title, the file and the caption of each figure."""
-    told = "Dots were recorded, lines are of the calibrated arm; held-out motions were not used."
-    return [("Motions", draw_motions(result, folder / "motions.png"), told)]
+    message = "Dots were recorded, lines are of the calibrated arm; held-out motions were not used."
+    return [("Motions", draw_motions(result, directory / "motions.png"), message)]
 
 
 def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
@@ -34,8 +34,10 @@ def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
         for index, (label, motion) in enumerate(zip(problem.labels, problem.motions, strict=True)):
             axes = figure.add_subplot(grid[index, 0])
             factor = MM if motion.ends else DEGREES
-            found = parts[motion.held_out].pop(0).reshape(len(motion.times), -1)
-            columns = zip(columns_of(motion), np.array(motion.rows).T, found.T, strict=True)
+            rows_simulated = parts[motion.held_out].pop(0).reshape(len(motion.times), -1)
+            columns = zip(
+                columns_of(motion), np.array(motion.rows).T, rows_simulated.T, strict=True
+            )
             for number, (name, measured, simulated) in enumerate(columns):
                 color = style.SERIES[number % len(style.SERIES)]
                 axes.plot(

@@ -37,22 +37,24 @@ def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
 
 def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
     """Tips on their way to rest, with the extrema that count (Fig 4 of paper 000)."""
-    from softgrasp.calibration.benches import Benches
-    from softgrasp.calibration.parameters import own_values
+    from softgrasp.calibration.benches import VirtualExperiments
+    from softgrasp.calibration.parameters import finger_values
     from softgrasp.mechanics.settling import settling
 
     releases = sorted(result.problem.releases, key=lambda one: one.mass)
     if not releases or "dampers" not in result.residual:
         return None
-    own = [own_values(result.finger, kind)[None] for kind in ("stiffness", "damping")]
-    time, heights = Benches(result.problem).released(own[0], own[1], releases)
+    parameters = [finger_values(result.finger, kind)[None] for kind in ("stiffness", "damping")]
+    time, heights = VirtualExperiments(result.problem).released(
+        parameters[0], parameters[1], releases
+    )
     columns = min(len(releases), 2)
     rows = -(-len(releases) // columns)
     with style.figure(path, 0.8 + 1.9 * rows) as figure:
         grid = style.panels(figure, rows, columns, margins=(0.6, 0.15, 0.5, 0.55), gaps=(0.5, 0.5))
         for index, (one, height) in enumerate(zip(releases, heights[0], strict=True)):
             axes = figure.add_subplot(grid[index // columns, index % columns])
-            told = settling(time, height, result.problem.release_rule)
+            settled = settling(time, height, result.problem.release_rule)
             middle = float(np.mean(height[len(height) // 2 :]))
             axes.plot(time, MM * (height - middle), color=style.POSITION, lw=1.1, label="simulated")
             if one.times:
@@ -62,13 +64,13 @@ def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
                     one.times, MM * (measured - level), color=style.LOST, lw=0.8, label="measured"
                 )
             axes.plot(
-                told.extremum_times, MM * (told.extremum_heights - middle), "o", ms=3.5,
+                settled.extremum_times, MM * (settled.extremum_heights - middle), "o", ms=3.5,
                 color=style.TARGET, label="counted",
             )  # fmt: skip
-            if np.isfinite(told.time):
-                axes.axvline(told.time, color=style.MUTED, lw=0.9, ls="--")
+            if np.isfinite(settled.time):
+                axes.axvline(settled.time, color=style.MUTED, lw=0.9, ls="--")
             title = f"{MM * one.mass:g} g{', held out' if one.held_out else ''}: "
-            title += f"{told.overshoots}, {told.time:.3f} s"
+            title += f"{settled.overshoots}, {settled.time:.3f} s"
             if one.overshoots is not None:
                 title += f"; measured {one.overshoots}, {one.settling_time:.3f} s"
             axes.set_title(title)
@@ -84,22 +86,22 @@ def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
 def _bars(axes: Axes, stage: StageResult, start: str) -> None:
     rows = [
         (label.removeprefix(start) + mark, measured, simulated)
-        for labels, values, found, mark in (
+        for labels, values, simulated_values, mark in (
             (stage.labels, stage.measured, stage.simulated, ""),
             (stage.held_out_labels, stage.held_out_measured, stage.held_out_simulated,
              "\nheld out"),
         )
-        for label, measured, simulated in zip(labels, values, found, strict=True)
+        for label, measured, simulated in zip(labels, values, simulated_values, strict=True)
         if label.startswith(start)
     ]  # fmt: skip
     from matplotlib.ticker import MaxNLocator
 
     rows.sort(key=lambda row: float(row[0].split()[0]))
     names, measured, simulated = zip(*rows, strict=True)
-    places = np.arange(len(rows))
-    axes.bar(places - 0.2, measured, 0.38, color=style.SERIES[3], label="measured")
-    axes.bar(places + 0.2, simulated, 0.38, color=style.SERIES[0], label="simulated")
-    axes.set_xticks(places, names)
+    positions = np.arange(len(rows))
+    axes.bar(positions - 0.2, measured, 0.38, color=style.SERIES[3], label="measured")
+    axes.bar(positions + 0.2, simulated, 0.38, color=style.SERIES[0], label="simulated")
+    axes.set_xticks(positions, names)
     if start.startswith("overshoots"):
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(visible=False, axis="x")

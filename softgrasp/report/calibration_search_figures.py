@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.calibration.result import CalibrationResult, FoundParameters, StageResult
+from softgrasp.calibration.result import CalibrationResult, EstimatedParameters, StageResult
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 
@@ -22,7 +22,7 @@ SHOWN_AS = {"k": ("N·m/rad", 1.0), "c": ("10⁻³ N·m·s/rad", 1e3), "alpha": 
 SYMBOLS = {"springs": "k", "dampers": "c", "torques": "alpha"}
 
 
-def draw_fitness(result: FoundParameters, path: str | Path) -> Path:
+def draw_fitness(result: EstimatedParameters, path: str | Path) -> Path:
     """Fitness of all particles and the best so far, a panel a stage (Fig 8 of paper 000)."""
     count = len(result.stages)
     with style.figure(path, 3.0) as figure:
@@ -33,12 +33,12 @@ def draw_fitness(result: FoundParameters, path: str | Path) -> Path:
     return Path(path)
 
 
-def has_particles(result: FoundParameters) -> bool:
+def has_particles(result: EstimatedParameters) -> bool:
     """Whether the search was one of a swarm."""
     return any(len(step.fitness) > 1 for stage in result.stages for step in stage.history)
 
 
-def _objective_unit(result: FoundParameters, stage: StageResult) -> str:
+def _objective_unit(result: EstimatedParameters, stage: StageResult) -> str:
     """Of what a stage made as small as it could; empty where nobody says."""
     if not isinstance(result, CalibrationResult) or not stage.residual_unit:
         return ""
@@ -66,7 +66,7 @@ def _fitness(axes: Axes, stage: StageResult, unit: str) -> None:
     axes.set_title(f"{stage.name}, {stage.evaluations} evaluations")
 
 
-def draw_boxes(result: FoundParameters, path: str | Path) -> Path | None:
+def draw_boxes(result: EstimatedParameters, path: str | Path) -> Path | None:
     """Personal bests averaged every ten iterations, a panel a joint (Fig 9 of paper 000).
 
     Returns:
@@ -104,8 +104,10 @@ def _boxes(axes: Axes, stage: StageResult, bests: Array, name: str) -> None:
     )  # fmt: skip
     index = stage.names.index(name)
     axes.axhline(stage.values[index] * factor, color=style.TARGET, lw=0.9, ls="--")
-    marks = [place for place in range(1, len(groups) + 1) if place * GROUP % 50 == 0] or [1]
-    axes.set_xticks(marks, [str(place * GROUP) for place in marks])
+    marks = [
+        group_index for group_index in range(1, len(groups) + 1) if group_index * GROUP % 50 == 0
+    ] or [1]
+    axes.set_xticks(marks, [str(group_index * GROUP) for group_index in marks])
     axes.set_title(name if index else f"{name} [{unit}]")
     axes.grid(visible=False, axis="x")
 
@@ -116,16 +118,16 @@ def _bests(stage: StageResult) -> Array:
     if len(swarm) < 2 or any(step.positions.shape != swarm[0].positions.shape for step in swarm):
         return np.zeros((0, 0, 0))
     best = np.full(len(swarm[0].fitness), np.inf)
-    places, found = swarm[0].positions.copy(), []
+    best_positions, bests = swarm[0].positions.copy(), []
     for step in swarm:
         better = step.fitness < best
         best = np.where(better, step.fitness, best)
-        places = np.where(better[:, None], step.positions, places)
-        found.append(places)
-    return np.array(found)
+        best_positions = np.where(better[:, None], step.positions, best_positions)
+        bests.append(best_positions)
+    return np.array(bests)
 
 
-def draw_parameters(result: FoundParameters, path: str | Path) -> Path | None:
+def draw_parameters(result: EstimatedParameters, path: str | Path) -> Path | None:
     """Parameters with standard errors, between their bounds, a panel a stage.
 
     Returns:
@@ -145,37 +147,37 @@ def _parameters(axes: Axes, stage: StageResult, unknown: set[str]) -> None:
     unit, factor = _shown(stage)
     values, width = stage.values * factor, (stage.upper - stage.lower) * factor
     # an error that is infinite reaches over all that is allowed, and so does one beyond it
-    errors = np.minimum(np.nan_to_num(stage.certainty.errors * factor, posinf=np.inf), 2 * width)
-    places = np.arange(len(stage.names))
+    errors = np.minimum(np.nan_to_num(stage.uncertainty.errors * factor, posinf=np.inf), 2 * width)
+    indices = np.arange(len(stage.names))
     low, high = float((stage.lower * factor).min()), float((stage.upper * factor).max())
     bottom = max(float((values - errors).min()), low - BEYOND * (high - low))
     top = min(float((values + errors).max()), high + BEYOND * (high - low))
     spare = 0.08 * (high - low)
     axes.set_ylim(min(low, bottom) - spare, max(high, top) + spare)
-    for place, name in enumerate(stage.names):
+    for index, name in enumerate(stage.names):
         known = name not in unknown
         color = style.EDGE if known else style.LOST
         axes.errorbar(
-            place, values[place], yerr=errors[place], color=color, fmt="o", ms=5,
+            index, values[index], yerr=errors[index], color=color, fmt="o", ms=5,
             capsize=3, lw=1.3, mfc=color if known else "white",
         )  # fmt: skip
-        _point_out(axes, place, values[place] - errors[place], values[place] + errors[place], color)
+        _point_out(axes, index, values[index] - errors[index], values[index] + errors[index], color)
     for bound in (stage.lower, stage.upper):
-        axes.hlines(bound * factor, places - 0.5, places + 0.5, color=style.MUTED, lw=0.8, ls=":")
-    axes.set_xticks(places, stage.names)
+        axes.hlines(bound * factor, indices - 0.5, indices + 0.5, color=style.MUTED, lw=0.8, ls=":")
+    axes.set_xticks(indices, stage.names)
     axes.set_title(f"{stage.name} [{unit}]")
 
 
-def _point_out(axes: Axes, place: float, low: float, high: float, color: str) -> None:
+def _point_out(axes: Axes, position: float, low: float, high: float, color: str) -> None:
     """Points at the frame where a bar goes on beyond it."""
     bottom, top = axes.get_ylim()
     for beyond, edge, marker in ((low < bottom, 0.0, "v"), (high > top, 1.0, "^")):
         if beyond:
-            axes.plot([place], [edge], marker, ms=6, mew=0, color=color, clip_on=False,
+            axes.plot([position], [edge], marker, ms=6, mew=0, color=color, clip_on=False,
                       transform=axes.get_xaxis_transform())  # fmt: skip
 
 
-def draw_correlation(result: FoundParameters, path: str | Path) -> Path | None:
+def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | None:
     """Correlations of parameters at the optimum, a panel a stage.
 
     Returns:
@@ -189,17 +191,17 @@ def draw_correlation(result: FoundParameters, path: str | Path) -> Path | None:
         grid = style.panels(figure, 1, count, margins=(0.5, 0.8, 0.4, 0.35), gaps=(0.7, 0.3))
         for index, stage in enumerate(stages):
             axes = figure.add_subplot(grid[0, index])
-            unknown = ~np.isfinite(stage.certainty.relative)
-            shown = np.where(unknown | unknown[:, None], np.nan, stage.certainty.correlation)
+            unknown = ~np.isfinite(stage.uncertainty.relative)
+            shown = np.where(unknown | unknown[:, None], np.nan, stage.uncertainty.correlation)
             axes.set_facecolor(style.RULE)
-            picture = axes.imshow(shown, vmin=-1, vmax=1, cmap="RdBu_r")
+            heat_map = axes.imshow(shown, vmin=-1, vmax=1, cmap="RdBu_r")
             marks = np.arange(len(stage.names))
             axes.set_xticks(marks, stage.names)
             axes.set_yticks(marks, stage.names)
             axes.set_title(stage.name)
             axes.grid(visible=False)
             if index == count - 1:
-                figure.colorbar(picture, cax=axes.inset_axes((1.06, 0.0, 0.05, 1.0)))
+                figure.colorbar(heat_map, cax=axes.inset_axes((1.06, 0.0, 0.05, 1.0)))
     return Path(path)
 
 

@@ -25,11 +25,11 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
     loads = sorted(result.problem.hung, key=lambda load: load.mass)
     if not loads or "springs" not in result.residual:
         return None
-    from softgrasp.calibration.benches import Benches
-    from softgrasp.calibration.parameters import own_values
+    from softgrasp.calibration.benches import VirtualExperiments
+    from softgrasp.calibration.parameters import finger_values
 
-    stiffness = own_values(result.finger, "stiffness")[None]
-    simulated = Benches(result.problem).hung(stiffness, loads)
+    stiffness = finger_values(result.finger, "stiffness")[None]
+    simulated = VirtualExperiments(result.problem).hung(stiffness, loads)
     columns = min(len(loads), 4)
     rows = -(-len(loads) // columns)
     pairs = [
@@ -48,8 +48,8 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
             # rings around what is simulated, so that neither hides the other
             axes.plot(*pairs[index][0], "o", color=style.LOST, mfc="none", ms=7, label="measured")
             left = DEGREES * np.sqrt(np.mean(np.square(angles[0] - np.array(load.angles))))
-            told = ", held out" if load.held_out else ""
-            axes.set_title(f"{MM * load.mass:g} g{told}: {left:.2f}° rms")
+            suffix = ", held out" if load.held_out else ""
+            axes.set_title(f"{MM * load.mass:g} g{suffix}: {left:.2f}° rms")
             axes.set_aspect("equal")
             axes.set_xlim(low[0], high[0])
             axes.set_ylim(low[1], high[1])
@@ -109,8 +109,8 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
 
 def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
     """Tip force over pressure, measured and simulated, with what is left (Fig 5b and 7c)."""
-    from softgrasp.calibration.benches import Benches
-    from softgrasp.calibration.parameters import own_values
+    from softgrasp.calibration.benches import VirtualExperiments
+    from softgrasp.calibration.parameters import finger_values
     from softgrasp.description.calibration import TipForce
 
     forces = result.problem.forces
@@ -118,9 +118,9 @@ def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
         return None
     ends = max(one.pressure for one in forces)
     grid = [TipForce(pressure=float(p), force=0.0) for p in np.linspace(0.0, ends, 41)]
-    own = [own_values(result.finger, kind)[None] for kind in ("stiffness", "gain")]
-    curve = Benches(result.problem).forces(own[0], own[1], grid)[0]
-    there = Benches(result.problem).forces(own[0], own[1], forces)[0]
+    parameters = [finger_values(result.finger, kind)[None] for kind in ("stiffness", "gain")]
+    curve = VirtualExperiments(result.problem).forces(parameters[0], parameters[1], grid)[0]
+    there = VirtualExperiments(result.problem).forces(parameters[0], parameters[1], forces)[0]
     with style.figure(path, 2.9) as figure:
         panels = style.panels(figure, 1, 2, margins=(0.6, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
         left, right = (figure.add_subplot(panels[0, column]) for column in range(2))

@@ -13,7 +13,7 @@ from softgrasp.build.names import parts
 from softgrasp.render.instants import body_label
 from softgrasp.render.phases import has_phases
 from softgrasp.report import style
-from softgrasp.report.phase_marks import LANE_HEIGHT, draw_lane, mark_phases, phase_key
+from softgrasp.report.phase_marks import PHASE_BAR_HEIGHT, draw_phase_bar, mark_phases, phase_key
 from softgrasp.report.quantities import newtons
 from softgrasp.report.series import body_rows, merged, peaks, spans
 from softgrasp.simulation.result import GraspResult, column
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 ROW_HEIGHT, PANEL_HEIGHT, PALM_GAP = 1.15, 0.85, 0.25
 """Of a row with its title, of its panel, and between rows that share no axes [in]."""
-NOTE_LETTERS, NOTE_HEIGHT = 170, 0.16
+NOTE_WIDTH, NOTE_HEIGHT = 170, 0.16
 """Letters in a line at the lower edge, and its height [in]."""
 LONG_TITLE = 10
 """Letters of a title beside which there is room for a few words only."""
-MOST_EDGES = 20
+MAX_EDGES = 20
 """Contacts that are lost more often than this chatter; single lines would hide them."""
 FINEST = 1.5e-3
 """Stretches nearer to one another than this part of the run are drawn as one."""
@@ -53,18 +53,18 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     """
     touched = {one.body for one in result.contacts if one.first_touch_s is not None}
     cells, palm = _cells(result, touched), [one for one in _palms(result) if one in touched]
-    rows, columns = (1 + max((place[k] for place in cells), default=-1) for k in range(2))
-    lines = fill(_untouched(result, touched), NOTE_LETTERS)
+    rows, columns = (1 + max((cell[k] for cell in cells), default=-1) for k in range(2))
+    lines = fill(_untouched(result, touched), NOTE_WIDTH)
     note = NOTE_HEIGHT * (lines.count("\n") + 1) if lines else 0.0
-    lane = LANE_HEIGHT if has_phases(result) else 0.0
+    bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
     below = len(palm) * (ROW_HEIGHT + PALM_GAP)
     height = max(ROW_HEIGHT * rows + below - (0.0 if rows else PALM_GAP), ROW_HEIGHT)
-    height += 0.75 + lane + note
+    height += 0.75 + bar_height + note
     with style.figure(path, height, numbers=False) as figure:
         if has_phases(result):
-            draw_lane(figure, result)
+            draw_phase_bar(figure, result)
         if cells:
-            margins = (0.6, 0.1, 0.5 + note + below, 0.55 + lane)
+            margins = (0.6, 0.1, 0.5 + note + below, 0.55 + bar_height)
             _draw_fingers(
                 result, figure, cells, style.panels(figure, rows, columns, margins=margins)
             )
@@ -94,27 +94,27 @@ def _untouched(result: GraspResult, touched: set[str]) -> str:
 
 def _cells(result: GraspResult, touched: set[str]) -> dict[tuple[int, int], str]:
     """Row and column of each body that touched: a row a finger, a column a phalanx of all."""
-    places: dict[str, dict[int, str]] = {}
+    rows_of_fingers: dict[str, dict[int, str]] = {}
     soft = {digit.name for digit in result.scene.hand.soft_fingers}
     for row in body_rows(result):
         finger, _ = parts(result.scene.hand)[row[0]]
-        own = row if finger in soft else _phalanges(result, finger)
-        found = {k: body for k, body in enumerate(own) if body in touched}
-        if found:
-            places[finger] = found
+        bodies = row if finger in soft else _phalanges(result, finger)
+        touched_columns = {k: body for k, body in enumerate(bodies) if body in touched}
+        if touched_columns:
+            rows_of_fingers[finger] = touched_columns
     # the same phalanges stand below one another; those of no finger take no room
-    used = sorted({k for found in places.values() for k in found})
+    used = sorted({k for touched_columns in rows_of_fingers.values() for k in touched_columns})
     return {
         (i, used.index(k)): body
-        for i, found in enumerate(places.values())
-        for k, body in found.items()
+        for i, touched_columns in enumerate(rows_of_fingers.values())
+        for k, body in touched_columns.items()
     }
 
 
 def _phalanges(result: GraspResult, finger: str) -> list[str]:
     """Bodies of a finger in the order of its phalanges, one without a shape as a gap."""
-    (found,) = (one for one in result.scene.hand.fingers if one.name == finger)
-    return [body for row in found.phalanges for body in found.bodies_of(row) or [""]]
+    (described,) = (one for one in result.scene.hand.fingers if one.name == finger)
+    return [body for row in described.phalanges for body in described.bodies_of(row) or [""]]
 
 
 def _draw_fingers(
@@ -154,28 +154,30 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> No
     if result.hold is not None and not has_phases(result):
         # the shade of a contact hides that of the hold test
         axes.axvline(result.hold.start_s, 0.0, 0.8, color=style.MUTED, lw=0.9, ls=":")
-    if len(contact.lost_s) <= MOST_EDGES:
-        place = axes.get_xaxis_transform()
-        axes.vlines(contact.established_s, 0, 1, style.EDGE, lw=1.1, transform=place)
-        axes.vlines(contact.lost_s, 0, 1, style.LOST, "dashed", lw=0.8, transform=place)
+    if len(contact.lost_s) <= MAX_EDGES:
+        transform = axes.get_xaxis_transform()
+        axes.vlines(contact.established_s, 0, 1, style.EDGE, lw=1.1, transform=transform)
+        axes.vlines(contact.lost_s, 0, 1, style.LOST, "dashed", lw=0.8, transform=transform)
     axes.plot(*peaks(result.time, force), color=style.FORCE, lw=0.8)
     style.time_limits(axes, result.time)
     bodies = [body] if not contact.finger else [b.body for b in result.contacts if b.finger]
     axes.set_ylim(0.0, _top(result, bodies))
     title = body_label(contact)
     axes.set_title(title)
-    style.note(axes, _story(contact, brief or len(title) > LONG_TITLE))
+    style.annotate(axes, _story(contact, brief or len(title) > LONG_TITLE))
     if force.max() > axes.get_ylim()[1]:
         _name_peak(axes, result, float(result.time[force.argmax()]), float(force.max()))
 
 
 def _name_peak(axes: Axes, result: GraspResult, time: float, force: float) -> None:
     """An arrowhead where the curve leaves the panel, and how far it goes beside it."""
-    place = axes.get_xaxis_transform()
-    axes.plot([time], [1.0], "^", ms=5, mew=0, color=style.FORCE, transform=place, clip_on=False)
+    transform = axes.get_xaxis_transform()
+    axes.plot(
+        [time], [1.0], "^", ms=5, mew=0, color=style.FORCE, transform=transform, clip_on=False
+    )
     late = time > 0.7 * float(result.time[-1])
     axes.annotate(
-        f"peak {newtons(force)}", (time, 0.94), (-6.0 if late else 6.0, 0.0), xycoords=place,
+        f"peak {newtons(force)}", (time, 0.94), (-6.0 if late else 6.0, 0.0), xycoords=transform,
         textcoords="offset points", ha="right" if late else "left", va="top", fontsize=7.5,
         color=style.INK, bbox={"facecolor": "white", "alpha": 0.9, "lw": 0, "pad": 1.5},
     )  # fmt: skip
@@ -184,8 +186,8 @@ def _name_peak(axes: Axes, result: GraspResult, time: float, force: float) -> No
 def _shade(axes: Axes, result: GraspResult, on: NDArray[np.bool_], color: str) -> None:
     apart = FINEST * (result.time[-1] - result.time[0])
     bars = [(begin, end - begin) for begin, end in merged(spans(result.time, on), apart)]
-    place = axes.get_xaxis_transform()
-    axes.broken_barh(bars, (0, 1), color=color, lw=0, transform=place)
+    transform = axes.get_xaxis_transform()
+    axes.broken_barh(bars, (0, 1), color=color, lw=0, transform=transform)
 
 
 def _story(contact: BodyContact, brief: bool) -> str:

@@ -84,11 +84,11 @@ def draw_convergence(points: list[ConvergencePoint], path: str | Path) -> Path:
 
 def _draw_load(axes: Axes, points: list[ConvergencePoint]) -> None:
     for layout, color in COLORS.items():
-        own = [point for point in points if point.layout == layout]
-        joints, errors = [p.joints for p in own], [100.0 * p.error for p in own]
+        layout_points = [point for point in points if point.layout == layout]
+        joints, errors = [p.joints for p in layout_points], [100.0 * p.error for p in layout_points]
         axes.loglog(joints, errors, color=color, marker="o", ms=3, lw=1.2)
         if layout == "midpoint":
-            estimates = [100.0 * point.estimate for point in own]
+            estimates = [100.0 * point.estimate for point in layout_points]
             axes.loglog(joints, estimates, color=style.INK, ls="", marker="x", ms=4)
     counts = np.array(COUNTS, dtype=float)
     for order, start in ((1, 20.0), (2, 2.0)):

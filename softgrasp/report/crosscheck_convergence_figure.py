@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-LEAST = 1e-12
+MIN_DIFFERENCE = 1e-12
 """A difference of nothing is drawn there on a logarithmic axis [deg]."""
 
 
@@ -50,8 +50,8 @@ def _draw_order(axes: Axes, runs: ReleaseRuns, able: Sequence[str]) -> None:
     """Each engine's distance from its finest step, and that of an error of order 1."""
     for index, name in enumerate(runs.moving):
         if name in able:
-            found = runs.convergence(name)
-            marks(axes, MS * found.timesteps[:-1], found.deviation[:-1], index)
+            convergence = runs.convergence(name)
+            marks(axes, MS * convergence.timesteps[:-1], convergence.deviation[:-1], index)
     steps, deviation = runs.convergence(able[0]).timesteps, runs.convergence(able[0]).deviation
     # an error of h at step h is one of h less the finest step, seen from there
     coarser = np.linspace(1.05 * steps[-1], steps[0], 200)
@@ -68,7 +68,7 @@ def _draw_between(axes: Axes, runs: ReleaseRuns, able: Sequence[str]) -> list[Li
         motions = [(runs.moving[name][step], runs.moving[first][step]) for step in shared]
         apart = [np.degrees(np.abs(a.angles - b.angles)).max() for a, b in motions]
         axes.plot(
-            MS * np.array(shared), np.maximum(apart, LEAST), color=style.INK, marker="D", ms=3.5,
+            MS * np.array(shared), np.maximum(apart, MIN_DIFFERENCE), color=style.INK, marker="D", ms=3.5,
             lw=1.0,
         )  # fmt: skip
         keys.append(line_key(style.INK, f"{name} from {first}", "-", 1.0, "D"))

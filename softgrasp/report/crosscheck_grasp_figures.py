@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HELD, DROPPED = "#9fd2cf", "#f0c4bb"
-LEAST = 1e-3
+MIN_FORCE = 1e-3
 """A force of nothing is drawn there on a logarithmic axis [N]."""
 LATE = 0.6
 """Time after the first touch that the course of the forces shows [s]."""
@@ -42,13 +42,13 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
             color = style.SERIES[index]
             values = [force_at(result, body) for body in bodies]
             width = 0.8 / count
-            places = np.arange(len(bodies)) + (index - 0.5 * (count - 1)) * width
-            bars = left.bar(places, values, 0.94 * width, color=color)
+            positions = np.arange(len(bodies)) + (index - 0.5 * (count - 1)) * width
+            bars = left.bar(positions, values, 0.94 * width, color=color)
             if len(bodies) * count <= 12:
                 left.bar_label(bars, [f"{value:.4g}" for value in values], fontsize=6.5, padding=1)
             column = result.contact_bodies.tolist().index(worst)
             right.plot(
-                result.time, np.maximum(result.normal_force[:, column], LEAST), color=color, lw=1.3,
+                result.time, np.maximum(result.normal_force[:, column], MIN_FORCE), color=color, lw=1.3,
                 ls=DASHES[index % 4],
             )  # fmt: skip
         left.set_xticks(np.arange(len(bodies)), bodies, rotation=90 if len(bodies) > 8 else 0)
@@ -67,7 +67,9 @@ def draw_loads(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    middles = [found.middle for found in runs.thresholds.values() if found.middle is not None]
+    middles = [
+        threshold.middle for threshold in runs.thresholds.values() if threshold.middle is not None
+    ]
     if len(runs.loads) < 2 or not middles:
         return None
     scale, unit = load_scale(runs)
@@ -75,8 +77,8 @@ def draw_loads(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
     with style.figure(path, 1.4 + 0.5 * len(runs.held)) as figure:
         grid = style.panels(figure, 1, 1, margins=(0.85, 0.2, 0.55, 0.6))
         axes = figure.add_subplot(grid[0, 0])
-        share = 0.01 * tolerances.threshold_percent
-        ends = [scale * middles[0] * (1.0 + sign * share) for sign in (-1, 1)]
+        relative_tolerance = 0.01 * tolerances.threshold_percent
+        ends = [scale * middles[0] * (1.0 + sign * relative_tolerance) for sign in (-1, 1)]
         axes.axvspan(*ends, color=BAND, alpha=0.6, lw=0)
         for row, (name, held) in enumerate(runs.held.items()):
             middle = runs.thresholds[name].middle
@@ -124,7 +126,9 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
     from matplotlib.patches import Patch
 
     shared = [
-        set(bodies_in_contact(one)) for found in runs.finer.values() for one in found.values()
+        set(bodies_in_contact(one))
+        for runs_by_step in runs.finer.values()
+        for one in runs_by_step.values()
     ]
     bodies = sorted(set.intersection(*shared))
     if not bodies or max(map(len, runs.finer.values())) < 2:
@@ -133,23 +137,23 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
     with style.figure(path, 2.7) as figure:
         grid = style.panels(figure, 1, 1, margins=(0.75, 0.15, 0.55, 0.6))
         axes = figure.add_subplot(grid[0, 0])
-        for index, (name, found) in enumerate(runs.finer.items()):
-            steps = np.array(list(found))
-            forces = np.array([mean_force(runs, name, step, bodies) for step in found])
+        for index, (name, runs_by_step) in enumerate(runs.finer.items()):
+            steps = np.array(list(runs_by_step))
+            forces = np.array([mean_force(runs, name, step, bodies) for step in runs_by_step])
             if name == first:
-                share = 0.01 * tolerances.normal_force_percent * forces
-                axes.fill_between(MS * steps, forces - share, forces + share, color=BAND, alpha=0.6)
+                band = 0.01 * tolerances.normal_force_percent * forces
+                axes.fill_between(MS * steps, forces - band, forces + band, color=BAND, alpha=0.6)
             axes.plot(
                 MS * steps, forces, color=style.SERIES[index], marker=MARKERS[index % 4],
                 ms=4.5 + 2.5 * index, lw=1.0, mfc=style.SERIES[index] if index == 0 else "none",
             )  # fmt: skip
-        ticks = sorted({step for found in runs.finer.values() for step in found})
+        ticks = sorted({step for runs_by_step in runs.finer.values() for step in runs_by_step})
         axes.set_xscale("log", base=2)
         axes.set_xticks([MS * step for step in ticks], [f"{MS * step:g}" for step in ticks])
         axes.minorticks_off()
         axes.set_xlabel("time step [ms]")
         axes.set_ylabel(f"mean {force_name(runs.closing).lower()} at rest [N]")
-        style.least_span(axes, 0.1 * float(np.mean(axes.get_ylim())))
+        style.set_min_span(axes, 0.1 * float(np.mean(axes.get_ylim())))
         keys: list[Line2D | Patch] = [
             Line2D([], [], color=style.SERIES[index], marker=MARKERS[index % 4], label=name)
             for index, name in enumerate(runs.finer)

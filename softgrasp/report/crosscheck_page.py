@@ -18,12 +18,12 @@ from softgrasp.report.crosscheck_convergence_figure import draw_convergence
 from softgrasp.report.crosscheck_words import number, verdict, with_unit
 from softgrasp.report.csv_file import with_numbers
 from softgrasp.report.page import templates
-from softgrasp.report.shown_picture import shown_picture
+from softgrasp.report.shown_picture import embedded_image
 
-PAGE = "report.html"
+REPORT = "report.html"
 
 
-class Picture(NamedTuple):
+class Figure(NamedTuple):
     """A figure with its heading, its caption, and the findings that it shows."""
 
     title: str
@@ -33,17 +33,17 @@ class Picture(NamedTuple):
     """Names of the findings whose verdicts stand beside it."""
 
 
-def write_crosscheck_page(result: CrosscheckResult, folder: str | Path) -> list[Path]:
+def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> list[Path]:
     """Draw the figures of a comparison and write ``report.html``; returns their paths.
 
     Raises:
         ResultError: The folder cannot be written.
     """
-    folder = Path(folder)
-    shown = _of_release(result, folder) or _of_grasp(result, folder)
+    directory = Path(directory)
+    shown = _of_release(result, directory) or _of_grasp(result, directory)
     names = list(dict.fromkeys(name for finding in result.findings for name in finding.values))
     columns = list(dict.fromkeys([*result.backends, *names]))
-    page = templates().get_template("crosscheck.html.j2").render(
+    html = templates().get_template("crosscheck.html.j2").render(
         version=__version__,
         title=f"{result.title} in {' and '.join(result.backends)}",
         good=result.passed,
@@ -53,11 +53,11 @@ def write_crosscheck_page(result: CrosscheckResult, folder: str | Path) -> list[
         warnings=result.warnings,
         columns=columns,
         rows=[_row(finding, columns) for finding in result.findings],
-        shown=[_picture(part, result) for part in shown],
+        shown=[_figure(part, result) for part in shown],
         engines=_engines(result),
         command=result.again,
     )  # fmt: skip
-    return [*with_numbers(part.path for part in shown), write_text(folder / PAGE, page)]
+    return [*with_numbers(part.path for part in shown), write_text(directory / REPORT, html)]
 
 
 def _badge(result: CrosscheckResult) -> str:
@@ -66,54 +66,54 @@ def _badge(result: CrosscheckResult) -> str:
     return "all within tolerance" if result.passed else "beyond tolerance"
 
 
-def _of_release(result: CrosscheckResult, folder: Path) -> list[Picture]:
+def _of_release(result: CrosscheckResult, directory: Path) -> list[Figure]:
     runs, limits = result.runs, result.tolerances
     if not isinstance(runs, ReleaseRuns):
         return []
     drawn = [
-        ("Release", releases.draw_release(runs, limits, folder / "crosscheck_release.png"),
+        ("Release", releases.draw_release(runs, limits, directory / "crosscheck_release.png"),
          "Lines lie on one another where engines agree; what is left of their difference is below.",
          ("trajectory", "settling_time", "without_hk")),
-        ("First mode", releases.draw_mode(runs, limits, folder / "crosscheck_mode.png"),
+        ("First mode", releases.draw_mode(runs, limits, directory / "crosscheck_mode.png"),
          "One damped cosine, fitted alike to the height of the tip. The full line is the linear "
          "mode in steps of that length, the dotted one that of the motion itself.",
          ("frequency", "damping_ratio")),
         ("Convergence",
-         draw_convergence(runs, limits, folder / "crosscheck_convergence.png"),
+         draw_convergence(runs, limits, directory / "crosscheck_convergence.png"),
          "Of each engine, how far it is from its own finest step; black, how far engines are from "
          "each other at the same step.",
          ("convergence_order", "convergence_limit")),
     ]  # fmt: skip
-    return [Picture(title, path, caption, names)
+    return [Figure(title, path, caption, names)
             for title, path, caption, names in drawn if path is not None]  # fmt: skip
 
 
-def _of_grasp(result: CrosscheckResult, folder: Path) -> list[Picture]:
+def _of_grasp(result: CrosscheckResult, directory: Path) -> list[Figure]:
     runs, limits = result.runs, result.tolerances
     if isinstance(runs, ReleaseRuns) or runs.diverged:
         return []
     runs = comparable(runs)
     drawn = [
-        (f"{force_name(runs.closing)}s", grasps.draw_forces(runs, folder / "crosscheck_forces.png"),
+        (f"{force_name(runs.closing)}s", grasps.draw_forces(runs, directory / "crosscheck_forces.png"),
          "Left, every body at rest; right, the body that differs most.",
          ("normal_force", "force_after_closing", "stop")),
-        ("Held or dropped", grasps.draw_loads(runs, limits, folder / "crosscheck_loads.png"),
+        ("Held or dropped", grasps.draw_loads(runs, limits, directory / "crosscheck_loads.png"),
          "Hold tests with lighter and heavier objects; lines are where each engine drops it.",
          ("agreement", "critical_load")),
-        ("Time step", grasps.draw_steps(runs, limits, folder / "crosscheck_steps.png"),
+        ("Time step", grasps.draw_steps(runs, limits, directory / "crosscheck_steps.png"),
          f"{force_name(runs.closing)}s at rest with smaller time steps. They jump where a body "
          "stops one control sample earlier.",
          ("force_convergence",)),
     ]  # fmt: skip
-    return [Picture(title, path, caption, names)
+    return [Figure(title, path, caption, names)
             for title, path, caption, names in drawn if path is not None]  # fmt: skip
 
 
-def _picture(part: Picture, result: CrosscheckResult) -> dict[str, Any]:
+def _figure(part: Figure, result: CrosscheckResult) -> dict[str, Any]:
     there = [finding for finding in result.findings if finding.name in part.findings]
     return {
         "title": part.title,
-        "source": shown_picture(part.path),
+        "source": embedded_image(part.path),
         "caption": part.caption,
         "verdicts": [(_mark(finding), _short(finding)) for finding in there],
     }
@@ -145,20 +145,20 @@ def _row(finding: Finding, columns: list[str]) -> dict[str, Any]:
 
 
 def _summary(result: CrosscheckResult) -> str:
-    told = result.summary.split(": ", 1)[1]
-    told = f"{told[0].upper()}{told[1:]}. The first, {result.backends[0]}, is what others are held "
-    told += f"to; {result.wall_time:.0f} s of work"
+    text = result.summary.split(": ", 1)[1]
+    text = f"{text[0].upper()}{text[1:]}. The first, {result.backends[0]}, is what others are held "
+    text += f"to; {result.wall_time:.0f} s of work"
     emulated = [f"; {name} runs {EMULATES[name]}" for name in result.backends if name in EMULATES]
-    return told + "".join(emulated) + "."
+    return text + "".join(emulated) + "."
 
 
 def _engines(result: CrosscheckResult) -> dict[str, Any]:
     """A row a parameter, a column an engine."""
-    keys = dict.fromkeys(key for facts in result.engines.values() for key in facts.parameters)
+    keys = dict.fromkeys(key for engine in result.engines.values() for key in engine.parameters)
     return {
-        "names": [f"{name} {facts.version}" for name, facts in result.engines.items()],
+        "names": [f"{name} {engine.version}" for name, engine in result.engines.items()],
         "rows": [
-            (key, [facts.parameters.get(key, "–") for facts in result.engines.values()])
+            (key, [engine.parameters.get(key, "–") for engine in result.engines.values()])
             for key in keys
         ],
     }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MM = 1e3
-LEAST = 1e-12
+MIN_DIFFERENCE = 1e-12
 """A residual of nothing is drawn there on a logarithmic axis [deg]."""
 
 
@@ -55,7 +55,9 @@ def _draw_residual(axes: Axes, runs: ReleaseRuns, tolerance: float) -> None:
     reference = runs.motion(first)
     for index, name in enumerate(others, start=1):
         apart = np.degrees(np.abs(runs.motion(name).angles - reference.angles)).max(axis=1)
-        axes.semilogy(reference.time, np.maximum(apart, LEAST), color=style.SERIES[index], lw=1.0)
+        axes.semilogy(
+            reference.time, np.maximum(apart, MIN_DIFFERENCE), color=style.SERIES[index], lw=1.0
+        )
     axes.axhline(tolerance, color=style.LOST, lw=0.9, ls="--")
     axes.set_ylim(*_residual_limits(axes, tolerance))
     axes.set_title(f"largest difference of a joint angle from {first}")
@@ -68,9 +70,9 @@ def _residual_limits(axes: Axes, tolerance: float) -> tuple[float, float]:
     """From below the usual difference to above the tolerance, whatever the first sample is."""
     lines = [np.asarray(line.get_ydata(), dtype=float) for line in axes.get_lines()[:-1]]
     usual = min(float(np.median(line)) for line in lines)
-    most = max(float(line.max()) for line in lines)
+    largest = max(float(line.max()) for line in lines)
     low = min(0.2 * usual, 0.1 * tolerance) if tolerance else 0.2 * usual
-    return max(low, LEAST), 3.0 * max(most, tolerance, 10.0 * LEAST)
+    return max(low, MIN_DIFFERENCE), 3.0 * max(largest, tolerance, 10.0 * MIN_DIFFERENCE)
 
 
 def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
@@ -102,12 +104,14 @@ def _mode_panel(axes: Axes, runs: ReleaseRuns, field: str, percent: float) -> No
     stepped = [getattr(runs.linear[step], field) for step in steps.tolist()]
     axes.plot(MS * steps, stepped, color=style.INK, lw=0.9)
     for index, (name, motions) in enumerate(runs.moving.items()):
-        own = np.array(sorted(motions))
-        values = np.array([getattr(runs.mode(name, step), field) for step in own.tolist()])
+        timesteps = np.array(sorted(motions))
+        values = np.array([getattr(runs.mode(name, step), field) for step in timesteps.tolist()])
         if index == 0:
-            share = 0.01 * percent * values
-            axes.fill_between(MS * own, values - share, values + share, color=BAND, alpha=0.6, lw=0)
-        marks(axes, MS * own, values, index)
+            band = 0.01 * percent * values
+            axes.fill_between(
+                MS * timesteps, values - band, values + band, color=BAND, alpha=0.6, lw=0
+            )
+        marks(axes, MS * timesteps, values, index)
     axes.set_xlabel("time step [ms]")
     axes.set_xlim(0.0, None)
     axes.ticklabel_format(useOffset=False)

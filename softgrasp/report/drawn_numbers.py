@@ -42,13 +42,13 @@ def drawn_numbers(figure: Figure) -> list[Row]:
         y_axis = axes.get_ylabel() or shared.get(SHARED_Y, "")
         names = _tick_names(axes.xaxis), _tick_names(axes.yaxis)
         for series, x, y, value in _marks(axes):
-            place = names[0].get(x, x), names[1].get(y, y)
-            rows.append((panel, series, x_axis, place[0], y_axis, place[1], value))
+            labels = names[0].get(x, x), names[1].get(y, y)
+            rows.append((panel, series, x_axis, labels[0], y_axis, labels[1], value))
     return rows
 
 
 Mark = tuple[str, float, float, float | str]
-Look = tuple[str, ...]
+LineStyle = tuple[str, ...]
 
 
 def _marks(axes: Axes) -> Iterator[Mark]:
@@ -89,25 +89,25 @@ def _error_containers(axes: Axes) -> list[ErrorbarContainer]:
 def _dots(axes: Axes) -> Iterator[Mark]:
     from matplotlib.collections import PathCollection
 
-    found = [one for one in axes.collections if isinstance(one, PathCollection)]
-    for index, dots in enumerate(found, start=1):
+    containers = [one for one in axes.collections if isinstance(one, PathCollection)]
+    for index, dots in enumerate(containers, start=1):
         points = np.asarray(dots.get_offsets(), float)
         values = dots.get_array()
-        told = [""] * len(points) if values is None else np.asarray(values, float).tolist()
-        for (x, y), value in zip(points.tolist(), told, strict=True):
+        values_text = [""] * len(points) if values is None else np.asarray(values, float).tolist()
+        for (x, y), value in zip(points.tolist(), values_text, strict=True):
             yield _name(dots, "dots", index), x, y, value
 
 
 def _bars(axes: Axes) -> Iterator[Mark]:
     from matplotlib.container import BarContainer
 
-    found = [one for one in axes.containers if isinstance(one, BarContainer)]
-    for index, bars in enumerate(found, start=1):
+    containers = [one for one in axes.containers if isinstance(one, BarContainer)]
+    for index, bars in enumerate(containers, start=1):
         for bar in bars:
             low, left = bar.get_y(), bar.get_x()
-            place = left + 0.5 * bar.get_width(), low + 0.5 * bar.get_height()
+            center = left + 0.5 * bar.get_width(), low + 0.5 * bar.get_height()
             end = (left + bar.get_width(), low + bar.get_height())
-            along = (end[0], place[1]) if bars.orientation == "horizontal" else (place[0], end[1])
+            along = (end[0], center[1]) if bars.orientation == "horizontal" else (center[0], end[1])
             yield _name(bars, "bars", index), float(along[0]), float(along[1]), ""
 
 
@@ -124,31 +124,31 @@ def _name(artist: Any, kind: str, index: int) -> str:
     label = str(artist.get_label())
     if label and not label.startswith("_"):
         return label
-    told = _keyed(artist) if kind == "line" else set()
-    return told.pop() if len(told) == 1 else f"{kind} {index}"
+    keyed = _keyed(artist) if kind == "line" else set()
+    return keyed.pop() if len(keyed) == 1 else f"{kind} {index}"
 
 
 def _keyed(line: Line2D) -> set[str]:
     """Labels of a line in legends: of those that look like it, else of those of its colour."""
-    keys, look = _keys(line), _look(line)
-    return set(keys.get(look) or keys.get(look[:1]) or ())
+    keys, line_style = _keys(line), _line_style(line)
+    return set(keys.get(line_style) or keys.get(line_style[:1]) or ())
 
 
-def _keys(line: Line2D) -> dict[Look, set[str]]:
+def _keys(line: Line2D) -> dict[LineStyle, set[str]]:
     """Labels in the legends of a line's figure by look, and by colour alone."""
     from matplotlib.lines import Line2D
 
     legends = [line.axes.get_legend() if line.axes is not None else None]
     legends += line.get_figure(root=True).legends  # type: ignore[union-attr]
-    found: dict[Look, set[str]] = {}
+    labels_of_style: dict[LineStyle, set[str]] = {}
     for handle in (one for legend in legends if legend for one in legend.legend_handles):
         if isinstance(handle, Line2D):
-            for look in (_look(handle), _look(handle)[:1]):
-                found.setdefault(look, set()).add(str(handle.get_label()))
-    return found
+            for line_style in (_line_style(handle), _line_style(handle)[:1]):
+                labels_of_style.setdefault(line_style, set()).add(str(handle.get_label()))
+    return labels_of_style
 
 
-def _look(line: Line2D) -> Look:
+def _line_style(line: Line2D) -> LineStyle:
     """Colour, dashes and mark, by which a reader finds a line in a legend."""
     from matplotlib.colors import to_hex
 
@@ -160,9 +160,9 @@ def _tick_names(axis: Axis) -> dict[float, str]:
     from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter
 
     formatter, locator = axis.get_major_formatter(), axis.get_major_locator()
-    given = isinstance(formatter, FixedFormatter | FuncFormatter)
-    if not given or not isinstance(locator, FixedLocator):
+    is_fixed = isinstance(formatter, FixedFormatter | FuncFormatter)
+    if not is_fixed or not isinstance(locator, FixedLocator):
         return {}
-    places: list[float] = np.asarray(locator(), float).tolist()
-    texts = formatter.format_ticks(places)
-    return {place: text for place, text in zip(places, texts, strict=True) if text}
+    locations: list[float] = np.asarray(locator(), float).tolist()
+    texts = formatter.format_ticks(locations)
+    return {location: text for location, text in zip(locations, texts, strict=True) if text}

@@ -19,7 +19,7 @@ from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Block, Table, Wall
 from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.render.phases import has_phases, shown_phases
-from softgrasp.report.hold_words import asked_text, limits_text, phase_text
+from softgrasp.report.hold_words import criterion_text, limits_text, phase_text
 from softgrasp.report.letting_go import let_go_s, out_of_hand
 from softgrasp.report.quantities import count, grouped, millimetres
 from softgrasp.report.style import signed
@@ -28,14 +28,14 @@ from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.told_contacts import BodyContact
 
 
-def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
+def scene_properties(result: GraspResult) -> list[tuple[str, str]]:
     """(name, value) of what was simulated."""
     scene = result.scene
-    facts = [
+    rows = [
         ("Hand", ", ".join([scene.hand.name, *_fingers(scene.hand)])),
         ("Object", _object_text(scene.object)),
         ("Mount", scene.object_mount),
-        ("Starts at", _place(scene)),
+        ("Starts at", _start_text(scene)),
         *_further(scene),
         ("Grasp", scene.grasp + (f", {scene.actuation} joints" if scene.hand.fingers else "")),
         ("Closure", _closure(result)),
@@ -49,17 +49,17 @@ def scene_facts(result: GraspResult) -> list[tuple[str, str]]:
         *_discretisation(result),
         ("Solver", _solver(result)),
     ]
-    return [*facts, ("Source", scene.source)] if scene.source else facts
+    return [*rows, ("Source", scene.source)] if scene.source else rows
 
 
 def _fingers(hand: Hand) -> list[str]:
     """``4 fingers, 12 joints``, and soft fingers where there are some."""
-    told = []
+    parts = []
     if hand.fingers:
-        told += [count(len(hand.fingers), "finger"), count(len(hand.joints), "joint")]
+        parts += [count(len(hand.fingers), "finger"), count(len(hand.joints), "joint")]
     if hand.soft_fingers:
-        told.append(count(len(hand.soft_fingers), "soft finger"))
-    return told
+        parts.append(count(len(hand.soft_fingers), "soft finger"))
+    return parts
 
 
 def contact_text(contact: Contact) -> str:
@@ -98,19 +98,19 @@ def _object_text(described: GraspObject) -> str:
 
 def _further(scene: GraspScene) -> list[tuple[str, str]]:
     """Further objects and where they start."""
-    told = zip(scene.object_names[1:], scene.objects, strict=True)
+    named_objects = zip(scene.object_names[1:], scene.objects, strict=True)
     return [
         (
             f"Further object {name}",
             f"{_object_text(placed.object)}, {placed.mount}, at ({point_mm(placed.position)}) mm",
         )
-        for name, placed in told
+        for name, placed in named_objects
     ]
 
 
 def _around(scene: GraspScene) -> list[tuple[str, str]]:
     """What stands around."""
-    told = []
+    parts = []
     for part, name in zip(scene.surroundings, scene.surrounding_names, strict=True):
         kind = part.type.capitalize()
         label = kind if name == part.type else f"{kind} {name}"
@@ -124,9 +124,9 @@ def _around(scene: GraspScene) -> list[tuple[str, str]]:
                 text = f"{_edges(part.size)} at ({point_mm(part.point)}) mm, normal ({normal})"
             case Block():
                 text = f"{_edges(part.size)} at ({point_mm(part.position)}) mm"
-        own = "" if part.contact is None else f", {contact_text(part.contact)}"
-        told.append((label, text + own))
-    return told
+        contact_suffix = "" if part.contact is None else f", {contact_text(part.contact)}"
+        parts.append((label, text + contact_suffix))
+    return parts
 
 
 def _edges(size: Sequence[float]) -> str:
@@ -138,9 +138,9 @@ def _phases(result: GraspResult) -> list[tuple[str, str]]:
     if not has_phases(result):
         return []
     sequence = result.scene.sequence
-    asked = [("Sequence", "; ".join(map(phase_text, sequence)))] if sequence else []
+    sequence_rows = [("Sequence", "; ".join(map(phase_text, sequence)))] if sequence else []
     spans = (f"{span.name} {span.start_s:.3f}–{span.end_s:.3f} s" for span in shown_phases(result))
-    return [*asked, ("Phases", ", ".join(spans))]
+    return [*sequence_rows, ("Phases", ", ".join(spans))]
 
 
 def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
@@ -150,8 +150,8 @@ def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
     if not known:
         return []
     links = max(len(digit.finger.links) for digit in result.scene.hand.soft_fingers)
-    told = f"{links} rigid links a soft finger; free tips within {millimetres(max(known))}"
-    return [("Discretisation", f"{told} of the beams' at the end (Richardson)")]
+    text = f"{links} rigid links a soft finger; free tips within {millimetres(max(known))}"
+    return [("Discretisation", f"{text} of the beams' at the end (Richardson)")]
 
 
 def _weight(described: GraspObject) -> str:
@@ -163,21 +163,19 @@ def _closure(result: GraspResult) -> str:
     closure = result.scene.closure
     samples = count(closure.samples, "sample")
     kind = "" if closure.name in ("position-increment", "pressure") else f"{closure.name}, "
-    most = "" if closure.grip_force is None else f" until {closure.grip_force:g} N"
+    force_text = "" if closure.grip_force is None else f" until {closure.grip_force:g} N"
     contact = f"contact after {samples} above {closure.threshold:g} N"
-    return f"{kind}{_rates(result)}{most}; {contact}"
+    return f"{kind}{_rates(result)}{force_text}; {contact}"
 
 
-def _place(scene: GraspScene) -> str:
+def _start_text(scene: GraspScene) -> str:
     """Where the object is, and how it is turned from how its file or its axes have it."""
     pose = object_pose(scene)
-    turns = np.degrees(euler_from_quaternions(np.array(pose.quaternion)))
-    told = f"({point_mm(pose.position)}) mm"
-    if np.abs(turns).max() < 0.05 or isinstance(scene.object.shape, Sphere):
-        return told
-    return (
-        f"{told}, turned ({', '.join(signed(turn, 1) for turn in turns.tolist())})° about x, y, z"
-    )
+    angles_deg = np.degrees(euler_from_quaternions(np.array(pose.quaternion)))
+    text = f"({point_mm(pose.position)}) mm"
+    if np.abs(angles_deg).max() < 0.05 or isinstance(scene.object.shape, Sphere):
+        return text
+    return f"{text}, turned ({', '.join(signed(angle, 1) for angle in angles_deg.tolist())})° about x, y, z"
 
 
 def _grip_force(result: GraspResult) -> list[tuple[str, str]]:
@@ -185,31 +183,31 @@ def _grip_force(result: GraspResult) -> list[tuple[str, str]]:
     scene = result.scene
     rates = [
         abs(rate)
-        for drive, rate in zip(scene.drives, scene.rates, strict=True)
-        if rate and drive.unit == "rad"
+        for actuator, rate in zip(scene.actuators, scene.rates, strict=True)
+        if rate and actuator.unit == "rad"
     ]
     lags = scene.closure.name == "position-increment" and scene.actuation == "servo"
     if not (lags and rates and any(contact.in_contact for contact in result.contacts)):
         return []
-    told = f"what the servos' lag makes at {math.degrees(max(rates)):.3g} °/s"
-    return [("Grip force", f"{told}; --closure force-limited --set closure.force=N chooses it")]
+    text = f"what the servos' lag makes at {math.degrees(max(rates)):.3g} °/s"
+    return [("Grip force", f"{text}; --closure force-limited --set closure.force=N chooses it")]
 
 
 def _rates(result: GraspResult) -> str:
     texts: dict[str, None] = {}
     scene = result.scene
-    for drive, rate in zip(scene.drives, scene.rates, strict=True):
+    for actuator, rate in zip(scene.actuators, scene.rates, strict=True):
         if rate == 0.0:
             continue
-        if drive.unit == "Pa":
-            high = drive.limits[1]
+        if actuator.unit == "Pa":
+            high = actuator.limits[1]
             texts[f"{1e-3 * rate:.3g} kPa/s up to {1e-3 * high:.3g} kPa"] = None
-        elif drive.unit == "rad":
+        elif actuator.unit == "rad":
             texts[f"{math.degrees(rate):.3g} °/s"] = None
-        elif drive.unit == "m":
+        elif actuator.unit == "m":
             texts[f"{1e3 * rate:.3g} mm/s"] = None
         else:
-            texts[f"{rate:.3g} {drive.unit or '1'}/s"] = None
+            texts[f"{rate:.3g} {actuator.unit or '1'}/s"] = None
     return ", ".join(texts) or "nothing moves"
 
 
@@ -233,11 +231,11 @@ def _criterion(result: GraspResult) -> str:
     criterion = result.success_criterion
     if criterion is None:
         return "not asked for"
-    told = f"{asked_text(criterion)}; {limits_text(criterion)}"
+    text = f"{criterion_text(criterion)}; {limits_text(criterion)}"
     if isinstance(criterion, SuccessCriterion) and criterion.source:
-        told = f"{criterion.name}: {told}. Source: {criterion.source}"
-        return f"{told}. Not as there: {criterion.deviations}" if criterion.deviations else told
-    return told
+        text = f"{criterion.name}: {text}. Source: {criterion.source}"
+        return f"{text}. Not as there: {criterion.deviations}" if criterion.deviations else text
+    return text
 
 
 def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
@@ -268,13 +266,13 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
 def provenance(result: GraspResult, renderer_note: str) -> list[tuple[str, str]]:
     """(name, value) of what made these numbers and pictures."""
     ratio = result.simulated_time / result.wall_time if result.wall_time > 0 else 0.0
-    facts = [
+    rows = [
         ("Simulated", f"{result.simulated_time:.3f} s in {result.wall_time:.2f} s ({ratio:.1f}×)"),
         ("Engine", f"{result.backend['name']} {result.backend['version']}"),
         ("Report by", f"softgrasp {__version__}"),
         ("Trajectory SHA-256", result.trajectory_sha256),
     ]
-    return [*facts, ("Pictures", renderer_note)] if renderer_note else facts
+    return [*rows, ("Pictures", renderer_note)] if renderer_note else rows
 
 
 def _force_range(contacts: list[BodyContact]) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.instants import body_label
 from softgrasp.report.csv_file import write_columns
-from softgrasp.report.series import displacement_mm, drive_rows, rotation_deg
+from softgrasp.report.series import actuator_rows, displacement_mm, rotation_deg
 from softgrasp.simulation.result import GraspResult
 
 TIME = "time [s]"
@@ -66,11 +66,11 @@ def _contacts(result: GraspResult) -> Columns:
 def _joints(result: GraspResult) -> Columns:
     """Values and targets of all that drives the hand."""
     columns: Columns = {TIME: result.time}
-    for drive in (panel for row in drive_rows(result) for panel in row):
-        unit = {"": "", "/m": " [1/m]"}.get(drive.unit, f" [{drive.unit.strip()}]")
-        columns[f"{drive.title}{unit}"] = drive.values
-        if drive.target is not None:
-            columns[f"{drive.title} target{unit}"] = drive.target
+    for panel_item in (panel for row in actuator_rows(result) for panel in row):
+        unit = {"": "", "/m": " [1/m]"}.get(panel_item.unit, f" [{panel_item.unit.strip()}]")
+        columns[f"{panel_item.title}{unit}"] = panel_item.values
+        if panel_item.target is not None:
+            columns[f"{panel_item.title} target{unit}"] = panel_item.target
     return columns
 
 
@@ -78,9 +78,9 @@ def _object(result: GraspResult) -> Columns:
     """Translation and Euler angles z-y-x of each object since the start."""
     columns: Columns = {TIME: result.time}
     for index, motion in enumerate(result.objects):
-        moved, turned = displacement_mm(result, index), rotation_deg(result, index)
+        moved, rotation = displacement_mm(result, index), rotation_deg(result, index)
         columns |= {f"{motion.name} {x} [mm]": moved[:, i] for i, x in enumerate("xyz")}
-        columns |= {f"{motion.name} about {x} [°]": turned[:, i] for i, x in enumerate("xyz")}
+        columns |= {f"{motion.name} about {x} [°]": rotation[:, i] for i, x in enumerate("xyz")}
     return columns
 
 
@@ -96,9 +96,9 @@ def _sensors(result: GraspResult) -> Columns:
     columns: Columns = {TIME: result.time}
     for name, reading in result.sensors.items():
         for index, channel in enumerate(reading.channels):
-            told, truth = reading.values[:, index], reading.truth[:, index]
-            columns[f"{name}.{channel}"] = told
-            if not np.array_equal(told, truth):
+            reported, truth = reading.values[:, index], reading.truth[:, index]
+            columns[f"{name}.{channel}"] = reported
+            if not np.array_equal(reported, truth):
                 columns[f"{name}.{channel} truth"] = truth
     return columns
 

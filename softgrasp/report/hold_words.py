@@ -18,7 +18,7 @@ PLAIN_NAMES = ("hold", "")
 
 def hold_clause(result: GraspResult) -> str:
     """What the hold test says, with the limits that were exceeded, and of further objects."""
-    text = _judged_clause(result)
+    text = _hold_result_clause(result)
     others = result.hold.others if result.hold is not None else None
     if not others:
         return text
@@ -26,23 +26,23 @@ def hold_clause(result: GraspResult) -> str:
     return f"{text} (judged: {result.object.name}; not judged: {', '.join(drops)})"
 
 
-def _judged_clause(result: GraspResult) -> str:
+def _hold_result_clause(result: GraspResult) -> str:
     criterion, hold = result.success_criterion, result.hold
     if criterion is None:
         return "No hold test was asked for"
     if hold is None:
         return "The hold test was not reached"
     if hold.pulls and result.held:
-        told = _pulls_clause(result, hold)
+        clause = _pulls_clause(result, hold)
     elif hold.directions:
-        told = _directions_clause(result, hold)
+        clause = _directions_clause(result, hold)
     elif hold.lifted_m is not None or result.scene.on_wrist:
-        told = _carried_clause(result, hold)
+        clause = _carried_clause(result, hold)
     else:
-        told = _weight_clause(result, hold)
+        clause = _weight_clause(result, hold)
     if isinstance(criterion, SuccessCriterion) and criterion.name not in PLAIN_NAMES:
-        return f"By '{criterion.name}': {told[0].lower()}{told[1:]}"
-    return told
+        return f"By '{criterion.name}': {clause[0].lower()}{clause[1:]}"
+    return clause
 
 
 def _weight_clause(result: GraspResult, hold: HoldTest) -> str:
@@ -56,8 +56,8 @@ def _pulls_clause(result: GraspResult, hold: HoldTest) -> str:
     """How hard the weakest pull was, after what was held before it."""
     slipped = [test for test in hold.pulls if test.slip_force_N is not None]
     if not slipped:
-        least = min(test.largest_force_N for test in hold.pulls)
-        pulled = f"not pulled out by up to {least:.3g} N"
+        smallest = min(test.largest_force_N for test in hold.pulls)
+        pulled = f"not pulled out by up to {smallest:.3g} N"
     else:
         weakest = min(slipped, key=lambda test: test.slip_force_N or 0.0)
         pulled = f"pulled out by {weakest.slip_force_N:.3g} N along {weakest.name}"
@@ -91,10 +91,10 @@ def _directions_clause(result: GraspResult, hold: HoldTest) -> str:
     force = f"up to {max(test.force_N for test in tests):.2g} N"
     failed = [test for test in tests if not test.held]
     if result.held:
-        turned = math.degrees(hold.rotation_rad)
+        angle = math.degrees(hold.rotation_rad)
         return (
             f"Held in all {count(len(tests), 'direction')} with {force}: at most "
-            f"{millimetres(hold.drop_m)} and {turned:.1f}°"
+            f"{millimetres(hold.drop_m)} and {angle:.1f}°"
         )
     if not failed:  # what came before the directions
         return f"Did not hold: {' and '.join(_failures(result, hold, 'dropped'))}"
@@ -108,15 +108,15 @@ def _directions_clause(result: GraspResult, hold: HoldTest) -> str:
 def _direction_failure(result: GraspResult, test: DirectionTest) -> str:
     criterion = result.scene.success
     assert criterion is not None  # only one has directions
-    said = []
+    parts = []
     if test.drop_m > criterion.max_drop:
-        said.append(f"dropped {millimetres(test.drop_m)}")
+        parts.append(f"dropped {millimetres(test.drop_m)}")
     if test.rotation_rad > criterion.max_rotation:
-        said.append(f"turned {math.degrees(test.rotation_rad):.1f}°")
+        parts.append(f"turned {math.degrees(test.rotation_rad):.1f}°")
     if test.contacts < criterion.min_contacts:
-        said.append(f"{count(test.contacts, 'body')} in contact".replace("bodys", "bodies"))
+        parts.append(f"{count(test.contacts, 'body')} in contact".replace("bodys", "bodies"))
     after = test.end_s - test.start_s
-    return f"{test.name} with {test.force_N:.2g} N, {' and '.join(said)} after {after:.2f} s"
+    return f"{test.name} with {test.force_N:.2g} N, {' and '.join(parts)} after {after:.2f} s"
 
 
 def _failures(result: GraspResult, hold: HoldTest, moved: str) -> list[str]:
@@ -130,20 +130,20 @@ def _failures(result: GraspResult, hold: HoldTest, moved: str) -> list[str]:
             f"it {moved} {millimetres(hold.drop_m)} ({millimetres(criterion.max_drop)} allowed)"
         )
     if hold.rotation_rad > criterion.max_rotation:
-        found, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
-        failures.append(f"it turned {found:.1f}° ({allowed:.1f}° allowed)")
+        angle, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
+        failures.append(f"it turned {angle:.1f}° ({allowed:.1f}° allowed)")
     if isinstance(criterion, SuccessCriterion):
         failures += _further_failures(criterion, hold)
     touching = sum(contact.in_contact for contact in result.contacts)
-    least = criterion.min_contacts if isinstance(criterion, SuccessCriterion) else 1
+    required = criterion.min_contacts if isinstance(criterion, SuccessCriterion) else 1
     if touching == 0:
         failures.append("nothing is in contact at the end")
-    elif touching < least:
-        failures.append(f"{touching} of at least {least} bodies are in contact at the end")
-    wanted = criterion.min_lift if isinstance(criterion, SuccessCriterion) else None
-    if wanted is not None and (hold.lifted_m or 0.0) < wanted:
+    elif touching < required:
+        failures.append(f"{touching} of at least {required} bodies are in contact at the end")
+    min_lift = criterion.min_lift if isinstance(criterion, SuccessCriterion) else None
+    if min_lift is not None and (hold.lifted_m or 0.0) < min_lift:
         lifted = millimetres(hold.lifted_m or 0.0)
-        failures.append(f"it came up by {lifted} ({millimetres(wanted)} wanted)")
+        failures.append(f"it came up by {lifted} ({millimetres(min_lift)} wanted)")
     return failures
 
 
@@ -164,7 +164,7 @@ def _further_failures(criterion: SuccessCriterion, hold: HoldTest) -> list[str]:
     return failures
 
 
-def asked_text(criterion: SuccessCriterion | Lift) -> str:
+def criterion_text(criterion: SuccessCriterion | Lift) -> str:
     """What a criterion does to a closed grasp: ``9.81 m/s² within 0.2 s, then 0.6 s``."""
     if isinstance(criterion, Lift):
         height, waits = millimetres(criterion.height), f"then {criterion.hold_time:g} s"
@@ -175,9 +175,9 @@ def asked_text(criterion: SuccessCriterion | Lift) -> str:
         parts.append(f"{load} within {criterion.ramp_time:g} s, then {criterion.hold_time:g} s")
     parts += [phase_text(phase) for phase in criterion.motion]
     if criterion.directions:
-        most = max(math.hypot(*load) for load in criterion.directions)
+        largest = max(math.hypot(*load) for load in criterion.directions)
         parts.append(
-            f"{count(len(criterion.directions), 'direction')}, {most:.3g} m/s² for "
+            f"{count(len(criterion.directions), 'direction')}, {largest:.3g} m/s² for "
             f"{criterion.direction_time:g} s each"
         )
     if criterion.pulls:
@@ -187,16 +187,16 @@ def asked_text(criterion: SuccessCriterion | Lift) -> str:
 
 def limits_text(criterion: SuccessCriterion | Lift) -> str:
     """What a criterion allows: ``at most 0.500 mm and 5.7°``."""
-    drop, turn = millimetres(criterion.max_drop), math.degrees(criterion.max_rotation)
-    told = f"at most {drop} and {turn:.1f}°"
+    drop, max_angle = millimetres(criterion.max_drop), math.degrees(criterion.max_rotation)
+    text = f"at most {drop} and {max_angle:.1f}°"
     if isinstance(criterion, SuccessCriterion):
         if criterion.min_contacts > 1:
-            told += f", at least {criterion.min_contacts} bodies in contact"
+            text += f", at least {criterion.min_contacts} bodies in contact"
         if criterion.max_creep is not None:
-            told += f", creep of at most {1e3 * criterion.max_creep:.3g} mm/s"
+            text += f", creep of at most {1e3 * criterion.max_creep:.3g} mm/s"
         if criterion.min_lift is not None:
-            told += f", lifted by at least {millimetres(criterion.min_lift)}"
-    return told
+            text += f", lifted by at least {millimetres(criterion.min_lift)}"
+    return text
 
 
 def phase_text(phase: Phase) -> str:
@@ -205,10 +205,10 @@ def phase_text(phase: Phase) -> str:
     if isinstance(phase, ClosePhase):
         return name
     if isinstance(phase, ShakePhase):
-        ways = [f"±{millimetres(phase.reach)}"] if phase.reach else []
-        ways += [f"±{math.degrees(phase.angle):.3g}°"] if phase.angle else []
+        amounts = [f"±{millimetres(phase.reach)}"] if phase.reach else []
+        amounts += [f"±{math.degrees(phase.angle):.3g}°"] if phase.angle else []
         cycles = count(phase.cycles, "cycle")
-        return f"{name} {' and '.join(ways)} at {phase.frequency:g} Hz, {cycles}"
+        return f"{name} {' and '.join(amounts)} at {phase.frequency:g} Hz, {cycles}"
     how = ""
     match phase.type:
         case "lift":
@@ -216,8 +216,8 @@ def phase_text(phase: Phase) -> str:
         case "preshape":
             how = f" '{phase.preshape}'"
         case "move":
-            moved, turned = math.hypot(*phase.displacement), math.hypot(*phase.turn)
-            ways = [millimetres(moved)] if moved else []
-            ways += [f"{math.degrees(turned):.3g}°"] if turned else []
-            how = f" {' and '.join(ways)}"
+            moved, angle = math.hypot(*phase.displacement), math.hypot(*phase.rotation_vector)
+            amounts = [millimetres(moved)] if moved else []
+            amounts += [f"{math.degrees(angle):.3g}°"] if angle else []
+            how = f" {' and '.join(amounts)}"
     return f"{name}{how} {'for' if phase.type == 'hold' else 'within'} {phase.time:g} s"

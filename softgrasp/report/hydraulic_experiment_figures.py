@@ -37,11 +37,11 @@ POSES_HEIGHT, MOTION_HEIGHT, SPACE_HEIGHT, SMALL_HEIGHT = 5.0, 6.0, 4.2, 3.4
 MARGINS, GAPS = (0.65, 0.2, 0.5, 0.6), (0.65, 0.45)
 KEYS = 1.75
 """Room for the keys of poses [in]."""
-WAYS: dict[str, Dash] = {CHAIN: "-", LUMPED: DASHES[1]}
+DASHES_OF_MODEL: dict[str, Dash] = {CHAIN: "-", LUMPED: DASHES[1]}
 """Lines of the two models."""
 VIEWS = {False: ((0, 2),), True: ((0, 2), (1, 2), (0, 1))}
 """Axes of the panels of poses in the x–z plane, and in space."""
-LEAST = 1e-3
+MIN_OFFSET = 1e-3
 """Out of the plane by less is in it [m]."""
 
 
@@ -53,13 +53,13 @@ def draw_rests(run: RestsRun, path: str | Path) -> Path:
     """
     from matplotlib.lines import Line2D
 
-    space = bool(np.abs(run.chain.backbone[..., 1]).max() > LEAST)
+    space = bool(np.abs(run.chain.backbone[..., 1]).max() > MIN_OFFSET)
     with style.figure(path, SPACE_HEIGHT if space else POSES_HEIGHT, numbers=False) as figure:
         panels = _pose_panels(figure, VIEWS[space], run.arm.gravity[2] > 0.0)
         for axes, view in zip(panels, VIEWS[space], strict=True):
             for case, color in enumerate(_colors(len(run.experiment.cases))):
-                _pose(axes, run.chain, case, view, color, WAYS[CHAIN])
-                _pose(axes, run.lumped, case, view, color, WAYS[LUMPED])
+                _pose(axes, run.chain, case, view, color, DASHES_OF_MODEL[CHAIN])
+                _pose(axes, run.lumped, case, view, color, DASHES_OF_MODEL[LUMPED])
         names = _case_names(run)
         keys = [
             Line2D([], [], color=color, linewidth=2.0, label=name)
@@ -93,8 +93,8 @@ def draw_poses(run: MotionRun, path: str | Path) -> Path:
             Line2D([], [], color=color, linewidth=2.0, label=f"{run.run.times[row]:.2f} s")
             for row, color in zip(rows, colors, strict=True)
         ]
-        way = Line2D([], [], color=style.INK, lw=0.8, ls=DASHES[2], label="way of the end")
-        _pose_legend(figure, [*keys, way])
+        path_line = Line2D([], [], color=style.INK, lw=0.8, ls=DASHES[2], label="way of the end")
+        _pose_legend(figure, [*keys, path_line])
     return Path(path)
 
 
@@ -106,11 +106,13 @@ def draw_motion(run: MotionRun, path: str | Path) -> Path:
     """
     with style.figure(path, MOTION_HEIGHT, numbers=False) as figure:
         grid = style.panels(figure, 2, 2, margins=MARGINS, gaps=GAPS)
-        place, bend, speed, error = (figure.add_subplot(grid[k // 2, k % 2]) for k in range(4))
+        position_axes, bend, speed, error = (
+            figure.add_subplot(grid[k // 2, k % 2]) for k in range(4)
+        )
         for axis, mark in ((0, "x"), (2, "z")):
             shade = style.AXES_COLORS[axis], style.SERIES[axis + 4]
-            _both(place, run, partial(_coordinate, axis), shade, mark)
-        place.set_title("end of the section, base frame [m]")
+            _both(position_axes, run, partial(_coordinate, axis), shade, mark)
+        position_axes.set_title("end of the section, base frame [m]")
         _both(bend, run, lambda shapes: shapes.curvatures[..., 0], style.SERIES, "")
         bend.set_title("curvature towards x [1/m]")
         _speeds(speed, run)
@@ -119,7 +121,7 @@ def draw_motion(run: MotionRun, path: str | Path) -> Path:
             error.plot(run.errors.times, values, color=color, label=name)
         error.set_title("lumped model from the chain, ERR [m] (eq 37)")
         error.set_ylim(bottom=0.0)
-        for axes in (place, bend, speed, error):
+        for axes in (position_axes, bend, speed, error):
             style.time_limits(axes, run.run.times)
             axes.legend(loc="best", fontsize=7, frameon=True, framealpha=0.8, edgecolor="none")
             for begin, end in run.run.torques.changes:
@@ -157,12 +159,14 @@ def draw_refinement(run: RefinementRun, path: str | Path) -> Path:
         grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
         left, right = (figure.add_subplot(grid[0, k]) for k in range(2))
         series = ((run.chain, "chain", style.POSITION), (run.lumped, "lumped", style.TARGET))
-        for found, name, color in series:
-            off = np.linalg.norm(found.ends[:, -1] - found.limit(found.ends)[-1], axis=1)
-            left.loglog(found.counts, off, "o-", color=color, markersize=4.0, label=name)
-            turned = np.degrees(np.abs(found.bends - found.limit(found.bends)))
-            for values, dash, part in zip(turned.T, DASHES, run.arm.sections, strict=False):
-                right.loglog(found.counts, values, marker="o", linestyle=dash, color=color,
+        for refinement, name, color in series:
+            off = np.linalg.norm(
+                refinement.ends[:, -1] - refinement.limit(refinement.ends)[-1], axis=1
+            )
+            left.loglog(refinement.counts, off, "o-", color=color, markersize=4.0, label=name)
+            angle_errors = np.degrees(np.abs(refinement.bends - refinement.limit(refinement.bends)))
+            for values, dash, part in zip(angle_errors.T, DASHES, run.arm.sections, strict=False):
+                right.loglog(refinement.counts, values, marker="o", linestyle=dash, color=color,
                              markersize=4.0, label=f"{name}, {part.name}")  # fmt: skip
         left.set_title("end of the arm from its limit [m]")
         right.set_title("bend from its limit [°]")
@@ -180,7 +184,9 @@ def _coordinate(axis: int, shapes: ArmShapes) -> Array:
 
 def _speeds(axes: Axes, run: MotionRun) -> None:
     """Of the ends, and of the end of the arm where ramps are steps."""
-    for (name, recording), style_ in zip(run.recordings.items(), WAYS.values(), strict=True):
+    for (name, recording), style_ in zip(
+        run.recordings.items(), DASHES_OF_MODEL.values(), strict=True
+    ):
         for values, part, color in zip(
             recording.speeds.T, run.arm.sections, style.SERIES, strict=False
         ):
@@ -198,7 +204,7 @@ def _both(axes: Axes, run: MotionRun, pick: Pick, colors: Sequence[str], mark: s
     for name, shapes in ((CHAIN, run.chain), (LUMPED, run.lumped)):
         for values, part, color in zip(pick(shapes).T, run.arm.sections, colors, strict=False):
             label = f"{mark} of {part.name}" if mark else part.name
-            axes.plot(run.run.times, values, color=color, linestyle=WAYS[name],
+            axes.plot(run.run.times, values, color=color, linestyle=DASHES_OF_MODEL[name],
                       label=label if name == CHAIN else None)  # fmt: skip
 
 
@@ -245,8 +251,11 @@ def _pose_legend(figure: Figure, handles: Sequence[Artist]) -> None:
 def _model_keys() -> list[Artist]:
     from matplotlib.lines import Line2D
 
-    looks = ((CHAIN, "chain"), (LUMPED, "lumped model"))
-    return [Line2D([], [], color=style.INK, linestyle=WAYS[m], label=word) for m, word in looks]
+    styles = ((CHAIN, "chain"), (LUMPED, "lumped model"))
+    return [
+        Line2D([], [], color=style.INK, linestyle=DASHES_OF_MODEL[m], label=word)
+        for m, word in styles
+    ]
 
 
 def _model_words(run: MotionRun, model: str) -> str:

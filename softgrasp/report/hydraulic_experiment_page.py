@@ -23,7 +23,7 @@ from softgrasp.report.hydraulic_experiment_tables import (
 )
 from softgrasp.report.hydraulic_numbers import LESS_BY, NO_SWING, numbers
 from softgrasp.report.page import templates
-from softgrasp.report.shown_picture import shown_picture
+from softgrasp.report.shown_picture import embedded_image
 from softgrasp.simulation.hydraulic_experiment_results import (
     AnyRun,
     MotionRun,
@@ -35,7 +35,7 @@ from softgrasp.simulation.hydraulic_moves import BAND
 
 SMALLER = 2
 """Seventeen figures at 300 dpi would make a page of 6 MB."""
-PAGE, KIND, SCHEMA_VERSION = "report.html", "hydraulic_experiments", 1
+REPORT, KIND, SCHEMA_VERSION = "report.html", "hydraulic_experiments", 1
 
 
 class Shown(NamedTuple):
@@ -46,7 +46,7 @@ class Shown(NamedTuple):
 
 
 def write_hydraulic_experiments(
-    runs: Sequence[AnyRun], folder: str | Path, *, page: bool = True
+    runs: Sequence[AnyRun], directory: str | Path, *, report: bool = True
 ) -> list[Path]:
     """Write experiments: ``result.json``, numbers and recordings in CSV, figures, and a page.
 
@@ -54,8 +54,8 @@ def write_hydraulic_experiments(
 
     Args:
         runs: Of ``run_hydraulic_experiments``.
-        folder: Where to; it is made when it is missing.
-        page: Whether to draw the figures and write the page.
+        directory: Where to; it is made when it is missing.
+        report: Whether to draw the figures and write the page.
 
     Returns:
         The files, in the order in which they were written.
@@ -63,19 +63,19 @@ def write_hydraulic_experiments(
     Raises:
         ResultError: The folder cannot be written.
     """
-    folder = Path(folder)
-    _clear_earlier(folder)
-    written = [write_recording(run, folder / f"{run.experiment.name}.csv") for run in runs]
-    written += write_numbers(runs, folder)
-    shown = [_drawn(run, folder) if page else [] for run in runs]
+    directory = Path(directory)
+    _clear_earlier(directory)
+    written = [write_recording(run, directory / f"{run.experiment.name}.csv") for run in runs]
+    written += write_numbers(runs, directory)
+    shown = [_drawn(run, directory) if report else [] for run in runs]
     written += with_numbers(part.path for parts in shown for part in parts)
     written = list(dict.fromkeys(written))  # recordings are the numbers of some figures
-    if page:
-        html = experiments_page_html(runs, shown)
-        written.append(write_text(folder / PAGE, html))
+    if report:
+        html = experiments_report_html(runs, shown)
+        written.append(write_text(directory / REPORT, html))
     document = experiments_document(runs) | {"files": [path.name for path in written]}
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    return [*written, write_text(folder / RESULT_FILE, text + "\n")]
+    return [*written, write_text(directory / RESULT_FILE, text + "\n")]
 
 
 def experiments_document(runs: Sequence[AnyRun]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def experiments_document(runs: Sequence[AnyRun]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def experiments_page_html(runs: Sequence[AnyRun], shown: Sequence[Sequence[Shown]]) -> str:
+def experiments_report_html(runs: Sequence[AnyRun], shown: Sequence[Sequence[Shown]]) -> str:
     """The page as HTML that needs no other file."""
     refined = [run for run in runs if isinstance(run, RefinementRun)]
     return templates().get_template("hydraulic_experiments.html.j2").render(
@@ -113,7 +113,7 @@ def experiments_page_html(runs: Sequence[AnyRun], shown: Sequence[Sequence[Shown
         source=runs[0].arm.source if runs else "",
         parts=[
             (run.experiment, _discretised(run), number_rows(run), [
-                (part, shown_picture(part.path, smaller=SMALLER)) for part in parts
+                (part, embedded_image(part.path, smaller=SMALLER)) for part in parts
             ])
             for run, parts in zip(runs, shown, strict=True)
         ],
@@ -134,8 +134,8 @@ def _discretised(run: AnyRun) -> str:
     return f"chain of {run.links} cells, lumped model of {arcs} a section"
 
 
-def _drawn(run: AnyRun, folder: Path) -> list[Shown]:
-    path = folder / f"{run.experiment.name}.png"
+def _drawn(run: AnyRun, directory: Path) -> list[Shown]:
+    path = directory / f"{run.experiment.name}.png"
     if isinstance(run, RestsRun):
         return [Shown(figures.draw_rests(run, path),
                       "Axis of the arm at rest; dots are ends of sections. Solid: chain, dashed: "
@@ -161,15 +161,15 @@ def _drawn_motion(run: MotionRun, path: Path) -> list[Shown]:
     ]  # fmt: skip
 
 
-def _clear_earlier(folder: Path) -> None:
+def _clear_earlier(directory: Path) -> None:
     """Remove what earlier experiments wrote; files of anything else stay."""
     try:
-        earlier = read_document(folder / RESULT_FILE)
+        earlier = read_document(directory / RESULT_FILE)
     except SoftgraspError:
         return
     if earlier.get("kind") == KIND:
         for name in [*earlier.get("files", []), RESULT_FILE]:
-            (folder / Path(str(name)).name).unlink(missing_ok=True)
+            (directory / Path(str(name)).name).unlink(missing_ok=True)
 
 
 def _finite(value: float) -> float | None:

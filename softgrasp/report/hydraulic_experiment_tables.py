@@ -32,7 +32,7 @@ ERROR_HEADS = (
 Row = list[str | float]
 
 
-def write_numbers(runs: Sequence[AnyRun], folder: Path) -> list[Path]:
+def write_numbers(runs: Sequence[AnyRun], directory: Path) -> list[Path]:
     """Write ``numbers.csv`` and ``errors.csv``, everything at full precision.
 
     Raises:
@@ -47,14 +47,14 @@ def write_numbers(runs: Sequence[AnyRun], folder: Path) -> list[Path]:
         [e.experiment, e.sectional, e.cumulative, e.last, e.paper] for e in errors_of(runs)
     ]
     return [
-        write_csv(folder / NUMBERS, NUMBER_HEADS, rows),
-        write_csv(folder / ERRORS, ERROR_HEADS, errors),
+        write_csv(directory / NUMBERS, NUMBER_HEADS, rows),
+        write_csv(directory / ERRORS, ERROR_HEADS, errors),
     ]
 
 
 def errors_of(runs: Iterable[AnyRun]) -> list[Apart]:
     """The errors (37) of all experiments that have some."""
-    return [found for found in map(apart, runs) if found is not None]
+    return [difference for difference in map(apart, runs) if difference is not None]
 
 
 def write_recording(run: AnyRun, path: Path) -> Path:
@@ -130,11 +130,11 @@ def refinement_rows(run: RefinementRun) -> list[Row]:
     return [*_finer_rows(CHAIN, run.chain), *_finer_rows(LUMPED, run.lumped)]
 
 
-def _finer_rows(model: str, found: Finer) -> list[Row]:
-    changes = [math.nan, *found.changes.tolist(), math.nan]
-    counts = [*map(str, found.counts), "limit"]
-    ends = np.concatenate([found.ends[:, -1], found.limit(found.ends)[None, -1]])
-    bends = np.degrees(np.concatenate([found.bends, found.limit(found.bends)[None]]))
+def _finer_rows(model: str, finer: Finer) -> list[Row]:
+    changes = [math.nan, *finer.changes.tolist(), math.nan]
+    counts = [*map(str, finer.counts), "limit"]
+    ends = np.concatenate([finer.ends[:, -1], finer.limit(finer.ends)[None, -1]])
+    bends = np.degrees(np.concatenate([finer.bends, finer.limit(finer.bends)[None]]))
     return [
         [model, count, float(end[0]), float(end[2]), change, *bend.tolist()]
         for count, end, change, bend in zip(counts, ends, changes, bends, strict=True)
@@ -144,12 +144,20 @@ def _finer_rows(model: str, found: Finer) -> list[Row]:
 def number_rows(run: AnyRun) -> list[list[str]]:
     """What it found, the paper's number and both models', as words of a page."""
     return [
-        [n.what, n.unit, n.paper, _told(n, n.chain), _told(n, n.lumped), n.kind, n.met or "–"]
+        [
+            n.what,
+            n.unit,
+            n.paper,
+            _value_text(n, n.chain),
+            _value_text(n, n.lumped),
+            n.kind,
+            n.met or "–",
+        ]
         for n in numbers(run)
     ]
 
 
-def _told(number: Number, value: float) -> str:
+def _value_text(number: Number, value: float) -> str:
     return signed(value, number.digits) if math.isfinite(value) else "not seen"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HEIGHT, POSES_HEIGHT = 3.2, 5.0
 """Of a figure [in]."""
-LEAST = 1e-3
+MIN_RATIO = 1e-3
 """A direction with less than this part of the largest number is not drawn."""
 POSES = 9
 """Poses over one another."""
@@ -60,7 +60,7 @@ def draw_curvatures(run: ArmRun, path: str | Path) -> Path:
         style.legend(figure, left.get_lines()[: len(names)])
         right.legend(loc="best")
         _finish(figure, run, (left, right))
-        style.least_span(right, 1.0)
+        style.set_min_span(right, 1.0)
     return Path(path)
 
 
@@ -145,8 +145,8 @@ def _two(figure: Figure) -> tuple[Axes, Axes]:
 
 def _lines(axes: Axes, run: ArmRun, values: Array, names: Sequence[str], title: str) -> None:
     """One a column; dashed where they may hide one another."""
-    looks = zip(values.T, names, cycle(style.SERIES), cycle(DASHES), strict=False)
-    for line, name, color, dashes in looks:
+    styles = zip(values.T, names, cycle(style.SERIES), cycle(DASHES), strict=False)
+    for line, name, color, dashes in styles:
         axes.plot(run.times, line, color=color, linestyle=dashes, label=name, linewidth=1.5)
     axes.set_title(title)
 
@@ -161,8 +161,8 @@ def _finish(figure: Figure, run: ArmRun, panels: Sequence[Axes]) -> None:
 
 def _used(run: ArmRun) -> list[int]:
     """Chambers whose motors ever have a torque; all, where none has."""
-    found = np.flatnonzero(np.abs(run.commanded).max(axis=0) > 0.0).tolist()
-    return found or list(range(run.pressures.shape[1]))
+    used = np.flatnonzero(np.abs(run.commanded).max(axis=0) > 0.0).tolist()
+    return used or list(range(run.pressures.shape[1]))
 
 
 def _chamber_names(used: Sequence[int]) -> list[str]:
@@ -177,15 +177,15 @@ def curvature_lines(run: ArmRun) -> tuple[list[str], Array]:
     """Curvatures towards x and y that are any [1/m], (t, lines), and what to call them."""
     largest = np.abs(run.curvatures).max()
     there = [
-        (section, way)
+        (section, axis)
         for section in range(len(run.arm.sections))
-        for way in range(2)
-        if way == 0 or np.abs(run.curvatures[:, section, way]).max() > LEAST * largest
+        for axis in range(2)
+        if axis == 0 or np.abs(run.curvatures[:, section, axis]).max() > MIN_RATIO * largest
     ]
-    names = [f"{run.arm.sections[section].name} towards {'xy'[way]}" for section, way in there]
-    return names, np.stack([run.curvatures[:, section, way] for section, way in there], axis=1)
+    names = [f"{run.arm.sections[section].name} towards {'xy'[axis]}" for section, axis in there]
+    return names, np.stack([run.curvatures[:, section, axis] for section, axis in there], axis=1)
 
 
 def _flat(run: ArmRun) -> bool:
     """Whether it stays in the x–z plane."""
-    return bool(np.abs(run.backbone[..., 1]).max() < LEAST * run.lengths[0].sum())
+    return bool(np.abs(run.backbone[..., 1]).max() < MIN_RATIO * run.lengths[0].sum())

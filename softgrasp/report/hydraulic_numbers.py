@@ -81,8 +81,8 @@ class Number:
         if self.within is None:
             return ""
         low, high = self.within
-        found = {CHAIN: self.chain, LUMPED: self.lumped}
-        good = [name for name, value in found.items() if low <= value <= high]
+        values_of_model = {CHAIN: self.chain, LUMPED: self.lumped}
+        good = [name for name, value in values_of_model.items() if low <= value <= high]
         return {0: "neither", 1: f"{good[0]} only" if good else "", 2: "both"}[len(good)]
 
 
@@ -102,18 +102,18 @@ def _of_rests(run: RestsRun) -> list[Number]:
 
 
 def _bends(run: RestsRun) -> list[Number]:
-    found = []
+    entries = []
     for case, printed in enumerate(PRINTED_BENDS):
         motors = " and ".join(map(str, run.experiment.cases[case][0]))
         values = [_arc(shapes.angles[case, 0], shapes.lengths[case, 0]) for shapes in _both(run)]
         for index, (what, unit) in enumerate((("bend", "°"), ("arc", "m"), ("radius", "m"))):
-            goal, share = printed[index], BENDS_WITHIN[index]
-            found.append(Number(
+            goal, relative_tolerance = printed[index], BENDS_WITHIN[index]
+            entries.append(Number(
                 run.experiment.name, f"{what}, 1 MPa in {motors}", unit, f"{goal:g}", "fitted",
-                [values[0][index], values[1][index]], (goal * (1 - share), goal * (1 + share)),
+                [values[0][index], values[1][index]], (goal * (1 - relative_tolerance), goal * (1 + relative_tolerance)),
                 digits=1 if unit == "°" else 4,
             ))  # fmt: skip
-    return found
+    return entries
 
 
 def _arc(angle: float, length: float) -> tuple[float, float, float]:
@@ -126,7 +126,7 @@ def _postures(run: RestsRun) -> list[Number]:
     rows = [Number(name, "z of the end, all at the limit", "m", FIGURE_ONLY, "ours", ends)]
     for section, part in enumerate(run.arm.sections):
         for what, pick in (("least", np.min), ("largest", np.max)):
-            values = [float(pick(found[:, section])) for found in angles]
+            values = [float(pick(angle_array[:, section])) for angle_array in angles]
             words = f"{what} bend of {part.name} at its limit"
             rows.append(Number(name, words, "°", FIGURE_ONLY, "ours", values, digits=1))
     return rows
@@ -137,7 +137,7 @@ def _steady(run: RestsRun) -> list[Number]:
     bends = [np.degrees(shapes.bends[:, :, 0]) for shapes in _both(run)]
     for section, part in enumerate(run.arm.sections):
         for case, (_, torque) in enumerate(run.experiment.cases):
-            values = [float(found[case, section]) for found in bends]
+            values = [float(bend_array[case, section]) for bend_array in bends]
             words = f"bend of {part.name} towards x at {torque:g} N·m"
             rows.append(Number(name, words, "°", FIGURE_ONLY, "predicted", values, digits=1))
     return rows
@@ -150,15 +150,15 @@ def _of_motion(run: MotionRun) -> list[Number]:
     for index, moves in enumerate(_moves(run)):
         after = _after(run, index)
         swing, fast = [m.overshoot for m in moves], [m.top_speed for m in moves]
-        says, bounds = ("no oscillation", (0.0, NO_SWING)) if slow else (FIGURE_ONLY, None)
-        rows.append(Number(name, f"overshoot{after}", "–", says, "predicted", swing, bounds))
+        claim, bounds = ("no oscillation", (0.0, NO_SWING)) if slow else (FIGURE_ONLY, None)
+        rows.append(Number(name, f"overshoot{after}", "–", claim, "predicted", swing, bounds))
         rows.append(Number(name, f"top speed{after}", "m/s", FIGURE_ONLY, "predicted", fast,
                            digits=2))  # fmt: skip
         if run.at_once is not None:
             rows += _against_steps(name, moves, _moves(run.at_once)[index], after)
     away = [float(np.abs(shapes.backbone[..., 1]).max()) for shapes in _both(run)]
-    told = "farthest from the x–z plane", "m", "in the plane"
-    rows.append(Number(name, *told, "predicted", away, (0.0, IN_PLANE), digits=6))
+    fields = "farthest from the x–z plane", "m", "in the plane"
+    rows.append(Number(name, *fields, "predicted", away, (0.0, IN_PLANE), digits=6))
     return rows
 
 
@@ -223,7 +223,9 @@ def _of_reach(run: ReachRun) -> list[Number]:
 @numbers.register
 def _of_refinement(run: RefinementRun) -> list[Number]:
     name = run.experiment.name
-    limits = [np.degrees(found.limit(found.bends)) for found in (run.chain, run.lumped)]
+    limits = [
+        np.degrees(refinement.limit(refinement.bends)) for refinement in (run.chain, run.lumped)
+    ]
     rows = []
     for section, part in enumerate(run.arm.sections):
         chain, lumped = (float(limit[section]) for limit in limits)
@@ -239,7 +241,7 @@ def _of_refinement(run: RefinementRun) -> list[Number]:
                 bounds,
             )
         )
-    ends = [found.limit(found.ends)[-1] for found in (run.chain, run.lumped)]
+    ends = [refinement.limit(refinement.ends)[-1] for refinement in (run.chain, run.lumped)]
     for axis, key in ((0, "x"), (2, "z")):
         values = [float(end[axis]) for end in ends]
         rows.append(Number(name, f"{key} of the end, limit of many", "m", "–", "ours", values,

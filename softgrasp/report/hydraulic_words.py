@@ -29,7 +29,7 @@ def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
     fastest = int(np.argmax(run.speeds[:, -1]))
     bends = np.degrees(np.linalg.norm(run.bends[-1], axis=1)).tolist()
     return [
-        ("End of the arm at the end, x, y, z", f"{_place(run.ends[-1, -1])} m"),
+        ("End of the arm at the end, x, y, z", f"{_point_text(run.ends[-1, -1])} m"),
         ("Bends at the end", ", ".join(f"{bend:.1f}°" for bend in bends)),
         ("Highest pressure", f"{1e-6 * run.pressures.max():.3f} MPa"),
         (
@@ -47,7 +47,7 @@ def move_rows(run: ArmRun) -> list[list[str]]:
         [
             str(index),
             f"{move.begin:.2f} … {move.command_end:.2f}",
-            f"{move.way:.3f}",
+            f"{move.distance:.3f}",
             settled(move),
             f"{100.0 * move.overshoot:.1f} %",
             f"{move.top_speed:.2f}",
@@ -65,8 +65,10 @@ def settled(move: ArmMove) -> str:
 def pressure_clause(run: ArmRun) -> str:
     """The highest pressure of each chamber that has more than the arm's motion makes, in words."""
     highest = 1e-6 * run.pressures.max(axis=0)
-    least = max(HARDLY * highest.max(), 1e-6)
-    used = [f"{p:.3f} MPa in chamber {k}" for k, p in enumerate(highest.tolist(), 1) if p > least]
+    threshold = max(HARDLY * highest.max(), 1e-6)
+    used = [
+        f"{p:.3f} MPa in chamber {k}" for k, p in enumerate(highest.tolist(), 1) if p > threshold
+    ]
     return f"Highest: {', '.join(used)}." if used else "No chamber is under pressure."
 
 
@@ -76,10 +78,10 @@ def flow_clause(run: ArmRun) -> str:
     if number <= LAMINAR:
         return f"Flow in the tubes: laminar, Reynolds number at most {number:.0f}."
     law = "Poiseuille's law of laminar flow" if tube.flow == "laminar" else "Blasius's law"
-    told = f"Flow in the tubes: Reynolds number up to {number:.0f}; {law}"
+    text = f"Flow in the tubes: Reynolds number up to {number:.0f}; {law}"
     if number > law_holds_to(tube):
-        return f"{told} holds up to {law_holds_to(tube):g} only, and the tubes resist more."
-    return f"{told} takes over from laminar flow between {LAMINAR:g} and {TURBULENT:g}."
+        return f"{text} holds up to {law_holds_to(tube):g} only, and the tubes resist more."
+    return f"{text} takes over from laminar flow between {LAMINAR:g} and {TURBULENT:g}."
 
 
 def coupling_clause(run: ArmRun) -> str:
@@ -109,7 +111,7 @@ def tip_clause(run: ArmRun) -> str:
     """Settling, overshoot and speed of every change, in words."""
     moves = [
         f"change {i} settles in {settled(move)}, overshoots by {100.0 * move.overshoot:.1f} % of "
-        f"{move.way:.3f} m and is at most {move.top_speed:.2f} m/s fast"
+        f"{move.distance:.3f} m and is at most {move.top_speed:.2f} m/s fast"
         if move.settling is not None
         else f"change {i} was not seen to settle and is at most {move.top_speed:.2f} m/s fast"
         for i, move in enumerate(arm_moves(run), 1)
@@ -120,8 +122,8 @@ def tip_clause(run: ArmRun) -> str:
 
 def poses_clause(run: ArmRun) -> str:
     """How long the way of the end is, and where it ends, in words."""
-    way = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1).sum()
-    return f"The end of the arm goes {way:.3f} m and ends at {_place(run.ends[-1, -1])} m."
+    path_length = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1).sum()
+    return f"The end of the arm goes {path_length:.3f} m and ends at {_point_text(run.ends[-1, -1])} m."
 
 
 def _sentence(index: int, move: ArmMove) -> str:
@@ -132,9 +134,9 @@ def _sentence(index: int, move: ArmMove) -> str:
     )
     return (
         f"Change {index} of the torques, from {move.begin:g} to {move.command_end:g} s, carries "
-        f"the end {move.way:.3f} m; it {how}."
+        f"the end {move.distance:.3f} m; it {how}."
     )
 
 
-def _place(place: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    return ", ".join(signed(value, 3) for value in place.tolist())
+def _point_text(point: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    return ", ".join(signed(value, 3) for value in point.tolist())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROW_HEIGHT = 3.3
 """Of the panels of an object [inch]."""
-LEAST_SPAN = 0.1
+MIN_SPAN = 0.1
 """Least height of a panel [mm or deg]: below it a motion is rounding."""
 MARGIN = 0.14
 """Room above and below the curves over what they span, for the words at the top."""
@@ -52,11 +52,11 @@ def draw_object(result: GraspResult, path: str | Path) -> Path:
         for index, motion in enumerate(result.objects):
             left, right = figure.add_subplot(grid[index, 0]), figure.add_subplot(grid[index, 1])
             whose = "T" if count == 1 else f"{motion.name}: t"
-            turn = "R" if count == 1 else f"{motion.name}: r"
+            title_start = "R" if count == 1 else f"{motion.name}: r"
             _draw_run(left, result, displacement_mm(result, index), TRANSLATIONS, " mm")
             left.set_title(f"{whose}ranslation since the start [mm]")
             _draw_run(right, result, rotation_deg(result, index), ROTATIONS, "°")
-            right.set_title(f"{turn}otation since the start, Euler z-y-x [°]")
+            right.set_title(f"{title_start}otation since the start, Euler z-y-x [°]")
     return Path(path)
 
 
@@ -89,7 +89,7 @@ def overlay_objects(
             axes.tick_params(labelbottom=column >= len(TRANSLATIONS))
             style.time_limits(axes, max((times for times, _ in series), key=lambda t: t[-1]))
             _fit_to_grasps(axes, results, [values[:, column] for _, values in series])
-            style.least_span(axes, LEAST_SPAN)
+            style.set_min_span(axes, MIN_SPAN)
         style.edge_labels(figure)
         style.legend(figure, lines, columns=columns)
     return Path(path)
@@ -100,12 +100,12 @@ def _fit_to_grasps(axes: Axes, results: Sequence[GraspResult], values: Sequence[
     if not any(out_of_hand(result) for result in results):
         return
     parts = []
-    for result, own in zip(results, values, strict=True):
+    for result, series in zip(results, values, strict=True):
         end = let_go_s(result) if out_of_hand(result) else result.time[-1]
-        parts.append(own[result.time <= (result.time[0] if end is None else end)])
+        parts.append(series[result.time <= (result.time[0] if end is None else end)])
     seen = np.concatenate(parts)
     low, high = float(seen.min()), float(seen.max())
-    spare = MARGIN * max(high - low, LEAST_SPAN)
+    spare = MARGIN * max(high - low, MIN_SPAN)
     axes.set_ylim(low - spare, high + spare)
 
 
@@ -122,7 +122,7 @@ def _draw_run(
     axes.margins(y=margin)
     if end >= 0:
         seen = values[: end + 1]
-        spare = margin * max(float(np.ptp(seen)), LEAST_SPAN)
+        spare = margin * max(float(np.ptp(seen)), MIN_SPAN)
         axes.set_ylim(float(seen.min()) - spare, float(seen.max()) + spare)
     axes.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, borderaxespad=0.0,
@@ -130,12 +130,12 @@ def _draw_run(
     )  # fmt: skip
     axes.set_xlabel("time [s]", labelpad=1)
     style.time_limits(axes, result.time)
-    style.least_span(axes, LEAST_SPAN)
+    style.set_min_span(axes, MIN_SPAN)
     if has_phases(result):
         mark_phases(axes, result, named=True)
     elif result.hold is not None:
         axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
-        _say(axes, result.hold.start_s, "hold test")
+        _annotate(axes, result.hold.start_s, "hold test")
     let_go = let_go_s(result)
     if let_go is not None:
         axes.axvline(let_go, color=style.LOST, lw=0.9, ls=(0, (3, 2)))
@@ -145,7 +145,7 @@ def _draw_run(
         axes.axvline(touches[0], color=style.MUTED, lw=0.9, ls=":")
         near = result.hold is not None and result.hold.start_s - touches[0] < WORD * result.time[-1]
         height = 0.09 if has_phases(result) else 0.985
-        _say(axes, touches[0], "first contact", height=height, before=near)
+        _annotate(axes, touches[0], "first contact", height=height, before=near)
 
 
 def _last_row(result: GraspResult) -> int:
@@ -154,7 +154,7 @@ def _last_row(result: GraspResult) -> int:
     return -1 if end is None else int(np.searchsorted(result.time, end))
 
 
-def _say(
+def _annotate(
     axes: Axes, time: float, text: str, *, height: float = 0.985, before: bool = False
 ) -> None:
     axes.text(

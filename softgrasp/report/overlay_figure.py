@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.calibration.benches import Benches
-from softgrasp.calibration.parameters import own_values
+from softgrasp.calibration.benches import VirtualExperiments
+from softgrasp.calibration.parameters import finger_values
 from softgrasp.calibration.result import CalibrationResult
 from softgrasp.description.calibration import HungAngles
 from softgrasp.mechanics.soft_kinematics import joint_positions
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from softgrasp.vision.photo_measurement import PhotoMeasurement
 
 COLUMNS = 2
-ROOM = 0.05
+MARGIN = 0.05
 """Around the finger, over its length."""
 
 
@@ -53,7 +53,7 @@ def draw_overlays(
         for index, (mass, photo) in enumerate(photos):
             read, carried = outlines[index], moved[index]
             axes = figure.add_subplot(grid[index // COLUMNS, index % COLUMNS])
-            axes.imshow(photo.picture, alpha=0.55)
+            axes.imshow(photo.image, alpha=0.55)
             axes.plot(*read.T, color=style.LOST, lw=1.2, label="read from the photograph")
             axes.plot(*carried.T, color=style.POSITION, lw=1.0, ls="--", label="simulated")
             axes.set_title(f"{1e3 * mass:g} g")
@@ -69,8 +69,8 @@ def _crop(outlines: Sequence[Array]) -> tuple[Array, Array]:
     """The corners of what all outlines need, with room around [px]."""
     points = np.vstack(outlines)
     low, high = points.min(axis=0), points.max(axis=0)
-    room = ROOM * (high - low).max()
-    return low - room, high + room
+    margin = MARGIN * (high - low).max()
+    return low - margin, high + margin
 
 
 def _carried(
@@ -79,7 +79,9 @@ def _carried(
     """Pixels of an outline (m, 2), moved with its links."""
     finger = result.finger
     load = HungAngles(mass=mass, angles=(0.0,) * len(finger.joints))
-    (angles,) = Benches(result.problem).hung(own_values(finger, "stiffness")[None], [load])
+    (angles,) = VirtualExperiments(result.problem).hung(
+        finger_values(finger, "stiffness")[None], [load]
+    )
     measured = np.zeros(len(finger.joints))
     measured[: len(photo.angles)] = photo.angles
     assert photo.metres_per_px is not None
@@ -90,12 +92,12 @@ def _carried(
     )
     here, there = here * [1.0, -1.0], there * [1.0, -1.0]
     points = outline - photo.joints_px[0] + here[0]
-    turns = np.cumsum(angles[0] - measured)
+    angle_changes = np.cumsum(angles[0] - measured)
     link = _links(points, here)
     moved = points.copy()
-    for index, turn in enumerate(turns):
+    for index, angle_change in enumerate(angle_changes):
         mine = link == index
-        cosine, sine = np.cos(turn), np.sin(turn)
+        cosine, sine = np.cos(angle_change), np.sin(angle_change)
         rotation = np.array([[cosine, sine], [-sine, cosine]])
         moved[mine] = (points[mine] - here[index]) @ rotation + there[index]
     return np.asarray(moved - here[0] + photo.joints_px[0])
@@ -104,9 +106,9 @@ def _carried(
 def _links(points: Array, joints: Array) -> Array:
     """Number of the link that each point belongs to, −1 for the clamped one, (m,)."""
     steps = np.diff(joints, axis=0)
-    ways = steps / np.linalg.norm(steps, axis=1, keepdims=True)
+    directions = steps / np.linalg.norm(steps, axis=1, keepdims=True)
     # a joint parts its links along the bisector of their directions
-    before = np.vstack([[[1.0, 0.0]], ways[:-1]])
-    cuts = ways + before
+    before = np.vstack([[[1.0, 0.0]], directions[:-1]])
+    cuts = directions + before
     beyond = ((points[:, None] - joints[:-1]) * cuts).sum(axis=2) > 0.0
     return np.asarray(np.minimum.accumulate(beyond, axis=1).sum(axis=1) - 1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from softgrasp._version import __version__
 from softgrasp.formats.atomic import write_text
 from softgrasp.render.film import Image
-from softgrasp.render.instants import key_instants
+from softgrasp.render.instants import key_frames
 from softgrasp.render.playback import VideoInfo, render_video
 from softgrasp.report import facts, tables, words
 from softgrasp.report.contact_figure import draw_contacts
@@ -24,8 +24,8 @@ from softgrasp.report.quality_figure import draw_quality
 from softgrasp.report.quality_words import quality_clause, quality_rows
 from softgrasp.report.sensor_figure import draw_sensors
 from softgrasp.report.sensor_words import sensor_clause, sensor_rows
-from softgrasp.report.shown_picture import embedded, shown_picture
-from softgrasp.report.strip_figure import draw_strip, strip_pictures
+from softgrasp.report.shown_picture import embedded, embedded_image
+from softgrasp.report.strip_figure import draw_strip, strip_images
 from softgrasp.report.tactile_figure import draw_tactile, tactile_readings
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import GraspResult
@@ -33,7 +33,7 @@ from softgrasp.simulation.result import GraspResult
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-FILM, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, PAGE = (
+VIDEO, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, REPORT = (
     "grasp.mp4",
     "contacts.png",
     "joints.png",
@@ -45,7 +45,7 @@ FILM, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, PAGE = 
     "strip.png",
     "report.html",
 )
-NO_PICTURES = "none"
+NO_IMAGES = "none"
 """The renderer that draws nothing: no film and no strip."""
 
 Draw = Callable[[GraspResult, Path], Path]
@@ -62,21 +62,21 @@ Progress = Callable[[str, float], None]
 
 def write_report(
     result: GraspResult,
-    folder: str | Path,
+    directory: str | Path,
     *,
     renderer: str = "auto",
     video: bool = True,
-    page: bool = True,
+    report: bool = True,
     progress: Progress | None = None,
 ) -> list[Path]:
     """Write a run with its figures, its film and a page that shows them without a network.
 
     Args:
         result: The run.
-        folder: Where to; it is made when it is missing.
+        directory: Where to; it is made when it is missing.
         renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no film and no strip.
         video: Whether to make the film.
-        page: Whether to draw the figures and write the page.
+        report: Whether to draw the figures and write the page.
         progress: Called with what is being written and how far it is.
 
     Returns:
@@ -87,55 +87,55 @@ def write_report(
         BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
         ResultError: The folder cannot be written.
     """
-    folder, tell = Path(folder), progress or _silent
-    written = result.save(folder)
+    directory, update = Path(directory), progress or _silent
+    written = result.save(directory)
     drawn: list[Future[list[Path]]] = []
-    film = None
+    video_info = None
     # the pictures are drawn by the engine, the figures by matplotlib: one core each
     with ThreadPoolExecutor(max_workers=1) as beside:
-        drawing = renderer != NO_PICTURES
-        pictures = strip_pictures(result, renderer=renderer) if page and drawing else []
-        if page:
-            drawn.append(beside.submit(_write_figures, result, folder, tell))
-        if pictures:
-            drawn.append(beside.submit(_write_strip, result, folder, pictures, tell))
+        drawing = renderer != NO_IMAGES
+        images = strip_images(result, renderer=renderer) if report and drawing else []
+        if report:
+            drawn.append(beside.submit(_write_figures, result, directory, update))
+        if images:
+            drawn.append(beside.submit(_write_strip, result, directory, images, update))
         if video and drawing:
-            film = render_video(
+            video_info = render_video(
                 result,
-                folder / FILM,
+                directory / VIDEO,
                 renderer=renderer,
-                progress=lambda done: tell(FILM, done),
+                progress=lambda done: update(VIDEO, done),
             )
     written += [path for paths in drawn for path in paths.result()]
-    if film is not None:
-        written.append(film.path)
-    if page:
-        written.append(write_text(folder / PAGE, page_html(result, written, film)))
-        tell(PAGE, 1.0)
+    if video_info is not None:
+        written.append(video_info.path)
+    if report:
+        written.append(write_text(directory / REPORT, report_html(result, written, video_info)))
+        update(REPORT, 1.0)
     return written
 
 
-def page_html(result: GraspResult, files: Sequence[Path], film: VideoInfo | None) -> str:
+def report_html(result: GraspResult, files: Sequence[Path], video_info: VideoInfo | None) -> str:
     """The page as HTML that needs no other file.
 
     Args:
         result: The run.
         files: Its files, of which the pictures go into the page.
-        film: The film, where there is one.
+        video_info: The film, where there is one.
     """
-    pictures = {path.stem: shown_picture(path) for path in files if path.suffix == ".png"}
+    images = {path.stem: embedded_image(path) for path in files if path.suffix == ".png"}
     template = templates().get_template("report.html.j2")
     return template.render(
-        folder=shown_folder(files[0].parent),
-        pictures=pictures,
-        film=embedded(film.path, "video/mp4") if film else "",
-        film_note=_film_note(film) if film else "",
-        strip_alt="; ".join(f"{time:.3f} s {text}" for time, text in key_instants(result)),
-        **_content(result, film),
+        directory=displayed_path(files[0].parent),
+        images=images,
+        video=embedded(video_info.path, "video/mp4") if video_info else "",
+        video_note=_video_note(video_info) if video_info else "",
+        strip_alt="; ".join(f"{time:.3f} s {text}" for time, text in key_frames(result)),
+        **_content(result, video_info),
     )
 
 
-def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
+def _content(result: GraspResult, video_info: VideoInfo | None) -> dict[str, object]:
     """Everything on the page but the pictures."""
     return {
         "version": __version__,
@@ -162,16 +162,16 @@ def _content(result: GraspResult, film: VideoInfo | None) -> dict[str, object]:
         "untouched": tables.untouched(result),
         "pairs": tables.pair_rows(result),
         "stiffness_verdict": tables.stiffness_verdict(result),
-        "contact_asked": facts.contact_text(result.contact_model.asked),
+        "requested_contact": facts.contact_text(result.contact_model.asked),
         "contact_used": facts.contact_text(result.contact_model.used),
-        "facts": facts.scene_facts(result),
+        "properties": facts.scene_properties(result),
         "warnings": [*result.warnings, *result.scene.hand.notes],
         "events": tables.event_rows(result),
-        "provenance": facts.provenance(result, film.renderer_note if film else ""),
+        "provenance": facts.provenance(result, video_info.renderer_note if video_info else ""),
     }
 
 
-def _write_figures(result: GraspResult, folder: Path, tell: Progress) -> list[Path]:
+def _write_figures(result: GraspResult, directory: Path, update: Progress) -> list[Path]:
     written, figures = [], FIGURES
     if result.quality_log is not None and len(result.quality_log.time) > 1:
         figures = (*figures, (QUALITY, draw_quality))
@@ -182,18 +182,18 @@ def _write_figures(result: GraspResult, folder: Path, tell: Progress) -> list[Pa
     if result.hold is not None and result.hold.pulls:
         figures = (*figures, (PULLS, draw_pulls))
     for name, draw in figures:
-        drawn = draw(result, folder / name)
+        drawn = draw(result, directory / name)
         write_numbers(result, drawn)
         written += [drawn, drawn.with_suffix(".csv")]
-        tell(name, 1.0)
+        update(name, 1.0)
     return written
 
 
 def _write_strip(
-    result: GraspResult, folder: Path, pictures: Sequence[Image], tell: Progress
+    result: GraspResult, directory: Path, images: Sequence[Image], update: Progress
 ) -> list[Path]:
-    written = draw_strip(result, folder / STRIP, pictures)
-    tell(STRIP, 1.0)
+    written = draw_strip(result, directory / STRIP, images)
+    update(STRIP, 1.0)
     return [written]
 
 
@@ -207,16 +207,16 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _film_note(film: VideoInfo) -> str:
+def _video_note(video_info: VideoInfo) -> str:
     return (
-        f"{film.frames / film.fps:.1f} s; the closing is shown {film.speed}; {film.renderer_note}. "
+        f"{video_info.frames / video_info.fps:.1f} s; the closing is shown {video_info.speed}; {video_info.renderer_note}. "
         "Green: contact established. Arrows: normal forces on the object."
     )
 
 
-def shown_folder(folder: Path) -> str:
+def displayed_path(directory: Path) -> str:
     """A folder as a command line names it: from where the page was written, or by its own name."""
-    whole, here = folder.resolve(), Path.cwd().resolve()
+    whole, here = directory.resolve(), Path.cwd().resolve()
     inside = whole != here and whole.is_relative_to(here)
     return shlex.quote(whole.relative_to(here).as_posix() if inside else whole.name)
 

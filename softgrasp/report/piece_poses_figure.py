@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HEIGHT = 4.2
 """[in]"""
 MM = 1e3
-LOOKS: dict[str, dict[str, Any]] = {
+LINE_STYLES: dict[str, dict[str, Any]] = {
     "arcs_webster": {"color": style.POSITION, "linewidth": 2.6},
     "arcs_bishop": {"color": style.AXES_COLORS[1], "linewidth": 1.8},
     "rigid_unity": {"color": style.LOST, "linewidth": 1.6, "linestyle": (0, (4, 1.5))},
@@ -27,7 +27,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 VIEWS = (((0, 2), "from the side"), ((1, 2), "from the front"), ((0, 1), "along the axis"))
 """Axes to the right and up, and what it is seen from."""
-ROOM, LEAST = 3.0, 8.0
+MARGIN, MIN_SIZE = 3.0, 8.0
 """Around what is drawn, and half of the least width of a panel [mm]."""
 
 
@@ -73,10 +73,10 @@ def draw_piece_poses(
 def _draw(axes: Axes, poses: Sequence[ModelPose], sides: tuple[int, int]) -> None:
     right, up = sides
     for pose in poses:
-        look = LOOKS[pose.name]
+        line_style = LINE_STYLES[pose.name]
         line, ends = MM * pose.line, MM * pose.ends
-        axes.plot(line[:, right], line[:, up], solid_capstyle="round", **look)
-        axes.plot(ends[:, right], ends[:, up], "o", color=look["color"], markersize=3.2)
+        axes.plot(line[:, right], line[:, up], solid_capstyle="round", **line_style)
+        axes.plot(ends[:, right], ends[:, up], "o", color=line_style["color"], markersize=3.2)
     axes.set_xlabel(f"{'xyz'[right]} [mm]", labelpad=1)
     axes.set_ylabel(f"{'xyz'[up]} [mm]", labelpad=1)
 
@@ -84,7 +84,7 @@ def _draw(axes: Axes, poses: Sequence[ModelPose], sides: tuple[int, int]) -> Non
 def _box(poses: Sequence[ModelPose], sides: tuple[int, int]) -> tuple[Array, Array]:
     """Middle and half of the edges of all that is drawn, with some room [mm]."""
     every = MM * np.concatenate([pose.line for pose in poses])[:, list(sides)]
-    half = np.maximum(0.5 * np.ptp(every, axis=0) + ROOM, LEAST)
+    half = np.maximum(0.5 * np.ptp(every, axis=0) + MARGIN, MIN_SIZE)
     return 0.5 * (every.max(axis=0) + every.min(axis=0)), half
 
 
@@ -93,7 +93,7 @@ def _flat_note(poses: Sequence[ModelPose]) -> str:
     unity, chord = far["rigid_unity"], far["rigid_chord"]
     return (
         f"rigid pieces: {MM * unity.apart:.3g} mm off,\n"
-        f"{100.0 * unity.share:.3g} % of the finger;\n"
+        f"{100.0 * unity.fraction:.3g} % of the finger;\n"
         f"leaning by θ/2: {MM * chord.apart:.2g} mm"
     )
 
@@ -101,14 +101,14 @@ def _flat_note(poses: Sequence[ModelPose]) -> str:
 def _keys(poses: Sequence[ModelPose], measured: bool) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    keys = [Line2D([], [], label=_label(pose), **LOOKS[pose.name]) for pose in poses]
+    keys = [Line2D([], [], label=_label(pose), **LINE_STYLES[pose.name]) for pose in poses]
     if measured:
         keys.append(Line2D([], [], label="measured tip", color=style.INK, marker="+", ls=""))
     return keys
 
 
 def _label(pose: ModelPose) -> str:
-    told = pose.told.replace("theta", "θ").replace("phi", "φ")
+    text = pose.label.replace("theta", "θ").replace("phi", "φ")
     if pose.name == "arcs_webster":
-        return told
-    return f"{told}: {MM * pose.apart:.3g} mm off"
+        return text
+    return f"{text}: {MM * pose.apart:.3g} mm off"

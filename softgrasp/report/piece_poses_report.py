@@ -23,7 +23,7 @@ def write_poses_report(
     thetas: Sequence[float],
     phis: Sequence[float],
     lengths: Sequence[float],
-    folder: str | Path,
+    directory: str | Path,
     measured: TipPoints | None = None,
 ) -> tuple[dict[str, Any], list[Path]]:
     """Compare the models without φ and with it; write ``result.json`` and the figure.
@@ -32,7 +32,7 @@ def write_poses_report(
         thetas: Bends of the pieces, base first [rad], (n,).
         phis: Turns about z [rad], (n,).
         lengths: Of the pieces [m], (n,).
-        folder: Where to; it is made when it is missing.
+        directory: Where to; it is made when it is missing.
         measured: Where the tip with φ was measured, in the frame of the finger's base.
 
     Returns:
@@ -56,18 +56,18 @@ def write_poses_report(
     }
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     points = None if measured is None else measured.position
-    figure = draw_piece_poses(flat, forced, Path(folder) / FIGURE, points)
-    return document, [write_text(Path(folder) / RESULT_FILE, text + "\n"), figure]
+    figure = draw_piece_poses(flat, forced, Path(directory) / FIGURE, points)
+    return document, [write_text(Path(directory) / RESULT_FILE, text + "\n"), figure]
 
 
 def _row(pose: ModelPose) -> dict[str, Any]:
     return {
         "model": pose.name,
-        "told": pose.told,
+        "label": pose.label,
         "tip_m": pose.tip.tolist(),
         "axis": pose.axis.tolist(),
         "from_arcs_m": pose.apart,
-        "from_arcs_share": pose.share,
+        "from_arcs_fraction": pose.fraction,
     }
 
 
@@ -78,4 +78,4 @@ def _from_measured(
     if measured is None:
         return {}
     mean = measured.position.mean(axis=0)
-    return {"from_measured_share": float(tip_error(pose.tip, mean, lengths))}
+    return {"from_measured_fraction": float(tip_error(pose.tip, mean, lengths))}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-LEAST = 8
+MIN_COUNT = 8
 """Grasps below which no correlation is told."""
 ENDS = {"NO_CONTACT": ("o", style.MUTED), "EJECTED": ("x", style.LOST),
         "TIMED_OUT": ("s", style.TARGET), "DIVERGED": ("D", style.TARGET),
@@ -48,20 +48,20 @@ def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
     ends = _ends(score)
     with style.figure(path, 4.6, 9.6) as figure:
         for index, (side, title) in enumerate(HALVES):
-            place = figure.add_axes((0.03 + 0.45 * index, 0.11, 0.42, 0.8))
-            _globe(place, title)
+            axes = figure.add_axes((0.03 + 0.45 * index, 0.11, 0.42, 0.8))
+            _globe(axes, title)
             here = side * _numbers(table, "direction_z") >= 0.0
             at = flat(_directions(table), side)
             marked = here & np.isfinite(score)
             x, y = at[marked].T
-            dots = place.scatter(x, y, c=score[marked], cmap="viridis", s=22, linewidths=0,
+            dots = axes.scatter(x, y, c=score[marked], cmap="viridis", s=22, linewidths=0,
                                  vmin=ends[0], vmax=ends[1])  # fmt: skip
             for status, (mark, color) in ENDS.items():
                 others = here & (table["status"] == status).to_numpy(dtype=bool)
                 x, y = at[others].T
-                place.scatter(x, y, marker=mark, s=16, linewidths=0.8,
+                axes.scatter(x, y, marker=mark, s=16, linewidths=0.8,
                               **_unfilled(mark, color))  # fmt: skip
-            _number(place, at, here, len(planned.best_rows))
+            _number(axes, at, here, len(planned.best_rows))
         if planned.ranked:
             bar = figure.colorbar(dots, cax=figure.add_axes((0.925, 0.17, 0.015, 0.66)))
             bar.set_label(planned.plan.rank_by, fontsize=8)
@@ -86,31 +86,31 @@ def flat(directions: Array, side: float) -> Array:
     return np.asarray(directions[:, :2] * scale[:, None] * [side, 1.0])
 
 
-def _globe(place: Axes, title: str) -> None:
+def _globe(axes: Axes, title: str) -> None:
     angle = np.linspace(0.0, 2.0 * math.pi, 181)
     for tilt in (30.0, 60.0, 90.0):
         radius = math.sqrt(2.0) * math.sin(math.radians(tilt) / 2.0)
         width = 0.9 if tilt == 90.0 else 0.5
-        place.plot(radius * np.cos(angle), radius * np.sin(angle), linewidth=width,
+        axes.plot(radius * np.cos(angle), radius * np.sin(angle), linewidth=width,
                    color=style.MUTED if tilt == 90.0 else style.RULE, zorder=0)  # fmt: skip
     below = "below" in title or "−z" in title
     for x, y, text in ((1.07, 0, "−x" if below else "+x"), (-1.07, 0, "+x" if below else "−x"),
                        (0, 1.07, "+y"), (0, -1.07, "−y")):  # fmt: skip
-        place.annotate(text, (x, y), ha="center", va="center", fontsize=7.5, color=style.MUTED)
-    place.set_xlim(-1.16, 1.16)
-    place.set_ylim(-1.16, 1.16)
-    place.set_aspect("equal")
-    place.set_axis_off()
-    place.text(0.5, -0.04, title, transform=place.transAxes, ha="center", fontsize=8.5)
+        axes.annotate(text, (x, y), ha="center", va="center", fontsize=7.5, color=style.MUTED)
+    axes.set_xlim(-1.16, 1.16)
+    axes.set_ylim(-1.16, 1.16)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.text(0.5, -0.04, title, transform=axes.transAxes, ha="center", fontsize=8.5)
 
 
-def _number(place: Axes, at: Array, here: Any, count: int) -> None:
+def _number(axes: Axes, at: Array, here: Any, count: int) -> None:
     """Rings with their ranks around the best."""
     for rank in range(count):
         if here[rank]:
             x, y = at[rank].tolist()
-            place.scatter(x, y, s=95, facecolors="none", edgecolors=style.LOST, linewidths=1.3)
-            place.annotate(str(rank + 1), (x, y), (7, 5), textcoords="offset points",
+            axes.scatter(x, y, s=95, facecolors="none", edgecolors=style.LOST, linewidths=1.3)
+            axes.annotate(str(rank + 1), (x, y), (7, 5), textcoords="offset points",
                            fontsize=8.5, fontweight="bold", color=style.LOST)  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def _unfilled(mark: str, color: str) -> dict[str, Any]:
 def _keys(table: pd.DataFrame) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    found = [
+    handles = [
         Line2D(
             [], [], marker="o", linestyle="", color=style.EDGE, label="ranked, coloured by score"
         )
@@ -131,9 +131,9 @@ def _keys(table: pd.DataFrame) -> list[Any]:
     for status, (mark, color) in ENDS.items():
         count = int((table["status"] == status).sum())
         if count:
-            found.append(Line2D([], [], marker=mark, linestyle="", color=color, fillstyle="none",
+            handles.append(Line2D([], [], marker=mark, linestyle="", color=color, fillstyle="none",
                                 markersize=5, label=f"{count} {status}"))  # fmt: skip
-    return found
+    return handles
 
 
 def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
@@ -146,30 +146,30 @@ def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
     return path
 
 
-def _over_drift(place: Axes, planned: PlannedGrasps, score: Array) -> None:
+def _over_drift(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
     table, drift = planned.table, drift_of(planned)
     ranked, best = np.isfinite(score), len(planned.best_rows)
     moved, contacts = 1e3 * _numbers(table, drift.column), _numbers(table, "contacts")
-    dots = place.scatter(
+    dots = axes.scatter(
         moved[ranked], score[ranked], c=contacts[ranked], cmap="viridis", s=14, linewidths=0
     )
-    place.scatter(moved[:best], score[:best], s=80, facecolors="none", edgecolors=style.LOST)
-    place.set_xlabel(f"{drift.name} [mm]")
-    place.set_ylabel(planned.plan.rank_by)
-    place.set_title("each ranked grasp")
+    axes.scatter(moved[:best], score[:best], s=80, facecolors="none", edgecolors=style.LOST)
+    axes.set_xlabel(f"{drift.name} [mm]")
+    axes.set_ylabel(planned.plan.rank_by)
+    axes.set_title("each ranked grasp")
     whole = np.unique(contacts[ranked].astype(int)).tolist()
-    bar = place.get_figure().colorbar(dots, ax=place, fraction=0.05, pad=0.03, ticks=whole)  # type: ignore[union-attr]
+    bar = axes.get_figure().colorbar(dots, ax=axes, fraction=0.05, pad=0.03, ticks=whole)  # type: ignore[union-attr]
     bar.set_label("bodies in contact", fontsize=7)
 
 
-def _over_rank(place: Axes, planned: PlannedGrasps, score: Array) -> None:
-    places, best = np.arange(1, len(score) + 1), len(planned.best_rows)
-    place.plot(places, score, color=style.POSITION)
-    place.scatter(places[:best], score[:best], s=40, color=style.LOST, zorder=3)
-    place.set_xlabel("rank")
-    place.set_ylabel(planned.plan.rank_by)
-    place.set_xlim(0, len(score) + 1)
-    place.set_title("from the best to the worst")
+def _over_rank(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
+    ranks, best = np.arange(1, len(score) + 1), len(planned.best_rows)
+    axes.plot(ranks, score, color=style.POSITION)
+    axes.scatter(ranks[:best], score[:best], s=40, color=style.LOST, zorder=3)
+    axes.set_xlabel("rank")
+    axes.set_ylabel(planned.plan.rank_by)
+    axes.set_xlim(0, len(score) + 1)
+    axes.set_title("from the best to the worst")
 
 
 def correlation_verdict(planned: PlannedGrasps) -> str:
@@ -177,10 +177,10 @@ def correlation_verdict(planned: PlannedGrasps) -> str:
     drift = drift_of(planned)
     score, moved = _numbers(planned.table, "score"), _numbers(planned.table, drift.column)
     both = np.isfinite(score) & np.isfinite(moved)
-    if both.sum() < LEAST or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
+    if both.sum() < MIN_COUNT or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
         return f"Too little to compare {planned.plan.rank_by} with the {drift.name}."
-    found = spearmanr(score[both], moved[both])
-    rho, chance = float(found.statistic), float(found.pvalue)
+    correlation = spearmanr(score[both], moved[both])
+    rho, chance = float(correlation.statistic), float(correlation.pvalue)
     how = "tells nothing about" if chance > 0.01 else ("falls with" if rho < 0 else "grows with")
     odds = "p < 0.001" if chance < 1e-3 else f"p = {chance:.2g}"
     return (
@@ -196,8 +196,8 @@ def evenness_verdict(planned: PlannedGrasps) -> str:
     """
     directions = _directions(planned.table)
     if planned.plan.poses.cone < math.pi:
-        told = math.degrees(planned.plan.poses.cone)
-        return f"Directions are within {told:.3g}° of the scene's own."
+        cone_deg = math.degrees(planned.plan.poses.cone)
+        return f"Directions are within {cone_deg:.3g}° of the scene's own."
     length = float(np.linalg.norm(directions.mean(axis=0)))
     chance = float(chi2.sf(3 * len(directions) * length**2, df=3))
     word = "even" if chance > 0.01 else "not even"

@@ -10,16 +10,16 @@ from softgrasp._version import __version__
 from softgrasp.errors import BackendUnavailable
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import planner_figures as figures
-from softgrasp.report.page import NO_PICTURES, PAGE, templates, write_report
+from softgrasp.report.page import NO_IMAGES, REPORT, templates, write_report
 from softgrasp.report.planner_words import (
     TEST,
     Best,
-    facts,
+    plan_rows,
     ranked_rows,
     summary,
     verdict,
 )
-from softgrasp.report.shown_picture import shown_picture
+from softgrasp.report.shown_picture import embedded_image
 from softgrasp.report.strip_figure import final_poses
 from softgrasp.simulation.run import simulate
 from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps
@@ -31,7 +31,7 @@ FILES = (INDEX, BEST, DIRECTIONS, SCORES, "directions.csv", "scores.csv")
 """What the page consists of."""
 SHOWN_ROWS = 20
 """Candidates in the page's table."""
-MOST_POSES = 5
+MAX_POSES = 5
 """Grasps side by side in the picture of the best."""
 
 Progress = Callable[[str, float], None]
@@ -40,7 +40,7 @@ Progress = Callable[[str, float], None]
 
 def write_best(
     planned: PlannedGrasps,
-    folder: str | Path,
+    directory: str | Path,
     *,
     renderer: str = "auto",
     video: bool = True,
@@ -50,7 +50,7 @@ def write_best(
 
     Args:
         planned: The ranked grasps.
-        folder: Where ``top-1``, ``top-2``, … go.
+        directory: Where ``top-1``, ``top-2``, … go.
         renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no pictures.
         video: Whether to make films.
         progress: Called with what is being written and how far it is.
@@ -59,26 +59,28 @@ def write_best(
         BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
         ResultError: The folder cannot be written.
     """
-    found = []
+    reports = []
     for rank, row in enumerate(planned.best_rows, start=1):
-        own = Path(folder) / f"top-{rank}"
+        run_directory = Path(directory) / f"top-{rank}"
 
-        def tell(file: str, done: float, where: str = own.name) -> None:
+        def progress_of_run(file: str, done: float, where: str = run_directory.name) -> None:
             if progress is not None:
                 progress(f"{where}/{file}", done)
 
-        tell("result.json", 0.0)
+        progress_of_run("result.json", 0.0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they stand in its report
             result = simulate(planned.tested(row))
-        write_report(result, own, renderer=renderer, video=video, progress=tell)
-        found.append(Best(row, result, own))
-    return found
+        write_report(
+            result, run_directory, renderer=renderer, video=video, progress=progress_of_run
+        )
+        reports.append(Best(row, result, run_directory))
+    return reports
 
 
-def write_planner_page(
+def write_planner_report(
     planned: PlannedGrasps,
-    folder: str | Path,
+    directory: str | Path,
     best: Sequence[Best] = (),
     *,
     renderer: str = "auto",
@@ -87,23 +89,23 @@ def write_planner_page(
 
     Args:
         planned: The ranked grasps.
-        folder: Where to.
+        directory: Where to.
         best: The best ones, as ``write_best`` wrote them into the same folder.
         renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no picture of the best.
 
     Raises:
         ResultError: The folder cannot be written.
     """
-    folder, scene = Path(folder), planned.plan.scene
-    shown = _drawn(planned, best, folder, renderer)
-    links = {one.row: f"{one.folder.name}/{PAGE}" for one in best}
+    directory, scene = Path(directory), planned.plan.scene
+    shown = _drawn(planned, best, directory, renderer)
+    links = {one.row: f"{one.directory.name}/{REPORT}" for one in best}
     heads, rows = ranked_rows(planned, best, SHOWN_ROWS)
-    page = templates().get_template("planner.html.j2").render(
+    html = templates().get_template("planner.html.j2").render(
         version=__version__,
         title=f"{scene.hand.name} around {scene.object.name}, {len(planned.table)} poses",
         summary=summary(planned, best),
-        facts=facts(planned),
-        shown=[(title, shown_picture(path), told) for title, path, told in shown],
+        properties=plan_rows(planned),
+        shown=[(title, embedded_image(path), caption) for title, path, caption in shown],
         heads=heads,
         rows=[(cells, links.get(int(cells[1]), "")) for cells in rows],
         test=heads.index(TEST) if TEST in heads else -1,
@@ -111,37 +113,39 @@ def write_planner_page(
         failures=_failures(planned),
         columns=[*POSE_COLUMNS.items(), *COLUMNS.items()],
     )  # fmt: skip
-    return write_text(folder / INDEX, page)
+    return write_text(directory / INDEX, html)
 
 
 def _drawn(
-    planned: PlannedGrasps, best: Sequence[Best], folder: Path, renderer: str
+    planned: PlannedGrasps, best: Sequence[Best], directory: Path, renderer: str
 ) -> list[tuple[str, Path, str]]:
     """Headings, figures and what they show."""
-    found = []
-    few = list(best)[:MOST_POSES]
-    if few and renderer != NO_PICTURES:
+    figures_drawn = []
+    few = list(best)[:MAX_POSES]
+    if few and renderer != NO_IMAGES:
         labels = [f"{rank} (candidate {one.row})" for rank, one in enumerate(few, start=1)]
         try:
-            path = final_poses([one.result for one in few], labels, folder / BEST,
-                               renderer=renderer, one_place=False)  # fmt: skip
-            told = " ".join(
+            path = final_poses([one.result for one in few], labels, directory / BEST,
+                               renderer=renderer, one_viewpoint=False)  # fmt: skip
+            caption = " ".join(
                 f"{rank}: {verdict(one.result)}." for rank, one in enumerate(few, start=1)
             )
-            found.append(("How the best ended", path, f"Each from its own best side. {told}"))
+            figures_drawn.append(
+                ("How the best ended", path, f"Each from its own best side. {caption}")
+            )
         except BackendUnavailable:
             pass  # nothing here can draw; the numbers stay
-    path = figures.draw_directions(planned, folder / DIRECTIONS)
-    told = (
+    path = figures.draw_directions(planned, directory / DIRECTIONS)
+    caption = (
         "Where the hand came from, seen from the object, in equal areas; circles are 30° and 60° "
         f"from the middle. {figures.evenness_verdict(planned)}"
     )
-    found.append(("Directions", path, told))
+    figures_drawn.append(("Directions", path, caption))
     if planned.ranked:
-        path = figures.draw_scores(planned, folder / SCORES)
-        found.append(("Scores", path, f"{figures.correlation_verdict(planned)} Rings and red dots: "
+        path = figures.draw_scores(planned, directory / SCORES)
+        figures_drawn.append(("Scores", path, f"{figures.correlation_verdict(planned)} Rings and red dots: "
                                       "the best."))  # fmt: skip
-    return found
+    return figures_drawn
 
 
 def _failures(planned: PlannedGrasps) -> list[tuple[str, int]]:

@@ -23,7 +23,7 @@ class Best(NamedTuple):
 
     row: int
     result: GraspResult
-    folder: Path
+    directory: Path
 
 
 def verdict(result: GraspResult) -> str:
@@ -50,10 +50,10 @@ def in_short(result: GraspResult) -> str:
 def summary(planned: PlannedGrasps, best: Sequence[Best]) -> str:
     """The outcome in a few sentences."""
     table, plan = planned.table, planned.plan
-    told = f"{planned.ranked} of {len(table)} hand poses ended with the hand closed on the object"
+    text = f"{planned.ranked} of {len(table)} hand poses ended with the hand closed on the object"
     if planned.ranked:
         first = table.iloc[0]
-        told += (
+        text += (
             f"; the best by {plan.rank_by} is candidate {int(first['row'])} with "
             f"{float(first['score']):.4g}"
         )
@@ -63,11 +63,11 @@ def summary(planned: PlannedGrasps, best: Sequence[Best]) -> str:
         criterion = tested[0].scene.success
         name = "the lift" if criterion is None else f"'{criterion.name}'"
         when = "" if plan.test is None else " afterwards"
-        told += f". Of the best {len(tested)}, {held} passed {name}{when}"
-    return told + "."
+        text += f". Of the best {len(tested)}, {held} passed {name}{when}"
+    return text + "."
 
 
-def facts(planned: PlannedGrasps) -> list[tuple[str, str]]:
+def plan_rows(planned: PlannedGrasps) -> list[tuple[str, str]]:
     """What was tried and how it ended."""
     plan, table, poses = planned.plan, planned.table, planned.plan.poses
     end = "largest" if largest_is_best(plan) else "smallest"
@@ -78,7 +78,7 @@ def facts(planned: PlannedGrasps) -> list[tuple[str, str]]:
         back += f", at most {1e3 * float(table['pulled_back_m'].max()):.1f} mm"
     back += f"; {stuck} found no way out" if stuck else ""
     cone = "all around" if poses.cone == math.pi else f"within {math.degrees(poses.cone):.3g}°"
-    found = [
+    rows = [
         ("Directions", f"{cone}, roll ± {math.degrees(poses.roll):.3g}°"),
         ("Offset", f"within {1e3 * poses.offset:.3g} mm of the grasp's centre"),
         ("What moves", f"the {poses.moves}"),
@@ -88,14 +88,14 @@ def facts(planned: PlannedGrasps) -> list[tuple[str, str]]:
         ("Pulled back", back),
     ]
     if plan.preshapes:
-        found.append(("Preshapes", ", ".join(plan.preshapes)))
+        rows.append(("Preshapes", ", ".join(plan.preshapes)))
     wall = float(table["wall_time_s"].sum())
-    found.append(("Work", f"{wall:.1f} s, {wall / len(table):.3f} s a candidate"))
-    return found
+    rows.append(("Work", f"{wall:.1f} s, {wall / len(table):.3f} s a candidate"))
+    return rows
 
 
 def ranked_rows(
-    planned: PlannedGrasps, best: Sequence[Best], most: int
+    planned: PlannedGrasps, best: Sequence[Best], count: int
 ) -> tuple[list[str], list[list[str]]]:
     """Heads and cells of the table of the best."""
     plan, drift = planned.plan, drift_of(planned)
@@ -104,7 +104,7 @@ def ranked_rows(
              "Contacts", "Direction", "Roll [°]", "Offset [mm]", "Back [mm]"]  # fmt: skip
     heads += ["Preshape"] if plan.preshapes else []
     rows = []
-    for _, row in planned.table.head(most).iterrows():
+    for _, row in planned.table.head(count).iterrows():
         if row["status"] == FAILED or _missing(row["rank"]):
             break
         where = ", ".join(style.signed(float(row[f"direction_{axis}"]), 2) for axis in "xyz")

@@ -48,8 +48,8 @@ def draw_pressure_fit(report: FitReport, path: str | Path) -> Path:
 def _draw_curves(axes: Axes, report: FitReport) -> None:
     between = np.linspace(*report.fit.pressures, POINTS)
     curves = np.degrees(angles_at(report.fit, between))
-    looks = zip(report.fit.lengths, cycle(style.SERIES), cycle(MARKERS), strict=False)
-    for piece, (length, color, marker) in enumerate(looks):
+    styles = zip(report.fit.lengths, cycle(style.SERIES), cycle(MARKERS), strict=False)
+    for piece, (length, color, marker) in enumerate(styles):
         axes.plot(KPA * between, curves[:, piece], color=color, linewidth=1.2)
         axes.plot(KPA * report.pressures, np.degrees(report.angles[:, piece]), marker, color=color,
                   markersize=3.6, markeredgecolor="white", markeredgewidth=0.4,
@@ -61,9 +61,9 @@ def _draw_residuals(axes: Axes, report: FitReport) -> None:
     if report.sigma is not None:
         sigma = float(np.degrees(report.sigma))
         axes.axhspan(-sigma, sigma, color=style.HOLD, zorder=0, linewidth=0)
-        style.note(axes, f"grey: ±σ of a measurement, {sigma:.3g}°")
-    looks = zip(np.degrees(report.residuals).T, cycle(style.SERIES), cycle(MARKERS), strict=False)
-    for left, color, marker in looks:
+        style.annotate(axes, f"grey: ±σ of a measurement, {sigma:.3g}°")
+    styles = zip(np.degrees(report.residuals).T, cycle(style.SERIES), cycle(MARKERS), strict=False)
+    for left, color, marker in styles:
         axes.plot(KPA * report.pressures, left, marker, color=color, markersize=3.6,
                   markeredgecolor="white", markeredgewidth=0.4)  # fmt: skip
     axes.axhline(0.0, color=style.MUTED, linewidth=0.6)

@@ -12,7 +12,7 @@ from softgrasp._version import __version__
 from softgrasp.formats.atomic import write_text
 from softgrasp.formats.pressure_fit_file import save_pressure_fit
 from softgrasp.formats.results import RESULT_FILE
-from softgrasp.mechanics.pressure_fit import MOST_CURVE_ERROR, FitReport, reversal_clause
+from softgrasp.mechanics.pressure_fit import MAX_CURVE_ERROR, FitReport, reversal_clause
 from softgrasp.report.pressure_fit_figure import draw_pressure_fit
 
 SCHEMA_VERSION = 1
@@ -20,27 +20,29 @@ FIT, FIGURE = "pressure_fit.yaml", "pressure_fit.png"
 KPA = 1e-3
 
 
-def write_fit_report(report: FitReport, folder: str | Path, *, figure: bool = True) -> list[Path]:
+def write_fit_report(
+    report: FitReport, directory: str | Path, *, figure: bool = True
+) -> list[Path]:
     """Write ``pressure_fit.yaml``, ``result.json`` and the figure; return their paths.
 
     Args:
         report: The fit.
-        folder: Where to; it is made when it is missing.
+        directory: Where to; it is made when it is missing.
         figure: Whether to draw; a figure of an earlier fit is removed where not.
 
     Raises:
         ResultError: The folder cannot be written.
     """
-    folder = Path(folder)
+    directory = Path(directory)
     comment = "SI: m, rad, Pa; angle = sum of c_k (pressure / scale)^k, a row a piece."
     text = json.dumps(fit_document(report), indent=2, ensure_ascii=False, allow_nan=False)
     written = [
-        save_pressure_fit(report.fit, folder / FIT, comment=comment),
-        write_text(folder / RESULT_FILE, text + "\n"),
+        save_pressure_fit(report.fit, directory / FIT, comment=comment),
+        write_text(directory / RESULT_FILE, text + "\n"),
     ]
     if figure:
-        return [*written, draw_pressure_fit(report, folder / FIGURE)]
-    for earlier in (folder / FIGURE, (folder / FIGURE).with_suffix(".csv")):
+        return [*written, draw_pressure_fit(report, directory / FIGURE)]
+    for earlier in (directory / FIGURE, (directory / FIGURE).with_suffix(".csv")):
         earlier.unlink(missing_ok=True)
     return written
 
@@ -102,8 +104,12 @@ def condition_clause(report: FitReport) -> str:
 
 def reversal_words(report: FitReport) -> str:
     """Where curves bend back."""
-    found = report.reversals
-    return "no: " + "; ".join(reversal_clause(report.fit, one) for one in found) if found else "yes"
+    reversals = report.reversals
+    return (
+        "no: " + "; ".join(reversal_clause(report.fit, one) for one in reversals)
+        if reversals
+        else "yes"
+    )
 
 
 def verdict_clause(report: FitReport) -> str:
@@ -115,5 +121,5 @@ def verdict_clause(report: FitReport) -> str:
     verdict = "accepted" if report.accepted else "not accepted"
     return (
         f"{verdict}: expected {np.degrees(worst):.3g}° from the truth at worst, "
-        f"{worst / sigma:.3g} sigma; at most {MOST_CURVE_ERROR:g} sigma are let through"
+        f"{worst / sigma:.3g} sigma; at most {MAX_CURVE_ERROR:g} sigma are let through"
     )

@@ -41,9 +41,9 @@ def draw_pulls(result: GraspResult, path: str | Path) -> Path:
         grid = style.panels(figure, 1, 1, margins=(0.75, 0.1, 0.55, 0.55), gaps=(0.0, 0.0))
         axes = figure.add_subplot(grid[0])
         # a wrist gives way to the pull
-        place = _in_palm(result) if result.scene.on_wrist else result.object_position
+        position = _in_palm(result) if result.scene.on_wrist else result.object_position
         for pull, color in zip(pulls, cycle(style.SERIES)):
-            _draw_pull(axes, result.time, place, pull, color)
+            _draw_pull(axes, result.time, position, pull, color)
         axes.axvline(pulls[0].friction_N, color=style.MUTED, lw=0.8, ls="--", label="µ·ΣN")
         widest = max(1e3 * pull.drop_m for pull in pulls)
         axes.set_ylim(0.0, max(BEYOND * widest, 1e-3))
@@ -54,23 +54,30 @@ def draw_pulls(result: GraspResult, path: str | Path) -> Path:
     return Path(path)
 
 
-def _draw_pull(axes: Axes, time: Array, place: Array, pull: PullTest, color: str) -> None:
+def _draw_pull(axes: Axes, time: Array, position: Array, pull: PullTest, color: str) -> None:
     first = min(int(np.searchsorted(time, pull.start_s, side="right")), len(time) - 1)
     rows = (time > pull.start_s) & (time <= pull.end_s)  # at its start the last pull ends
     force = pull.rate_N_s * (time[rows] - pull.start_s)
-    way = 1e3 * np.linalg.norm(place[rows] - place[first], axis=1)
-    axes.plot(*thinned(force, way), color=color, label=pull.name)
+    displacement_mm = 1e3 * np.linalg.norm(position[rows] - position[first], axis=1)
+    axes.plot(*thinned(force, displacement_mm), color=color, label=pull.name)
     if pull.slip_force_N is not None:
-        axes.plot(pull.slip_force_N, np.interp(pull.slip_force_N, force, way), "o", color=color)
+        axes.plot(
+            pull.slip_force_N,
+            np.interp(pull.slip_force_N, force, displacement_mm),
+            "o",
+            color=color,
+        )
 
 
 def _in_palm(result: GraspResult) -> Array:
     """Positions of the object in the frame of the palm while it is pulled, (T, 3) [m]."""
     posed, palm = PosedResult(result), names.hand_body(result.scene.hand)
-    found = np.zeros_like(result.object_position)
+    relative_positions = np.zeros_like(result.object_position)
     assert result.hold is not None  # there are pulls
     begin = np.searchsorted(result.time, result.hold.pulls[0].start_s)
-    for row in range(int(begin), len(found)):
+    for row in range(int(begin), len(relative_positions)):
         body = posed.pose(float(result.time[row])).body(palm)
-        found[row] = body.xmat.reshape(3, 3).T @ (result.object_position[row] - body.xpos)
-    return found
+        relative_positions[row] = body.xmat.reshape(3, 3).T @ (
+            result.object_position[row] - body.xpos
+        )
+    return relative_positions

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HEADROOM = 1.25
-SMALL_MARGIN, LEAST_MARGIN = 0.2, 0.01
+SMALL_MARGIN, MIN_MARGIN = 0.2, 0.01
 """Margins up to the first one are drawn on an axis of their own, of at least the second one."""
-MOST = 95.0
+PERCENTILE = 95.0
 """Percentile of the margins that decides so: a first touch may be far from slipping."""
-LEAST_TOP = 0.05
+MIN_TOP = 0.05
 """Least height of the axis of ε."""
 
 
@@ -60,10 +60,10 @@ def _shade(axes: Axes, result: GraspResult) -> None:
 
 def _draw_epsilon(axes: Axes, log: QualityLog) -> None:
     axes.plot(log.time, log.epsilon, color=style.POSITION)
-    axes.set_ylim(0.0, max(HEADROOM * float(log.epsilon.max()), LEAST_TOP))
+    axes.set_ylim(0.0, max(HEADROOM * float(log.epsilon.max()), MIN_TOP))
     axes.set_title("ε: the smallest wrench that breaks the grasp, per newton of its contacts [–]")
     if log.closed_at is None:
-        style.note(axes, "no force closure")
+        style.annotate(axes, "no force closure")
         return
     axes.axvline(log.closed_at, color=style.EDGE, lw=1.1)
     axes.text(
@@ -77,12 +77,12 @@ def _draw_margin(axes: Axes, log: QualityLog) -> None:
     axes.plot(log.time, log.margin, color=style.INK)
     axes.axhline(0.0, color=style.LOST, lw=0.9, ls=(0, (3, 2)))
     finite = log.margin[np.isfinite(log.margin)]
-    usual = float(np.percentile(finite, MOST)) if finite.size else 1.0
+    usual = float(np.percentile(finite, PERCENTILE)) if finite.size else 1.0
     # near to slipping all the time, the curve would be a line on the axis
-    top = 1.05 if usual > SMALL_MARGIN else HEADROOM * max(usual, LEAST_MARGIN)
+    top = 1.05 if usual > SMALL_MARGIN else HEADROOM * max(usual, MIN_MARGIN)
     axes.set_ylim(-0.05 * top, top)
     if finite.size and finite.max() > top:
-        style.note(axes, f"cut; the largest is {finite.max():.2f}")
+        style.annotate(axes, f"cut; the largest is {finite.max():.2f}")
     axes.set_title("friction margin 1 − |Ft|/(µ Fn) of the body nearest to slipping [–]")
     if not np.isfinite(log.margin).any():
-        style.note(axes, "nothing presses")
+        style.annotate(axes, "nothing presses")

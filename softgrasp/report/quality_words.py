@@ -18,45 +18,45 @@ class QualityRow(NamedTuple):
 
 def quality_clause(result: GraspResult) -> str:
     """When force closure began and what ε is at the end."""
-    told = result.quality
-    if told is None:
+    quality = result.quality
+    if quality is None:
         return "The quality of the grasp was not computed"
-    touching = count(told["contacts"], "contact point")
-    if not told["contacts"]:
+    touching = count(quality["contacts"], "contact point")
+    if not quality["contacts"]:
         return "Nothing touches the object at the end"
-    if told["epsilon"] == 0.0:
-        return f"No force closure at the end with {touching}: {told['reason']}"
-    since = told.get("force_closure_s")
+    if quality["epsilon"] == 0.0:
+        return f"No force closure at the end with {touching}: {quality['reason']}"
+    since = quality.get("force_closure_s")
     began = "" if since is None else f" since {since:.2f} s"
-    return f"Force closure{began}, with {touching} at the end: ε = {told['epsilon']:.3g}"
+    return f"Force closure{began}, with {touching} at the end: ε = {quality['epsilon']:.3g}"
 
 
 def quality_rows(result: GraspResult) -> list[QualityRow]:
     """Measures of the final grasp with their conventions; none where nothing touches."""
-    told = result.quality
-    if told is None or not told["contacts"]:
+    quality = result.quality
+    if quality is None or not quality["contacts"]:
         return []
-    cones = f"friction pyramids of {told['edges']} edges, unit normal forces"
-    kept = told.get("wrench_contacts", told["contacts"])
-    if kept < told["contacts"]:
+    cones = f"friction pyramids of {quality['edges']} edges, unit normal forces"
+    kept = quality.get("wrench_contacts", quality["contacts"])
+    if kept < quality["contacts"]:
         cones += f", of the {kept} contacts that differ most: a lower bound"
-    if told["contact_model"] == "soft":
+    if quality["contact_model"] == "soft":
         cones += ", spin as the contacts have it"
-    scale = f"moments over {millimetres(told['torque_scale_m'])}, about the centre of mass"
-    space = f"{told['norm']} wrench space of {cones}; {scale}"
+    scale = f"moments over {millimetres(quality['torque_scale_m'])}, about the centre of mass"
+    space = f"{quality['norm']} wrench space of {cones}; {scale}"
     matrix = f"grasp matrix of hard fingers; {scale}"
     rows = [
-        _row("ε", told, "epsilon", f"largest ball in the {space}"),
-        _row("volume", told, "volume", f"of the {space}"),
-        _row("smallest singular value", told, "min_singular_value", matrix),
-        _row("isotropy", told, "isotropy", f"smallest over largest singular value; {matrix}"),
-        _row("ellipsoid volume", told, "ellipsoid_volume", f"product of singular values; {matrix}"),
-        _row("friction margin", told, "friction_margin", "1 − |Ft|/(µ Fn) of real forces, least "
+        _row("ε", quality, "epsilon", f"largest ball in the {space}"),
+        _row("volume", quality, "volume", f"of the {space}"),
+        _row("smallest singular value", quality, "min_singular_value", matrix),
+        _row("isotropy", quality, "isotropy", f"smallest over largest singular value; {matrix}"),
+        _row("ellipsoid volume", quality, "ellipsoid_volume", f"product of singular values; {matrix}"),
+        _row("friction margin", quality, "friction_margin", "1 − |Ft|/(µ Fn) of real forces, least "
              "of all bodies"),
     ]  # fmt: skip
     return [row for row in rows if row.value]
 
 
-def _row(label: str, told: dict[str, Any], key: str, convention: str) -> QualityRow:
-    value = told.get(key)
+def _row(label: str, quality: dict[str, Any], key: str, convention: str) -> QualityRow:
+    value = quality.get(key)
     return QualityRow(label, "" if value is None else f"{value:.3g}", convention)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROW_HEIGHT = 1.7
-MOST_KEYS = 8
+MAX_LEGEND_ENTRIES = 8
 """Lines of a panel that are named; more of them would cover it."""
 FORCES, TORQUES = slice(0, 3), slice(3, 6)
 
@@ -40,8 +40,8 @@ def draw_sensors(result: GraspResult, path: str | Path) -> Path:
     with style.figure(path, ROW_HEIGHT * len(rows) + 0.7, numbers=False) as figure:
         grid = style.panels(figure, len(rows), 2, margins=(0.6, 1.35, 0.5, 0.35), gaps=(1.75, 0.4))
         for index, row in enumerate(rows):
-            for place, draw in enumerate(row):
-                cell = grid[index, place] if len(row) == 2 else grid[index, :]
+            for column, draw in enumerate(row):
+                cell = grid[index, column] if len(row) == 2 else grid[index, :]
                 axes = figure.add_subplot(cell)
                 draw(axes)
                 style.time_limits(axes, result.time)
@@ -93,12 +93,12 @@ def _panel(
             if differs:
                 axes.plot(*thinned(result.time, truth[:, column]), color=color, lw=1.3)
         axes.set_title(title)
-        style.least_span(axes, 1e-3)
-        if len(names) <= MOST_KEYS:
+        style.set_min_span(axes, 1e-3)
+        if len(names) <= MAX_LEGEND_ENTRIES:
             axes.legend(
                 loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7.5, handlelength=1.2
             )
         if differs:
-            style.note(axes, "pale: told; dark: truth")
+            style.annotate(axes, "pale: told; dark: truth")
 
     return draw

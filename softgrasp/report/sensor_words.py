@@ -24,7 +24,7 @@ class SensorRow(NamedTuple):
 
     name: str
     kind: str
-    place: str
+    location: str
     channels: int
     errors: str
 
@@ -33,7 +33,7 @@ def sensor_clause(result: GraspResult) -> str:
     """What there was to feel with, and the greatest of what was felt at the end."""
     readings = list(result.sensors.values())
     channels = sum(len(reading.channels) for reading in readings)
-    told = [f"{count(len(readings), 'sensor')} with {count(channels, 'channel')}"]
+    parts = [f"{count(len(readings), 'sensor')} with {count(channels, 'channel')}"]
     pressed = [
         (float(reading.values[-1].sum()), reading.sensor.name)
         for reading in readings
@@ -41,13 +41,13 @@ def sensor_clause(result: GraspResult) -> str:
     ]
     if pressed:
         force, name = max(pressed)
-        told.append(f"most on {name} at the end, {force:.3g} N")
+        parts.append(f"most on {name} at the end, {force:.3g} N")
     for reading in readings:
         if isinstance(reading.sensor, ForceTorqueSensor):
             force, torque = (float(np.linalg.norm(reading.values[-1, k : k + 3])) for k in (0, 3))
-            told.append(f"{reading.sensor.name} {force:.3g} N and {torque:.3g} N·m at the end")
+            parts.append(f"{reading.sensor.name} {force:.3g} N and {torque:.3g} N·m at the end")
             break
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def sensor_rows(result: GraspResult) -> list[SensorRow]:
@@ -56,7 +56,7 @@ def sensor_rows(result: GraspResult) -> list[SensorRow]:
         SensorRow(
             name=name.replace("_", " "),
             kind=_KINDS[reading.sensor.type],
-            place=_place(reading.sensor),
+            location=_location_text(reading.sensor),
             channels=len(reading.channels),
             errors=_errors(reading.sensor),
         )
@@ -64,7 +64,7 @@ def sensor_rows(result: GraspResult) -> list[SensorRow]:
     ]
 
 
-def _place(sensor: AnySensor) -> str:
+def _location_text(sensor: AnySensor) -> str:
     match sensor:
         case TactileSensor():
             return f"{sensor.body.replace('_', ' ')}, {sensor.rows} × {sensor.columns}"
@@ -75,13 +75,13 @@ def _place(sensor: AnySensor) -> str:
 
 
 def _errors(sensor: SensorErrors) -> str:
-    told = [
+    parts = [
         f"{name} {value:g}"
         for name in ("bias", "noise", "range", "resolution")
         if (value := getattr(sensor, name))
     ]
-    told += [f"delay {1e3 * sensor.delay:g} ms"] if sensor.delay else []
+    parts += [f"delay {1e3 * sensor.delay:g} ms"] if sensor.delay else []
     torque = sensor.torque_errors if isinstance(sensor, ForceTorqueSensor) else None
     if torque is not None and torque != SensorErrors():
-        told.append(f"torques: {_errors(torque)}")
-    return ", ".join(told) or "none"
+        parts.append(f"torques: {_errors(torque)}")
+    return ", ".join(parts) or "none"

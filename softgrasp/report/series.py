@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from softgrasp.build import names
 from softgrasp.description.finger import Finger, Phalanx
-from softgrasp.description.mechanism import Actuator
-from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.mechanism import ClosureActuator
+from softgrasp.description.soft_digit import MountedSoftFinger
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
 from softgrasp.simulation.result import GraspResult, column
 
-MOST_POINTS = 2000
+MAX_POINTS = 2000
 """A curve of a figure has no more points than can be told apart in print."""
 
 
@@ -28,24 +28,24 @@ def spans(times: Array, on: NDArray[np.bool_]) -> list[tuple[float, float]]:
 
 def merged(stretches: list[tuple[float, float]], apart: float) -> list[tuple[float, float]]:
     """The same stretches, those with at most ``apart`` [s] between them as one."""
-    found: list[tuple[float, float]] = []
+    merged_spans: list[tuple[float, float]] = []
     for begin, end in stretches:
-        if found and begin - found[-1][1] <= apart:
-            begin = found.pop()[0]
-        found.append((begin, end))
-    return found
+        if merged_spans and begin - merged_spans[-1][1] <= apart:
+            begin = merged_spans.pop()[0]
+        merged_spans.append((begin, end))
+    return merged_spans
 
 
 def thinned(times: Array, values: Array) -> tuple[Array, Array]:
-    """At most ``MOST_POINTS`` evenly spaced rows of times (T,) and values (T, …), ends kept."""
-    rows = np.linspace(0, len(times) - 1, min(len(times), MOST_POINTS)).round().astype(int)
+    """At most ``MAX_POINTS`` evenly spaced rows of times (T,) and values (T, …), ends kept."""
+    rows = np.linspace(0, len(times) - 1, min(len(times), MAX_POINTS)).round().astype(int)
     return times[rows], values[rows]
 
 
 def peaks(times: Array, values: Array) -> tuple[Array, Array]:
-    """At most ``MOST_POINTS`` rows, each the largest of its stretch, of times and values (T,)."""
-    stretch = -(-len(times) // MOST_POINTS)
-    begins = np.arange(0, len(times), stretch)
+    """At most ``MAX_POINTS`` rows, each the largest of its stretch, of times and values (T,)."""
+    chunk = -(-len(times) // MAX_POINTS)
+    begins = np.arange(0, len(times), chunk)
     return times[begins], np.maximum.reduceat(values, begins)
 
 
@@ -58,11 +58,11 @@ def displacement_mm(result: GraspResult, index: int = 0) -> Array:
 def rotation_deg(result: GraspResult, index: int = 0) -> Array:
     """Turn since the start about (x, y, z) of intrinsic z-y-x, without jumps, (T, 3) [deg]."""
     _, quaternion = result.tracks[index]
-    turned = relative_quaternions(quaternion, quaternion[0])
-    return np.asarray(np.degrees(np.unwrap(euler_from_quaternions(turned), axis=0)))
+    rotations = relative_quaternions(quaternion, quaternion[0])
+    return np.asarray(np.degrees(np.unwrap(euler_from_quaternions(rotations), axis=0)))
 
 
-class DrivePanel(NamedTuple):
+class ActuatorPanel(NamedTuple):
     """A joint, or the pressure or curvature of a soft finger, as it is shown."""
 
     title: str
@@ -74,13 +74,13 @@ class DrivePanel(NamedTuple):
     """In the unit, (T,)."""
     target: Array | None
     """In the unit, (T,)."""
-    own: list[str]
+    phalanx_bodies: list[str]
     """Bodies that it moves first."""
     later: list[str]
     """Bodies that it moves with them."""
 
 
-def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
+def actuator_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
     """The joints of each finger, with the torques that close it, or its pressure and curvature.
 
     Tendons and synergies come last.
@@ -108,57 +108,61 @@ def drive_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
 
 
 def _joint_panel(
-    result: GraspResult, finger: Finger, row: Phalanx, own: list[str], later: list[str]
-) -> DrivePanel:
+    result: GraspResult, finger: Finger, row: Phalanx, phalanx_bodies: list[str], later: list[str]
+) -> ActuatorPanel:
     unit, factor = ("°", 180.0 / np.pi) if row.joint == "revolute" else (" mm", 1e3)
     low, high = (factor * limit for limit in row.limits)
     name = finger.joint_of(row)
-    target, drive = None, drive_of_joint(result, name)
-    if drive is not None:
-        target = factor * result.joint_target[:, column(result.actuator_names, drive)]
+    target, command = None, actuator_of_joint(result, name)
+    if command is not None:
+        target = factor * result.joint_target[:, column(result.actuator_names, command)]
     values = factor * result.joint_position[:, column(result.joint_names, name)]
     title = (
-        row.joint_name if finger.own_names else f"{finger.name} {row.joint_name}".replace("_", " ")
+        row.joint_name
+        if finger.verbatim_names
+        else f"{finger.name} {row.joint_name}".replace("_", " ")
     )
-    return DrivePanel(title, unit, (low, high), values, target, own, later)
+    return ActuatorPanel(title, unit, (low, high), values, target, phalanx_bodies, later)
 
 
-def drive_of_joint(result: GraspResult, joint: str) -> str | None:
+def actuator_of_joint(result: GraspResult, joint: str) -> str | None:
     """The actuator whose target is the variable of a joint; None where there is none."""
-    return next((d.name for d in result.scene.drives if d.joint == joint), None)
+    return next((d.name for d in result.scene.actuators if d.joint == joint), None)
 
 
-def _number_panels(result: GraspResult) -> list[DrivePanel]:
+def _number_panels(result: GraspResult) -> list[ActuatorPanel]:
     """The drives whose targets are no joint's variable, such as those on tendons."""
     return [
-        DrivePanel(
-            title=f"target of {drive.name}",
+        ActuatorPanel(
+            title=f"target of {command.name}",
             unit="",
-            limits=drive.limits,
-            values=result.joint_target[:, column(result.actuator_names, drive.name)],
+            limits=command.limits,
+            values=result.joint_target[:, column(result.actuator_names, command.name)],
             target=None,
-            own=list(drive.stops),
+            phalanx_bodies=list(command.stops),
             later=[],
         )
-        for drive in result.scene.drives
-        if drive.joint is None and drive.unit != "Pa" and drive.limits[1] > drive.limits[0]
+        for command in result.scene.actuators
+        if command.joint is None and command.unit != "Pa" and command.limits[1] > command.limits[0]
     ]
 
 
-def _wrist_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
+def _wrist_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
     """Slides, and hinges where they turned, of a wrist that goes through a sequence."""
     known = result.joint_names.tolist()
     for joints in (names.WRIST_JOINTS[:3], names.WRIST_JOINTS[3:]):
         if not set(joints) <= set(known):
             continue
-        turns = joints != names.WRIST_JOINTS[:3]
-        unit, factor = ("°", 180.0 / np.pi) if turns else (" mm", 1e3)
+        is_angle = joints != names.WRIST_JOINTS[:3]
+        unit, factor = ("°", 180.0 / np.pi) if is_angle else (" mm", 1e3)
         targets = [result.joint_target[:, column(result.actuator_names, name)] for name in joints]
-        if turns and not any(target.any() for target in targets):
+        if is_angle and not any(target.any() for target in targets):
             continue
         values = [result.joint_position[:, column(result.joint_names, name)] for name in joints]
         yield [
-            DrivePanel(name.replace("_", " "), unit, None, factor * value, factor * target, [], [])
+            ActuatorPanel(
+                name.replace("_", " "), unit, None, factor * value, factor * target, [], []
+            )
             for name, value, target in zip(joints, values, targets, strict=True)
         ]
 
@@ -167,7 +171,7 @@ UNITS = {"rad": ("°", 180.0 / np.pi), "m": (" mm", 1e3), "": ("", 1.0)}
 """How the unit of a drive is shown, and its factor; others are shown as they are."""
 
 
-def _torque_row(result: GraspResult, finger: Finger) -> Iterator[list[DrivePanel]]:
+def _torque_row(result: GraspResult, finger: Finger) -> Iterator[list[ActuatorPanel]]:
     """The torques of a finger's joints, where motors drive them."""
     joints = {finger.joint_of(row) for row in finger.phalanges}
     row = [
@@ -179,7 +183,7 @@ def _torque_row(result: GraspResult, finger: Finger) -> Iterator[list[DrivePanel
         yield row
 
 
-def _mechanism_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
+def _mechanism_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
     """Tendons and synergies."""
     panels = [
         _actuator_panel(result, actuator)
@@ -191,49 +195,51 @@ def _mechanism_rows(result: GraspResult) -> Iterator[list[DrivePanel]]:
         yield panels[first : first + across]
 
 
-def _is_motor_of_one(actuator: Actuator) -> bool:
+def _is_motor_of_one(actuator: ClosureActuator) -> bool:
     return not actuator.stiffness and len(actuator.arms) == 1 and actuator.arms[0][1] == 1.0
 
 
-def _actuator_panel(result: GraspResult, actuator: Actuator) -> DrivePanel:
+def _actuator_panel(result: GraspResult, actuator: ClosureActuator) -> ActuatorPanel:
     """A drive that is no joint: its way where it is a servo, else what it pulls with."""
-    drive = actuator.drive
-    unit, factor = UNITS.get(drive.unit, (f" {drive.unit}", 1.0))
-    low, high = (factor * limit for limit in drive.limits)
-    target = factor * result.joint_target[:, column(result.actuator_names, drive.name)]
+    command = actuator.actuator
+    unit, factor = UNITS.get(command.unit, (f" {command.unit}", 1.0))
+    low, high = (factor * limit for limit in command.limits)
+    target = factor * result.joint_target[:, column(result.actuator_names, command.name)]
     bodies = _moved_by(result, actuator)
-    title = drive.name.replace("_", " ")
+    title = command.name.replace("_", " ")
     if not actuator.stiffness:
-        return DrivePanel(title, unit, (low, high), target, None, bodies, [])
+        return ActuatorPanel(title, unit, (low, high), target, None, bodies, [])
     columns = [column(result.joint_names, joint) for joint, _ in actuator.arms]
     length = result.joint_position[:, columns] @ np.array([arm for _, arm in actuator.arms])
-    return DrivePanel(
+    return ActuatorPanel(
         title, unit, (low, high), factor * (length - actuator.zero), target, bodies, []
     )
 
 
-def _moved_by(result: GraspResult, actuator: Actuator) -> list[str]:
+def _moved_by(result: GraspResult, actuator: ClosureActuator) -> list[str]:
     """Bodies that can touch and that a drive moves; all of the fingers for a synergy."""
     known = set(result.contact_bodies.tolist())
     joints = {joint for joint, _ in actuator.arms}
-    own = {
+    moved_of_body = {
         finger.body_of(row): finger.joint_of(row) in joints
         for finger in result.scene.hand.fingers
         for row in finger.phalanges
         if finger.body_of(row) in known
     }
-    return [body for body, moved in own.items() if moved or not any(own.values())]
+    return [
+        body for body, moved in moved_of_body.items() if moved or not any(moved_of_body.values())
+    ]
 
 
-def _soft_panels(result: GraspResult, index: int, digit: SoftDigit) -> list[DrivePanel]:
+def _soft_panels(result: GraspResult, index: int, digit: MountedSoftFinger) -> list[ActuatorPanel]:
     assert result.pressure is not None
     assert result.curvature is not None
     links = [names.soft_link(digit.name, link) for link in range(len(digit.finger.links))]
     low, high = (1e-3 * limit for limit in digit.limits)
     pressure, curvature = 1e-3 * result.pressure[:, index], result.curvature[:, index]
     return [
-        DrivePanel(f"{digit.name} pressure", " kPa", (low, high), pressure, None, links, []),
-        DrivePanel(f"{digit.name} curvature", "/m", None, curvature, None, links, []),
+        ActuatorPanel(f"{digit.name} pressure", " kPa", (low, high), pressure, None, links, []),
+        ActuatorPanel(f"{digit.name} curvature", "/m", None, curvature, None, links, []),
     ]
 
 

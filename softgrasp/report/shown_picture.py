@@ -17,7 +17,7 @@ EDGE = 0.95
 """Share of the page's width above which a picture fills it."""
 
 
-class ShownPicture(NamedTuple):
+class EmbeddedImage(NamedTuple):
     """A picture as a page holds it.
 
     Attributes:
@@ -28,10 +28,10 @@ class ShownPicture(NamedTuple):
 
     source: str
     files: str
-    share: float
+    fraction: float
 
 
-def shown_picture(path: Path, *, smaller: int = 1) -> ShownPicture:
+def embedded_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
     """A PNG for a page: its data URL, its name, and that of its numbers where there are any.
 
     Args:
@@ -44,17 +44,19 @@ def shown_picture(path: Path, *, smaller: int = 1) -> ShownPicture:
     numbers = path.with_suffix(".csv")
     files = f"{path.name}, {numbers.name}" if numbers.exists() else path.name
     content, kind = path.read_bytes(), "image/png"
-    with Image.open(io.BytesIO(content)) as picture:
-        inch = picture.info.get("dpi", (picture.width / WIDTH,))[0]
-        share = picture.width / inch / WIDTH
+    with Image.open(io.BytesIO(content)) as image:
+        inch = image.info.get("dpi", (image.width / WIDTH,))[0]
+        width_fraction = image.width / inch / WIDTH
         stream = io.BytesIO()
         if smaller > 1:
-            picture.convert("RGB").reduce(smaller).save(stream, "PNG")
+            image.convert("RGB").reduce(smaller).save(stream, "PNG")
             content = stream.getvalue()
         elif len(content) > LARGE:
-            picture.convert("RGB").save(stream, "WEBP", quality=QUALITY)
+            image.convert("RGB").save(stream, "WEBP", quality=QUALITY)
             content, kind = stream.getvalue(), "image/webp"
-    return ShownPicture(data_url(content, kind), files, share if share < EDGE else 1.0)
+    return EmbeddedImage(
+        data_url(content, kind), files, width_fraction if width_fraction < EDGE else 1.0
+    )
 
 
 def embedded(path: Path, kind: str) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from softgrasp.render.instants import key_instants
-from softgrasp.render.playback import framing, render_instants
+from softgrasp.render.instants import key_frames
+from softgrasp.render.playback import framing, render_key_frames
 from softgrasp.render.poses import Playback
 from softgrasp.report import style
 from softgrasp.report.letting_go import let_go_s, out_of_hand
@@ -27,7 +27,7 @@ CAPTION_WIDTH = 32
 SHORTER = {"first contact": "first", "last established": "last", "contact lost": "lost"}
 
 
-def strip_pictures(result: GraspResult, *, renderer: str = "auto") -> list[Image]:
+def strip_images(result: GraspResult, *, renderer: str = "auto") -> list[Image]:
     """The pictures of a run's five key instants, without words.
 
     Args:
@@ -37,24 +37,24 @@ def strip_pictures(result: GraspResult, *, renderer: str = "auto") -> list[Image
     Raises:
         BackendUnavailable: The renderer that was asked for is not there.
     """
-    times = [time for time, _ in key_instants(result)]
-    return render_instants(result, times, renderer=renderer, size=SIZE)
+    times = [time for time, _ in key_frames(result)]
+    return render_key_frames(result, times, renderer=renderer, size=SIZE)
 
 
-def draw_strip(result: GraspResult, path: str | Path, pictures: Sequence[Image]) -> Path:
+def draw_strip(result: GraspResult, path: str | Path, images: Sequence[Image]) -> Path:
     """Draw the five key instants side by side, as paper 004's Fig 10A.
 
     Args:
         result: The run.
         path: The ``.png`` to write.
-        pictures: Its ``strip_pictures``.
+        images: Its ``strip_pictures``.
 
     Raises:
         ResultError: The place cannot be written.
     """
-    instants = key_instants(result)
-    titles = [f"{time:.3f} s" for time, _ in instants]
-    return _row(pictures, titles, [_one_line(caption) for _, caption in instants], path)
+    key_frame_list = key_frames(result)
+    titles = [f"{time:.3f} s" for time, _ in key_frame_list]
+    return _row(images, titles, [_one_line(caption) for _, caption in key_frame_list], path)
 
 
 def final_poses(
@@ -63,7 +63,7 @@ def final_poses(
     path: str | Path,
     *,
     renderer: str = "auto",
-    one_place: bool = True,
+    one_viewpoint: bool = True,
     captions: Sequence[str] = (),
 ) -> Path:
     """Draw how several runs ended, side by side and from one place (paper 004, Fig 12C).
@@ -73,7 +73,7 @@ def final_poses(
         labels: What to call them, one a run.
         path: The ``.png`` to write.
         renderer: ``auto``, ``gl`` or ``raycast``.
-        one_place: Whether all are seen from one place, or each from its own best side.
+        one_viewpoint: Whether all are seen from one place, or each from its own best side.
         captions: What to say of each run below its picture, besides how far the object moved.
 
     Raises:
@@ -81,20 +81,23 @@ def final_poses(
         ResultError: The place cannot be written.
     """
     playbacks = [Playback(result) for result in results]
-    groups = [playbacks] if one_place else [[playback] for playback in playbacks]
+    groups = [playbacks] if one_viewpoint else [[playback] for playback in playbacks]
     cameras = [framing(group, SIZE, only_ends=True) for group in groups]
-    if one_place:
+    if one_viewpoint:
         cameras *= len(results)
     images = [
-        render_instants(
+        render_key_frames(
             result, result.time[-1:].tolist(), renderer=renderer, size=SIZE, camera=camera
         )[0]
         for result, camera in zip(results, cameras, strict=True)
     ]
-    told = [_moved(result) for result in results]
+    captions_moved = [_moved(result) for result in results]
     if captions:
-        told = [f"{own}\n{moved}" for own, moved in zip(captions, told, strict=True)]
-    return _row(images, labels, told, path)
+        captions_moved = [
+            f"{caption_line}\n{moved}"
+            for caption_line, moved in zip(captions, captions_moved, strict=True)
+        ]
+    return _row(images, labels, captions_moved, path)
 
 
 def _row(
@@ -123,7 +126,11 @@ def _one_line(caption: str) -> str:
 
 
 def _wrapped(caption: str) -> list[str]:
-    return [line for own in caption.split("\n") for line in textwrap.wrap(own, CAPTION_WIDTH)]
+    return [
+        line
+        for caption_line in caption.split("\n")
+        for line in textwrap.wrap(caption_line, CAPTION_WIDTH)
+    ]
 
 
 def _moved(result: GraspResult) -> str:

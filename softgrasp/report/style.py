@@ -153,7 +153,7 @@ def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "", above: floa
     figure.text(0.08 / width, 0.5, y, ha="left", va="center", rotation="vertical", gid=SHARED_Y)
 
 
-def note(axes: Axes, text: str) -> None:
+def annotate(axes: Axes, text: str) -> None:
     """A small remark over the right end of a panel."""
     axes.annotate(
         text, (1.0, 1.0), (0.0, 4.0), xycoords="axes fraction", textcoords="offset points",
@@ -168,7 +168,7 @@ def time_limits(axes: Axes, times: Array) -> None:
     axes.locator_params(axis="x", nbins=6)
 
 
-def least_span(axes: Axes, span: float) -> None:
+def set_min_span(axes: Axes, span: float) -> None:
     """Widen the value axis to a least height, so that rounding does not look like motion."""
     low, high = axes.get_ylim()
     missing = max(span - (high - low), 0.0)

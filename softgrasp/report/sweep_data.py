@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NORMAL_95 = 1.959963984540054
 """Half width of the interval that holds 95 % of a normal distribution, over its deviation."""
-MOST_LEVELS = 12
+MAX_LEVELS = 12
 """An axis of more values is drawn in groups."""
 
 
@@ -66,8 +66,8 @@ def numbers(table: pd.DataFrame, measure: Measure) -> Array:
     Nor is there one of motion where the object is not in the hand at the end: how far it fell until
     the run ended says nothing, and would set the scale of all others.
     """
-    found = table[measure.column].to_numpy(dtype=float, na_value=np.nan) * measure.scale
-    return np.where(lost(table), np.nan, found) if measure.of_motion else found
+    values = table[measure.column].to_numpy(dtype=float, na_value=np.nan) * measure.scale
+    return np.where(lost(table), np.nan, values) if measure.of_motion else values
 
 
 def lost(table: pd.DataFrame) -> NDArray[np.bool_]:
@@ -104,11 +104,11 @@ def levels(table: pd.DataFrame, path: str) -> list[Level]:
     """The values of an axis, or six ranges of equal size where it has many."""
     column = table[path]
     values = sorted(column.unique()) if is_numeric(table, path) else list(dict.fromkeys(column))
-    if len(values) <= MOST_LEVELS or not is_numeric(table, path):
+    if len(values) <= MAX_LEVELS or not is_numeric(table, path):
         return [Level(short(value), (column == value).to_numpy()) for value in values]
-    own = column.to_numpy(dtype=float)
-    edges = np.quantile(own, np.linspace(0.0, 1.0, 7))
-    bins = np.clip(np.searchsorted(edges, own, side="right") - 1, 0, 5)
+    column_values = column.to_numpy(dtype=float)
+    edges = np.quantile(column_values, np.linspace(0.0, 1.0, 7))
+    bins = np.clip(np.searchsorted(edges, column_values, side="right") - 1, 0, 5)
     ends = [compact(float(f"{edge:.3g}")) for edge in edges]
     return [Level(f"{ends[k]}…{ends[k + 1]}", np.asarray(bins == k)) for k in range(6)]
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 COLUMNS = 3
 """Panels side by side."""
-MOST_SERIES = len(style.SERIES)
-MOST_LETTERS = 28
+MAX_SERIES = len(style.SERIES)
+MAX_LETTERS = 28
 """Of names along an axis, all together; more are written askew."""
 BELOW = 0.06
 """Crosses of one line stand so far below those of the line before, over the panel's height."""
@@ -55,19 +55,19 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     axes, measures = varied(plan, table), measures_of(table)
     other: list[Level | None] = [None]
     if len(axes) > 1:
-        other = [*levels(table, axes[1].path)[:MOST_SERIES]]
+        other = [*levels(table, axes[1].path)[:MAX_SERIES]]
     with style.figure(path, _height(len(measures))) as figure:
-        for place, measure in zip(_panels(figure, len(measures)), measures, strict=True):
+        for panel, measure in zip(_panels(figure, len(measures)), measures, strict=True):
             for index, level in enumerate(other):
                 color = style.SERIES[index]
                 rows = np.ones(len(table), dtype=bool) if level is None else level.rows
                 label = None if level is None else _key(plan, axes[1], level)
-                _line(place, table[rows], axes[0], measure, color, label)
+                _line(panel, table[rows], axes[0], measure, color, label)
                 if measure.of_motion:
-                    _crosses(place, table[rows & lost(table)], axes[0], color, 1.0 - BELOW * index)
-            place.set_title(measure.label)
-            place.set_xlabel(axis_label(plan.scene, axes[0].path))
-            fit_ticks(place, table, axes[0], _width(figure, place))
+                    _crosses(panel, table[rows & lost(table)], axes[0], color, 1.0 - BELOW * index)
+            panel.set_title(measure.label)
+            panel.set_xlabel(axis_label(plan.scene, axes[0].path))
+            fit_ticks(panel, table, axes[0], _width(figure, panel))
         handles = _handles(figure)
         if handles or lost(table).any():
             handles += _lost_key(table)
@@ -77,17 +77,17 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
 
 def _key(plan: SweepPlan, axis: Axis, level: Level) -> str:
     unit = unit_of(plan.scene, axis.path)
-    told = f" {unit}" if unit not in ("", "–") else ""
-    return f"{last_name(axis.path)} = {level.label}{told}"
+    unit_text = f" {unit}" if unit not in ("", "–") else ""
+    return f"{last_name(axis.path)} = {level.label}{unit_text}"
 
 
 def _handles(figure: Figure) -> list[Any]:
     """The keys of all lines; a panel may lack one whose grasps have no number in it."""
-    found: dict[str, Any] = {}
-    for place in figure.axes:
-        handles, labels = place.get_legend_handles_labels()
-        found |= dict(zip(labels, handles, strict=True))
-    return list(found.values())
+    handles_by_label: dict[str, Any] = {}
+    for panel in figure.axes:
+        handles, labels = panel.get_legend_handles_labels()
+        handles_by_label |= dict(zip(labels, handles, strict=True))
+    return list(handles_by_label.values())
 
 
 def _lost_key(table: pd.DataFrame) -> list[Any]:
@@ -99,37 +99,37 @@ def _lost_key(table: pd.DataFrame) -> list[Any]:
 
 
 def _line(
-    place: Axes, table: pd.DataFrame, axis: Axis, measure: Measure, color: str, label: str | None
+    panel: Axes, table: pd.DataFrame, axis: Axis, measure: Measure, color: str, label: str | None
 ) -> None:
     at: list[Any] = []
     low, mean, high = list[float](), list[float](), list[float]()
     for value, rows in table.groupby(axis.path, sort=is_numeric(table, axis.path)):
-        found = numbers(rows, measure)
-        found = found[np.isfinite(found)]
-        if found.size:
+        values = numbers(rows, measure)
+        values = values[np.isfinite(values)]
+        if values.size:
             at.append(value if is_numeric(table, axis.path) else short(value))
-            low.append(float(found.min()))
-            mean.append(float(found.mean()))
-            high.append(float(found.max()))
+            low.append(float(values.min()))
+            mean.append(float(values.mean()))
+            high.append(float(values.max()))
     if not at:
         return
     middle = np.array(mean)
     errors = np.abs([middle - low, high - middle])
     joined = 1.2 if is_numeric(table, axis.path) else 0.0  # names have no way between them
-    place.errorbar(at, middle, errors, color=color, label=label, marker="o", markersize=3,
+    panel.errorbar(at, middle, errors, color=color, label=label, marker="o", markersize=3,
                    linewidth=joined, elinewidth=0.7, capsize=2)  # fmt: skip
 
 
-def _crosses(place: Axes, table: pd.DataFrame, axis: Axis, color: str, height: float = 1.0) -> None:
+def _crosses(panel: Axes, table: pd.DataFrame, axis: Axis, color: str, height: float = 1.0) -> None:
     """Crosses at the upper edge, which are no numbers, at a share of the panel's height."""
     at = table[axis.path]
     at = at if is_numeric(table, axis.path) else at.map(short)
     values = list(dict.fromkeys(at))
     if not values:
         return
-    place.margins(y=0.15)  # the largest numbers do not reach the crosses
-    place.plot(values, [height] * len(values), ls="", marker="x", ms=5, mew=1.3, color=color,
-               transform=place.get_xaxis_transform(), clip_on=False)  # fmt: skip
+    panel.margins(y=0.15)  # the largest numbers do not reach the crosses
+    panel.plot(values, [height] * len(values), ls="", marker="x", ms=5, mew=1.3, color=color,
+               transform=panel.get_xaxis_transform(), clip_on=False)  # fmt: skip
 
 
 def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
@@ -137,24 +137,24 @@ def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     (first, second), measures = varied(plan, table)[:2], measures_of(table)
     across, along = levels(table, first.path), levels(table, second.path)
     with style.figure(path, _height(len(measures), 2.4)) as figure:
-        for place, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
-            found = numbers(table, measure)
-            cells = [[_mean(found[x.rows & y.rows]) for x in across] for y in along]
-            image = place.imshow(cells, origin="lower", aspect="auto", cmap="viridis")
+        for panel, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
+            values = numbers(table, measure)
+            cells = [[_mean(values[x.rows & y.rows]) for x in across] for y in along]
+            image = panel.imshow(cells, origin="lower", aspect="auto", cmap="viridis")
             if measure.of_motion:
-                _mark_lost(place, lost(table), across, along)
-            _name_ticks(place, across)
-            place.set_yticks(range(len(along)), [level.label for level in along])
-            place.grid(False)
-            place.set_title(measure.label)
-            place.set_xlabel(axis_label(plan.scene, first.path))
-            place.set_ylabel(axis_label(plan.scene, second.path))
-            figure.colorbar(image, ax=place, fraction=0.05, pad=0.03, format=compact)
+                _mark_lost(panel, lost(table), across, along)
+            _name_ticks(panel, across)
+            panel.set_yticks(range(len(along)), [level.label for level in along])
+            panel.grid(False)
+            panel.set_title(measure.label)
+            panel.set_xlabel(axis_label(plan.scene, first.path))
+            panel.set_ylabel(axis_label(plan.scene, second.path))
+            figure.colorbar(image, ax=panel, fraction=0.05, pad=0.03, format=compact)
     return path
 
 
 def _mark_lost(
-    place: Axes, gone: NDArray[np.bool_], across: list[Level], along: list[Level]
+    panel: Axes, gone: NDArray[np.bool_], across: list[Level], along: list[Level]
 ) -> None:
     """How many grasps of each cell are left out, in the cell."""
     for row, y in enumerate(along):
@@ -162,16 +162,16 @@ def _mark_lost(
             count, whole = int(gone[x.rows & y.rows].sum()), int((x.rows & y.rows).sum())
             if count:
                 text = CROSS if whole == 1 else f"{CROSS} {count}"
-                place.text(column, row, text, ha="center", va="center", fontsize=8,
+                panel.text(column, row, text, ha="center", va="center", fontsize=8,
                            fontweight="bold", color=style.LOST,
                            bbox={"facecolor": "white", "lw": 0, "pad": 1.5})  # fmt: skip
 
 
-def _name_ticks(place: Axes, shown: list[Level]) -> None:
+def _name_ticks(panel: Axes, shown: list[Level]) -> None:
     names = [level.label for level in shown]
-    long = sum(map(len, names)) > MOST_LETTERS
-    turn: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
-    place.set_xticks(range(len(names)), names, **turn)
+    long = sum(map(len, names)) > MAX_LETTERS
+    tick_style: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
+    panel.set_xticks(range(len(names)), names, **tick_style)
 
 
 def _mean(values: Array) -> float:
@@ -185,20 +185,20 @@ def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     first = axes[0]
     color = table[axes[1].path] if len(axes) > 1 and is_numeric(table, axes[1].path) else None
     with style.figure(path, _height(len(measures))) as figure:
-        for place, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
+        for panel, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
             at = table[first.path]
             at = at if is_numeric(table, first.path) else at.map(short)
             tint: dict[str, Any] = {"color": style.POSITION}
             if color is not None:
                 tint = {"c": color.to_numpy(dtype=float), "cmap": "viridis"}
-            dots = place.scatter(at, numbers(table, measure), s=8, linewidths=0, **tint)
+            dots = panel.scatter(at, numbers(table, measure), s=8, linewidths=0, **tint)
             if measure.of_motion:
-                _crosses(place, table[lost(table)], first, style.LOST)
-            place.set_title(measure.label)
-            place.set_xlabel(axis_label(plan.scene, first.path))
-            fit_ticks(place, table, first, _width(figure, place))
+                _crosses(panel, table[lost(table)], first, style.LOST)
+            panel.set_title(measure.label)
+            panel.set_xlabel(axis_label(plan.scene, first.path))
+            fit_ticks(panel, table, first, _width(figure, panel))
             if color is not None:
-                bar = figure.colorbar(dots, ax=place, fraction=0.05, pad=0.03, format=compact)
+                bar = figure.colorbar(dots, ax=panel, fraction=0.05, pad=0.03, format=compact)
                 bar.set_label(axis_label(plan.scene, axes[1].path), fontsize=7)
     return path
 
@@ -209,25 +209,25 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     Where rows are drawn at random, lines are 95 % intervals of the rates; those of a grid without
     noise would come again as they are.
     """
-    axes, judged = varied(plan, table), table[table["held"].notna()]
+    axes, tested = varied(plan, table), table[table["held"].notna()]
     with style.figure(path, _height(len(axes))) as figure:
-        for place, axis in zip(_panels(figure, len(axes)), axes, strict=True):
-            shown = levels(judged, axis.path)
+        for panel, axis in zip(_panels(figure, len(axes)), axes, strict=True):
+            shown = levels(tested, axis.path)
             for index, level in enumerate(shown):
-                held = judged["held"].to_numpy(dtype=bool)[level.rows]
+                held = tested["held"].to_numpy(dtype=bool)[level.rows]
                 rate = float(held.mean()) if held.size else 0.0
-                place.bar(index, 100 * rate, color=style.ESTABLISHED, edgecolor=style.EDGE)
+                panel.bar(index, 100 * rate, color=style.ESTABLISHED, edgecolor=style.EDGE)
                 if at_random(plan):
                     low, high = wilson(int(held.sum()), len(held))
-                    place.vlines(index, 100 * low, 100 * high, color=style.INK, linewidth=1.0)
-                told = f"{int(held.sum())} of {len(held)}"
-                place.annotate(told, (index, 2), ha="center", fontsize=6.5)
-            _name_ticks(place, shown)
-            place.set_xlim(-0.8, len(shown) - 0.2)
-            place.set_ylim(0, 105)
+                    panel.vlines(index, 100 * low, 100 * high, color=style.INK, linewidth=1.0)
+                count_text = f"{int(held.sum())} of {len(held)}"
+                panel.annotate(count_text, (index, 2), ha="center", fontsize=6.5)
+            _name_ticks(panel, shown)
+            panel.set_xlim(-0.8, len(shown) - 0.2)
+            panel.set_ylim(0, 105)
             # not below: names that are written askew need the room
-            place.set_title(f"held [%] by {axis_label(plan.scene, axis.path)}")
-            place.grid(axis="x", visible=False)
+            panel.set_title(f"held [%] by {axis_label(plan.scene, axis.path)}")
+            panel.grid(axis="x", visible=False)
     return path
 
 
@@ -235,9 +235,9 @@ def _height(count: int, each: float = 1.9) -> float:
     return 0.65 + each * -(-count // COLUMNS)
 
 
-def _width(figure: Figure, place: Axes) -> float:
+def _width(figure: Figure, panel: Axes) -> float:
     """Of a panel [in]."""
-    return float(place.get_position().width * figure.get_size_inches()[0])
+    return float(panel.get_position().width * figure.get_size_inches()[0])
 
 
 def _panels(figure: Any, count: int, *, wide: float = 0.45) -> list[Axes]:

@@ -13,12 +13,12 @@ from softgrasp.formats.atomic import write_text
 from softgrasp.report import sweep_figures as figures
 from softgrasp.report.letting_go import out_of_hand
 from softgrasp.report.object_figure import overlay_objects
-from softgrasp.report.page import shown_folder, templates
-from softgrasp.report.shown_picture import shown_picture
+from softgrasp.report.page import displayed_path, templates
+from softgrasp.report.shown_picture import embedded_image
 from softgrasp.report.strip_figure import final_poses
 from softgrasp.report.sweep_data import at_random, lost, measures_of, short, varied, wilson
 from softgrasp.report.sweep_parallel_figure import draw_parallel
-from softgrasp.report.sweep_rows import Told, extremes, telling, values_of
+from softgrasp.report.sweep_rows import ExampleRow, example_rows, extremes, values_of
 from softgrasp.report.sweep_units import axis_label
 from softgrasp.simulation.run import simulate
 from softgrasp.sweeps.fields import scene_of_row
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from softgrasp.description.sweep_plan import Axis, SweepPlan
     from softgrasp.simulation.result import GraspResult
 
-PAGE = "report.html"
-MOST_POSES = 5
+REPORT = "report.html"
+MAX_POSES = 5
 """Grasps that are simulated again for pictures."""
 
 
@@ -43,68 +43,68 @@ class Shown(NamedTuple):
     caption: str
 
 
-def write_sweep_page(plan: SweepPlan, table: pd.DataFrame, folder: str | Path) -> Path:
+def write_sweep_report(plan: SweepPlan, table: pd.DataFrame, directory: str | Path) -> Path:
     """Draw the figures of a sweep and write ``report.html``.
 
     Args:
         plan: The plan.
         table: Its table.
-        folder: Where to.
+        directory: Where to.
 
     Raises:
         ResultError: The folder cannot be written.
     """
-    folder = Path(folder)
-    shown = [*_drawn(plan, table, folder), *_drawn_again(plan, table, folder)]
-    page = templates().get_template("sweep.html.j2").render(
+    directory = Path(directory)
+    shown = [*_drawn(plan, table, directory), *_drawn_again(plan, table, directory)]
+    html = templates().get_template("sweep.html.j2").render(
         version=__version__,
         title=f"{plan.scene.hand.name} grasps {plan.scene.object.name}, {len(table)} times",
         summary=_summary(plan, table),
-        axes=[(axis_label(plan.scene, axis.path), _told(axis, table)) for axis in plan.axes],
+        axes=[(axis_label(plan.scene, axis.path), _axis_text(axis, table)) for axis in plan.axes],
         statuses=list(table["status"].value_counts().items()),
-        shown=[(part.title, shown_picture(part.path), part.caption) for part in shown],
+        shown=[(part.title, embedded_image(part.path), part.caption) for part in shown],
         extremes=extremes(plan, table),
         failures=_failures(table),
         columns=COLUMNS.items(),
         # as it was typed, so that the command is right where the sweep was started
-        folder=shown_folder(folder),
+        directory=displayed_path(directory),
         paths=[axis_label(plan.scene, axis.path) for axis in plan.axes],
     )  # fmt: skip
-    return write_text(folder / PAGE, page)
+    return write_text(directory / REPORT, html)
 
 
-def _drawn(plan: SweepPlan, table: pd.DataFrame, folder: Path) -> list[Shown]:
+def _drawn(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
     """Figures of the numbers in the table."""
     axes, left_out = varied(plan, table), _left_out(table)
-    found: list[Shown] = []
+    shown_figures: list[Shown] = []
     if not axes or not measures_of(table):
-        return found
+        return shown_figures
     if plan.method in DRAWN:
-        path = figures.draw_scatter(plan, table, folder / "scatter.png")
-        told = f", coloured by {axes[1].path}" if len(axes) > 1 else ""
-        found.append(Shown("Measures", path, f"One dot a grasp{told}.{left_out}"))
+        path = figures.draw_scatter(plan, table, directory / "scatter.png")
+        text = f", coloured by {axes[1].path}" if len(axes) > 1 else ""
+        shown_figures.append(Shown("Measures", path, f"One dot a grasp{text}.{left_out}"))
     else:
-        path = figures.draw_lines(plan, table, folder / "lines.png")
-        found.append(Shown("Measures", path, f"{_points(plan, table)}{left_out}"))
+        path = figures.draw_lines(plan, table, directory / "lines.png")
+        shown_figures.append(Shown("Measures", path, f"{_points(plan, table)}{left_out}"))
     if plan.method == "grid" and len(axes) > 1:
-        path = figures.draw_heat_maps(plan, table, folder / "heat.png")
-        told = "One grasp a cell" if len(table) == _combinations(table, axes[:2]) else "Means"
-        told += "; white where no grasp has the measure."
+        path = figures.draw_heat_maps(plan, table, directory / "heat.png")
+        text = "One grasp a cell" if len(table) == _combinations(table, axes[:2]) else "Means"
+        text += "; white where no grasp has the measure."
         if left_out:
-            told += " A cross with a number: so many grasps of the cell are left out, as above."
-        found.append(Shown("Two axes", path, told))
+            text += " A cross with a number: so many grasps of the cell are left out, as above."
+        shown_figures.append(Shown("Two axes", path, text))
     if table["held"].notna().any():
-        path = figures.draw_success(plan, table, folder / "success.png")
-        told = "; lines are 95 % intervals" if at_random(plan) else ""
-        found.append(Shown("Success", path, f"Share of held grasps{told}."))
+        path = figures.draw_success(plan, table, directory / "success.png")
+        text = "; lines are 95 % intervals" if at_random(plan) else ""
+        shown_figures.append(Shown("Success", path, f"Share of held grasps{text}."))
     if len(axes) > 1:
-        path = draw_parallel(plan, table, folder / "parallel.png")
-        told = (
+        path = draw_parallel(plan, table, directory / "parallel.png")
+        text = (
             "One line a grasp: green held, red not held, blue where nothing was asked (sweep.csv). "
             "A line breaks where its grasp lacks the measure."
         )
-        found.append(Shown("All together", path, told))
-    return found
+        shown_figures.append(Shown("All together", path, text))
+    return shown_figures
 
 
 def _points(plan: SweepPlan, table: pd.DataFrame) -> str:
@@ -113,8 +113,8 @@ def _points(plan: SweepPlan, table: pd.DataFrame) -> str:
     if len(table) == _combinations(table, axes[:2]):
         return "One point a grasp."
     over = [axis.path for axis in axes[2:]] + ["repeats"] * (plan.repeats > 1)
-    told = f" over {', '.join(over)}" if over else ""
-    return f"Means{told}, with bars from the least to the largest."
+    text = f" over {', '.join(over)}" if over else ""
+    return f"Means{text}, with bars from the least to the largest."
 
 
 def _combinations(table: pd.DataFrame, axes: list[Axis]) -> int:
@@ -126,45 +126,45 @@ def _left_out(table: pd.DataFrame) -> str:
     gone = int(lost(table).sum())
     if gone == 0:
         return ""
-    told = f" {gone} of {len(table)} grasps ended without the object in the hand"
+    text = f" {gone} of {len(table)} grasps ended without the object in the hand"
     if not any(measure.of_motion for measure in measures_of(table)):
-        return f"{told}; how far it fell says nothing."
+        return f"{text}; how far it fell says nothing."
     return (
-        f"{told}: crosses at the upper edge. How far it fell says nothing, so displacement, "
+        f"{text}: crosses at the upper edge. How far it fell says nothing, so displacement, "
         "rotation and drift leave them out."
     )
 
 
-def _drawn_again(plan: SweepPlan, table: pd.DataFrame, folder: Path) -> list[Shown]:
+def _drawn_again(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
     """Pictures and tracks of the grasps that tell most, simulated again."""
     results: list[GraspResult] = []
-    shown: list[Told] = []
-    for one in telling(plan, table, MOST_POSES):
+    shown: list[ExampleRow] = []
+    for one in example_rows(plan, table, MAX_POSES):
         try:
-            results.append(_again(plan, int(table["row"].iloc[one.place])))
+            results.append(_again(plan, int(table["row"].iloc[one.position])))
         except SoftgraspError:
             continue
         shown.append(one)
     if not results:
         return []
-    numbers = [f"row {table['row'].iloc[one.place]}" for one in shown]
-    values = [values_of(plan, table, one.place) for one in shown]
-    told = [
+    numbers = [f"row {table['row'].iloc[one.position]}" for one in shown]
+    values = [values_of(plan, table, one.position) for one in shown]
+    text = [
         f"{number}{f' ({one.why})' if one.why else ''}"
         for number, one in zip(numbers, shown, strict=True)
     ]
-    caption = f"Simulated again for this page: {', '.join(told)}."
+    caption = f"Simulated again for this page: {', '.join(text)}."
     labels = [f"{number}: {value}" if value else number
               for number, value in zip(numbers, values, strict=True)]  # fmt: skip
-    path = overlay_objects(results, labels, folder / "objects.png")
+    path = overlay_objects(results, labels, directory / "objects.png")
     cut = " Curves of a lost object are cut." if _cut(results) else ""
-    found = [Shown("Motion of the object", path, f"{caption}{cut}")]
+    shown_figures = [Shown("Motion of the object", path, f"{caption}{cut}")]
     try:
-        path = final_poses(results, numbers, folder / "poses.png", captions=values)
-        found.append(Shown("How they ended", path, f"{caption} Seen from one place."))
+        path = final_poses(results, numbers, directory / "poses.png", captions=values)
+        shown_figures.append(Shown("How they ended", path, f"{caption} Seen from one place."))
     except BackendUnavailable:
         pass  # nothing here can draw; the numbers stay
-    return found
+    return shown_figures
 
 
 def _cut(results: list[GraspResult]) -> bool:
@@ -187,22 +187,22 @@ def _failures(table: pd.DataFrame) -> list[tuple[str, int]]:
 def _summary(plan: SweepPlan, table: pd.DataFrame) -> str:
     held = table["held"].dropna()
     axes = "1 axis" if len(plan.axes) == 1 else f"{len(plan.axes)} axes"
-    told = f"{len(table)} grasps over {axes} ({plan.method})"
+    text = f"{len(table)} grasps over {axes} ({plan.method})"
     if len(held):
-        told += f"; {int(held.sum())} of {len(held)} held"
+        text += f"; {int(held.sum())} of {len(held)} held"
         if at_random(plan):  # a grid would come out the same again
             low, high = wilson(int(held.sum()), len(held))
             interval = f"95 % interval {100 * low:.1f} … {100 * high:.1f} %"
-            told += f" ({held.mean():.1%}, {interval})"
+            text += f" ({held.mean():.1%}, {interval})"
     failed = int((table["status"] == FAILED).sum())
-    told += f"; {failed} could not be simulated" if failed else ""
+    text += f"; {failed} could not be simulated" if failed else ""
     wall = float(table["wall_time_s"].sum())
     if wall > 0.0:
-        told += f". {wall:.1f} s of work, {table['wall_build_s'].sum() / wall:.0%} of it for models"
-    return told + "."
+        text += f". {wall:.1f} s of work, {table['wall_build_s'].sum() / wall:.0%} of it for models"
+    return text + "."
 
 
-def _told(axis: Axis, table: pd.DataFrame) -> str:
+def _axis_text(axis: Axis, table: pd.DataFrame) -> str:
     values = table[axis.path]
     if axis.values is None:
         return f"{short(values.min())} … {short(values.max())}, {values.nunique()} values"

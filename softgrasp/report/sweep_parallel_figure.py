@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HEAD_WIDTH = 15
 """Letters of a line over an axis, so that neighbours and the edge are not reached."""
-MOST_LINES = 2000
+MAX_LINES = 2000
 """Lines of a parallel plot; more hide one another, and every so manieth is drawn."""
 COLORS: dict[Any, str] = {True: style.EDGE, False: style.LOST, None: style.POSITION}
 """Of grasps that held, did not hold, and were not asked to."""
@@ -32,7 +32,7 @@ def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     from matplotlib.collections import LineCollection
 
     axes, measures = varied(plan, table), measures_of(table)
-    shown = table.iloc[:: max(len(table) // MOST_LINES, 1)]
+    shown = table.iloc[:: max(len(table) // MAX_LINES, 1)]
     columns = [_axis_numbers(shown, axis.path) for axis in axes]
     columns += [numbers(shown, measure) for measure in measures]
     heads = [_broken(axis_label(plan.scene, axis.path)) for axis in axes]
@@ -45,29 +45,29 @@ def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     states = zip(shown["held"], shown["held"].notna(), strict=True)
     tints = [COLORS[bool(held) if known else None] for held, known in states]
     with style.figure(path, 3.6) as figure:
-        place = figure.add_axes((0.05, 0.12, 0.9, 0.68))
+        panel = figure.add_axes((0.05, 0.12, 0.9, 0.68))
         lines = np.stack([np.tile(np.arange(len(columns)), (len(shown), 1)), np.array(scaled).T],
                          axis=-1)  # fmt: skip
         alpha = float(np.clip(60 / len(shown), 0.08, 0.7))
-        place.add_collection(LineCollection(list(lines), colors=tints, alpha=alpha, linewidths=0.8))
-        _draw_scales(place, heads, ends)
+        panel.add_collection(LineCollection(list(lines), colors=tints, alpha=alpha, linewidths=0.8))
+        _draw_scales(panel, heads, ends)
     return path
 
 
-def _draw_scales(place: Axes, heads: list[str], ends: list[tuple[float, float]]) -> None:
-    place.set_xlim(0, len(heads) - 1)
-    place.set_ylim(-0.03, 1.03)
-    place.set_xticks(range(len(heads)), [""] * len(heads))
-    place.set_yticks([])
-    place.spines["left"].set_visible(False)
-    place.spines["bottom"].set_visible(False)
+def _draw_scales(panel: Axes, heads: list[str], ends: list[tuple[float, float]]) -> None:
+    panel.set_xlim(0, len(heads) - 1)
+    panel.set_ylim(-0.03, 1.03)
+    panel.set_xticks(range(len(heads)), [""] * len(heads))
+    panel.set_yticks([])
+    panel.spines["left"].set_visible(False)
+    panel.spines["bottom"].set_visible(False)
     for index, (head, (low, high)) in enumerate(zip(heads, ends, strict=True)):
-        place.axvline(index, color=style.MUTED, linewidth=0.7)
-        place.annotate(head, (index, 1.12), ha="center", va="bottom", fontsize=7,
+        panel.axvline(index, color=style.MUTED, linewidth=0.7)
+        panel.annotate(head, (index, 1.12), ha="center", va="bottom", fontsize=7,
                        annotation_clip=False)  # fmt: skip
         for value, y in ((low, -0.09), (high, 1.06)):
             text = compact(float(f"{value:.3g}"))
-            place.annotate(text, (index, y), ha="center", va="center", fontsize=6.5,
+            panel.annotate(text, (index, y), ha="center", va="center", fontsize=6.5,
                            color=style.MUTED, annotation_clip=False)  # fmt: skip
 
 

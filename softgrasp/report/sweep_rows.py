@@ -32,18 +32,18 @@ JUDGING = ("hold_drop_m", "displacement_m")
 """Measures by which grasps are best and worst: the first that there is."""
 
 
-class Told(NamedTuple):
+class ExampleRow(NamedTuple):
     """A row of the table with what is said about it."""
 
-    place: int
+    position: int
     """In the table, from 0."""
     why: str
 
 
 def judging(table: pd.DataFrame) -> Measure | None:
     """The measure that says most about success; None where there is none."""
-    found = measures_of(table)
-    return next((m for name in JUDGING for m in found if m.column == name), None)
+    measures = measures_of(table)
+    return next((m for name in JUDGING for m in measures if m.column == name), None)
 
 
 def ordered(table: pd.DataFrame, measure: Measure) -> tuple[list[int], Array]:
@@ -53,39 +53,39 @@ def ordered(table: pd.DataFrame, measure: Measure) -> tuple[list[int], Array]:
     return order[np.isfinite(values[order])].tolist(), values
 
 
-def telling(plan: SweepPlan, table: pd.DataFrame, most: int) -> list[Told]:
+def example_rows(plan: SweepPlan, table: pd.DataFrame, max_rows: int) -> list[ExampleRow]:
     """At most so many rows: the best, one of every other end, the worst, then what is unlike those.
 
     In the order of the table.
     """
     good = np.flatnonzero((table["status"] != FAILED).to_numpy())
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     measure = judging(table)
     order = [] if measure is None else ordered(table, measure)[0]
-    held = [place for place in order if table["held"].fillna(value=True).iloc[place]]
+    held = [position for position in order if table["held"].fillna(value=True).iloc[position]]
     if measure is not None and held:
-        found[held[0]] = f"least {measure.name}"
-    for place in good.tolist():
-        ends = {_end(table, other) for other in found}
-        if len(found) < most and (not found or _end(table, place) not in ends):
-            found[place] = _end(table, place)
-    if measure is not None and order and len(found) < most:
-        found.setdefault(order[-1], f"largest {measure.name}")
+        reasons[held[0]] = f"least {measure.name}"
+    for position in good.tolist():
+        ends = {_end(table, other) for other in reasons}
+        if len(reasons) < max_rows and (not reasons or _end(table, position) not in ends):
+            reasons[position] = _end(table, position)
+    if measure is not None and order and len(reasons) < max_rows:
+        reasons.setdefault(order[-1], f"largest {measure.name}")
     marks = _marks(plan, table)
-    while found and len(found) < min(most, len(good)):
+    while reasons and len(reasons) < min(max_rows, len(good)):
         # as far as can be from all that are shown: what is alike is not shown twice
-        away = np.abs(marks[good][:, None] - marks[list(found)]).sum(axis=2).min(axis=1)
-        away[np.isin(good, list(found))] = -1.0
-        found[int(good[np.argmax(away)])] = "unlike those"
-    return [Told(place, found[place]) for place in sorted(found)]
+        away = np.abs(marks[good][:, None] - marks[list(reasons)]).sum(axis=2).min(axis=1)
+        away[np.isin(good, list(reasons))] = -1.0
+        reasons[int(good[np.argmax(away)])] = "unlike those"
+    return [ExampleRow(position, reasons[position]) for position in sorted(reasons)]
 
 
-def _end(table: pd.DataFrame, place: int) -> str:
+def _end(table: pd.DataFrame, position: int) -> str:
     """How a grasp ended, in a word or two."""
-    status, held = str(table["status"].iloc[place]), table["held"]
-    if not held.notna().iloc[place] or lost(table)[place]:
+    status, held = str(table["status"].iloc[position]), table["held"]
+    if not held.notna().iloc[position] or lost(table)[position]:
         return status
-    return "held" if held.iloc[place] else f"{status}, not held"
+    return "held" if held.iloc[position] else f"{status}, not held"
 
 
 def _marks(plan: SweepPlan, table: pd.DataFrame) -> Array:
@@ -100,35 +100,35 @@ def _marks(plan: SweepPlan, table: pd.DataFrame) -> Array:
     return marks
 
 
-def values_of(plan: SweepPlan, table: pd.DataFrame, place: int) -> str:
+def values_of(plan: SweepPlan, table: pd.DataFrame, position: int) -> str:
     """What a row's axes stand at: ``density 700 kg/m³, friction 0.2``."""
-    told = []
+    texts = []
     for axis in varied(plan, table):
         unit = unit_of(plan.scene, axis.path)
-        text = f"{last_name(axis.path)} {short(table[axis.path].iloc[place])}"
-        told.append(f"{text} {unit}" if unit not in ("", "–") else text)
-    return ", ".join(told)
+        text = f"{last_name(axis.path)} {short(table[axis.path].iloc[position])}"
+        texts.append(f"{text} {unit}" if unit not in ("", "–") else text)
+    return ", ".join(texts)
 
 
 def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[str]]]]:
     """Rows with the least and the largest of the measure that says most, and those without it."""
-    measure, found = judging(table), list[tuple[str, list[list[str]]]]()
+    measure, tables = judging(table), list[tuple[str, list[list[str]]]]()
 
-    def rows(places: Sequence[int], told: Sequence[str]) -> list[list[str]]:
+    def rows(positions: Sequence[int], texts: Sequence[str]) -> list[list[str]]:
         return [
-            [str(table["row"].iloc[place]), text]
-            + [short(table[axis.path].iloc[place]) for axis in plan.axes]
-            for place, text in zip(places, told, strict=True)
+            [str(table["row"].iloc[position]), text]
+            + [short(table[axis.path].iloc[position]) for axis in plan.axes]
+            for position, text in zip(positions, texts, strict=True)
         ]
 
     if measure is not None:
         order, values = ordered(table, measure)
         count = min(EXTREMES, len(order) // 2 or 1)
-        for word, places in (("Least", order[:count]), ("Largest", order[::-1][:count])):
-            told = [f"{values[place]:.3g}" for place in places]
-            found.append((f"{word} {measure.label}", rows(places, told)))
+        for word, positions in (("Least", order[:count]), ("Largest", order[::-1][:count])):
+            texts = [f"{values[position]:.3g}" for position in positions]
+            tables.append((f"{word} {measure.label}", rows(positions, texts)))
     gone = np.flatnonzero(lost(table)).tolist()[:EXTREMES]
     if gone:
-        told = [str(table["status"].iloc[place]) for place in gone]
-        found.append(("Not in the hand at the end", rows(gone, told)))
-    return found
+        texts = [str(table["status"].iloc[position]) for position in gone]
+        tables.append(("Not in the hand at the end", rows(gone, texts)))
+    return tables

@@ -33,8 +33,8 @@ def unit_of(scene: GraspScene, path: str) -> str:
     for part in re.findall(r"\w+", SHORT.get(path, path).replace("[*]", "[0]")):
         owner, field, node = _step(owner, field, node, part)
     doc = field_docs(type(owner)).get(field, "") if isinstance(owner, Description) else ""
-    found = _UNIT.search(doc)
-    return "" if found is None or " or " in found[1] else found[1]
+    match = _UNIT.search(doc)
+    return "" if match is None or " or " in match[1] else match[1]
 
 
 def _step(owner: Any, field: str, node: Any, part: str) -> tuple[Any, str, Any]:
@@ -44,6 +44,6 @@ def _step(owner: Any, field: str, node: Any, part: str) -> tuple[Any, str, Any]:
         return owner, field, node[int(part)] if inside else None
     if isinstance(node, GraspObject) and part not in GraspObject.model_fields:
         node = node.shape  # whose fields may stand at the object
-    defaults = {"contact": getattr(node, "asked_contact", None), "success": SuccessCriterion()}
+    defaults = {"contact": getattr(node, "requested_contact", None), "success": SuccessCriterion()}
     held = getattr(node, part, None)
     return node, part, defaults.get(part) if held is None else held

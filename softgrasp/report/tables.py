@@ -92,21 +92,23 @@ def untouched(result: GraspResult) -> list[str]:
 
 def pair_rows(result: GraspResult) -> list[PairRow]:
     """Measured stiffness of every pair in contact at the end; parts of a mesh in one row."""
-    asked = result.contact_model.set_stiffness
-    called, promised = names.told_names(result.scene), _promised(result)
+    requested_stiffness = result.contact_model.set_stiffness
+    called, promised = names.display_names(result.scene), _promised(result)
     of_label: dict[str, list[tuple[float, float]]] = {}
     for pair, stiffness in result.contact_model.measured_stiffness_N_m.items():
-        found = of_label.setdefault(_pair_label(pair, called), [])
-        found.append((stiffness, 100.0 * (stiffness / asked(pair) - 1.0)))
+        deviations = of_label.setdefault(_pair_label(pair, called), [])
+        deviations.append((stiffness, 100.0 * (stiffness / requested_stiffness(pair) - 1.0)))
     return [
         PairRow(
-            label=label if len(found) == 1 else f"{label}, {len(found)} parts of the mesh",
-            measured=_span([grouped(stiffness) for stiffness, _ in sorted(found)]),
-            deviation=f"{signed(max((part for _, part in found), key=abs), 2)} %"
+            label=label
+            if len(deviations) == 1
+            else f"{label}, {len(deviations)} parts of the mesh",
+            measured=_span([grouped(stiffness) for stiffness, _ in sorted(deviations)]),
+            deviation=f"{signed(max((part for _, part in deviations), key=abs), 2)} %"
             if promised
             else EMPTY,
         )
-        for label, found in of_label.items()
+        for label, deviations in of_label.items()
     ]
 
 
@@ -210,7 +212,7 @@ class DirectionRow(NamedTuple):
     label: str
     force: str
     drop: str
-    turn: str
+    rotation: str
     contacts: int
     held: bool
 
@@ -238,7 +240,7 @@ class PullRow(NamedTuple):
     slip: str
     largest: str
     friction: str
-    share: str
+    fraction: str
     drop: str
     held: bool | None
 

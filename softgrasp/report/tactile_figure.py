@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COLUMNS, PANEL_HEIGHT = 4, 1.9
 """Maps side by side, and height of one [in]."""
 MAP = "YlGnBu"
-MOST_NUMBERS = 150
+MAX_NUMBERS = 150
 """Taxels of a map in which numbers are written."""
 
 
@@ -66,11 +66,11 @@ def _draw_map(axes: Axes, reading: SensorReading, scale: object) -> None:
     felt = reading.taxels[-1]
     axes.imshow(felt, cmap=MAP, norm=scale, origin="lower", aspect="auto", interpolation="nearest")  # type: ignore[arg-type]
     axes.set_title(reading.sensor.name.removeprefix("tactile_").replace("_", " "))
-    style.note(axes, f"{felt.sum():.2f} N")
+    style.annotate(axes, f"{felt.sum():.2f} N")
     axes.set_xticks(range(0, felt.shape[1], max(felt.shape[1] // 8, 1)))
     axes.set_yticks(range(0, felt.shape[0], max(felt.shape[0] // 8, 1)))
     axes.grid(visible=False)
-    if felt.size > MOST_NUMBERS:
+    if felt.size > MAX_NUMBERS:
         return
     largest = max(float(np.abs(felt).max()), 1e-12)
     for (row, column), force in np.ndenumerate(felt):

@@ -88,13 +88,13 @@ def draw_pace(rows: Rows, path: Path) -> Path:
     with style.figure(path, HEIGHT) as figure:
         grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
         left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
-        looks = (("latency", "answer of the controller", 0), ("lateness", "turn begins late", 1))
-        for name, label, color in looks:
+        styles = (("latency", "answer of the controller", 0), ("lateness", "turn begins late", 1))
+        for name, label, color in styles:
             values = 1e3 * column(rows, name)
             left.plot(time, values, ".", markersize=2.5, color=style.SERIES[color], label=label)
             ordered = np.sort(values).clip(SHORTEST)
-            shares = np.arange(1, len(ordered) + 1) / len(ordered)
-            right.plot(ordered, 100.0 * shares, color=style.SERIES[color], label=label)
+            fractions = np.arange(1, len(ordered) + 1) / len(ordered)
+            right.plot(ordered, 100.0 * fractions, color=style.SERIES[color], label=label)
         left.set_title("time [ms]")
         left.set_xlabel("time [s]")
         right.set_title("turns within that time [%]")
@@ -115,10 +115,10 @@ def _finish(figure: Any, panels: Sequence[Any], time: Array) -> None:
 
 def _counted(rows: Rows, name: str) -> list[int]:
     """Numbers k of the columns ``name_k`` that any row has."""
-    found = {key for row in rows for key in row if key.startswith(f"{name}_")}
-    return sorted(int(key.rsplit("_", 1)[1]) for key in found)
+    keys = {key for row in rows for key in row if key.startswith(f"{name}_")}
+    return sorted(int(key.rsplit("_", 1)[1]) for key in keys)
 
 
 def _fingers(rows: Rows) -> list[int]:
-    found = {key for row in rows for key in row if key.startswith("settled_tip")}
-    return sorted({int(key[len("settled_tip") :].split("_")[0]) for key in found})
+    keys = {key for row in rows for key in row if key.startswith("settled_tip")}
+    return sorted({int(key[len("settled_tip") :].split("_")[0]) for key in keys})

@@ -14,19 +14,19 @@ from softgrasp.formats.atomic import write_text
 from softgrasp.mechanics.piece_bends import KPA
 from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape
-from softgrasp.render.twin_picture import FPS, SIZE, TwinCamera, film_twin
+from softgrasp.render.twin_picture import FPS, SIZE, TwinCamera, record_twin_video
 from softgrasp.report import twin_figures as figures
-from softgrasp.report.page import NO_PICTURES, templates
-from softgrasp.report.shown_picture import embedded, shown_picture
+from softgrasp.report.page import NO_IMAGES, templates
+from softgrasp.report.shown_picture import embedded, embedded_image
 from softgrasp.report.style import signed
 from softgrasp.report.twin_figures import column
 from softgrasp.twin.record import TwinRecord
 from softgrasp.twin.replay import replayed
 
-PAGE, PICTURE, FILM, PRESSURE, TIPS, PACE = (
+REPORT, IMAGE, VIDEO, PRESSURE, TIPS, PACE = (
     "report.html", "twin.png", "twin.mp4", "pressure.png", "tips.png", "pace.png",
 )  # fmt: skip
-MOST_EVENTS = 200
+MAX_EVENTS = 200
 """Of the page; all are in the record."""
 
 
@@ -48,16 +48,16 @@ def seen_at(record: TwinRecord, time: float | None = None) -> Seen:
     for row in reversed(record.rows):
         if time is not None and row["time"] > time + 1e-9:
             continue
-        found = replayed(record.twin, row)
-        if found is not None:
-            return Seen(float(row["time"]), *found)
+        shape_and_joints = replayed(record.twin, row)
+        if shape_and_joints is not None:
+            return Seen(float(row["time"]), *shape_and_joints)
     when = "in the record" if time is None else f"up to {time:g} s"
     raise ResultError(f"expected a row with a reading and a pose {when}, found none")
 
 
 def write_twin_report(
     record: TwinRecord,
-    folder: Path,
+    directory: Path,
     *,
     at: float | None = None,
     renderer: str = "auto",
@@ -68,7 +68,7 @@ def write_twin_report(
 
     Args:
         record: The record.
-        folder: Where to.
+        directory: Where to.
         at: The instant of the picture [s]; that of the end where none is given.
         renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no picture.
         video: Whether to make a film, as fast as it was.
@@ -79,59 +79,61 @@ def write_twin_report(
         ResultError: The folder cannot be written.
     """
     written: list[Path] = []
-    caption, film = "", None
+    caption, video_file = "", None
     try:
         seen = seen_at(record, at)
     except ResultError:
         if at is not None:
             raise
         seen = None  # a run without any shape has figures of what there was
-    if seen is not None and renderer != NO_PICTURES:
+    if seen is not None and renderer != NO_IMAGES:
         with TwinCamera(record.twin, renderer) as camera:
-            written.append(camera.write(seen.shape, seen.joints, folder / PICTURE))
+            written.append(camera.write(seen.shape, seen.joints, directory / IMAGE))
             bend = np.degrees(seen.shape.bend)
             caption = f"At {seen.time:.2f} s; each finger bent by {bend:.1f}°; {camera.note}."
             if video:
-                film = film_twin(camera, _filmed(record), folder / FILM, progress)
+                video_file = record_twin_video(
+                    camera, _video_frames(record), directory / VIDEO, progress
+                )
     drawn = (
         []
         if not record.rows
         else [
-            ("Pressure and curvature", figures.draw_pressures(record.rows, folder / PRESSURE)),
-            ("Tips", figures.draw_tips(record.rows, folder / TIPS)),
-            ("Pace of the loop", figures.draw_pace(record.rows, folder / PACE)),
+            ("Pressure and curvature", figures.draw_pressures(record.rows, directory / PRESSURE)),
+            ("Tips", figures.draw_tips(record.rows, directory / TIPS)),
+            ("Pace of the loop", figures.draw_pace(record.rows, directory / PACE)),
         ]
     )
-    page = templates().get_template("twin.html.j2").render(
+    html = templates().get_template("twin.html.j2").render(
         version=__version__,
         title=f"Record of the twin '{record.twin.name}'",
         summary=twin_words(record),
-        picture=shown_picture(written[0]) if written else None,
-        film=embedded(film, "video/mp4") if film else "",
+        image=embedded_image(written[0]) if written else None,
+        video=embedded(video_file, "video/mp4") if video_file else "",
         aspect=f"{SIZE[0]} / {SIZE[1]}",
         caption=caption,
         keys=key_numbers(record),
-        shown=[(title, shown_picture(path)) for title, path in drawn],
+        shown=[(title, embedded_image(path)) for title, path in drawn],
         events=_events(record),
         source=record.twin.source,
     )  # fmt: skip
-    written += [path for _, path in drawn] + ([film] if film else [])
-    return [*written, write_text(folder / PAGE, page)]
+    written += [path for _, path in drawn] + ([video_file] if video_file else [])
+    return [*written, write_text(directory / REPORT, html)]
 
 
-def _filmed(record: TwinRecord) -> list[tuple[TwinShape, Array | None, str]]:
+def _video_frames(record: TwinRecord) -> list[tuple[TwinShape, Array | None, str]]:
     """What is seen at even instants; where nothing was read, the last shape stays."""
     rows = [(float(row["time"]), row, replayed(record.twin, row)) for row in record.rows]
-    found: list[tuple[TwinShape, Array | None, str]] = []
+    frames: list[tuple[TwinShape, Array | None, str]] = []
     last, at = None, 0
     for instant in np.arange(0.0, rows[-1][0] + 1e-9, 1.0 / FPS).tolist():
         while at < len(rows) and rows[at][0] <= instant + 1e-9:
             last = rows[at] if rows[at][2] is not None else last
             at += 1
         if last is not None and last[2] is not None:
-            told = f"{instant:.2f} s   {KPA * float(last[1]['pressure']):.0f} kPa"
-            found.append((*last[2], told))
-    return found
+            label = f"{instant:.2f} s   {KPA * float(last[1]['pressure']):.0f} kPa"
+            frames.append((*last[2], label))
+    return frames
 
 
 def twin_words(record: TwinRecord) -> str:
@@ -140,20 +142,20 @@ def twin_words(record: TwinRecord) -> str:
     if not rows:
         return "Nothing was recorded."
     connected = sum(bool(row["connected"]) for row in rows)
-    told = f"{len(rows)} turns in {rows[-1]['time']:.1f} s; {connected} with a reading."
+    text = f"{len(rows)} turns in {rows[-1]['time']:.1f} s; {connected} with a reading."
     pressure = column(rows, "pressure")
     if np.isfinite(pressure).any():
-        told += (
+        text += (
             f" The pressure went from {signed(KPA * np.nanmin(pressure), 1)} to "
             f"{signed(KPA * np.nanmax(pressure), 1)} kPa."
         )
     missed = sum(int(row["missed"]) for row in rows)
     if missed:
-        told += f" {missed} turns could not begin in time."
+        text += f" {missed} turns could not begin in time."
     lost = sum("is lost" in str(row["events"]) for row in rows)
     if lost:
-        told += f" The connection was lost {lost} times." if lost > 1 else " It was lost once."
-    return told + (" The last row was cut off." if record.broken else "")
+        text += f" The connection was lost {lost} times." if lost > 1 else " It was lost once."
+    return text + (" The last row was cut off." if record.broken else "")
 
 
 def key_numbers(record: TwinRecord) -> list[tuple[str, str]]:
@@ -173,5 +175,5 @@ def key_numbers(record: TwinRecord) -> list[tuple[str, str]]:
 
 
 def _events(record: TwinRecord) -> list[tuple[str, str]]:
-    told = [(f"{row['time']:.2f} s", str(row["events"])) for row in record.rows if row["events"]]
-    return told[-MOST_EVENTS:]
+    events = [(f"{row['time']:.2f} s", str(row["events"])) for row in record.rows if row["events"]]
+    return events[-MAX_EVENTS:]

@@ -25,7 +25,7 @@ LIGHT = np.array([0.15, -0.7, 0.7])
 """Direction to the light, seen from the front, where −y is."""
 AMBIENT = 0.55
 """Brightness of what turns away from the light [–]."""
-TURN, TILT = np.radians(-32.0), np.radians(24.0)
+AZIMUTH, TILT = np.radians(-32.0), np.radians(24.0)
 """View of the exploded finger: from its base end, and from above [rad]."""
 APART = 0.07
 """Gap between exploded pieces, in lengths of the finger [–]."""
@@ -71,18 +71,18 @@ def _draw_side(axes: Axes, sliced: SlicedFinger) -> None:
 
 
 def _draw_profile(axes: Axes, sliced: SlicedFinger) -> None:
-    axes.plot(MM * sliced.places, MM * sliced.heights, color=style.POSITION, lw=1.4)
+    axes.plot(MM * sliced.positions, MM * sliced.heights, color=style.POSITION, lw=1.4)
     _mark_valleys(axes, sliced)
-    places = sliced.joints[:, 0]
-    heights = np.interp(places, sliced.places, sliced.heights)
-    axes.plot(MM * places, MM * heights, color=style.LOST, **DOTS)
+    joint_positions = sliced.joints[:, 0]
+    heights = np.interp(joint_positions, sliced.positions, sliced.heights)
+    axes.plot(MM * joint_positions, MM * heights, color=style.LOST, **DOTS)
     axes.set_ylim(0.0, 1.12 * MM * float(sliced.heights.max()))
     axes.set_xlabel("x from the base [mm]")
     axes.set_ylabel("section over width [mm]")
 
 
 def _draw_apart(axes: Axes, sliced: SlicedFinger) -> None:
-    view = rotate_about("x", TILT) @ rotate_about("z", TURN)
+    view = rotate_about("x", TILT) @ rotate_about("z", AZIMUTH)
     gap = APART * float(sliced.tip[0])
     pieces = list(enumerate(zip(sliced.pieces, cycle(COLORS), strict=False)))
     for index, (piece, color) in reversed(pieces):
@@ -94,8 +94,8 @@ def _draw_apart(axes: Axes, sliced: SlicedFinger) -> None:
 
 
 def _mark_valleys(axes: Axes, sliced: SlicedFinger) -> None:
-    for place in MM * sliced.joints[:, 0]:
-        axes.axvline(place, color=style.MUTED, lw=0.6, ls=":", zorder=3)
+    for position in MM * sliced.joints[:, 0]:
+        axes.axvline(position, color=style.MUTED, lw=0.6, ls=":", zorder=3)
 
 
 def _draw_piece(axes: Axes, piece: Piece, color: str, view: Array, shift: Array) -> None:

@@ -108,31 +108,31 @@ def motion_clause(result: GraspResult) -> str:
     if gone is not None:
         row = int(np.searchsorted(result.time, gone))
     moved = float(np.linalg.norm(result.object_position[row] - result.object_position[0]))
-    turned = rotation_angles(result.object_quat_wxyz[row], result.object_quat_wxyz[0])
-    told = f"moved {millimetres(moved)} and turned {math.degrees(turned):.1f}°"
+    angle = rotation_angles(result.object_quat_wxyz[row], result.object_quat_wxyz[0])
+    text = f"moved {millimetres(moved)} and turned {math.degrees(angle):.1f}°"
     until = "" if gone is None else f" until it left the hand at {gone:.3f} s"
-    return f"The object {told}{until}"
+    return f"The object {text}{until}"
 
 
 def others_clause(result: GraspResult) -> str:
     """How far further objects went and turned; empty where there are none."""
-    told = []
+    clauses = []
     for motion in result.objects[1:]:
         moved = millimetres(math.hypot(*motion.displacement_m))
-        turned = rotation_angles(motion.final_quat_wxyz, motion.initial_quat_wxyz)
-        told.append(f"{motion.name} moved {moved} and turned {math.degrees(turned):.1f}°")
-    return f"Beside it, {', '.join(told)}" if told else ""
+        angle = rotation_angles(motion.final_quat_wxyz, motion.initial_quat_wxyz)
+        clauses.append(f"{motion.name} moved {moved} and turned {math.degrees(angle):.1f}°")
+    return f"Beside it, {', '.join(clauses)}" if clauses else ""
 
 
 def support_clause(result: GraspResult) -> str:
     """Who else carries the objects at the end; empty where nobody does."""
     names_of = {motion.name for motion in result.objects}
-    told = [
+    parts = [
         f"{contact.first} presses on {contact.second} with {newtons(contact.normal_force_N)}"
         for contact in result.other_contacts
         if contact.first in names_of and contact.normal_force_N > 0.0
     ]
-    return f"At the end {', '.join(told)}" if told else ""
+    return f"At the end {', '.join(parts)}" if parts else ""
 
 
 def force_clause(result: GraspResult) -> str:
@@ -162,37 +162,42 @@ def joint_clause(result: GraspResult) -> str:
     if result.pressure is not None and result.curvature is not None:
         names_of = [digit.name for digit in result.scene.hand.soft_fingers]
         ends = zip(names_of, result.pressure[-1], result.curvature[-1], strict=True)
-        told = (f"{name} {1e-3 * p:.0f} kPa and {k:.1f}/m" for name, p, k in ends)
-        clauses.append(f"Pressure and curvature at the end: {', '.join(told)}")
+        text = (f"{name} {1e-3 * p:.0f} kPa and {k:.1f}/m" for name, p, k in ends)
+        clauses.append(f"Pressure and curvature at the end: {', '.join(text)}")
     return ". ".join(clauses)
 
 
 def _largest_gaps(result: GraspResult) -> str:
     worst: dict[str, tuple[float, str]] = {}
-    for drive in result.scene.drives:
-        if drive.joint is None:
+    for command in result.scene.actuators:
+        if command.joint is None:
             continue
-        target = result.joint_target[-1, column(result.actuator_names, drive.name)]
-        gap, name = abs(float(target) - result.joints[drive.joint]), drive.joint.replace("_", " ")
-        worst[drive.unit] = max(worst.get(drive.unit, (-1.0, "")), (gap, name))
+        target = result.joint_target[-1, column(result.actuator_names, command.name)]
+        gap, name = (
+            abs(float(target) - result.joints[command.joint]),
+            command.joint.replace("_", " "),
+        )
+        worst[command.unit] = max(worst.get(command.unit, (-1.0, "")), (gap, name))
     texts = {"rad": lambda gap: f"{math.degrees(gap):.1f}°", "m": millimetres}
     gaps = [f"{texts[kind](gap)} ({name})" for kind, (gap, name) in sorted(worst.items())]
     return ", ".join(gaps)
 
 
-MOST_ENDS = 5
+MAX_ENDS = 5
 """Drives whose ends a page tells; the figure shows the others."""
 
 
 def _ends_of_actuators(result: GraspResult) -> str:
     """Where drives that are no joints have got to: ``tension of 'F1' 60 N``."""
-    moving = [actuator.drive for actuator in result.scene.mechanism.actuators if actuator.rate]
+    moving = [actuator.actuator for actuator in result.scene.mechanism.actuators if actuator.rate]
     ends = []
-    for drive in moving[:MOST_ENDS]:
-        target = float(result.joint_target[-1, column(result.actuator_names, drive.name)])
-        told = millimetres(target) if drive.unit == "m" else f"{target:.3g} {drive.unit}".rstrip()
-        ends.append(f"{drive.label} {told}")
-    return ", ".join(ends) + (", …" if len(moving) > MOST_ENDS else "")
+    for command in moving[:MAX_ENDS]:
+        target = float(result.joint_target[-1, column(result.actuator_names, command.name)])
+        text = (
+            millimetres(target) if command.unit == "m" else f"{target:.3g} {command.unit}".rstrip()
+        )
+        ends.append(f"{command.label} {text}")
+    return ", ".join(ends) + (", …" if len(moving) > MAX_ENDS else "")
 
 
 def label_of(result: GraspResult, body: str) -> str:

@@ -15,7 +15,7 @@ from softgrasp.description.success import Pull, SuccessCriterion
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import ContactReader
 from softgrasp.simulation.finished_run import FinishedRun
-from softgrasp.simulation.own_stepper import OwnStepper
+from softgrasp.simulation.own_stepper import MujocoStepper
 from softgrasp.simulation.pulling import (
     SLIP_TIME,
     Pulled,
@@ -53,7 +53,7 @@ class Attempts:
     def __init__(
         self,
         run: RunningGrasp,
-        stepper: OwnStepper,
+        stepper: MujocoStepper,
         criterion: SuccessCriterion,
         contacts: ContactReader,
     ) -> None:
@@ -96,8 +96,8 @@ class Attempts:
 
     def _pushing(self, load: Vec3) -> Plans:
         self.put_back()
-        for samples, share in push_steps(self._criterion, self._run.scene.control_period):
-            self._load(share * np.outer(self._masses, load))
+        for samples, fraction in push_steps(self._criterion, self._run.scene.control_period):
+            self._load(fraction * np.outer(self._masses, load))
             yield from self._run.advancing(samples)
             if self._run.diverged or self._gone(self._run.data):
                 return
@@ -108,13 +108,13 @@ class Attempts:
 
     def _pulling(self, pull: Pull, rate: float, watch: SlipWatch) -> Plans:
         self.put_back()
-        run, shares = self._run, self._masses / self._masses.sum()
+        run, weights = self._run, self._masses / self._masses.sum()
         for force in pull_forces(pull, rate, run.scene.control_period):
-            self._load(np.outer(shares, force))
+            self._load(np.outer(weights, force))
             yield from run.advancing(1)
             points = self._contacts.read(run.data, run.built.bodies)
-            own = [point for point in points if point.thing == names.OBJECT]
-            if run.diverged or watch.look(own, run.recording.rows - 1):
+            object_points = [point for point in points if point.object_name == names.OBJECT]
+            if run.diverged or watch.check(object_points, run.recording.rows - 1):
                 return
 
     def _pulled(self, pull: Pull, rate: float, watch: SlipWatch, phase: PhaseRows) -> None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from softgrasp.build.scene import BuiltScene
-from softgrasp.simulation.closure_run import MOST_ROWS, ClosureRun, most_rows
+from softgrasp.simulation.closure_run import MAX_ROWS, ClosureRun, max_rows
 from softgrasp.simulation.engine_warnings import caught_warnings
-from softgrasp.simulation.lane import LaneRun, Scratch
-from softgrasp.simulation.lanes import Lanes
+from softgrasp.simulation.lane import BatchedRun, Scratch
+from softgrasp.simulation.lanes import BatchSimulator
 from softgrasp.simulation.workspace import Workspace
 
 SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "nsensordata",
@@ -35,7 +35,7 @@ def can_be_batched(built: BuiltScene) -> bool:
     alike = scene.actuation == "servo" and scene.closure.grip_force is None
     alike &= not scene.closure.stops_at_torque
     alike &= not built.switching and scene.is_plain
-    return alike and most_rows(scene) <= MOST_ROWS
+    return alike and max_rows(scene) <= MAX_ROWS
 
 
 def topology(built: BuiltScene) -> tuple[object, ...]:
@@ -64,13 +64,13 @@ def run_batch(
     Yields:
         The finished runs, in the order of the scenes.
     """
-    with caught_warnings() as told:
+    with caught_warnings() as engine_warnings:
         scratch = Scratch(builts[0].model)
-        lanes = Lanes(
-            [LaneRun(built, scratch) for built in builts], threads, workspace or Workspace()
+        simulator = BatchSimulator(
+            [BatchedRun(built, scratch) for built in builts], threads, workspace or Workspace()
         )
-        lanes.run(told.total)
-    for built, run in zip(builts, lanes.runs, strict=True):
+        simulator.run(engine_warnings.total)
+    for built, run in zip(builts, simulator.runs, strict=True):
         if not run.odd:
             yield run
             continue

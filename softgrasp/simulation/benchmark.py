@@ -20,14 +20,14 @@ from mujoco import rollout
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError
-from softgrasp.formats.progress import telling
+from softgrasp.formats.progress import report_progress
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.own_stepper import OwnStepper, PlainStepper
+from softgrasp.simulation.own_stepper import MujocoStepper, PlainStepper
 
-Way = Callable[[], tuple[float, Array]]
+Runner = Callable[[], tuple[float, Array]]
 """Runs a closure once: seconds that it took, and the final positions (nq,)."""
 
 
@@ -74,10 +74,10 @@ def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
         reference = ClosureRun(built, stepper=PlainStepper)
         reference.close()
         raw = _OpenLoop(reference)
-        ways: dict[str, Way] = {"raw": raw, "plain": partial(_closed, built, PlainStepper)}
+        runners: dict[str, Runner] = {"raw": raw, "plain": partial(_closed, built, PlainStepper)}
         if native_available():
-            ways["native"] = partial(_closed, built, NativeStepper)
-        times, ends = _take_turns(ways, rounds)
+            runners["native"] = partial(_closed, built, NativeStepper)
+        times, ends = _interleaved(runners, rounds)
     speeds = {name: raw.steps / median(taken) for name, taken in times.items()}
     ratios = {name: _ratio(times["raw"], taken) for name, taken in times.items()}
     return ClosureSpeed(
@@ -105,14 +105,18 @@ def _refuse_other_scenes(built: BuiltScene) -> None:
         )
 
 
-def _take_turns(ways: dict[str, Way], rounds: int) -> tuple[dict[str, list[float]], set[bytes]]:
+def _interleaved(
+    runners: dict[str, Runner], rounds: int
+) -> tuple[dict[str, list[float]], set[bytes]]:
     """Seconds of every round of each way, and all final positions that differ."""
-    ends = {way()[1].tobytes() for way in ways.values()}  # once unmeasured: caches, compilation
-    times: dict[str, list[float]] = {name: [] for name in ways}
+    ends = {
+        runner()[1].tobytes() for runner in runners.values()
+    }  # once unmeasured: caches, compilation
+    times: dict[str, list[float]] = {name: [] for name in runners}
     for done in range(rounds):
-        telling(f"round {done + 1} of {rounds}", done / rounds)
-        for name, way in ways.items():
-            seconds, end = way()
+        report_progress(f"round {done + 1} of {rounds}", done / rounds)
+        for name, runner in runners.items():
+            seconds, end = runner()
             times[name].append(seconds)
             ends.add(end.tobytes())
     return times, ends
@@ -122,7 +126,7 @@ def _ratio(raw: list[float], closed: list[float]) -> float:
     return median(before / after for before, after in zip(raw, closed, strict=True))
 
 
-def _closed(built: BuiltScene, kind: type[OwnStepper]) -> tuple[float, Array]:
+def _closed(built: BuiltScene, kind: type[MujocoStepper]) -> tuple[float, Array]:
     run = ClosureRun(built, stepper=kind)
     begin = time.perf_counter()
     run.close()

@@ -12,7 +12,7 @@ from softgrasp.mechanics.hydraulic.motion import pressures_under
 from softgrasp.mechanics.hydraulic.torques import TorqueTable
 from softgrasp.mechanics.transforms import Array
 
-DRIVE_STEP = 5e-3
+DRIVE_TIMESTEP = 5e-3
 """Of the drives [s]; the flow of a step is its mean."""
 WHOLE = 1.0
 """Pressures are whole multiples of this [Pa], so that they come to rest."""
@@ -32,10 +32,12 @@ def chamber_path(scene: GraspScene, samples: int) -> Array:
     rows = np.array(carrier.torques)
     table = TorqueTable(rows[:, 0], rows[:, 1:])
     times = np.arange(samples) * scene.control_period
-    found = pressures_under(
-        drive_model(carrier.hydraulic), table, float(times[-1]), DRIVE_STEP, carrier.start
+    pressures = pressures_under(
+        drive_model(carrier.hydraulic), table, float(times[-1]), DRIVE_TIMESTEP, carrier.start
     )
-    path = np.stack([np.interp(times, found.times, column) for column in found.chambers.T], axis=1)
+    path = np.stack(
+        [np.interp(times, pressures.times, column) for column in pressures.chambers.T], axis=1
+    )
     path[0] = carrier.start
     for extreme in (path.min(axis=0), path.max(axis=0)):
         checked_pressures(carrier.hydraulic, extreme)

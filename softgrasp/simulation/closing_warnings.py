@@ -27,9 +27,9 @@ def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
     """
     rows = run.recording.rows if run.hold_from is None else run.hold_from + 1
     inside = run.recording.in_contact[:rows].astype(bool)
-    told = _light_touch(run, forces[:rows], inside)
+    messages = _light_touch(run, forces[:rows], inside)
     lost = _lost_grip(run, inside) or _pushed_away(run, forces[:rows], inside)
-    return told + (lost or _missed_force(run, forces[:rows], inside))
+    return messages + (lost or _missed_force(run, forces[:rows], inside))
 
 
 def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
@@ -44,11 +44,11 @@ def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, .
     body = max(waits, key=lambda index: waits[index], default=-1)
     if body < 0 or layout.feels or waits[body] <= LONG * layout.samples:
         return ()
-    own = forces[:, body][(forces[:, body] > 0.0) & ~inside[:, body]]
+    nonzero = forces[:, body][(forces[:, body] > 0.0) & ~inside[:, body]]
     return (
         f"{layout.bodies[body]} touched the object for "
         f"{waits[body] * layout.control_period:.3g} s in which no contact was established: half of "
-        f"its forces were below {np.median(own):.2g} N, and contact takes {layout.samples} samples "
+        f"its forces were below {np.median(nonzero):.2g} N, and contact takes {layout.samples} samples "
         f"in a row above {layout.threshold:g} N; lower closure.threshold or closure.samples, or "
         "close with other closure.rates",
     )
@@ -56,12 +56,12 @@ def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, .
 
 def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
     """When a hand that squeezes has lost the object; empty where it has not."""
-    asked, held = run.layout.grip_force, np.flatnonzero(inside.any(axis=1))
-    if asked is None or inside[-1].any() or not len(held):
+    target_force, held = run.layout.grip_force, np.flatnonzero(inside.any(axis=1))
+    if target_force is None or inside[-1].any() or not len(held):
         return ()
     return (
         f"the last contact was lost at {run.recording.time[held[-1]]:.3f} s while joints squeezed "
-        f"to the {asked:g} N asked for: the object slid out or was pushed away; try "
+        f"to the {target_force:g} N asked for: the object slid out or was pushed away; try "
         "another closure.force, the other grasp, another place of the object, or lower "
         "closure.rates",
     )
@@ -69,8 +69,8 @@ def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
 
 def _pushed_away(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
     """When a hand that squeezes has lost an object whose contact it never established."""
-    asked, touched = run.layout.grip_force, np.flatnonzero((forces > 0.0).any(axis=1))
-    if asked is None or inside.any() or not len(touched) or touched[-1] == len(forces) - 1:
+    target_force, touched = run.layout.grip_force, np.flatnonzero((forces > 0.0).any(axis=1))
+    if target_force is None or inside.any() or not len(touched) or touched[-1] == len(forces) - 1:
         return ()
     return (
         f"the object was touched until {run.recording.time[touched[-1]]:.3f} s, and no contact was "
@@ -81,34 +81,34 @@ def _pushed_away(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, .
 
 def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
     """Who has ended the closure below the force that was asked for, and which joints moved."""
-    asked = run.layout.grip_force
-    if asked is None or len(forces) < 2:
+    target_force = run.layout.grip_force
+    if target_force is None or len(forces) < 2:
         return ()
     # a hand that feels with sensors stops at what they tell, which their errors change
-    weak = {} if run.layout.feels else _weak_bodies(run, forces, inside, KEPT * asked)
+    weak = {} if run.layout.feels else _weak_bodies(run, forces, inside, KEPT * target_force)
     before, last = run.recording.control[: len(forces)][-2:]
     moving = [
-        drive.name
-        for drive, was, now in zip(run.scene.drives, before, last, strict=False)
+        actuator.name
+        for actuator, was, now in zip(run.scene.actuators, before, last, strict=False)
         if was != now
     ]
     if not weak and not moving:
         return ()
-    told = []
+    messages = []
     if weak:
         worst = min(weak, key=lambda body: weak[body])
         more = f" and {len(weak) - 1} more" if len(weak) > 1 else ""
-        told.append(
-            f"{worst}{more} pressed with less than the {asked:g} N asked for, {worst} with "
+        messages.append(
+            f"{worst}{more} pressed with less than the {target_force:g} N asked for, {worst} with "
             f"{weak[worst]:.3g} N"
         )
     if moving:
         more = f" and {len(moving) - 1} more" if len(moving) > 1 else ""
-        told.append(f"time ran out while {moving[0]}{more} still squeezed")
+        messages.append(f"time ran out while {moving[0]}{more} still squeezed")
         cure = "ask for a lower closure.force, raise closure.squeeze_share, or try the other grasp"
     else:
         cure = f"{_standing(run)}ask for a lower closure.force, or try the other grasp"
-    return (f"at the end of the closure {', and '.join(told)}: {cure}",)
+    return (f"at the end of the closure {', and '.join(messages)}: {cure}",)
 
 
 def _standing(run: FinishedRun) -> str:
@@ -119,15 +119,17 @@ def _standing(run: FinishedRun) -> str:
     return "joints are at their limits; " if at_end[moved].all() else ""
 
 
-def _weak_bodies(run: FinishedRun, forces: Array, inside: Flags, least: float) -> dict[str, float]:
+def _weak_bodies(
+    run: FinishedRun, forces: Array, inside: Flags, threshold: float
+) -> dict[str, float]:
     """Largest mean force of a drive's bodies over the last samples, where it is too small [N]."""
-    layout, found = run.layout, {}
+    layout, weak_forces = run.layout, {}
     late = forces[-layout.samples :].mean(axis=0)
     for stops, increment in zip(layout.stops, layout.increments, strict=True):
         bodies = list(stops)
         if bodies and increment and inside[-1, bodies].any():
             # as the law has it: a later phalanx that presses hard enough stops a joint, too
             body = max(bodies, key=lambda index: late[index])
-            if late[body] < least:
-                found[layout.bodies[body]] = float(late[body])
-    return found
+            if late[body] < threshold:
+                weak_forces[layout.bodies[body]] = float(late[body])
+    return weak_forces

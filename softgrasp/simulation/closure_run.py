@@ -34,17 +34,17 @@ from softgrasp.simulation.interrupt import held_back
 from softgrasp.simulation.lifting import lift_path
 from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_pays
-from softgrasp.simulation.own_stepper import OwnStepper, PlainStepper
+from softgrasp.simulation.own_stepper import MujocoStepper, PlainStepper
 from softgrasp.simulation.pulling import Pulled
 from softgrasp.simulation.sensing import Sensing
-from softgrasp.simulation.sequencing import PhaseRows, Way, finger_path
+from softgrasp.simulation.sequencing import MountTrajectory, PhaseRows, finger_path
 from softgrasp.simulation.state import ClosureState, Recording, closure_layout
 from softgrasp.simulation.stepper import Stepper, driven
 from softgrasp.simulation.told_contacts import ContactEvent
 from softgrasp.simulation.trials import Trial
 from softgrasp.simulation.workspace import Workspace
 
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 """Rows of the recording to begin with; it grows."""
 LARGEST_SPEED = 300.0
 """Speed [rad/s or m/s] no part of a grasp reaches: the state has diverged before it is NaN."""
@@ -68,7 +68,7 @@ class ClosureRun:
         built: BuiltScene,
         progress: Progress | None = None,
         *,
-        stepper: type[OwnStepper] | None = None,
+        stepper: type[MujocoStepper] | None = None,
         workspace: Workspace | None = None,
     ) -> None:
         """Put the scene into its start state.
@@ -146,11 +146,11 @@ class ClosureRun:
     def run(self) -> None:
         """Go through the sequence, or close the hand, and then the hold test or the lift."""
         with caught_warnings() as self.engine_warnings, held_back() as self._let_interrupt:
-            driven(self.running(), self._stepper.stretch)
+            driven(self.running(), self._stepper.run_chunk)
 
     def close(self) -> None:
         """Close the hand; ``run`` does this and the hold test, and keeps the engine's warnings."""
-        driven(self._closing(), self._stepper.stretch)
+        driven(self._closing(), self._stepper.run_chunk)
 
     def running(self) -> Plans:
         """The whole run, where somebody else does its stretches; see ``Stepper.advancing``."""
@@ -178,45 +178,45 @@ class ClosureRun:
     def _going_through(self, phase: Phase) -> Plans:
         if isinstance(phase, ClosePhase):
             self._stepper.let_go()
-            if len(targets := carrier_path(self.scene, most_rows(self.scene))):
-                self._stepper.lead(len(self.scene.drives), targets)
+            if len(targets := carrier_path(self.scene, max_rows(self.scene))):
+                self._stepper.lead(len(self.scene.actuators), targets)
             self.state.idle = 0
             yield from self._closing()
             if not self.diverged and (self.scene.success or self.scene.lift or self.scene.sequence):
                 self.hold_from = self.recording.rows - 1
             return
         samples = max(round(phase.time / self.scene.control_period), 1)
-        drives = len(self.scene.drives)
-        path = self._way.through(phase, samples)
+        actuator_count = len(self.scene.actuators)
+        path = self._trajectory.through(phase, samples)
         if self.hold_from is None:  # before the closure the fingers are led, too
-            fingers = finger_path(self.scene, phase, self.state.targets[:drives], samples)
+            fingers = finger_path(self.scene, phase, self.state.targets[:actuator_count], samples)
             path = np.hstack([fingers, path])
             if self.recording.rows == 0:  # the first sample is the start, before any way
                 path = np.vstack([self.state.targets, path])
             self._stepper.lead(0, path)
         elif phase.moves_wrist:
-            self._stepper.lead(drives, path)
+            self._stepper.lead(actuator_count, path)
         yield from self.advancing(len(path))
 
     @cached_property
-    def _way(self) -> Way:
-        return Way(self.scene)
+    def _trajectory(self) -> MountTrajectory:
+        return MountTrajectory(self.scene)
 
     def _closing(self) -> Plans:
         scene = self.scene
-        given = scene.duration is not None
+        has_duration = scene.duration is not None
         total = planned_samples(self.scene) - min(self.recording.rows, 1)
         settle = round(scene.settling_time / scene.control_period)
-        yield from self.advancing(total, idle_limit=total + 1 if given else max(settle, 1))
+        yield from self.advancing(total, idle_limit=total + 1 if has_duration else max(settle, 1))
 
     def _empty_recording(self) -> Recording:
         # rows that are not used cost nothing
         bodies, width = len(self.built.bodies), self.layout.force_sum.shape[1]
         return self._workspace.recording(
-            self.model, bodies, width, min(most_rows(self.scene), MOST_ROWS)
+            self.model, bodies, width, min(max_rows(self.scene), MAX_ROWS)
         )
 
-    def _new_stepper(self, kind: type[OwnStepper] | None) -> Stepper:
+    def _new_stepper(self, kind: type[MujocoStepper] | None) -> Stepper:
         recording = self._empty_recording()
         friction = SlipFriction.of(self.built)
         if kind is None:
@@ -239,7 +239,7 @@ class ClosureRun:
 
     def _trying(self, criterion: SuccessCriterion) -> Plans:
         """Push and pull the object, each time from the state that there is now."""
-        assert isinstance(self._stepper, OwnStepper)  # can_be_batched
+        assert isinstance(self._stepper, MujocoStepper)  # can_be_batched
         attempts = Attempts(self, self._stepper, criterion, self._contacts)
         # contacts of a trial are not those of the grasp, to whose state every one goes back
         self._silent = True
@@ -255,7 +255,7 @@ class ClosureRun:
     def _lifting(self, lift: Lift) -> Plans:
         period = self.scene.control_period
         samples = max(round(lift.time / period), 1)
-        self._stepper.lead(len(self.scene.drives), lift_path(self.scene, lift, samples))
+        self._stepper.lead(len(self.scene.actuators), lift_path(self.scene, lift, samples))
         yield from self.advancing(samples + round(lift.hold_time / period))
 
     def advancing(self, samples: int, idle_limit: int | None = None) -> Plans:
@@ -270,7 +270,7 @@ class ClosureRun:
                 self._forget_diverged_rows()
                 return
             if changed:
-                self._note_changes()
+                self._record_changes()
             if self._progress is not None:
                 self._progress(self.now)
             self._let_interrupt()
@@ -296,12 +296,12 @@ class ClosureRun:
     def _contacts(self) -> ContactReader:
         return ContactReader(self.model)
 
-    def _note_changes(self) -> None:
+    def _record_changes(self) -> None:
         if self._silent:
             return
         bodies = zip(self.built.bodies, self.state.changes, strict=True)
         points = self._contacts.read(self.data, [body for body, change in bodies if change])
-        self.log.note(self.now, self.state.changes, lambda: points)
+        self.log.record(self.now, self.state.changes, lambda: points)
 
 
 def carrier_path(scene: GraspScene, samples: int) -> Array:
@@ -322,7 +322,7 @@ def planned_samples(scene: GraspScene) -> int:
     return round(duration / scene.control_period) + 1
 
 
-def most_rows(scene: GraspScene) -> int:
+def max_rows(scene: GraspScene) -> int:
     """Most control samples of a whole run, all phases and the hold test or the lift included."""
     success = scene.success
     parts = len(scene.phases)

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.build.sensors import MOST_SLOTS
+from softgrasp.build.sensors import MAX_SLOTS
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import ContactPoint, OtherPoint, merged, on_hardest
 from softgrasp.simulation.finished_run import FinishedRun
@@ -21,8 +21,8 @@ def body_contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyCon
         run: The run.
         points: Contacts with objects at its end.
     """
-    places, called = names.parts(run.scene.hand), names.told_names(run.scene)
-    found = []
+    parts, called = names.parts(run.scene.hand), names.display_names(run.scene)
+    contacts = []
     times_of: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     last = {}
     for event in run.events:
@@ -30,15 +30,15 @@ def body_contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyCon
         last[event.body] = event.object
     for body in run.built.bodies:
         touching = times_of[body, "touching"]
-        own = on_hardest([point for point in points if point.body == body])
-        state = merged(own)
-        finger, phalanx = places.get(body, ("", ""))
-        found.append(
+        body_points = on_hardest([point for point in points if point.body == body])
+        state = merged(body_points)
+        finger, phalanx = parts.get(body, ("", ""))
+        contacts.append(
             BodyContact(
                 body=body,
                 finger=finger,
                 phalanx=phalanx,
-                object=called[own[0].thing] if own else last.get(body),
+                object=called[body_points[0].object_name] if body_points else last.get(body),
                 first_touch_s=touching[0] if touching else None,
                 established_s=tuple(times_of[body, "established"]),
                 lost_s=tuple(times_of[body, "lost"]),
@@ -49,12 +49,12 @@ def body_contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyCon
                 slip_speed_m_s=state.slip_speed if state else 0.0,
             )
         )
-    return tuple(found)
+    return tuple(contacts)
 
 
 def other_contacts(run: FinishedRun) -> tuple[OtherContact, ...]:
     """What objects and surroundings do to one another at the end, a contact a pair of bodies."""
-    called = names.told_names(run.scene)
+    called = names.display_names(run.scene)
     pairs: defaultdict[tuple[str, str], list[OtherPoint]] = defaultdict(list)
     for point in run.other_points():
         pairs[point.first, point.second].append(point)
@@ -66,14 +66,14 @@ def other_contacts(run: FinishedRun) -> tuple[OtherContact, ...]:
 
 def _as_one(first: str, second: str, points: list[OtherPoint]) -> OtherContact:
     total = sum(point.normal_force for point in points)
-    shares = [p.normal_force / total if total > 0.0 else 1.0 / len(points) for p in points]
-    place = np.average([point.point for point in points], axis=0, weights=shares)
-    normal = np.average([point.normal for point in points], axis=0, weights=shares)
+    weights = [p.normal_force / total if total > 0.0 else 1.0 / len(points) for p in points]
+    mean_point = np.average([point.point for point in points], axis=0, weights=weights)
+    normal = np.average([point.normal for point in points], axis=0, weights=weights)
     length = float(np.linalg.norm(normal))
     return OtherContact(
         first=first,
         second=second,
-        point_m=tuple(place.tolist()),
+        point_m=tuple(mean_point.tolist()),
         normal=tuple((normal / length).tolist()) if length > 1e-9 else points[0].normal,
         normal_force_N=total,
         friction_force_N=sum(point.friction_force for point in points),
@@ -97,13 +97,13 @@ def slot_warnings(run: FinishedRun, force: Array) -> tuple[str, ...]:
     """Whether a body may have had more contacts with an object than its sensor reports."""
     full, first = np.zeros(len(run.built.bodies), dtype=bool), 0
     for slots in run.layout.object_slots:
-        if slots >= MOST_SLOTS:
+        if slots >= MAX_SLOTS:
             full |= (force[:, :, first : first + slots, 0] > 0).all(axis=2).any(axis=0)
         first += slots
     taken = [body for body, yes in zip(run.built.bodies, full.tolist(), strict=True) if yes]
     if not taken:
         return ()
     return (
-        f"contact forces of {', '.join(taken)}: at some time all {MOST_SLOTS} contacts that "
+        f"contact forces of {', '.join(taken)}: at some time all {MAX_SLOTS} contacts that "
         "are recorded a body were taken; the recorded sums may be too small",
     )

@@ -36,7 +36,7 @@ class ContactPoint(NamedTuple):
     """[N]"""
     slip_speed: float
     """Speed of the bodies along each other at the point [m/s]."""
-    thing: str = OBJECT
+    object_name: str = OBJECT
     """Body of the object."""
 
 
@@ -71,7 +71,7 @@ class BodyContactState(NamedTuple):
     slip_speed: float
 
 
-class _Found(NamedTuple):
+class _RawContact(NamedTuple):
     """A contact of the engine as it stands in its arrays."""
 
     number: int
@@ -115,42 +115,44 @@ class ContactReader:
             bodies: Bodies of the hand that are asked for; all where not given.
         """
         twists, centres = data.cvel.tolist(), data.subtree_com.tolist()
-        found, force = [], np.zeros(6)
+        points, force = [], np.zeros(6)
         for contact in self._all(data):
-            hand, thing = contact.first, contact.second
+            hand, object_geom = contact.first, contact.second
             body = self._bodies[self._body_of_geom[hand]]
-            if not self._is_object[self._body_of_geom[thing]]:
+            if not self._is_object[self._body_of_geom[object_geom]]:
                 continue
             if bodies is not None and body not in bodies:
                 continue
             point, normal = contact.point, self._normal(contact)
             mujoco.mj_contactForce(self._model, data, contact.number, force)
             pressing, across, along, *_ = force.tolist()
-            if thing < 0:  # it moves as no body does: the rows of the constraint have the speed
+            if (
+                object_geom < 0
+            ):  # it moves as no body does: the rows of the constraint have the speed
                 slip = self._row_speed(data, contact)
             else:
                 slip = _minus(
-                    self._velocity(thing, point, twists, centres),
+                    self._velocity(object_geom, point, twists, centres),
                     self._velocity(hand, point, twists, centres),
                 )
-            found.append(
+            points.append(
                 ContactPoint(
                     body=body,
-                    pair=f"{self._geoms[hand]}|{self._geoms[thing]}",
+                    pair=f"{self._geoms[hand]}|{self._geoms[object_geom]}",
                     point=point,
                     normal=normal,
                     separation=contact.separation,
                     normal_force=pressing,
                     friction_force=math.hypot(across, along),
                     slip_speed=math.hypot(*_minus(slip, _scaled(normal, _dot(slip, normal)))),
-                    thing=self._bodies[self._body_of_geom[thing]],
+                    object_name=self._bodies[self._body_of_geom[object_geom]],
                 )
             )
-        return found
+        return points
 
-    def _row_speed(self, data: mujoco.MjData, found: _Found) -> Vec3:
+    def _row_speed(self, data: mujoco.MjData, contact_row: _RawContact) -> Vec3:
         """Speed along the surface of a contact, from its constraint rows [m/s]."""
-        contact, frame = data.contact[found.number], found.frame
+        contact, frame = data.contact[contact_row.number], contact_row.frame
         row, rows = contact.efc_address, data.efc_vel.tolist()
         if row < 0 or contact.dim < 3 or not rows:
             return (0.0, 0.0, 0.0)
@@ -165,11 +167,11 @@ class ContactReader:
 
     def others(self, data: mujoco.MjData) -> list[OtherPoint]:
         """Contacts with surroundings and between objects in the state of the last physics step."""
-        found, force = [], np.zeros(6)
+        points, force = [], np.zeros(6)
         for contact in self._all(data):
             first, second = (self._body_of_geom[geom] for geom in (contact.first, contact.second))
             if self._is_around[first]:
-                contact, first, second = _turned(contact), second, first
+                contact, first, second = _swapped(contact), second, first
             of_objects = self._is_object[first] and self._is_object[second]
             if not of_objects and not self._is_around[second]:
                 continue
@@ -177,7 +179,7 @@ class ContactReader:
             rows = [contact.frame[3 * row : 3 * row + 3] for row in range(3)]
             sign = -1.0 if contact.swapped else 1.0
             x, y, z = (sign * float(part) for part in force[:3] @ np.array(rows))
-            found.append(
+            points.append(
                 OtherPoint(
                     first=self._bodies[first],
                     second=self._bodies[second],
@@ -189,9 +191,9 @@ class ContactReader:
                     friction_force=math.hypot(force[1], force[2]),
                 )
             )
-        return found
+        return points
 
-    def _all(self, data: mujoco.MjData) -> Iterator[_Found]:
+    def _all(self, data: mujoco.MjData) -> Iterator[_RawContact]:
         """Contacts with the later one of two bodies as the second one."""
         contact = data.contact
         columns = (contact.geom, contact.frame, contact.pos, contact.dist)
@@ -200,9 +202,9 @@ class ContactReader:
             ranks = [self._rank[self._body_of_geom[geom]] for geom in (first, second)]
             swapped = ranks[0] > ranks[1]
             pair = (second, first) if swapped else (first, second)
-            yield _Found(index, *pair, swapped, frame, tuple(point), separation)
+            yield _RawContact(index, *pair, swapped, frame, tuple(point), separation)
 
-    def _normal(self, contact: _Found) -> Vec3:
+    def _normal(self, contact: _RawContact) -> Vec3:
         return _scaled(contact.frame[:3], -1.0 if contact.swapped else 1.0)
 
     def _velocity(
@@ -223,12 +225,12 @@ def contact_points(model: mujoco.MjModel, data: mujoco.MjData) -> list[ContactPo
 
 def on_hardest(points: list[ContactPoint]) -> list[ContactPoint]:
     """Those of a body's contacts that are with the object that it presses hardest."""
-    things = dict.fromkeys(point.thing for point in points)
-    if len(things) < 2:
+    object_names = dict.fromkeys(point.object_name for point in points)
+    if len(object_names) < 2:
         return points
-    force = {t: sum(p.normal_force for p in points if p.thing == t) for t in things}
-    hardest = max(things, key=lambda thing: force[thing])
-    return [point for point in points if point.thing == hardest]
+    force = {t: sum(p.normal_force for p in points if p.object_name == t) for t in object_names}
+    hardest = max(object_names, key=lambda object_name: force[object_name])
+    return [point for point in points if point.object_name == hardest]
 
 
 def merged(points: list[ContactPoint]) -> BodyContactState | None:
@@ -255,7 +257,7 @@ def merged(points: list[ContactPoint]) -> BodyContactState | None:
     )
 
 
-def _turned(contact: _Found) -> _Found:
+def _swapped(contact: _RawContact) -> _RawContact:
     """A contact with its two sides exchanged."""
     return contact._replace(first=contact.second, second=contact.first, swapped=not contact.swapped)
 

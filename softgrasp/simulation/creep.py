@@ -5,7 +5,7 @@ from __future__ import annotations
 from softgrasp.description.scene import GraspScene, Solver
 from softgrasp.simulation.told_hold import HoldTest
 
-TOLD = 1e-4
+MIN_CREEP = 1e-4
 """Creep that is told [m/s]: a tenth of the default limit of a hold test in half a second."""
 
 
@@ -20,11 +20,16 @@ def creep_warnings(scene: GraspScene, hold: HoldTest | None, held: bool | None) 
         hold: Its hold test.
         held: Whether it was passed; what fell does not creep.
     """
-    own = Solver().impratio
-    if hold is None or not held or hold.creep_m_s <= TOLD or scene.solver.impratio >= own:
+    default_impratio = Solver().impratio
+    if (
+        hold is None
+        or not held
+        or hold.creep_m_s <= MIN_CREEP
+        or scene.solver.impratio >= default_impratio
+    ):
         return ()
     return (
         f"the object creeps at {1e3 * hold.creep_m_s:.3g} mm/s in the hand under load: friction "
         f"is soft with solver.impratio {scene.solver.impratio:g}, and creep falls as its inverse "
-        f"(default {own:g})",
+        f"(default {default_impratio:g})",
     )

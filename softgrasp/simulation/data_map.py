@@ -72,12 +72,12 @@ def data_map() -> DataMap | None:
     )
 
 
-def agrees(found: DataMap, data: mujoco.MjData) -> bool:
+def agrees(data_map: DataMap, data: mujoco.MjData) -> bool:
     """Whether a map gives what the bindings give for a state with contacts."""
     address = data._address
-    count = ctypes.c_int32.from_address(address + found.contact_count).value
-    contacts = ctypes.c_int64.from_address(address + found.contacts).value
-    velocities = ctypes.c_int64.from_address(address + found.row_velocities).value
+    count = ctypes.c_int32.from_address(address + data_map.contact_count).value
+    contacts = ctypes.c_int64.from_address(address + data_map.contacts).value
+    velocities = ctypes.c_int64.from_address(address + data_map.row_velocities).value
     if count != data.ncon:
         return False
     same_contacts = count == 0 or contacts == data.contact.dist.ctypes.data
@@ -103,5 +103,5 @@ def _memory(data: mujoco.MjData) -> NDArray[np.int64]:
 
 
 def _still(before: set[int] | None, hits: NDArray[np.bool_]) -> set[int]:
-    found = set(np.flatnonzero(hits).tolist())
-    return found if before is None else before & found
+    indices = set(np.flatnonzero(hits).tolist())
+    return indices if before is None else before & indices

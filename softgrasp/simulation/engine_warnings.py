@@ -21,12 +21,12 @@ HARMLESS = {
 
 def sentences(seen: Counter[str]) -> list[str]:
     """The caught warnings as sentences with their numbers."""
-    told = []
+    messages = []
     for text, count in seen.items():
         times = "once" if count == 1 else f"{count} times"
         reason = next((why for known, why in HARMLESS.items() if known in text), "")
-        told.append(f"MuJoCo: {text} ({times}{'; ' + reason if reason else ''})")
-    return told
+        messages.append(f"MuJoCo: {text} ({times}{'; ' + reason if reason else ''})")
+    return messages
 
 
 @contextmanager
@@ -34,12 +34,12 @@ def caught_warnings() -> Iterator[Counter[str]]:
     """Collect MuJoCo's warnings instead of letting them reach the terminal and MUJOCO_LOG.TXT."""
     seen: Counter[str] = Counter()
 
-    def note(message: str) -> None:
+    def record(message: str) -> None:
         # the time in the text would make every message different
         seen[message.split(" Time = ")[0].strip().rstrip(".")] += 1
 
     before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(note)
+    mujoco.set_mju_user_warning(record)
     try:
         yield seen
     finally:

@@ -15,7 +15,7 @@ from softgrasp.build.soft_finger import TIP, finger_model
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.mechanics.finger_drives import drive_forces
+from softgrasp.mechanics.finger_drives import actuation_forces
 from softgrasp.mechanics.refinement import refined
 from softgrasp.mechanics.transforms import Array
 
@@ -23,7 +23,7 @@ RICHARDSON = 4.0 / 3.0
 """Error over the change of a value of second order when the number of joints doubles."""
 NEWTON_STEPS = 60
 """Newton steps at one load before it is approached in smaller ones."""
-LEAST_LOAD_STEP = 1e-3
+MIN_LOAD_STEP = 1e-3
 """Part of the load; where a smaller one would be needed there is no solution nearby."""
 DIFFERENCE = 1e-6
 """Joint angle for central differences [rad]."""
@@ -99,13 +99,13 @@ def equilibrium(
             raise DescriptionError(f"expected three finite numbers, found {vector}", field=name)
     if not (np.isfinite(tip_mass) and tip_mass >= 0.0):
         raise DescriptionError(f"expected a number at least 0, found {tip_mass}", field="tip_mass")
-    driven = partial(drive_forces, pressure=pressure, tension=tension)
+    driven = partial(actuation_forces, pressure=pressure, tension=tension)
     inner = driven(finger, joint_moments=joint_moments)
     down = np.array(STANDARD_GRAVITY) if gravity else np.zeros(3)
     force = vectors["tip_force"] + tip_mass * down
     loads_of = (force, vectors["tip_moment"], down)
     rest = _Balance(finger, inner, *loads_of).at_rest()
-    _warn_of_turns(finger, rest)
+    _warn_of_full_rotations(finger, rest)
     if not error_estimate:
         return rest
     twice = refined(finger)
@@ -117,14 +117,14 @@ def equilibrium(
     return replace(rest, discretisation_error=RICHARDSON * gap)
 
 
-def _warn_of_turns(finger: SoftFinger, rest: Equilibrium) -> None:
+def _warn_of_full_rotations(finger: SoftFinger, rest: Equilibrium) -> None:
     """Tell where a joint has turned farther than a finger can."""
-    bends = [way != "stretch" for _, way in finger.freedoms]
-    most = float(np.abs(rest.joint_angles[bends]).max())
-    if most > np.pi:
+    bends = [freedom != "stretch" for _, freedom in finger.freedoms]
+    largest = float(np.abs(rest.joint_angles[bends]).max())
+    if largest > np.pi:
         warnings.warn(
             f"finger '{finger.name}': expected joints that turn by less than half a turn, found "
-            f"{math.degrees(most):.0f}°; the loads are beyond what the finger can be",
+            f"{math.degrees(largest):.0f}°; the loads are beyond what the finger can be",
             SoftgraspWarning,
             stacklevel=3,
         )
@@ -140,12 +140,12 @@ class _Balance:
     """The moments in a finger's joints under a part of its loads."""
 
     def __init__(
-        self, finger: SoftFinger, drives: Array, force: Array, moment: Array, gravity: Array
+        self, finger: SoftFinger, joint_forces: Array, force: Array, moment: Array, gravity: Array
     ) -> None:
         self._finger, self._model = finger, finger_model(finger)
         self._data = mujoco.MjData(self._model)
         self._force, self._moment, self._gravity = force, moment, gravity
-        self._inner = drives
+        self._inner = joint_forces
         slides = self._model.jnt_type == mujoco.mjtJoint.mjJNT_SLIDE
         stiffness = self._model.jnt_stiffness
         # moments are small against the largest of turning, forces against their own spring
@@ -156,23 +156,23 @@ class _Balance:
         """Follow the rest shape from no load to the whole one."""
         angles, done, step = np.zeros(self._model.nv), 0.0, 1.0
         while done < 1.0:
-            share = min(done + step, 1.0)
-            found = self._newton(angles, share)
-            if found is not None:
-                angles, done, step = found, share, 2.0 * step
-            elif step > LEAST_LOAD_STEP:
+            load_factor = min(done + step, 1.0)
+            solution = self._newton(angles, load_factor)
+            if solution is not None:
+                angles, done, step = solution, load_factor, 2.0 * step
+            elif step > MIN_LOAD_STEP:
                 step *= 0.5
             else:
                 break
-        return self._told(angles, done)
+        return self._result(angles, done)
 
-    def _told(self, angles: Array, done: float) -> Equilibrium:
+    def _result(self, angles: Array, done: float) -> Equilibrium:
         left = float(np.abs(self._moments(angles, 1.0)).max())
         x, y, z = self._data.site_xmat[self._tip].reshape(3, 3)[:, 0]
-        ways = {freedom for _, freedom in self._finger.freedoms}
-        turns = [freedom == "y" for _, freedom in self._finger.freedoms]
-        in_plane = ways <= {"y", "stretch"}
-        angle = angles[turns].sum() if in_plane else np.arctan2(np.hypot(y, z), x)
+        freedoms = {freedom for _, freedom in self._finger.freedoms}
+        in_plane_bends = [freedom == "y" for _, freedom in self._finger.freedoms]
+        in_plane = freedoms <= {"y", "stretch"}
+        angle = angles[in_plane_bends].sum() if in_plane else np.arctan2(np.hypot(y, z), x)
         return Equilibrium(
             joint_angles=angles,
             tip_position=self._data.site_xpos[self._tip].copy(),
@@ -181,16 +181,16 @@ class _Balance:
             converged=done == 1.0,
         )
 
-    def _newton(self, angles: Array, share: float) -> Array | None:
+    def _newton(self, angles: Array, load_factor: float) -> Array | None:
         """The rest shape near some angles; None where the steps do not lead there."""
-        moments = self._moments(angles, share)
+        moments = self._moments(angles, load_factor)
         for _ in range(NEWTON_STEPS):
             if self._left(moments) <= TOLERANCE:
                 return angles
-            step = np.linalg.solve(self._slopes(angles, share), -moments)
+            step = np.linalg.solve(self._slopes(angles, load_factor), -moments)
             step *= min(1.0, LONGEST_STEP / float(np.abs(step).max()))
             for _halved in range(12):
-                ahead = self._moments(angles + step, share)
+                ahead = self._moments(angles + step, load_factor)
                 if self._norm(ahead) < self._norm(moments):
                     break
                 step *= 0.5
@@ -207,22 +207,22 @@ class _Balance:
     def _norm(self, moments: Array) -> float:
         return float(np.linalg.norm(moments / self._scale))
 
-    def _moments(self, angles: Array, share: float) -> Array:
+    def _moments(self, angles: Array, load_factor: float) -> Array:
         """Springs, weight and loads about every joint [N·m]; zero at rest."""
         model, data = self._model, self._data
-        model.opt.gravity[:] = share * self._gravity
+        model.opt.gravity[:] = load_factor * self._gravity
         data.qpos[:], data.qvel[:] = angles, 0.0
         mujoco.mj_forward(model, data)
         linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
         mujoco.mj_jacSite(model, data, linear, angular, self._tip)
         loads = linear.T @ self._force + angular.T @ self._moment + self._inner
-        return np.asarray(data.qfrc_passive - data.qfrc_bias + share * loads)
+        return np.asarray(data.qfrc_passive - data.qfrc_bias + load_factor * loads)
 
-    def _slopes(self, angles: Array, share: float) -> Array:
+    def _slopes(self, angles: Array, load_factor: float) -> Array:
         columns = []
         for index in range(len(angles)):
             change = np.zeros(len(angles))
             change[index] = DIFFERENCE
-            ahead, behind = (self._moments(angles + sign * change, share) for sign in (1, -1))
+            ahead, behind = (self._moments(angles + sign * change, load_factor) for sign in (1, -1))
             columns.append((ahead - behind) / (2.0 * DIFFERENCE))
         return np.stack(columns, axis=1)

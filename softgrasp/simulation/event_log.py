@@ -17,7 +17,7 @@ Points = Callable[[], list[ContactPoint]]
 """Reads the contacts of a sample; called when they are asked for."""
 
 
-class _Note(NamedTuple):
+class _Entry(NamedTuple):
     time: float
     changes: Sequence[int]
     points: Points
@@ -33,15 +33,15 @@ class EventLog:
             built: The scene.
         """
         self._built = built
-        self._places = names.parts(built.scene.hand)
-        self._called = names.told_names(built.scene)
+        self._parts = names.parts(built.scene.hand)
+        self._called = names.display_names(built.scene)
         self._last: dict[str, str] = {}
         """The object that each body touched last."""
-        self._notes: list[_Note] = []
-        self._told: list[ContactEvent] = []
+        self._entries: list[_Entry] = []
+        self._events_read: list[ContactEvent] = []
         self._read = 0
 
-    def note(self, time: float, changes: Sequence[int], points: Points) -> None:
+    def record(self, time: float, changes: Sequence[int], points: Points) -> None:
         """Keep what changed at one sample.
 
         Args:
@@ -49,36 +49,36 @@ class EventLog:
             changes: Bits of ``laws``, one number a body, (nb,).
             points: Reads the contacts of the sample.
         """
-        self._notes.append(_Note(time, tuple(changes), points))
+        self._entries.append(_Entry(time, tuple(changes), points))
 
     @property
     def events(self) -> list[ContactEvent]:
         """All events so far, in their order."""
-        for note in self._notes[self._read :]:
-            self._told += self._events(note)
-        self._read = len(self._notes)
-        return self._told
+        for entry in self._entries[self._read :]:
+            self._events_read += self._events(entry)
+        self._read = len(self._entries)
+        return self._events_read
 
-    def _events(self, note: _Note) -> list[ContactEvent]:
-        points, places = note.points(), self._places
-        found = []
-        for body, change in zip(self._built.bodies, note.changes, strict=True):
+    def _events(self, entry: _Entry) -> list[ContactEvent]:
+        points, parts = entry.points(), self._parts
+        events = []
+        for body, change in zip(self._built.bodies, entry.changes, strict=True):
             if change == 0:
                 continue
-            finger, phalanx = places.get(body, ("", ""))
-            own = on_hardest([point for point in points if point.body == body])
-            state = merged(own)
-            if own:
-                self._last[body] = self._called[own[0].thing]
-            fields: dict[str, Any] = {"time_s": note.time, "body": body}
+            finger, phalanx = parts.get(body, ("", ""))
+            body_points = on_hardest([point for point in points if point.body == body])
+            state = merged(body_points)
+            if body_points:
+                self._last[body] = self._called[body_points[0].object_name]
+            fields: dict[str, Any] = {"time_s": entry.time, "body": body}
             fields["object"] = self._last.get(body, self._called[names.OBJECT])
             fields |= {"finger": finger, "phalanx": phalanx} | _numbers(state)
-            found += [
+            events += [
                 ContactEvent.model_validate(fields | {"kind": kind})
                 for bit, kind in EVENT_KINDS
                 if change & bit
             ]
-        return found
+        return events
 
 
 def _numbers(state: BodyContactState | None) -> dict[str, Any]:

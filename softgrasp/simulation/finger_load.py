@@ -45,8 +45,8 @@ def loaded_finger(finger: SoftFinger, mass: float) -> SoftFinger:
     last = finger.links[-1]
     together = last.mass + mass
     x, y, z = (
-        (last.mass * own + mass * tip) / together
-        for own, tip in zip(last.balance, finger.tip, strict=True)
+        (last.mass * balance_coordinate + mass * tip) / together
+        for balance_coordinate, tip in zip(last.balance, finger.tip, strict=True)
     )
     heavier = SoftLink(
         center=last.center, mass=together, size=last.size, mass_center=(x, y, z)

@@ -51,7 +51,7 @@ def small_motion(finger: SoftFinger, stiffness: Array | None = None) -> SmallMot
         finger: A planar finger.
         stiffness: Of its springs [N·m/rad], (n,); its own where not given.
     """
-    springs = own_stiffness(finger) if stiffness is None else stiffness
+    springs = joint_stiffnesses(finger) if stiffness is None else stiffness
     chain, model = PlanarChain.of(finger), finger_model(finger)
     shape = rest(springs, chain.weight, np.zeros(1))
     data = mujoco.MjData(model)
@@ -62,7 +62,7 @@ def small_motion(finger: SoftFinger, stiffness: Array | None = None) -> SmallMot
     return SmallMotion(inertia, shape.slopes)
 
 
-def own_stiffness(finger: SoftFinger) -> Array:
+def joint_stiffnesses(finger: SoftFinger) -> Array:
     """Springs of a finger [N·m/rad], (n,)."""
     return np.array([joint.stiffness for joint in finger.joints])
 

@@ -17,16 +17,16 @@ from softgrasp.build.soft_finger import TIP, finger_spec
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
-from softgrasp.mechanics.finger_drives import drive_forces
+from softgrasp.mechanics.finger_drives import actuation_forces
 from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.native import native_pays
 from softgrasp.simulation.stability import INTEGRATORS, stable_step_of
 
-SAFE_SHARE, LONGEST_STEP = 0.7, 1e-3
+SAFE_FRACTION, LONGEST_STEP = 0.7, 1e-3
 """A step that is not given is this share of the largest stable one, and at most this long [s]."""
-FULL_TURN = 2.0 * np.pi
+FULL_ROTATION = 2.0 * np.pi
 """A joint that has turned by more has diverged [rad]."""
 _STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
@@ -97,17 +97,17 @@ def move_finger(
     if not 0.0 <= tip_mass < np.inf:
         raise DescriptionError(f"expected a number at least 0, found {tip_mass}", field="tip_mass")
     bends = np.asarray(start_angles, dtype=float)
-    if not (np.abs(bends) < FULL_TURN).all():
+    if not (np.abs(bends) < FULL_ROTATION).all():
         raise DescriptionError(
             f"expected angles of less than a full turn, found {bends}", field="start_angles"
         )
     model = _model(finger, tip_mass)
-    step = timestep or min(SAFE_SHARE * stable_step_of(model, integrator), LONGEST_STEP)
+    step = timestep or min(SAFE_FRACTION * stable_step_of(model, integrator), LONGEST_STEP)
     model.opt.timestep, model.opt.integrator = step, INTEGRATORS[integrator]
     model.opt.gravity[:] = STANDARD_GRAVITY if gravity else (0.0, 0.0, 0.0)
     steps = max(round(duration / step), 1)
-    forces = drive_forces(
-        finger, pressure=pressure, tension=tension, joint_moments=joint_moments, instants=steps
+    forces = actuation_forces(
+        finger, pressure=pressure, tension=tension, joint_moments=joint_moments, steps=steps
     )
     angles = _recorded(model, start_angles, forces)
     _refuse_diverged(finger, angles, step, integrator, model)
@@ -160,12 +160,12 @@ def _refuse_diverged(
     finger: SoftFinger, angles: Array, step: float, integrator: str, model: mujoco.MjModel
 ) -> None:
     with np.errstate(invalid="ignore"):
-        wild = ~(np.abs(angles) < FULL_TURN)
+        wild = ~(np.abs(angles) < FULL_ROTATION)
     if not wild.any():
         return
     row = int(wild.any(axis=1).argmax())
     joint = model.joint(int(wild[row].argmax())).name
-    longest = SAFE_SHARE * stable_step_of(model, integrator)
+    longest = SAFE_FRACTION * stable_step_of(model, integrator)
     advice = f"use at most {longest:.2g} s"
     if step <= longest * (1.0 + 1e-9):
         advice = "the step is short enough for the free finger, so its drive or load is too large"

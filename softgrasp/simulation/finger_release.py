@@ -90,7 +90,7 @@ def free_motion(
     if backend == MUJOCO:
         angles, engine = _in_mujoco(finger, start, timestep, sample_period, samples)
     else:
-        angles, engine = _told(finger, start, backend, timestep, sample_period, samples)
+        angles, engine = _simulated(finger, start, backend, timestep, sample_period, samples)
     time = np.arange(samples, dtype=float) * sample_period
     return FreeMotion(time, angles, PlanarChain.of(finger).tip(angles), engine)
 
@@ -143,7 +143,7 @@ def _in_mujoco(
     return motion.joint_angles[::every], engine
 
 
-def _told(
+def _simulated(
     finger: SoftFinger,
     start: Array,
     backend: str,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from softgrasp.build.scene import BuiltScene
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.laws import judge_slip
+from softgrasp.simulation.laws import update_slip
 from softgrasp.simulation.state import Integers
 
 
@@ -56,7 +56,7 @@ class SlipFriction(NamedTuple):
         slipping, seen = np.zeros((2, model.npair), dtype=np.int64)
         return cls(critical, coefficients, pair_of, model.pair_friction, slipping, seen)
 
-    def judge(self, data: mujoco.MjData) -> None:
+    def update(self, data: mujoco.MjData) -> None:
         """Judge the slip of every contact in the step that has just been computed.
 
         A pair that has lost contact keeps its coefficient: it may only have hopped.
@@ -67,6 +67,6 @@ class SlipFriction(NamedTuple):
         geoms: NDArray[np.int32] = contact.geom
         pairs = self.pair_of[geoms[:, 0], geoms[:, 1]].tolist()
         rows, velocities = contact.efc_address.tolist(), data.efc_vel.tolist()
-        if judge_slip(pairs, rows, velocities, self.critical, self.slipping, self.seen):
+        if update_slip(pairs, rows, velocities, self.critical, self.slipping, self.seen):
             for pair in set(pairs) - {-1}:
                 self.friction[pair, :2] = self.coefficients[pair, self.slipping[pair]]

@@ -11,12 +11,12 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import ContactPoint, ContactReader
 from softgrasp.simulation.state import ClosureLayout
 
-SHARE = 0.8
+SAFETY_FACTOR = 0.8
 """Of the asked force that a finger may press with at once. What it does not press with it must
 close again, slowly, and an object that others have pushed is by then gone."""
 
 
-class GivingWay:
+class TargetBacktracking:
     """Takes targets back from where they have run ahead of their joints."""
 
     def __init__(self, model: mujoco.MjModel, layout: ClosureLayout) -> None:
@@ -28,13 +28,13 @@ class GivingWay:
         """
         self._model, self._layout = model, layout
         self._contacts = ContactReader(model)
-        places = model.jnt_qposadr.tolist()
+        addresses = model.jnt_qposadr.tolist()
         self._dofs = [
-            int(model.jnt_dofadr[places.index(place)]) if place >= 0 else -1
-            for place in layout.joint_of_drive.tolist()
+            int(model.jnt_dofadr[addresses.index(address)]) if address >= 0 else -1
+            for address in layout.joint_of_actuator.tolist()
         ]
 
-    def targets(self, data: mujoco.MjData, targets: Array, drives: Sequence[int]) -> Array:
+    def targets(self, data: mujoco.MjData, targets: Array, actuators: Sequence[int]) -> Array:
         """Targets with the lag of some drives cut to what holds the finger and presses lightly.
 
         Without it the lag of a moving servo squeezes with a force that depends on its rate. With
@@ -45,30 +45,32 @@ class GivingWay:
         Args:
             data: The state of the engine, after a step.
             targets: Of the last sample [rad or m], (nd,).
-            drives: Those that have begun to touch.
+            actuators: Those that have begun to touch.
         """
-        found = targets.copy()
+        adjusted = targets.copy()
         points = self._contacts.read(data)
-        for drive in drives:
-            dof = self._dofs[drive]
-            if dof < 0 or not self._layout.increments[drive]:
+        for actuator in actuators:
+            dof = self._dofs[actuator]
+            if dof < 0 or not self._layout.increments[actuator]:
                 continue
-            joint = float(data.qpos[self._layout.joint_of_drive[drive]])
-            lag = float(targets[drive]) - joint
-            most = self._torque(data, drive, points) / float(self._model.actuator_gainprm[drive, 0])
-            found[drive] = joint + min(max(lag, -most), most)
-        return found
+            joint = float(data.qpos[self._layout.joint_of_actuator[actuator]])
+            lag = float(targets[actuator]) - joint
+            max_lag = self._torque(data, actuator, points) / float(
+                self._model.actuator_gainprm[actuator, 0]
+            )
+            adjusted[actuator] = joint + min(max(lag, -max_lag), max_lag)
+        return adjusted
 
-    def _torque(self, data: mujoco.MjData, drive: int, points: Sequence[ContactPoint]) -> float:
+    def _torque(self, data: mujoco.MjData, actuator: int, points: Sequence[ContactPoint]) -> float:
         """What a servo may give: for its share of the asked force, and for the weight it holds."""
-        layout, dof = self._layout, self._dofs[drive]
+        layout, dof = self._layout, self._dofs[actuator]
         assert layout.grip_force is not None
-        bodies = {layout.bodies[body] for body in layout.stops[drive]}
-        own = [point for point in points if point.body in bodies]
-        pressing = sum(point.normal_force for point in own)
-        torque = sum(point.normal_force * self._arm(data, point, dof) for point in own)
+        bodies = {layout.bodies[body] for body in layout.stops[actuator]}
+        actuator_points = [point for point in points if point.body in bodies]
+        pressing = sum(point.normal_force for point in actuator_points)
+        torque = sum(point.normal_force * self._arm(data, point, dof) for point in actuator_points)
         arm = abs(torque) / pressing if pressing > 0.0 else 0.0
-        return SHARE * layout.grip_force * arm + abs(float(data.qfrc_bias[dof]))
+        return SAFETY_FACTOR * layout.grip_force * arm + abs(float(data.qfrc_bias[dof]))
 
     def _arm(self, data: mujoco.MjData, point: ContactPoint, dof: int) -> float:
         """Torque of a unit force along the normal [m]; no unit for a joint that slides."""

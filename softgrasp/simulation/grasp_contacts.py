@@ -50,11 +50,11 @@ class GraspContactReader:
         """
         self._model = model
         of_body = {model.body(name).id: index for index, name in enumerate(bodies)}
-        own = [of_body.get(int(body), -1) for body in model.geom_bodyid]
-        self._hand = np.array(own, dtype=np.int64)
-        self.thing = int(model.body(names.OBJECT).id)
+        indices = [of_body.get(int(body), -1) for body in model.geom_bodyid]
+        self._hand = np.array(indices, dtype=np.int64)
+        self.object_body = int(model.body(names.OBJECT).id)
         """Number of the object's body."""
-        self._of_thing = np.asarray(model.geom_bodyid == self.thing)
+        self._of_object = np.asarray(model.geom_bodyid == self.object_body)
 
     def read(self, data: mujoco.MjData) -> GraspContacts:
         """Contacts that overlap, in the order in which the engine has them.
@@ -66,8 +66,8 @@ class GraspContactReader:
             return NOTHING
         contact = data.contact
         first, second = np.asarray(contact.geom).reshape(-1, 2).T
-        onto = (self._hand[first] >= 0) & self._of_thing[second]
-        back = self._of_thing[first] & (self._hand[second] >= 0)
+        onto = (self._hand[first] >= 0) & self._of_object[second]
+        back = self._of_object[first] & (self._hand[second] >= 0)
         kept = np.flatnonzero((onto | back) & (np.asarray(contact.dist) < 0.0))
         sign = np.where(onto[kept], 1.0, -1.0)[:, None]
         dim = np.asarray(contact.dim)[kept]
@@ -107,23 +107,23 @@ def object_reach(model: mujoco.MjModel) -> float:
 
 
 def _reach(model: mujoco.MjModel, geom: int, centre: Array) -> float:
-    turn = np.zeros(9)
-    mujoco.mju_quat2Mat(turn, model.geom_quat[geom])
+    rotation_matrix = np.zeros(9)
+    mujoco.mju_quat2Mat(rotation_matrix, model.geom_quat[geom])
     off = model.geom_pos[geom] - centre
     kind, size = model.geom_type[geom], model.geom_size[geom]
     if kind == mujoco.mjtGeom.mjGEOM_MESH:
         mesh = int(model.geom_dataid[geom])
         begin = int(model.mesh_vertadr[mesh])
         points = model.mesh_vert[begin : begin + int(model.mesh_vertnum[mesh])]
-        return _farthest(points @ turn.reshape(3, 3).T + off)
-    axis = turn.reshape(3, 3)[:, 2]
+        return _farthest(points @ rotation_matrix.reshape(3, 3).T + off)
+    axis = rotation_matrix.reshape(3, 3)[:, 2]
     if kind == mujoco.mjtGeom.mjGEOM_SPHERE:
         return float(np.linalg.norm(off) + size[0])
     if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
         return _farthest(off + size[1] * np.array([axis, -axis])) + float(size[0])
     if kind == mujoco.mjtGeom.mjGEOM_BOX:
         signs = np.stack(np.meshgrid(*([-1.0, 1.0],) * 3, indexing="ij"), -1).reshape(-1, 3)
-        return _farthest(signs * size @ turn.reshape(3, 3).T + off)
+        return _farthest(signs * size @ rotation_matrix.reshape(3, 3).T + off)
     return float(np.linalg.norm(off) + model.geom_rbound[geom])
 
 

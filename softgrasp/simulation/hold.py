@@ -16,7 +16,7 @@ from softgrasp.simulation.told_hold import DirectionTest, HoldTest, OtherHeld, P
 from softgrasp.simulation.track import Track
 from softgrasp.simulation.trials import Trial, direction_label
 
-CREEP_SHARE = 0.25
+CREEP_FRACTION = 0.25
 """Creep is the mean speed over this last share of the time under full load, or at the top."""
 
 
@@ -32,14 +32,14 @@ def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
     if criterion is None or begin is None or not run.finished:
         return None
     position = tracks[0].position
-    in_hand, turned = seen_from_palm(run, *tracks[0])
+    in_hand, orientations = seen_from_palm(run, *tracks[0])
     end = min(_before_trials(run), len(position) - 1) - begin
-    gone = _gone(in_hand[: end + 1], turned[: end + 1])
-    late = max(round(CREEP_SHARE * _last_time(run, criterion) / scene.control_period), 1)
+    gone = _displaced(in_hand[: end + 1], orientations[: end + 1])
+    late = max(round(CREEP_FRACTION * _last_time(run, criterion) / scene.control_period), 1)
     late = min(late, end) or 1
     # without anything before pushes and pulls there is no time under load
     crept = float(np.linalg.norm(in_hand[end] - in_hand[end - late])) if end else 0.0
-    tests = [_direction(run, trial, in_hand, turned) for trial in run.trials]
+    tests = [_direction(run, trial, in_hand, orientations) for trial in run.trials]
     creeps = [_direction_creep(run, trial, in_hand) for trial in run.trials]
     pulls = [_pull(run, pulled, in_hand) for pulled in run.pulls]
     failed_in, failed_s = _first_failure(run, criterion, gone, tests, pulls)
@@ -62,14 +62,14 @@ def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
 
 def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
     """What further objects did in the hand, which is told and not judged."""
-    found = []
+    held_objects = []
     for name, track in zip(run.scene.object_names[1:], tracks, strict=True):
-        place, turned = seen_from_palm(run, *track)
+        positions, orientations = seen_from_palm(run, *track)
         last = min(_before_trials(run), len(track.position) - 1) - (run.hold_from or 0)
         rows = slice(0, last + 1)  # pushes and pulls are on the one that is judged
-        drop, turn = (float(v.max()) for v in _gone(place[rows], turned[rows]))
-        found.append(OtherHeld(name=name, drop_m=drop, rotation_rad=turn))
-    return tuple(found)
+        drop, rotation = (float(v.max()) for v in _displaced(positions[rows], orientations[rows]))
+        held_objects.append(OtherHeld(name=name, drop_m=drop, rotation_rad=rotation))
+    return tuple(held_objects)
 
 
 def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | None:
@@ -113,11 +113,11 @@ def bodies_on_object(run: FinishedRun, pressed: Array) -> int:
 def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
     """The object's track since the test began in the frame of the palm, (n, 3) and (n, 4)."""
     begin = run.hold_from or 0
-    places, turns = _palm_track(run, range(begin, len(position)))
-    hand = Rotation.from_quat(turns, scalar_first=True).inv()
-    thing = Rotation.from_quat(quaternion[begin:], scalar_first=True)
-    track = hand.apply(position[begin:] - places)
-    return track, np.asarray((hand * thing).as_quat(scalar_first=True))
+    palm_positions, palm_quaternions = _palm_track(run, range(begin, len(position)))
+    hand = Rotation.from_quat(palm_quaternions, scalar_first=True).inv()
+    obj = Rotation.from_quat(quaternion[begin:], scalar_first=True)
+    track = hand.apply(position[begin:] - palm_positions)
+    return track, np.asarray((hand * obj).as_quat(scalar_first=True))
 
 
 def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
@@ -126,17 +126,19 @@ def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
     if run.model.body_weldid[palm] == 0:
         return run.data.xpos[[palm]], run.data.xquat[[palm]]
     data = mujoco.MjData(run.model)
-    places, turns = np.zeros((len(rows), 3)), np.zeros((len(rows), 4))
+    palm_positions, palm_quaternions = np.zeros((len(rows), 3)), np.zeros((len(rows), 4))
     for index, row in enumerate(rows):
         data.qpos[:] = run.recording.qpos[row]
         mujoco.mj_kinematics(run.model, data)
-        places[index], turns[index] = data.xpos[palm], data.xquat[palm]
-    return places, turns
+        palm_positions[index], palm_quaternions[index] = data.xpos[palm], data.xquat[palm]
+    return palm_positions, palm_quaternions
 
 
-def _gone(place: Array, turn: Array) -> tuple[Array, Array]:
+def _displaced(positions: Array, rotations: Array) -> tuple[Array, Array]:
     """How far it has gone [m] and turned [rad] since the first row, (n,) each."""
-    return np.linalg.norm(place - place[0], axis=1), rotation_angles(turn, turn[0])
+    return np.linalg.norm(positions - positions[0], axis=1), rotation_angles(
+        rotations, rotations[0]
+    )
 
 
 def _trial_rows(run: FinishedRun, trial: Trial | Pulled) -> list[int]:
@@ -145,10 +147,12 @@ def _trial_rows(run: FinishedRun, trial: Trial | Pulled) -> list[int]:
     return [row - begin for row in (trial.begin, *range(trial.first, trial.end + 1))]
 
 
-def _direction(run: FinishedRun, trial: Trial, place: Array, turn: Array) -> DirectionTest:
+def _direction(run: FinishedRun, trial: Trial, positions: Array, rotations: Array) -> DirectionTest:
     criterion, rows = run.scene.success, _trial_rows(run, trial)
     assert criterion is not None  # only one has directions
-    drop, rotation = (float(values.max()) for values in _gone(place[rows], turn[rows]))
+    drop, rotation = (
+        float(values.max()) for values in _displaced(positions[rows], rotations[rows])
+    )
     within = drop <= criterion.max_drop and rotation <= criterion.max_rotation
     return DirectionTest(
         name=direction_label(trial.acceleration),
@@ -163,14 +167,14 @@ def _direction(run: FinishedRun, trial: Trial, place: Array, turn: Array) -> Dir
     )
 
 
-def _pull(run: FinishedRun, pulled: Pulled, place: Array) -> PullTest:
+def _pull(run: FinishedRun, pulled: Pulled, positions: Array) -> PullTest:
     times, begin = run.recording.time, run.hold_from or 0
     start, end = float(times[pulled.first - 1]), float(times[pulled.end])
     last = pulled.end if pulled.slipped is None else pulled.slipped
     slip = None
     if pulled.slipped is not None:  # the row before is the last one that was held
         slip = max(pulled.rate * (float(times[pulled.slipped]) - start), 0.0)
-    least, largest = pulled.pull.min_force, pulled.rate * (end - start)
+    min_force, largest = pulled.pull.min_force, pulled.rate * (end - start)
     borne = largest if slip is None else slip
     return PullTest(
         name=direction_label(pulled.pull.direction),
@@ -180,16 +184,16 @@ def _pull(run: FinishedRun, pulled: Pulled, place: Array) -> PullTest:
         rate_N_s=pulled.rate,
         start_s=start,
         end_s=end,
-        drop_m=float(np.linalg.norm(place[last - begin] - place[pulled.begin - begin])),
-        held=None if least is None else borne >= least * (1.0 - 1e-9),
+        drop_m=float(np.linalg.norm(positions[last - begin] - positions[pulled.begin - begin])),
+        held=None if min_force is None else borne >= min_force * (1.0 - 1e-9),
     )
 
 
-def _direction_creep(run: FinishedRun, trial: Trial, place: Array) -> float:
+def _direction_creep(run: FinishedRun, trial: Trial, positions: Array) -> float:
     """Mean speed over the last quarter of a trial [m/s]."""
-    own = place[_trial_rows(run, trial)]
-    late = max(round(CREEP_SHARE * (len(own) - 1)), 1)
-    crept = float(np.linalg.norm(own[-1] - own[-1 - late]))
+    trial_positions = positions[_trial_rows(run, trial)]
+    late = max(round(CREEP_FRACTION * (len(trial_positions) - 1)), 1)
+    crept = float(np.linalg.norm(trial_positions[-1] - trial_positions[-1 - late]))
     return crept / (late * run.scene.control_period)
 
 

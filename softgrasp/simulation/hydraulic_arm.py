@@ -28,7 +28,7 @@ from softgrasp.simulation.stability import INTEGRATORS
 AHEAD, BEHIND = [1, 2, 0], [2, 0, 1]
 UNLOADED = TipLoad()
 Integers = NDArray[np.int64]
-SAFE_SHARE, LONGEST_STEP = 0.9, 1e-3
+SAFE_FRACTION, LONGEST_STEP = 0.9, 1e-3
 """A step is this share of the largest stable one, and at most this long [s]."""
 
 
@@ -87,7 +87,7 @@ class ArmChain:
         highest = [part.pressure_max for part in arm.chambers]
         self._limits = (
             np.array([part.pressure_min for part in arm.chambers]),
-            np.array([math.inf if most is None else most for most in highest]),
+            np.array([math.inf if limit is None else limit for limit in highest]),
         )
         self._drag = np.zeros((self.model.nbody, 2))
         for section in arm.sections:
@@ -127,8 +127,8 @@ class ArmChain:
             sum(self.data.joint(name).qpos[0] for name in slide_joints(part))
             for part in self._parts
         ]
-        own = np.array([section.length for section in self.arm.sections])
-        return np.asarray(own + np.array(slid))
+        lengths_at_rest = np.array([section.length for section in self.arm.sections])
+        return np.asarray(lengths_at_rest + np.array(slid))
 
     @cached_property
     def _safe_step(self) -> float:
@@ -141,20 +141,20 @@ class ArmChain:
             DescriptionError: Not one pressure a chamber, or one beyond its limits.
             SimulationError: No rest was found.
         """
-        given = checked_pressures(self.arm, pressures)
+        pressure_array = checked_pressures(self.arm, pressures)
         mujoco.mj_resetData(self.model, self.data)
         mujoco.mj_forward(self.model, self.data)
         gravity = self.model.opt.gravity.copy()
 
-        def off(joints: Array, share: float) -> Array:
-            self.model.opt.gravity[:] = share * gravity
-            return self._off(joints, share * given, share)
+        def off(joints: Array, load_factor: float) -> Array:
+            self.model.opt.gravity[:] = load_factor * gravity
+            return self._off(joints, load_factor * pressure_array, load_factor)
 
         try:
-            found = balanced(off, self.model.nv, self.arm.name)
+            joint_values = balanced(off, self.model.nv, self.arm.name)
         finally:
             self.model.opt.gravity[:] = gravity
-        self._off(found, given, 1.0)
+        self._off(joint_values, pressure_array, 1.0)
         return ChainRest(*self._shape(), self.ends())
 
     def move(
@@ -192,9 +192,9 @@ class ArmChain:
         if start is not None:
             self.rest(start)
         substeps = self._set_step(sample, timestep, integrator)
-        rows, joints, given = [self.ends()], [self.data.qpos.copy()], inputs_of(pressures)
+        rows, joints, inputs = [self.ends()], [self.data.qpos.copy()], inputs_of(pressures)
         for _ in range(round(duration / sample)):
-            self._go(given, substeps)
+            self._go(inputs, substeps)
             rows.append(self.ends())
             joints.append(self.data.qpos.copy())
         times = np.arange(len(rows), dtype=np.float64) * sample
@@ -222,9 +222,9 @@ class ArmChain:
     def _set_step(self, duration: float, timestep: float | None, integrator: str) -> int:
         """Set the time step and the integrator; returns how many steps make the duration."""
         if integrator not in STEPPED:
-            told = f"no integrator '{integrator}'; {did_you_mean(integrator, STEPPED)}"
-            raise DescriptionError(told, field="integrator")
-        longest = min(SAFE_SHARE * self._safe_step, LONGEST_STEP, duration)
+            message = f"no integrator '{integrator}'; {did_you_mean(integrator, STEPPED)}"
+            raise DescriptionError(message, field="integrator")
+        longest = min(SAFE_FRACTION * self._safe_step, LONGEST_STEP, duration)
         substeps = math.ceil(duration / (timestep or longest) * (1.0 - 1e-9))
         if timestep is not None:
             check_step(self.model, self._drag, integrator, duration / substeps)
@@ -232,17 +232,17 @@ class ArmChain:
         self.model.opt.integrator = INTEGRATORS[integrator]
         return substeps
 
-    def _go(self, given: Inputs, substeps: int) -> None:
+    def _go(self, inputs: Inputs, substeps: int) -> None:
         """Step with pressures that are asked for at each step."""
         for _ in range(substeps):
-            self._step(self._checked(given(float(self.data.time))))
+            self._step(self._checked(inputs(float(self.data.time))))
         mujoco.mj_kinematics(self.model, self.data)  # bodies of a step stand where it began
 
     def _checked(self, pressures: ArrayLike) -> Array:
         """As ``checked_pressures``, which takes its time: here it only tells what is wrong."""
-        found, (low, high) = np.asarray(pressures, dtype=float), self._limits
-        fits = found.shape == low.shape and ((low <= found) & (found <= high)).all()
-        return found if fits else checked_pressures(self.arm, found)
+        values, (low, high) = np.asarray(pressures, dtype=float), self._limits
+        fits = values.shape == low.shape and ((low <= values) & (values <= high)).all()
+        return values if fits else checked_pressures(self.arm, values)
 
     def _step(self, pressures: Array) -> None:
         mujoco.mj_step1(self.model, self.data)
@@ -255,29 +255,29 @@ class ArmChain:
                 f"below {self.model.opt.timestep:g} s, or integrator='discrete', may help"
             )
 
-    def _off(self, joints: Array, pressures: Array, share: float) -> Array:
+    def _off(self, joints: Array, pressures: Array, load_factor: float) -> Array:
         """Forces on the joints at rest over their stiffness, (nv,)."""
         self.data.qpos[:], self.data.qvel[:] = joints, 0.0
         self.data.ctrl[:] = pressures
         self.data.act[:] = pressures[: self.model.na]  # of lags, which have come to an end
         mujoco.mj_kinematics(self.model, self.data)
-        self._push(share)
+        self._push(load_factor)
         mujoco.mj_forward(self.model, self.data)
         return np.asarray(self.data.qfrc_smooth / self.model.jnt_stiffness)
 
-    def _push(self, share: float) -> None:
+    def _push(self, load_factor: float) -> None:
         """Drag on the cells, and a share of the load at the tip."""
         data, load, tip = self.data, self.load, self._ends[-1]
         spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self._roots]
         # the vector product, for which numpy's own takes longer than the physics
-        turned = spin[:, AHEAD] * offset[:, BEHIND] - spin[:, BEHIND] * offset[:, AHEAD]
-        data.xfrc_applied[:, :3] = -self._drag[:, :1] * (data.cvel[:, 3:] + turned)
+        cross_product = spin[:, AHEAD] * offset[:, BEHIND] - spin[:, BEHIND] * offset[:, AHEAD]
+        data.xfrc_applied[:, :3] = -self._drag[:, :1] * (data.cvel[:, 3:] + cross_product)
         data.xfrc_applied[:, 3:] = -self._drag[:, 1:] * spin
         if load == UNLOADED:
             return
-        turn = data.xmat[tip].reshape(3, 3) if load.frame == "tip" else np.eye(3)
-        data.xfrc_applied[tip, :3] += share * turn @ load.force
-        data.xfrc_applied[tip, 3:] += share * turn @ load.moment
+        rotation = data.xmat[tip].reshape(3, 3) if load.frame == "tip" else np.eye(3)
+        data.xfrc_applied[tip, :3] += load_factor * rotation @ load.force
+        data.xfrc_applied[tip, 3:] += load_factor * rotation @ load.moment
 
     def _shape(self) -> tuple[Array, Array]:
         """Bends [rad] and lengths [m] of the sections as they are."""
@@ -287,11 +287,11 @@ class ArmChain:
     @cached_property
     def _bend_columns(self) -> list[Integers]:
         """Where the bends of the cells of each section stand in ``qpos``, (links, 2) each."""
-        found = []
+        columns = []
         for part in self._parts:
-            places = [int(self.model.joint(name).qposadr[0]) for name, _ in bend_joints(part)]
-            found.append(np.array(places, dtype=np.int64).reshape(-1, 2))
-        return found
+            addresses = [int(self.model.joint(name).qposadr[0]) for name, _ in bend_joints(part)]
+            columns.append(np.array(addresses, dtype=np.int64).reshape(-1, 2))
+        return columns
 
 
 def _refuse_no_time(**times: float | None) -> None:

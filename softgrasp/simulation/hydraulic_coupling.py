@@ -29,7 +29,7 @@ FORCE, VELOCITY = 0, 2
 """Places of the force and of the velocity's factor among the numbers of an actuator's bias."""
 
 
-def move_with_drive(
+def move_driven_chain(
     chain: ArmChain,
     torques: Inputs,
     duration: float,
@@ -63,9 +63,9 @@ def move_with_drive(
         )
     coupling = _Coupling(chain, torques)
     with _free_chambers(chain.model):
-        found = chain.move(coupling, duration, timestep=timestep, sample=sample)
+        recording = chain.move(coupling, duration, timestep=timestep, sample=sample)
         coupling(float(chain.data.time))
-    return found, coupling.recording()
+    return recording, coupling.recording()
 
 
 class _Coupling:
@@ -158,8 +158,8 @@ def _free_chambers(model: mujoco.MjModel) -> Iterator[None]:
 
 def tendon_jacobian(model: mujoco.MjModel) -> Array:
     """Lengths of fixed tendons over the joints, which stays, (ntendon, nv)."""
-    found = np.zeros((model.ntendon, model.nv))
+    jacobian = np.zeros((model.ntendon, model.nv))
     for tendon, (first, count) in enumerate(zip(model.tendon_adr, model.tendon_num, strict=True)):
         part = slice(int(first), int(first + count))
-        found[tendon, model.jnt_dofadr[model.wrap_objid[part]]] = model.wrap_prm[part]
-    return found
+        jacobian[tendon, model.jnt_dofadr[model.wrap_objid[part]]] = model.wrap_prm[part]
+    return jacobian

@@ -31,7 +31,7 @@ from softgrasp.simulation.hydraulic_experiments import (
     Refinement,
     Rests,
 )
-from softgrasp.simulation.hydraulic_run import DRIVE_STEP, ArmRun, recorded
+from softgrasp.simulation.hydraulic_run import DRIVE_TIMESTEP, ArmRun, recorded
 from softgrasp.simulation.hydraulic_shapes import ArmShapes, chain_shapes, lumped_shapes
 
 TOLERANCE = 1e-5
@@ -43,7 +43,7 @@ def run_hydraulic_experiments(
     arm: HydraulicArm,
     *,
     links: int = DEFAULT_LINKS,
-    tell: Callable[[str], None] | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> list[AnyRun]:
     """Run experiments of paper 003 on both models of an arm; none moves twice in the same way.
 
@@ -52,7 +52,7 @@ def run_hydraulic_experiments(
         arm: With as many sections and motors as the paper's; its ``segments`` are the arcs a
             section of the lumped model.
         links: Cells a section of the chain; a refinement has its own.
-        tell: Called with the name of each experiment before it runs.
+        announce: Called with the name of each experiment before it runs.
 
     Raises:
         DescriptionError: The arm has other sections or motors, or motors that are too weak.
@@ -68,8 +68,8 @@ def run_hydraulic_experiments(
         )
     lab, runs = _Lab(arm, links), []
     for experiment in experiments:
-        if tell is not None:
-            tell(experiment.name)
+        if announce is not None:
+            announce(experiment.name)
         runs.append(lab.run(experiment))
     return runs
 
@@ -121,7 +121,7 @@ def _rests(experiment: Rests, arm: HydraulicArm, links: int) -> RestsRun:
 
 def _moved(experiment: Motion, arm: HydraulicArm, links: int) -> tuple[ArmRun, ArmShapes]:
     torques, duration = experiment.torques, experiment.duration
-    pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_STEP)
+    pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_TIMESTEP)
     chain = ArmChain(arm, links)
     moved = chain.move(pressures, duration)
     lumped = move_arm(arm, pressures, duration, tolerance=TOLERANCE)

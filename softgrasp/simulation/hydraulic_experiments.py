@@ -73,10 +73,10 @@ class Rests(Experiment):
     @property
     def torques(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         """Of all motors [N·m], (cases, motors)."""
-        found = np.zeros((len(self.cases), PER_SECTION * self.sections))
-        for row, (motors, torque) in zip(found, self.cases, strict=True):
+        torques = np.zeros((len(self.cases), PER_SECTION * self.sections))
+        for row, (motors, torque) in zip(torques, self.cases, strict=True):
             row[[motor - 1 for motor in motors]] = torque
-        return found
+        return torques
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ class Motion(Experiment):
         corners = {0.0, self.duration}
         for change in self.changes:
             corners |= {change.begin, change.begin + change.rise}
-        times, found = np.array(sorted(corners)), np.zeros((len(corners), MOTORS))
+        times, torques = np.array(sorted(corners)), np.zeros((len(corners), MOTORS))
         for change in self.changes:
-            share = np.clip((times - change.begin) / change.rise, 0.0, 1.0)
-            found[:, [motor - 1 for motor in change.motors]] += change.torque * share[:, None]
-        return TorqueTable(times, found)
+            fraction = np.clip((times - change.begin) / change.rise, 0.0, 1.0)
+            torques[:, [motor - 1 for motor in change.motors]] += change.torque * fraction[:, None]
+        return TorqueTable(times, torques)
 
     @property
     def ramped(self) -> bool:
@@ -210,8 +210,8 @@ def hydraulic_experiment(name: str) -> AnyExperiment:
     Raises:
         DescriptionError: There is none; says which there are.
     """
-    for found in EXPERIMENTS:
-        if found.name == name:
-            return found
-    known = [found.name for found in EXPERIMENTS]
+    for experiment in EXPERIMENTS:
+        if experiment.name == name:
+            return experiment
+    known = [experiment.name for experiment in EXPERIMENTS]
     raise DescriptionError(f"no experiment '{name}'; {did_you_mean(name, known)}")

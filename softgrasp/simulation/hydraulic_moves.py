@@ -41,16 +41,16 @@ class ArmMove:
     command_end: float
     end: float
     start: tuple[float, float, float]
-    place: tuple[float, float, float]
+    position: tuple[float, float, float]
     settling: float | None
     overshoot: float
     top_speed: float
     top_speed_time: float
 
     @property
-    def way(self) -> float:
+    def distance(self) -> float:
         """From its first to its last place [m]."""
-        return math.dist(self.start, self.place)
+        return math.dist(self.start, self.position)
 
 
 def arm_moves(run: ArmRun) -> list[ArmMove]:
@@ -87,7 +87,7 @@ def _move(times: Array, tip: Array, speeds: Array, span: tuple[float, float, flo
         command_end=stop,
         end=float(times[-1]),
         start=_point(tip[0]),
-        place=_point(tip[-1]),
+        position=_point(tip[-1]),
         settling=_settling(times, tip),
         overshoot=_overshoot(tip),
         top_speed=float(speeds[fastest]),
@@ -109,6 +109,6 @@ def _overshoot(tip: Array) -> float:
     return float((travel @ travel[-1]).max() / square - 1.0) if square > STILL**2 else 0.0
 
 
-def _point(place: Array) -> tuple[float, float, float]:
-    x, y, z = place.tolist()
+def _point(position: Array) -> tuple[float, float, float]:
+    x, y, z = position.tolist()
     return (x, y, z)

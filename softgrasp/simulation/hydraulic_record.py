@@ -15,13 +15,13 @@ from softgrasp.simulation.hydraulic_run import ArmRun
 SCHEMA_VERSION = 1
 
 
-def save_arm_run(run: ArmRun, folder: str | Path) -> list[Path]:
+def save_arm_run(run: ArmRun, directory: str | Path) -> list[Path]:
     """Write ``result.json`` and ``trajectory.npz`` into a folder and return their paths.
 
     Raises:
         ResultError: The folder cannot be written.
     """
-    return write_result(Path(folder), arm_document(run), arm_arrays(run))
+    return write_result(Path(directory), arm_document(run), arm_arrays(run))
 
 
 def arm_document(run: ArmRun) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def arm_document(run: ArmRun) -> dict[str, Any]:
             "time_s": run.torques.times.tolist(),
             "torques_Nm": run.torques.torques.tolist(),
         },
-        "moves": [asdict(move) | {"way": move.way} for move in arm_moves(run)],
+        "moves": [asdict(move) | {"distance": move.distance} for move in arm_moves(run)],
         "largest_pressures_Pa": run.pressures.max(axis=0).tolist(),
         "end_m": run.ends[-1].tolist(),
         "end_curvatures_1_per_m": run.curvatures[-1].tolist(),

@@ -16,10 +16,10 @@ from softgrasp.mechanics.hydraulic.recording import TipRecording
 from softgrasp.mechanics.hydraulic.torques import TorqueTable
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.hydraulic_arm import ArmChain
-from softgrasp.simulation.hydraulic_coupling import move_with_drive
+from softgrasp.simulation.hydraulic_coupling import move_driven_chain
 from softgrasp.simulation.hydraulic_shapes import chain_shapes
 
-DRIVE_STEP = 5e-3
+DRIVE_TIMESTEP = 5e-3
 """Of the drives [s]; the flow of a step is its mean, and two make a row."""
 
 
@@ -77,7 +77,7 @@ class ArmRun:
         return TipRecording(self.times, self.ends)
 
 
-def drive_arm(
+def run_arm(
     arm: HydraulicArm,
     torques: TorqueTable,
     duration: float | None = None,
@@ -119,9 +119,9 @@ def drive_arm(
     duration = float(torques.times[-1]) if duration is None else duration
     chain = ArmChain(arm, links)
     if checked_coupling(coupling) == "state":
-        moved, pressures = move_with_drive(chain, torques, duration, timestep=timestep)
+        moved, pressures = move_driven_chain(chain, torques, duration, timestep=timestep)
     else:
-        pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_STEP)
+        pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_TIMESTEP)
         moved = chain.move(pressures, duration, timestep=timestep)
     return recorded(chain, torques, coupling, pressures, moved.joints)
 

@@ -50,14 +50,14 @@ def chain_shapes(arm: HydraulicArm, links: int, joints: Array) -> ArmShapes:
     """The chain in MuJoCo at the joints of its cells, (t, nq)."""
     parts = arm_robot(arm, links).bendables
     model = arm_model(arm, links)
-    places = np.stack(list(_places(model, joints)))
+    positions = np.stack(list(_positions(model, joints)))
     ends = [model.body(end_link(section)).id for section in arm.sections]
     cells = [model.body(f"{part.name}_{k}").id for part in parts for k in range(1, links + 1)]
     shapes = [_shape(model, part, joints) for part in parts]
     slid = np.stack([shape[1] for shape in shapes], axis=1)
     return ArmShapes(
-        backbone=places[:, [0, *sorted([*cells, *ends])]],
-        ends=places[:, ends],
+        backbone=positions[:, [0, *sorted([*cells, *ends])]],
+        ends=positions[:, ends],
         bends=np.stack([shape[0] for shape in shapes], axis=1),
         lengths=slid + np.array([section.length for section in arm.sections]),
     )
@@ -66,11 +66,11 @@ def chain_shapes(arm: HydraulicArm, links: int, joints: Array) -> ArmShapes:
 def lumped_shapes(arm: HydraulicArm, strains: Array) -> ArmShapes:
     """The lumped model at the strains (u, v, l, τ) of its segments, (t, n, 4)."""
     pieces = max(PIECES // arm.segments, 1)
-    places = np.stack([_arc_points(row, pieces) for row in strains])
+    positions = np.stack([_arc_points(row, pieces) for row in strains])
     split = strains.reshape(len(strains), len(arm.sections), arm.segments, 4)
     return ArmShapes(
-        backbone=places,
-        ends=places[:, arm.segments * pieces :: arm.segments * pieces],
+        backbone=positions,
+        ends=positions[:, arm.segments * pieces :: arm.segments * pieces],
         bends=split[..., :2].sum(axis=2),
         lengths=split[..., 2].sum(axis=2),
     )
@@ -86,7 +86,7 @@ def _arc_points(strains: Array, pieces: int) -> Array:
     return np.concatenate([np.zeros((1, 3)), frames[:, :3, 3]])
 
 
-def _places(model: mujoco.MjModel, joints: Array) -> Iterator[Array]:
+def _positions(model: mujoco.MjModel, joints: Array) -> Iterator[Array]:
     """Of all bodies [m], (nbody, 3)."""
     data = mujoco.MjData(model)
     for row in joints:
@@ -102,5 +102,5 @@ def _shape(model: mujoco.MjModel, part: Bendable, joints: Array) -> tuple[Array,
         return [int(model.joint(name).qposadr[0]) for name in names]
 
     angles = joints[:, columns([name for name, _ in bend_joints(part)])]
-    ways = np.array([way for _, way in bend_joints(part)])
-    return angles @ ways, joints[:, columns(slide_joints(part))].sum(axis=1)
+    directions = np.array([direction for _, direction in bend_joints(part)])
+    return angles @ directions, joints[:, columns(slide_joints(part))].sum(axis=1)

@@ -82,11 +82,11 @@ def check_step(model: mujoco.MjModel, drag: Array, integrator: str, timestep: fl
     if is_stable(model, integrator, timestep):
         return
     longest = stable_step_of(model, integrator)
-    wanted = f"at most {longest:.3g} s" if longest else f"less than {SMALLEST:g} s"
+    expected = f"at most {longest:.3g} s" if longest else f"less than {SMALLEST:g} s"
     others = [name for name in STEPPED if is_stable(model, name, timestep)]
     stable = f"; stable at it: integrator {', '.join(map(repr, others))}" if others else ""
     raise DescriptionError(
-        f"expected a step of {wanted} with the integrator {integrator!r} and this arm, found "
+        f"expected a step of {expected} with the integrator {integrator!r} and this arm, found "
         f"{timestep:g} s{stable}; without a timestep a safe one is taken",
         field="timestep",
     )

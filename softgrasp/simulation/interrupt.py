@@ -40,7 +40,7 @@ def held_back() -> Iterator[Callable[[], None]]:
         return
     came = False
 
-    def note(number: int, frame: FrameType | None) -> None:
+    def record(number: int, frame: FrameType | None) -> None:
         nonlocal came
         if came:
             signal.default_int_handler(number, frame)
@@ -50,7 +50,7 @@ def held_back() -> Iterator[Callable[[], None]]:
         if came:
             raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, note)
+    signal.signal(signal.SIGINT, record)
     try:
         yield let_through
     finally:

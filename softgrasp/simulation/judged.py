@@ -21,7 +21,7 @@ class Judgement(NamedTuple):
     """Index of a grasp in the block, sample, and bits of ``laws``, a touch included."""
 
 
-class JudgedForces:
+class BatchContactDetector:
     """Counters and contacts of grasps side by side."""
 
     def __init__(self, count: int, bodies: int, layout: ClosureLayout) -> None:
@@ -42,75 +42,79 @@ class JudgedForces:
         self.restless = np.zeros(count, dtype=bool)
         """Whether anything was counted in the last block, (n,)."""
 
-    def judge(self, lanes: Integers, sensors: Array, room: Integers) -> Judgement:
+    def detect(self, slots: Integers, sensors: Array, available: Integers) -> Judgement:
         """Judge a block, each grasp up to its room or to the first change of targets.
 
         Args:
-            lanes: The grasps, (m,).
+            slots: The grasps, (m,).
             sensors: Contact sensors, (m, block, nf) [N].
-            room: Samples that may be judged, (m,).
+            available: Samples that may be judged, (m,).
         """
-        begun, changes = room.copy(), list[tuple[int, int, list[int]]]()
-        self.restless[lanes] = False
+        begun, changes = available.copy(), list[tuple[int, int, list[int]]]()
+        self.restless[slots] = False
         normal = sensors.reshape(*sensors.shape[:2], self._bodies, self._slots, 3)[..., 0]
         pressed = normal.any(axis=(1, 2, 3))
-        if not pressed.any() and not self._counts[lanes].any():
+        if not pressed.any() and not self._counts[slots].any():
             return Judgement(begun, changes)
         forces = np.zeros(normal.shape[:3])
         for slot in range(self._slots):  # in this order, as the sum of one grasp alone
             forces += normal[..., slot]
-        live = self._restless(lanes, forces)
-        self.restless[lanes[live]] = True
+        live = self._restless(slots, forces)
+        self.restless[slots[live]] = True
         for sample in range(normal.shape[1]):
-            live = live[(sample < room[live]) & ~self.stopped[lanes[live]]]
+            live = live[(sample < available[live]) & ~self.stopped[slots[live]]]
             if not live.size:
                 break
-            self._debounce(lanes, live, forces[live, sample], sample, begun, changes)
+            self._debounce(slots, live, forces[live, sample], sample, begun, changes)
         return Judgement(begun, changes)
 
-    def soonest(self, lanes: Integers) -> Integers:
+    def soonest(self, slots: Integers) -> Integers:
         """Samples after which contact may be established at the earliest, (m,)."""
-        counted = np.where(self._held[lanes], 0, self._counts[lanes])
+        counted = np.where(self._held[slots], 0, self._counts[slots])
         return np.asarray(self._needed - counted.max(axis=1, initial=0))
 
-    def _restless(self, lanes: Integers, forces: Array) -> Integers:
+    def _restless(self, slots: Integers, forces: Array) -> Integers:
         """Grasps for which there is anything to count in a block."""
-        held = self._held[lanes][:, None]
-        above, counts = forces > self._threshold, self._counts[lanes]
-        steady = (above == held) & ((forces <= 0.0) | self._touched[lanes][:, None])
+        held = self._held[slots][:, None]
+        above, counts = forces > self._threshold, self._counts[slots]
+        steady = (above == held) & ((forces <= 0.0) | self._touched[slots][:, None])
         steady &= np.isfinite(forces)
-        settled = counts == np.where(self._held[lanes], self._needed, 0)
+        settled = counts == np.where(self._held[slots], self._needed, 0)
         return np.flatnonzero(~(steady.all(axis=(1, 2)) & settled.all(axis=1)))
 
     def _debounce(
         self,
-        lanes: Integers,
+        slots: Integers,
         live: Integers,
         forces: Array,
         sample: int,
         begun: Integers,
         changes: list[tuple[int, int, list[int]]],
     ) -> None:
-        own = lanes[live]
-        counts, touched, held = self._counts[own], self._touched[own], self._held[own]
+        live_slots = slots[live]
+        counts, touched, held = (
+            self._counts[live_slots],
+            self._touched[live_slots],
+            self._held[live_slots],
+        )
         above = forces > self._threshold
         touching = (forces > 0.0) & ~touched
         established = above & (counts == self._needed - 1)
         lost = ~above & held
-        self._counts[own] = np.where(above, np.minimum(counts + 1, self._needed), 0)
-        self._touched[own] = (touched | touching) & ~lost
-        self._held[own] = (held | established) & ~lost
-        told = TOUCHING * touching + ESTABLISHED * established + LOST * lost
-        self._changes[own] = told
+        self._counts[live_slots] = np.where(above, np.minimum(counts + 1, self._needed), 0)
+        self._touched[live_slots] = (touched | touching) & ~lost
+        self._held[live_slots] = (held | established) & ~lost
+        changes_array = TOUCHING * touching + ESTABLISHED * established + LOST * lost
+        self._changes[live_slots] = changes_array
         stops = (established | lost).any(axis=1) | ~np.isfinite(forces.sum(axis=1))
-        self.stopped[own] = stops
+        self.stopped[live_slots] = stops
         begun[live[stops]] = sample + 1
-        noted = np.flatnonzero(told.any(axis=1)).tolist()
-        changes += [(int(live[index]), sample, told[index].tolist()) for index in noted]
+        noted = np.flatnonzero(changes_array.any(axis=1)).tolist()
+        changes += [(int(live[index]), sample, changes_array[index].tolist()) for index in noted]
 
-    def tell(self, lane: int, state: ClosureState) -> None:
+    def write_state(self, slot: int, state: ClosureState) -> None:
         """Hand counters and contacts of one grasp to its controller."""
-        state.counts[:] = self._counts[lane].tolist()
-        state.touched[:] = self._touched[lane].astype(int).tolist()
-        state.in_contact[:] = self._held[lane].astype(int).tolist()
-        state.changes[:] = self._changes[lane].tolist()
+        state.counts[:] = self._counts[slot].tolist()
+        state.touched[:] = self._touched[slot].astype(int).tolist()
+        state.in_contact[:] = self._held[slot].astype(int).tolist()
+        state.changes[:] = self._changes[slot].tolist()

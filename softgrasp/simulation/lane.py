@@ -10,7 +10,7 @@ from softgrasp.build.scene import BuiltScene
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import ClosureRun, Plans
 from softgrasp.simulation.contacts import ContactPoint
-from softgrasp.simulation.own_stepper import STATE, OwnStepper
+from softgrasp.simulation.own_stepper import STATE, MujocoStepper
 from softgrasp.simulation.state import ClosureLayout, ClosureState, Recording
 from softgrasp.simulation.stepper import Stepper
 
@@ -52,7 +52,7 @@ class Scratch:
         return self._data
 
 
-class LaneStepper(Stepper):
+class BatchedStepper(Stepper):
     """The controller of a grasp in a batch, which does its stretches."""
 
     def __init__(self, layout: ClosureLayout, state: ClosureState, recording: Recording) -> None:
@@ -60,7 +60,7 @@ class LaneStepper(Stepper):
         super().__init__(layout, state, recording, LOOK_AHEAD)
         self.ctrl = state.targets
 
-    def stretch(self, plan: Array) -> int:
+    def run_chunk(self, plan: Array) -> int:
         """Nothing: the batch does it."""
         raise NotImplementedError("a lane of a batch is driven by the batch")
 
@@ -68,7 +68,7 @@ class LaneStepper(Stepper):
         self.ctrl = targets  # the batch has recorded the positions
 
 
-class LaneRun(ClosureRun):
+class BatchedRun(ClosureRun):
     """A grasp that is run by a batch."""
 
     def __init__(self, built: BuiltScene, scratch: Scratch) -> None:
@@ -90,7 +90,7 @@ class LaneRun(ClosureRun):
     @property
     def ctrl(self) -> Array:
         """What the controller has told the drives after a change of contact, (nu,)."""
-        assert isinstance(self._stepper, LaneStepper)
+        assert isinstance(self._stepper, BatchedStepper)
         return self._stepper.ctrl
 
     @property
@@ -99,7 +99,7 @@ class LaneRun(ClosureRun):
         assert self.last is not None
         return self._scratch.repeated(self.model, self.last, self.layout.substeps)
 
-    def note(self, row: int, changes: list[int], before: Before) -> None:
+    def record(self, row: int, changes: list[int], before: Before) -> None:
         """Log what changed at a sample.
 
         Args:
@@ -118,7 +118,7 @@ class LaneRun(ClosureRun):
             self.model.opt.gravity[:] = later
             return self._contacts.read(data, touched)
 
-        self.log.note(row * self.layout.control_period, changes, points)
+        self.log.record(row * self.layout.control_period, changes, points)
 
     @property
     def loads(self) -> Array:
@@ -129,12 +129,12 @@ class LaneRun(ClosureRun):
         """Record in memory of the batch; to be called before the run begins."""
         self._stepper.recording = recording
 
-    def _new_stepper(self, _: type[OwnStepper] | None) -> Stepper:
+    def _new_stepper(self, _: type[MujocoStepper] | None) -> Stepper:
         none = Recording.empty(self.model, 0, 0, 0)  # the batch gives it its own
-        return LaneStepper(self.layout, self.state, none)
+        return BatchedStepper(self.layout, self.state, none)
 
     def _went_wrong(self) -> bool:
         return False  # the batch looks at every sample
 
-    def _note_changes(self) -> None:
+    def _record_changes(self) -> None:
         """Nothing: the batch has noted them."""

@@ -96,7 +96,7 @@ def light_touches(
     forces: Sequence[float],
     in_contact: Sequence[int],
     pressing: Sequence[int],
-    most: int,
+    max_samples: int,
     counts: Counts,
     light: Flags,
 ) -> bool:
@@ -108,18 +108,18 @@ def light_touches(
         forces: Normal force of each body [N], (nb,).
         in_contact: 1 where a body's contact is established, (nb,).
         pressing: 1 where it has been, and the body is not apart yet, (nb,).
-        most: Samples with a force after which a body is not marked any more.
+        max_samples: Samples with a force after which a body is not marked any more.
         counts: Such samples so far, (nb,); changed. Whoever finds a body apart puts it to zero.
         light: The marks, (nb,); changed.
     """
     for body, force in enumerate(forces):
         touching = force > 0.0 and not pressing[body]
         counts[body] += 1 if touching else 0
-        light[body] = 1 if touching and (in_contact[body] or counts[body] <= most) else 0
+        light[body] = 1 if touching and (in_contact[body] or counts[body] <= max_samples) else 0
     return any(light)
 
 
-def judge_slip(
+def update_slip(
     pairs: Sequence[int] | NDArray[np.int64],
     rows: Sequence[int] | NDArray[np.int64],
     velocities: Sequence[float] | Array,
@@ -158,7 +158,7 @@ def judge_slip(
     return changed
 
 
-def free_drives(stops: Sequence[Sequence[int]], in_contact: Sequence[int]) -> list[bool]:
+def free_actuators(stops: Sequence[Sequence[int]], in_contact: Sequence[int]) -> list[bool]:
     """Which drives may move: those none of whose bodies is in contact.
 
     Args:
@@ -186,8 +186,8 @@ def next_targets(
         upper: Highest targets, (nd,).
     """
     following = list(targets)
-    for drive, increment in enumerate(increments):
-        if free[drive] and increment:
-            grown = following[drive] + increment
-            following[drive] = min(max(grown, lower[drive]), upper[drive])
+    for actuator, increment in enumerate(increments):
+        if free[actuator] and increment:
+            grown = following[actuator] + increment
+            following[actuator] = min(max(grown, lower[actuator]), upper[actuator])
     return following

@@ -19,10 +19,10 @@ def lift_path(scene: GraspScene, lift: Lift, samples: int) -> Array:
     Raises:
         BuildError: The arm does not reach.
     """
-    shares = minimum_jerk(np.arange(1, samples + 1) / samples)
+    fractions = minimum_jerk(np.arange(1, samples + 1) / samples)
     if scene.arm is None:
-        return np.asarray(lift.height * shares[:, None])
+        return np.asarray(lift.height * fractions[:, None])
     assert isinstance(scene.arm, Arm)  # a compliant carrier does not lift
     up = arm_base(scene.arm, scene.hand_pose)[:3, :3].T @ [0.0, 0.0, lift.height]
-    start = start_targets(scene)[len(scene.drives) :]
-    return straight_path(scene.arm.chain, start, up, shares)
+    start = start_targets(scene)[len(scene.actuators) :]
+    return straight_path(scene.arm.chain, start, up, fractions)

@@ -12,7 +12,7 @@ from softgrasp.mechanics.transforms import Array
 LONGEST = 0.01
 """Gravity stays for up to this time [s] before it grows again, so that the physics need not wait
 for the controller at every sample."""
-SHARE = 2
+STEPS_PER_DECAY = 2
 """What is put on at once is at most the load that is still missing over this."""
 
 
@@ -35,12 +35,12 @@ def gravity_steps(
     """
     full = before if criterion.gravity is None else np.array(criterion.gravity)
     rise = full - before
-    for samples, share in load_shares(criterion.ramp_time, period):
-        yield samples, before + share * rise
+    for samples, fraction in load_fractions(criterion.ramp_time, period):
+        yield samples, before + fraction * rise
     yield round(criterion.hold_time / period), full
 
 
-def load_shares(ramp_time: float, period: float) -> Iterator[tuple[int, float]]:
+def load_fractions(ramp_time: float, period: float) -> Iterator[tuple[int, float]]:
     """The steps of such a ramp: control samples, and the share of the load during them.
 
     Args:
@@ -51,6 +51,6 @@ def load_shares(ramp_time: float, period: float) -> Iterator[tuple[int, float]]:
     longest = max(round(LONGEST / period), 1)
     done = 0
     while done < ramp:
-        samples = min(longest, max((ramp - done) // SHARE, 1))
+        samples = min(longest, max((ramp - done) // STEPS_PER_DECAY, 1))
         done += samples
         yield samples, done / ramp

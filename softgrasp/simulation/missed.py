@@ -10,7 +10,7 @@ from softgrasp.build.pairs import object_pairs
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.finished_run import FinishedRun
 
-LOOKS = 24
+SAMPLES = 24
 """Instants of the closure that are looked at."""
 FAR = 1e3
 """Farther than this is not measured [m]."""
@@ -32,7 +32,7 @@ def missed_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
             "another mount (--mount), or a closure without gravity (--no-gravity) keeps it",
         )
     return (
-        f"nothing touched the object: the hand came no nearer than {_told(nearest)} to where "
+        f"nothing touched the object: the hand came no nearer than {_distance_text(nearest)} to where "
         "it was put; another orientation (--euler-deg), place (--position, in m) or --grasp may "
         "meet it",
     )
@@ -42,19 +42,19 @@ def _nearest(run: FinishedRun) -> float:
     """Least distance of the closing hand from the object where it was put [m]."""
     model, data = run.model, mujoco.MjData(run.model)
     pairs = [tuple(model.geom(name).id for name in pair) for pair in object_pairs(model)]
-    place = _coordinates(model)
+    addresses = _coordinates(model)
     end = run.recording.rows if run.hold_from is None else run.hold_from + 1
-    least = FAR
-    for row in np.linspace(0, end - 1, min(LOOKS, end)).astype(int):
+    smallest = FAR
+    for row in np.linspace(0, end - 1, min(SAMPLES, end)).astype(int):
         data.qpos[:] = run.recording.qpos[row]
-        data.qpos[place] = run.recording.qpos[0][place]
+        data.qpos[addresses] = run.recording.qpos[0][addresses]
         mujoco.mj_kinematics(model, data)
         distances = (mujoco.mj_geomDistance(model, data, *pair, FAR, None) for pair in pairs)
-        least = min(least, *distances)
-    return least
+        smallest = min(smallest, *distances)
+    return smallest
 
 
-def _told(distance: float) -> str:
+def _distance_text(distance: float) -> str:
     return f"{1e3 * distance:.3g} mm" if distance < 1.0 else f"{distance:.3g} m"
 
 

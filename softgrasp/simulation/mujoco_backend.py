@@ -29,22 +29,22 @@ def run_mujoco(
         Interrupted: The user stopped the run; it holds the finished part.
     """
     begin = time.perf_counter()
-    told: list[warnings.WarningMessage] = []
+    caught: list[warnings.WarningMessage] = []
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             run = ClosureRun(build(scene), progress)
             stopped = _ran_until_stopped(run)
     except SoftgraspError:
-        for warning in told:  # there is no result to keep them, and they may say what is wrong
+        for warning in caught:  # there is no result to keep them, and they may say what is wrong
             warnings.warn(warning.message, stacklevel=2)
         raise
-    notes = [str(warning.message) for warning in told]
+    messages = [str(warning.message) for warning in caught]
     taken = time.perf_counter() - begin
     if not stopped:
-        return result_of(run, notes, taken, quality_rate=quality_rate)
+        return result_of(run, messages, taken, quality_rate=quality_rate)
     interrupted = f"interrupted by the user at {run.now:.3f} s"
-    raise Interrupted(result_of(run, notes, taken, interrupted, quality_rate))
+    raise Interrupted(result_of(run, messages, taken, interrupted, quality_rate))
 
 
 def _ran_until_stopped(run: ClosureRun) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.data_map import agrees, data_map
-from softgrasp.simulation.own_stepper import OwnStepper, Saved
+from softgrasp.simulation.own_stepper import MujocoStepper, Snapshot
 
 WORTHWHILE = 20_000
 """Control samples from which loading the compiled loop costs less than it saves."""
@@ -35,18 +35,18 @@ def native_pays(samples: int) -> bool:
     return native_available() and (loaded or samples >= WORTHWHILE)
 
 
-class NativeStepper(OwnStepper):
+class NativeStepper(MujocoStepper):
     """The loop in machine code; decisions as in ``PlainStepper``."""
 
     def _prepare(self) -> None:
-        from softgrasp.simulation.native_loop import run_stretch
+        from softgrasp.simulation.native_loop import run_chunk
 
         layout, data, bodies = self._layout, self._data, len(self._state.counts)
-        self._run_stretch = run_stretch
+        self._run_chunk = run_chunk
         slots = layout.force_sum.shape[1] // (3 * bodies)
         self._constants = (
             slots, layout.substeps, layout.first_force, layout.prescribed, layout.samples,
-            layout.timestep, layout.threshold, layout.qpos_of_drive, layout.dof_of_drive,
+            layout.timestep, layout.threshold, layout.qpos_of_actuator, layout.dof_of_actuator,
         )  # fmt: skip
         self._engine = (data.qpos, data.qvel, data.ctrl, data.sensordata, self._gravity)
         self._previous = self._state.targets.copy()
@@ -54,10 +54,10 @@ class NativeStepper(OwnStepper):
         self._map = None if self._friction is None else data_map()
         self._unchecked = CHECKS
 
-    def stretch(self, plan: Array) -> int:
+    def run_chunk(self, plan: Array) -> int:
         """Run the samples of a plan in machine code."""
         recording, state = self.recording, self._state
-        done: int = self._run_stretch(
+        done: int = self._run_chunk(
             (self._model._address, self._data._address),
             plan,
             self._constants,
@@ -78,7 +78,7 @@ class NativeStepper(OwnStepper):
         )
         return done
 
-    def put_back(self, saved: Saved) -> None:
+    def put_back(self, saved: Snapshot) -> None:
         """Go back to a run as it was; its rows stay."""
         super().put_back(saved)
         state = self._state

@@ -20,24 +20,24 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation import laws
 from softgrasp.simulation.state import Integers
 
-MOST_CONSTRAINT_ROWS = 1 << 24
+MAX_CONSTRAINT_ROWS = 1 << 24
 """Length of the view of ``efc_vel``; rows are only read where a contact says there are some."""
 STEP_SYMBOL = "softgrasp_mj_step"
 
 
 def _bind_step() -> Any:
     """``mj_step`` of the loaded MuJoCo library under a symbol of ours."""
-    folder = Path(mujoco.__file__).parent
+    directory = Path(mujoco.__file__).parent
     patterns = ("libmujoco.so*", "libmujoco*.dylib", "mujoco.dll")
-    found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
-    function = ctypes.CDLL(str(found[0])).mj_step
+    libraries = [path for pattern in patterns for path in sorted(directory.glob(pattern))]
+    function = ctypes.CDLL(str(libraries[0])).mj_step
     binding.add_symbol(STEP_SYMBOL, ctypes.cast(function, ctypes.c_void_p).value)
     return types.ExternalFunction(STEP_SYMBOL, types.void(types.intp, types.intp))
 
 
 step = _bind_step()
 debounce = njit(cache=True)(laws.debounce)
-judge_slip = njit(cache=True)(laws.judge_slip)
+update_slip = njit(cache=True)(laws.update_slip)
 
 
 def _reader(numba_type: Any, llvm_type: Any) -> Any:
@@ -59,15 +59,15 @@ doubles_at = _reader(types.CPointer(types.float64), ir.DoubleType().as_pointer()
 
 
 @njit(cache=True, nogil=True)
-def switch_friction(data: int, places: tuple[int, ...], law: Any) -> None:
+def switch_friction(data: int, data_map: tuple[int, ...], law: Any) -> None:
     """Give sliding pairs the dynamic coefficient and others the static one.
 
     Args:
         data: Address of mjData.
-        places: A ``DataMap``.
+        data_map: A ``DataMap``.
         law: A ``SlipFriction``.
     """
-    count_at, contacts_at, velocities_at, size, geoms_at, row_at = places
+    count_at, contacts_at, velocities_at, size, geoms_at, row_at = data_map
     critical, coefficients, pair_of, friction, slipping, seen = law
     count = int_at(data + count_at)
     if count == 0:
@@ -80,8 +80,8 @@ def switch_friction(data: int, places: tuple[int, ...], law: Any) -> None:
         other = int_at(contact + geoms_at + 4)
         pairs[index] = pair_of[one, other]
         rows[index] = int_at(contact + row_at)
-    velocities = carray(doubles_at(data + velocities_at), (MOST_CONSTRAINT_ROWS,))
-    if judge_slip(pairs, rows, velocities, critical, slipping, seen):
+    velocities = carray(doubles_at(data + velocities_at), (MAX_CONSTRAINT_ROWS,))
+    if update_slip(pairs, rows, velocities, critical, slipping, seen):
         for pair in pairs:
             if pair >= 0:
                 coefficient = coefficients[pair, slipping[pair]]
@@ -103,13 +103,13 @@ def follow(
 ) -> None:
     """Put prescribed joints on the straight line from one target to the next."""
     for j in range(targets.size):
-        way = targets[j] - previous[j]
-        qpos[joints[j]] = previous[j] + way * (substep / substeps)
-        qvel[dofs[j]] = way / (substeps * timestep)
+        step = targets[j] - previous[j]
+        qpos[joints[j]] = previous[j] + step * (substep / substeps)
+        qvel[dofs[j]] = step / (substeps * timestep)
 
 
 @njit(cache=True, nogil=True)
-def run_stretch(
+def run_chunk(
     addresses: tuple[int, int],
     plan: Array,
     constants: tuple[Any, ...],
@@ -118,7 +118,7 @@ def run_stretch(
     memory: tuple[Array, Integers],
     log: tuple[Array, Array],
     first_row: int,
-    places: Any,
+    data_map: Any,
     law: Any,
 ) -> int:
     """Run the samples of a plan until contact changes; see ``Stepper.stretch``.
@@ -133,7 +133,7 @@ def run_stretch(
         memory: (targets before the last ones, flags (4, nb)).
         log: (qpos, force).
         first_row: Row of the first sample in the log.
-        places: A ``DataMap``; None where friction does not switch.
+        data_map: A ``DataMap``; None where friction does not switch.
         law: A ``SlipFriction``; None where friction does not switch.
 
     Returns:
@@ -156,7 +156,7 @@ def run_stretch(
                     follow(previous, ctrl, substep, substeps, timestep, qpos, qvel, joints, dofs)
                 step(model, data)
                 if law is not None:
-                    switch_friction(data, places, law)
+                    switch_friction(data, data_map, law)
             previous[:] = ctrl
         for body in range(bodies):
             total = 0.0

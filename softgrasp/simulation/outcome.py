@@ -19,7 +19,7 @@ EJECTION_DISTANCE = 2.0
 """An object that ends without contact this many of its own radii away has left the hand."""
 
 
-def judge(
+def grasp_status(
     *,
     touched: bool,
     in_contact: bool,

@@ -12,7 +12,7 @@ import numpy as np
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.friction import SlipFriction
-from softgrasp.simulation.giving_way import GivingWay
+from softgrasp.simulation.giving_way import TargetBacktracking
 from softgrasp.simulation.laws import debounce, latch, light_touches
 from softgrasp.simulation.sensing import Sensing
 from softgrasp.simulation.sensor_errors import SavedErrors
@@ -33,7 +33,7 @@ FULL = 0.99
 """Share of its limit at which a servo counts as giving all it can."""
 
 
-class Saved(NamedTuple):
+class Snapshot(NamedTuple):
     """All that decides how a run goes on."""
 
     engine: Array
@@ -45,7 +45,7 @@ class Saved(NamedTuple):
     """What sensors tell later, and how their noise goes on; None without sensors."""
 
 
-class OwnStepper(Stepper):
+class MujocoStepper(Stepper):
     """Steps an engine state of its own."""
 
     _previous: Array
@@ -82,15 +82,15 @@ class OwnStepper(Stepper):
     def _prepare(self) -> None:
         """Make what the loop needs besides."""
 
-    def saved(self) -> Saved:
+    def saved(self) -> Snapshot:
         """The run as it is now."""
         engine = np.empty(mujoco.mj_stateSize(self._model, STATE))
         mujoco.mj_getState(self._model, self._data, engine, STATE)
         memory = tuple(array.copy() for array in self._memory())
-        told = None if self._sensing is None else self._sensing.saved()
-        return Saved(engine, self._state.copy(), self._previous.copy(), memory, told)
+        sensor_memory = None if self._sensing is None else self._sensing.saved()
+        return Snapshot(engine, self._state.copy(), self._previous.copy(), memory, sensor_memory)
 
-    def put_back(self, saved: Saved) -> None:
+    def put_back(self, saved: Snapshot) -> None:
         """Go back to a run as it was; its rows stay."""
         mujoco.mj_setState(self._model, self._data, saved.engine, STATE)
         vars(self._state).update(vars(saved.controller.copy()))
@@ -105,19 +105,19 @@ class OwnStepper(Stepper):
         law = self._friction
         return () if law is None else (law.friction, law.slipping)
 
-    def _given_way(self, drives: list[int]) -> Array:
-        return self._giving_way.targets(self._data, self._state.targets, drives)
+    def _backtracked_targets(self, actuators: list[int]) -> Array:
+        return self._backtracking.targets(self._data, self._state.targets, actuators)
 
     @cached_property
-    def _giving_way(self) -> GivingWay:
-        return GivingWay(self._model, self._layout)
+    def _backtracking(self) -> TargetBacktracking:
+        return TargetBacktracking(self._model, self._layout)
 
     def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets
         self.recording.qpos[self.recording.rows] = self._data.qpos
 
 
-class PlainStepper(OwnStepper):
+class PlainStepper(MujocoStepper):
     """The loop in plain Python; needs nothing but MuJoCo."""
 
     def _prepare(self) -> None:
@@ -127,17 +127,22 @@ class PlainStepper(OwnStepper):
         self._forces = np.zeros(layout.force_sum.shape[0])
         self._previous = self._state.targets
         stopped = layout.grip_force is not None or layout.torque_limits is not None
-        self._judges_always = stopped or layout.feels
+        self._samples_always = stopped or layout.feels
         one_by_one = layout.prescribed or self._friction is not None
         whole = partial(mujoco.mj_step, self._model, self._data, layout.substeps)
         self._step = self._step_one_by_one if one_by_one else whole
 
-    def stretch(self, plan: Array) -> int:
+    def run_chunk(self, plan: Array) -> int:
         """Run the samples of a plan in Python."""
         data, counts = self._data, self._state.counts
-        step, judge, control, position = self._step, self._judge, data.ctrl, data.qpos
+        step, sample_contacts, control, position = (
+            self._step,
+            self._sample_contacts,
+            data.ctrl,
+            data.qpos,
+        )
         first, log = self.recording.rows, self.recording.qpos
-        loads, always = self.loads[: len(plan)], self._judges_always
+        loads, always = self.loads[: len(plan)], self._samples_always
         sensing = self._sensing
         for index, targets in enumerate(plan):
             row = first + index
@@ -148,13 +153,13 @@ class PlainStepper(OwnStepper):
             if sensing is not None:
                 sensing.sample(row, data)
             # without a contact, and none to lose, there is nothing to judge or to record
-            if (data.ncon or always or any(counts)) and judge(row):
+            if (data.ncon or always or any(counts)) and sample_contacts(row):
                 return index
             control[:] = targets
             log[row] = position
         return len(plan)
 
-    def _judge(self, row: int) -> bool:
+    def _sample_contacts(self, row: int) -> bool:
         """Record and judge the forces of the last step; True where contact has changed."""
         state, layout = self._state, self._layout
         self.recording.force[row] = self._raw_forces
@@ -174,14 +179,14 @@ class PlainStepper(OwnStepper):
             state.changes,
         )
         if layout.grip_force is not None:
-            changed |= self._judge_grip(forces, layout.grip_force)
+            changed |= self._sample_grip(forces, layout.grip_force)
         if layout.torque_limits is not None:
-            shares = np.abs(self._data.actuator_force) / layout.torque_limits
-            changed |= debounce(shares.tolist(), FULL, layout.samples, *state.strained)
+            load_ratios = np.abs(self._data.actuator_force) / layout.torque_limits
+            changed |= debounce(load_ratios.tolist(), FULL, layout.samples, *state.strained)
         # every further step of a state that is not a number would take a tenth of a second
         return changed or not math.isfinite(sum(forces))
 
-    def _judge_grip(self, forces: list[float], asked: float) -> bool:
+    def _sample_grip(self, forces: list[float], target_force: float) -> bool:
         """Judge who touches, presses, and presses hard enough; True if anything changed."""
         state, samples = self._state, self._layout.samples
         apart = [float(force <= 0.0) for force in forces]
@@ -189,12 +194,12 @@ class PlainStepper(OwnStepper):
         for body, gone in enumerate(state.apart.reached):
             if gone:
                 state.light_counts[body] = 0
-        most = LIGHT * samples
-        touching = (state.in_contact, state.pressing, most, state.light_counts, state.light)
+        max_samples = LIGHT * samples
+        touching = (state.in_contact, state.pressing, max_samples, state.light_counts, state.light)
         changed |= light_touches(forces, *touching)
         changed |= latch(state.in_contact, state.apart.reached, state.pressing)
-        changed |= debounce(forces, asked, samples, *state.gripped)
-        weak = [int(force < KEPT * asked) for force in forces]
+        changed |= debounce(forces, target_force, samples, *state.gripped)
+        weak = [int(force < KEPT * target_force) for force in forces]
         return latch(state.gripped.reached, weak, state.gripping) or changed
 
     def _step_one_by_one(self) -> None:
@@ -203,12 +208,14 @@ class PlainStepper(OwnStepper):
                 self._follow(substep)
             mujoco.mj_step(self._model, self._data)
             if self._friction is not None:
-                self._friction.judge(self._data)
+                self._friction.update(self._data)
         self._previous = self._data.ctrl.copy()
 
     def _follow(self, substep: int) -> None:
         """Put prescribed joints on the straight line from one target to the next."""
         layout = self._layout
-        way = self._data.ctrl - self._previous
-        self._data.qpos[layout.qpos_of_drive] = self._previous + way * (substep / layout.substeps)
-        self._data.qvel[layout.dof_of_drive] = way / (layout.substeps * layout.timestep)
+        step = self._data.ctrl - self._previous
+        self._data.qpos[layout.qpos_of_actuator] = self._previous + step * (
+            substep / layout.substeps
+        )
+        self._data.qvel[layout.dof_of_actuator] = step / (layout.substeps * layout.timestep)

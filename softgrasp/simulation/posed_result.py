@@ -9,7 +9,7 @@ import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.deformable import node_columns, node_positions
-from softgrasp.build.placing import Thing, things_of
+from softgrasp.build.placing import PlacedItem, placed_items
 from softgrasp.build.scene import compile_model
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.transforms import Array
@@ -32,23 +32,27 @@ class PosedResult:
         self.data = mujoco.MjData(self.model)
         mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
         self._joints = [self.model.joint(name).qposadr[0] for name in result.joint_names.tolist()]
-        self._things = things_of(result.scene)
+        self._placed_objects = placed_items(result.scene)
 
     def pose(self, time: float) -> mujoco.MjData:
         """The state at a time [s], with kinematics and collisions; kept until the next call."""
         result = self.result
-        row, share = self.row(time)
+        row, fraction = self.row(time)
         near = slice(row, row + 2)
         joints = result.joint_position[near]
-        self.data.qpos[self._joints] = joints[0] + share * (joints[-1] - joints[0])
+        self.data.qpos[self._joints] = joints[0] + fraction * (joints[-1] - joints[0])
         if result.object_nodes is not None:
             nodes = result.object_nodes[near]
-            places = nodes[0] + share * (nodes[-1] - nodes[0])
-            self.data.qpos[node_columns(self.model)] = node_positions(self.model, places)
-        for thing, (positions, quaternions) in zip(self._things, result.tracks, strict=True):
-            track, turns = positions[near], quaternions[near]
-            place = track[0] + share * (track[-1] - track[0])
-            self._place_object(thing, place, _slerp(turns[0], turns[-1], share))
+            node_array = nodes[0] + fraction * (nodes[-1] - nodes[0])
+            self.data.qpos[node_columns(self.model)] = node_positions(self.model, node_array)
+        for placed, (positions, quaternions) in zip(
+            self._placed_objects, result.tracks, strict=True
+        ):
+            track, nearest_quaternions = positions[near], quaternions[near]
+            position = track[0] + fraction * (track[-1] - track[0])
+            self._set_object(
+                placed, position, _slerp(nearest_quaternions[0], nearest_quaternions[-1], fraction)
+            )
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_comPos(self.model, self.data)
         mujoco.mj_camlight(self.model, self.data)
@@ -63,30 +67,30 @@ class PosedResult:
         row = int(np.clip(np.searchsorted(times, time, side="right") - 1, 0, len(times) - 1))
         if row == len(times) - 1:
             return row, 0.0
-        share = (time - times[row]) / (times[row + 1] - times[row])
-        return row, float(np.clip(share, 0.0, 1.0))
+        fraction = (time - times[row]) / (times[row + 1] - times[row])
+        return row, float(np.clip(fraction, 0.0, 1.0))
 
-    def _place_object(self, thing: Thing, position: Array, quaternion: Array) -> None:
+    def _set_object(self, placed: PlacedItem, position: Array, quaternion: Array) -> None:
         qpos = self.data.qpos
-        if thing.object.elasticity is not None:  # its nodes are where they were recorded
+        if placed.object.elasticity is not None:  # its nodes are where they were recorded
             return
-        if thing.mount == "free":
-            first = self.model.joint(thing.body).qposadr[0]
+        if placed.mount == "free":
+            first = self.model.joint(placed.body).qposadr[0]
             qpos[first : first + 7] = [*position, *quaternion]
-        elif thing.mount == "planar":
-            inverse, turned = np.zeros(4), np.zeros(4)
-            mujoco.mju_negQuat(inverse, np.array(thing.pose.quaternion))
-            mujoco.mju_mulQuat(turned, quaternion, inverse)
-            moved = position - thing.pose.position
-            about_y = 2.0 * np.arctan2(turned[2], turned[0])
+        elif placed.mount == "planar":
+            inverse, relative = np.zeros(4), np.zeros(4)
+            mujoco.mju_negQuat(inverse, np.array(placed.pose.quaternion))
+            mujoco.mju_mulQuat(relative, quaternion, inverse)
+            moved = position - placed.pose.position
+            about_y = 2.0 * np.arctan2(relative[2], relative[0])
             values = (moved[0], moved[2], about_y)
-            for name, value in zip(names.object_joints(thing.body), values, strict=True):
+            for name, value in zip(names.object_joints(placed.body), values, strict=True):
                 qpos[self.model.joint(name).qposadr[0]] = value
 
 
-def _slerp(first: Array, second: Array, share: float) -> Array:
+def _slerp(first: Array, second: Array, fraction: float) -> Array:
     """The rotation a part of the shortest way from one unit quaternion to another."""
-    turn, between = np.zeros(3), first.copy()
-    mujoco.mju_subQuat(turn, second, first)
-    mujoco.mju_quatIntegrate(between, turn, share)
+    rotation_vector, between = np.zeros(3), first.copy()
+    mujoco.mju_subQuat(rotation_vector, second, first)
+    mujoco.mju_quatIntegrate(between, rotation_vector, fraction)
     return between

@@ -62,7 +62,7 @@ class SlipWatch:
         """Row in which slip began; None as long as it is not sure."""
         return self._since if self._seen >= self._samples else None
 
-    def look(self, points: Sequence[ContactPoint], row: int) -> bool:
+    def check(self, points: Sequence[ContactPoint], row: int) -> bool:
         """Whether all contacts have slipped for long enough.
 
         Args:
@@ -86,8 +86,8 @@ def friction_limit(model: mujoco.MjModel, data: mujoco.MjData, bodies: list[str]
         data: The state after a physics step.
         bodies: Of the hand.
     """
-    found, force, total = GraspContactReader(model, bodies).read(data), np.zeros(6), 0.0
-    for number, friction in zip(found.numbers, found.friction, strict=True):
+    contacts, force, total = GraspContactReader(model, bodies).read(data), np.zeros(6), 0.0
+    for number, friction in zip(contacts.numbers, contacts.friction, strict=True):
         mujoco.mj_contactForce(model, data, int(number), force)
         total += float(friction) * max(float(force[0]), 0.0)
     return total
@@ -113,8 +113,8 @@ def pull_forces(pull: Pull, rate: float, period: float) -> Iterator[Array]:
         rate: Growth [N/s].
         period: Of the controller [s].
     """
-    way = np.array(pull.direction) / np.linalg.norm(pull.direction)
+    direction = np.array(pull.direction) / np.linalg.norm(pull.direction)
     # where a least force is asked for, it has to be put on to be borne
-    lasting = max(pull.most * pull.time, min((pull.min_force or 0.0) / rate, LONGEST))
+    lasting = max(pull.max_ratio * pull.time, min((pull.min_force or 0.0) / rate, LONGEST))
     for sample in range(max(math.ceil(lasting / period - 1e-9), 1)):
-        yield (sample + 1) * period * rate * way
+        yield (sample + 1) * period * rate * direction

@@ -54,11 +54,11 @@ class QualityLog:
 
         Of more than ``few_contacts.MOST`` contacts a lower bound, from those that differ most.
         """
-        found = np.zeros(len(self.time))
-        for sample in range(len(found)):
+        values = np.zeros(len(self.time))
+        for sample in range(len(values)):
             same = sample > 0 and self._is_as_before(sample)
-            found[sample] = found[sample - 1] if same else self._epsilon(sample)
-        return found
+            values[sample] = values[sample - 1] if same else self._epsilon(sample)
+        return values
 
     @cached_property
     def closed_at(self) -> float | None:
@@ -73,12 +73,12 @@ class QualityLog:
             sample: Its number; from the end where it is negative.
         """
         sample = range(len(self.time))[sample]
-        own = slice(int(self.first[sample]), int(self.first[sample + 1]))
+        rows = slice(int(self.first[sample]), int(self.first[sample + 1]))
         return {
-            "points": self.points[own],
-            "normals": self.normals[own],
-            "mu": self.friction[own],
-            "torsion": self.torsion[own],
+            "points": self.points[rows],
+            "normals": self.normals[rows],
+            "mu": self.friction[rows],
+            "torsion": self.torsion[rows],
             "torque_scale": float(self.torque_scale),
             "center": self.center[sample],
         }
@@ -89,14 +89,14 @@ class QualityLog:
         Args:
             sample: Its number.
         """
-        found = measures_of(self.contacts(sample))
+        measures = measures_of(self.contacts(sample))
         margin = float(self.margin[sample])
-        return found | ({"friction_margin": margin} if np.isfinite(margin) else {})
+        return measures | ({"friction_margin": margin} if np.isfinite(margin) else {})
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What ``trajectory.npz`` has of it."""
-        own = {PREFIX + field.name: getattr(self, field.name) for field in fields(self)}
-        return {**own, PREFIX + "epsilon": self.epsilon}
+        logged = {PREFIX + field.name: getattr(self, field.name) for field in fields(self)}
+        return {**logged, PREFIX + "epsilon": self.epsilon}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> QualityLog | None:
@@ -111,8 +111,8 @@ class QualityLog:
     def _epsilon(self, sample: int) -> float:
         from softgrasp.mechanics import quality  # most runs never ask, and it takes a while to load
 
-        given = thinned(self.contacts(sample))
-        return quality.epsilon(**given, edges=EDGES) if len(given["points"]) > 1 else 0.0
+        contacts = thinned(self.contacts(sample))
+        return quality.epsilon(**contacts, edges=EDGES) if len(contacts["points"]) > 1 else 0.0
 
     def _is_as_before(self, sample: int) -> bool:
         one, other = self.contacts(sample - 1), self.contacts(sample)
@@ -123,10 +123,10 @@ def thinned(contacts: dict[str, Any]) -> dict[str, Any]:
     """The contacts of which a wrench space is made: few enough for it to take no seconds."""
     from softgrasp.mechanics.quality.few_contacts import few_contacts
 
-    places, scale = contacts["points"], contacts["torque_scale"]
-    kept = few_contacts(places, contacts["normals"], contacts["center"], scale)
-    own = {name: contacts[name][kept] for name in ("points", "normals", "mu", "torsion")}
-    return contacts | own
+    points, scale = contacts["points"], contacts["torque_scale"]
+    kept = few_contacts(points, contacts["normals"], contacts["center"], scale)
+    kept_arrays = {name: contacts[name][kept] for name in ("points", "normals", "mu", "torsion")}
+    return contacts | kept_arrays
 
 
 def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
     """
     from softgrasp.mechanics import quality
 
-    told: dict[str, Any] = {
+    measures: dict[str, Any] = {
         "contacts": len(contacts["points"]),
         "norm": "L1",
         "edge_norm": "normal",
@@ -145,13 +145,13 @@ def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
         "torque_scale_m": contacts["torque_scale"],
     }
     if not len(contacts["points"]):
-        return told | {"epsilon": 0.0, "reason": "nothing touches"}
+        return measures | {"epsilon": 0.0, "reason": "nothing touches"}
     few = thinned(contacts)
     space = quality.wrench_space(**few, edges=EDGES)
-    places, normals = contacts["points"], contacts["normals"]
+    points, normals = contacts["points"], contacts["normals"]
     scale = contacts["torque_scale"]
-    G = quality.grasp_matrix(places, normals, "hard", contacts["center"], torque_scale=scale)
-    return told | {
+    G = quality.grasp_matrix(points, normals, "hard", contacts["center"], torque_scale=scale)
+    return measures | {
         "wrench_contacts": len(few["points"]),
         "epsilon": space.epsilon,
         "reason": space.reason,

@@ -30,20 +30,20 @@ def quality_log(run: FinishedRun, rate: float = RATE) -> QualityLog | None:
         return None
     rows = _rows(run, rate)
     reader, data = GraspContactReader(model, list(run.built.bodies)), mujoco.MjData(model)
-    found: list[GraspContacts] = []
+    sampled: list[GraspContacts] = []
     centers = np.zeros((len(rows), 3))
     for index, row in enumerate(rows.tolist()):
-        found.append(reader.posed(data, recording.qpos[row]))
-        centers[index] = data.xipos[reader.thing]
-    counts = [len(contacts.points) for contacts in found]
+        sampled.append(reader.posed(data, recording.qpos[row]))
+        centers[index] = data.xipos[reader.object_body]
+    counts = [len(contacts.points) for contacts in sampled]
     joined = {
-        name: np.concatenate([getattr(contacts, name) for contacts in found])
+        name: np.concatenate([getattr(contacts, name) for contacts in sampled])
         for name in ("points", "normals", "friction", "torsion", "body")
     }
     force = recording.force[rows].reshape(len(rows), len(run.built.bodies), -1, 3)
     return QualityLog(
         time=recording.time[rows].copy(),
-        margin=_margins(found, force),
+        margin=_margins(sampled, force),
         center=centers,
         first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         torque_scale=np.array(object_reach(model)),
@@ -60,15 +60,15 @@ def _rows(run: FinishedRun, rate: float) -> NDArray[np.int64]:
     return np.unique(np.append(np.arange(0, last + 1, stride), last))
 
 
-def _margins(found: list[GraspContacts], force: Array) -> Array:
+def _margins(sampled: list[GraspContacts], force: Array) -> Array:
     """The least friction margin of a body at each sample, (Q,).
 
     Args:
-        found: Contacts of each sample.
+        sampled: Contacts of each sample.
         force: Normal force and friction of each slot of each body, (Q, nb, slots, 3) [N].
     """
-    margins = np.full(len(found), np.nan)
-    for index, contacts in enumerate(found):
+    margins = np.full(len(sampled), np.nan)
+    for index, contacts in enumerate(sampled):
         normal = force[index, :, :, 0].sum(axis=1)
         sliding = np.hypot(force[index, :, :, 1], force[index, :, :, 2]).sum(axis=1)
         friction = np.zeros(len(normal))

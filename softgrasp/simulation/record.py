@@ -25,45 +25,49 @@ SERIES = ("directions", "pulls")
 T = TypeVar("T", bound=BaseModel)
 
 
-def save_result(result: GraspResult, folder: str | Path) -> list[Path]:
+def save_result(result: GraspResult, directory: str | Path) -> list[Path]:
     """Write ``result.json`` and ``trajectory.npz`` into a folder and return their paths.
 
     Raises:
         ResultError: The folder cannot be written.
     """
     log = {} if result.quality_log is None else result.quality_log.arrays()
-    return write_result(Path(folder), document(result), {**result.trajectory(), **log})
+    return write_result(Path(directory), document(result), {**result.trajectory(), **log})
 
 
-def load_result(folder: str | Path) -> GraspResult:
+def load_result(directory: str | Path) -> GraspResult:
     """Read a result from its folder.
 
     Raises:
         ResultError: A file is missing, damaged, or of another version; the trajectory is not
             the one that ``result.json`` belongs to.
     """
-    folder = Path(folder)
-    found, arrays = read_result(folder)
-    version = found["schema_version"]
+    directory = Path(directory)
+    document_data, arrays = read_result(directory)
+    version = document_data["schema_version"]
     if version != SCHEMA_VERSION:
         newer = isinstance(version, int) and version > SCHEMA_VERSION
-        maker = found.get("softgrasp_version", "of unknown version")
+        maker = document_data.get("softgrasp_version", "of unknown version")
         hint = f"; softgrasp {maker} wrote it, this is {__version__}: update it" if newer else ""
         raise ResultError(
-            f"{folder}: expected schema_version {SCHEMA_VERSION}, found {version}{hint}"
+            f"{directory}: expected schema_version {SCHEMA_VERSION}, found {version}{hint}"
         )
     missing = set(TRAJECTORY_KEYS) - set(arrays)
     if missing:
-        raise ResultError(f"{folder}: trajectory.npz: missing arrays: {', '.join(sorted(missing))}")
-    try:
-        result = _from_document(found, arrays)
-    except KeyError as error:
-        raise ResultError(f"{folder}: result.json: expected a field {error}, found none") from None
-    except (DescriptionError, ValueError, TypeError, AttributeError) as error:
-        raise ResultError(f"{folder}: result.json: damaged: {error}") from error
-    if result.trajectory_sha256 != found["trajectory_sha256"]:
         raise ResultError(
-            f"{folder}: expected a trajectory with hash {found['trajectory_sha256'][:12]}…, found "
+            f"{directory}: trajectory.npz: missing arrays: {', '.join(sorted(missing))}"
+        )
+    try:
+        result = _from_document(document_data, arrays)
+    except KeyError as error:
+        raise ResultError(
+            f"{directory}: result.json: expected a field {error}, found none"
+        ) from None
+    except (DescriptionError, ValueError, TypeError, AttributeError) as error:
+        raise ResultError(f"{directory}: result.json: damaged: {error}") from error
+    if result.trajectory_sha256 != document_data["trajectory_sha256"]:
+        raise ResultError(
+            f"{directory}: expected a trajectory with hash {document_data['trajectory_sha256'][:12]}…, found "
             f"{result.trajectory_sha256[:12]}…; the two files are not of one run"
         )
     return result
@@ -113,26 +117,30 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _from_document(found: dict[str, Any], arrays: dict[str, Any]) -> GraspResult:
-    status = _status(found["status"])
+def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> GraspResult:
+    status = _status(document_data["status"])
     return GraspResult(
-        scene=_made(GraspScene, found["scene"]),
-        backend=found["backend"],
+        scene=_made(GraspScene, document_data["scene"]),
+        backend=document_data["backend"],
         status=status,
-        held=found["held"],
-        simulated_time=found["simulated_time_s"],
-        wall_time=found["wall_time_s"],
-        contacts=tuple(_made(BodyContact, part) for part in found["contacts"]),
-        other_contacts=tuple(_made(OtherContact, p) for p in found.get("other_contacts", ())),
-        events=tuple(_made(ContactEvent, part) for part in found["events"]),
-        objects=tuple(_made(ObjectMotion, part) for part in found["objects"]),
-        contact_model=_made(ContactModel, found["contact_model"]),
-        hold=_made(HoldTest, found["hold"]) if "hold" in found else None,
-        soft_fingers=tuple(_made(SoftFingerEnd, part) for part in found.get("soft_fingers", ())),
-        phases=tuple(_made(PhaseSpan, part) for part in found.get("phases", ())),
+        held=document_data["held"],
+        simulated_time=document_data["simulated_time_s"],
+        wall_time=document_data["wall_time_s"],
+        contacts=tuple(_made(BodyContact, part) for part in document_data["contacts"]),
+        other_contacts=tuple(
+            _made(OtherContact, p) for p in document_data.get("other_contacts", ())
+        ),
+        events=tuple(_made(ContactEvent, part) for part in document_data["events"]),
+        objects=tuple(_made(ObjectMotion, part) for part in document_data["objects"]),
+        contact_model=_made(ContactModel, document_data["contact_model"]),
+        hold=_made(HoldTest, document_data["hold"]) if "hold" in document_data else None,
+        soft_fingers=tuple(
+            _made(SoftFingerEnd, part) for part in document_data.get("soft_fingers", ())
+        ),
+        phases=tuple(_made(PhaseSpan, part) for part in document_data.get("phases", ())),
         quality_log=QualityLog.of_arrays(arrays),
-        warnings=tuple(found["warnings"]),
-        advice=found["message"].removeprefix(status.value).removeprefix(": "),
+        warnings=tuple(document_data["warnings"]),
+        advice=document_data["message"].removeprefix(status.value).removeprefix(": "),
         **{key: arrays[key] for key in TRAJECTORY_KEYS},
         **{key: arrays[key] for key in ADDED_KEYS if key in arrays},
     )

@@ -31,7 +31,7 @@ class Released(NamedTuple):
     """Of the tip over the first joint [m], (B, T); NaN for a finger that has diverged."""
 
 
-class ReleaseBench:
+class ReleaseTestRig:
     """Lets copies of a finger go, from shapes of rest under a weight."""
 
     def __init__(self, finger: SoftFinger, *, timestep: float = 2.5e-4, threads: int = 1) -> None:

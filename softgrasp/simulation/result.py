@@ -56,14 +56,14 @@ ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
 """Arrays that are there where they apply."""
 
 
-def _logged(name: str, told: str) -> property:
+def _logged(name: str, doc: str) -> property:
     """An array of the log of contacts; None in a result without one."""
 
     def read(result: GraspResult) -> NDArray[Any] | None:
         log = result.quality_log
         return None if log is None else getattr(log, name)
 
-    return property(read, doc=told)
+    return property(read, doc=doc)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -147,16 +147,18 @@ class GraspResult:
         sentence = self.status.value + (f": {self.advice}" if self.advice else "")
         object.__setattr__(self, "message", sentence)
         for name in self.trajectory():
-            own = np.array(getattr(self, name))  # a copy: the caller's arrays stay as they are
-            own.flags.writeable = False
-            object.__setattr__(self, name, own)
+            array_copy = np.array(
+                getattr(self, name)
+            )  # a copy: the caller's arrays stay as they are
+            array_copy.flags.writeable = False
+            object.__setattr__(self, name, array_copy)
         object.__setattr__(self, "trajectory_sha256", digest(self.trajectory()))
 
     def __repr__(self) -> str:
         scene, held = self.scene, {None: "", True: ", held", False: ", not held"}[self.held]
-        things = ", ".join(scene.object_names)
+        object_names_text = ", ".join(scene.object_names)
         return (
-            f"<GraspResult {scene.hand.name} on {things}: {self.status.name}{held}, "
+            f"<GraspResult {scene.hand.name} on {object_names_text}: {self.status.name}{held}, "
             f"{self.simulated_time:g} s, {len(self.events)} events>"
         )
 
@@ -194,10 +196,10 @@ class GraspResult:
     @property
     def tracks(self) -> list[tuple[Array, Array]]:
         """Positions (T, 3) and quaternions (T, 4) of all objects, the one to be grasped first."""
-        places, turns = self.object_positions, self.object_quats_wxyz
-        if places is None or turns is None:
+        positions, quaternions = self.object_positions, self.object_quats_wxyz
+        if positions is None or quaternions is None:
             return [(self.object_position, self.object_quat_wxyz)]
-        return [(places[:, index], turns[:, index]) for index in range(places.shape[1])]
+        return [(positions[:, index], quaternions[:, index]) for index in range(positions.shape[1])]
 
     @property
     def closing(self) -> PhaseSpan | None:
@@ -220,11 +222,11 @@ class GraspResult:
         there = (name for name in ADDED_KEYS if getattr(self, name) is not None)
         return {name: getattr(self, name) for name in (*TRAJECTORY_KEYS, *there)}
 
-    def save(self, folder: str | Path) -> list[Path]:
+    def save(self, directory: str | Path) -> list[Path]:
         """Write ``result.json`` and ``trajectory.npz`` into a folder; see ``save_result``."""
         from softgrasp.simulation.record import save_result
 
-        return save_result(self, folder)
+        return save_result(self, directory)
 
     def contact_of(self, body: str) -> BodyContact:
         """The contact history of one body.

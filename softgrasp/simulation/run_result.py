@@ -24,7 +24,7 @@ from softgrasp.simulation.engine_warnings import sentences
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.hold import bodies_on_object, hold_test, is_held
 from softgrasp.simulation.missed import missed_warnings
-from softgrasp.simulation.outcome import GraspStatus, judge
+from softgrasp.simulation.outcome import GraspStatus, grasp_status
 from softgrasp.simulation.quality_sampling import quality_log
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.sensing import sensed
@@ -45,7 +45,7 @@ FLEX_WARNING = (
 
 def result_of(
     run: FinishedRun,
-    told: list[str],
+    build_warnings: list[str],
     taken: float,
     interrupted: str = "",
     quality_rate: float | None = None,
@@ -54,15 +54,15 @@ def result_of(
 
     Args:
         run: The run, at its end.
-        told: Warnings while it was built.
+        build_warnings: Warnings while it was built.
         taken: Time that building and running took [s].
         interrupted: A sentence where the user has stopped it.
         quality_rate: How often contacts are looked at for the quality of the grasp [1/s]; 0 for its
             end only, None for not at all.
     """
     begin = time.perf_counter()
-    notes = (*dict.fromkeys(told), *sentences(run.engine_warnings))
-    notes += (interrupted,) if interrupted else ()
+    messages = (*dict.fromkeys(build_warnings), *sentences(run.engine_warnings))
+    messages += (interrupted,) if interrupted else ()
     recording, model, scene = run.recording, run.model, run.scene
     rows = slice(0, recording.rows)
     force = recording.force[rows].reshape(recording.rows, len(run.built.bodies), -1, 3)
@@ -70,21 +70,21 @@ def result_of(
     position, quaternion = tracks[0]
     points = [] if run.diverged else run.contact_points()
     measured = measured_stiffness(points)
-    asked = _asked_stiffness(run, measured)
+    set_values = _set_stiffness(run, measured)
     normal = force[..., 0].sum(-1)
     if run.finished:
-        notes += tuple(stiffness_warnings(measured, asked))
-        notes += tuple(chatter_warnings(normal, run.built.bodies))
-        notes += squeeze_warning(run, quaternion)
-        notes += missed_warnings(
+        messages += tuple(stiffness_warnings(measured, set_values))
+        messages += tuple(chatter_warnings(normal, run.built.bodies))
+        messages += squeeze_warning(run, quaternion)
+        messages += missed_warnings(
             run, forces_on_objects(run, force)[..., 0] if scene.objects else normal
         )
-        notes += closing_warnings(run, normal)
-    notes += slot_warnings(run, force)
-    notes += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
+        messages += closing_warnings(run, normal)
+    messages += slot_warnings(run, force)
+    messages += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
     hold = hold_test(run, tracks)
     held = is_held(run, hold, forces_on_objects(run, force)[-1, :, 0])
-    notes += creep_warnings(scene, hold, held) + weightless_warnings(scene, hold)
+    messages += creep_warnings(scene, hold, held) + weightless_warnings(scene, hold)
     pressure, curvature = soft_series(run)
     called = zip(scene.object_names, tracks, strict=True)
     motions = tuple(object_motion(name, *track) for name, track in called)
@@ -101,10 +101,10 @@ def result_of(
         events=tuple(run.events),
         objects=motions,
         contact_model=ContactModel(
-            asked=scene.asked_contact,
+            asked=scene.requested_contact,
             used=run.built.contact,
             measured_stiffness_N_m=measured,
-            set_stiffness_N_m=_others_than(asked, run.built.contact.stiffness),
+            set_stiffness_N_m=_others_than(set_values, run.built.contact.stiffness),
             integrator=run.engine.integrator,
             timestep_s=run.engine.timestep,
         ),
@@ -112,7 +112,7 @@ def result_of(
         quality_log=None if quality_rate is None else quality_log(run, quality_rate),
         phases=_phases(run),
         soft_fingers=() if run.diverged else soft_ends(run),
-        warnings=notes,
+        warnings=messages,
         advice=_advice(run) if run.diverged else "",
         time=recording.time[rows],
         joint_names=np.array(names.scene_joints(scene)),
@@ -143,17 +143,20 @@ def _series_of_several(run: FinishedRun, force: Array, tracks: list[Track]) -> d
     }
 
 
-def _asked_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, float]:
+def _set_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, float]:
     """What was set for each pair that was measured [N/m]; of some contacts none was."""
     known = run.built.stiffness
-    turned = {pair: "|".join(reversed(pair.split("|"))) for pair in measured}
+    reversed_pairs = {pair: "|".join(reversed(pair.split("|"))) for pair in measured}
     return {
-        pair: known[name] for pair in measured for name in (pair, turned[pair]) if name in known
+        pair: known[name]
+        for pair in measured
+        for name in (pair, reversed_pairs[pair])
+        if name in known
     }
 
 
-def _others_than(asked: dict[str, float], usual: float) -> dict[str, float]:
-    return {pair: stiffness for pair, stiffness in asked.items() if stiffness != usual}
+def _others_than(set_values: dict[str, float], usual: float) -> dict[str, float]:
+    return {pair: stiffness for pair, stiffness in set_values.items() if stiffness != usual}
 
 
 def _phases(run: FinishedRun) -> tuple[PhaseSpan, ...]:
@@ -176,7 +179,7 @@ def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus
         pressed = forces_on_objects(run, force)[..., 0]
         touched = bool((pressed > 0.0).any())
         in_contact = bodies_on_object(run, pressed[-1]) > 0
-    return judge(
+    return grasp_status(
         touched=touched,
         in_contact=in_contact,
         moving=_still_closing(run),
@@ -195,10 +198,10 @@ def _still_closing(run: FinishedRun) -> bool:
 
 
 def _status_of_sequence(run: FinishedRun) -> GraspStatus:
-    """As ``judge`` says, where the object goes with the hand and the last targets are a wrist's."""
-    fingers = run.recording.control[: run.recording.rows, : len(run.scene.drives)]
+    """As ``grasp_status`` says, where the object goes with the hand and the last targets are a wrist's."""
+    fingers = run.recording.control[: run.recording.rows, : len(run.scene.actuators)]
     established = any(event.kind == "established" for event in run.events)
-    return judge(
+    return grasp_status(
         touched=established,
         in_contact=any(run.state.in_contact),
         moving=bool((fingers[-1:] != fingers[-2:-1]).any()),

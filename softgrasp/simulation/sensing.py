@@ -39,7 +39,7 @@ class Sensing:
         self._zero = np.zeros(len(self.names))
         self._tared = np.concatenate([_tared(built, sensor) for sensor in scene.sensors])
         self._true: list[Array] = []
-        self._told: list[Array] = []
+        self._readings: list[Array] = []
         self._touching = _touch_sums(built)
 
     def start(self, data: mujoco.MjData) -> None:
@@ -69,7 +69,7 @@ class Sensing:
 
     def felt(self) -> list[float]:
         """Sum of the taxels of each body in the last sample, not below zero, (nb,) [N]."""
-        felt: list[float] = (self._touching @ self._told[-1]).tolist()
+        felt: list[float] = (self._touching @ self._readings[-1]).tolist()
         return felt
 
     def saved(self) -> SavedErrors:
@@ -84,7 +84,7 @@ class Sensing:
         """The arrays of a result, for its first rows."""
         return {
             "sensor_names": np.array(self.names),
-            "sensor_values": np.array(self._told[:rows]),
+            "sensor_values": np.array(self._readings[:rows]),
             "sensor_truth": np.array(self._true[:rows]),
         }
 
@@ -94,7 +94,7 @@ class Sensing:
     def _take(self, data: mujoco.MjData) -> None:
         truth = self._read(data) - self._zero
         self._true.append(truth)
-        self._told.append(self._errors.told(truth))
+        self._readings.append(self._errors.measured(truth))
 
 
 def _tared(built: BuiltScene, sensor: AnySensor) -> Array:

@@ -35,26 +35,26 @@ class Errors:
         """
         hand, period = built.scene.hand, built.scene.control_period
         each = [_of_channels(s, len(channels_of(s, hand))) for s in sensors]
-        flat = [errors for own in each for errors in own]
+        flat = [errors for errors_of_sensor in each for errors in errors_of_sensor]
         self._bias = np.array([errors.bias for errors in flat])
         self._noise = np.array([errors.noise for errors in flat])
         self._range = np.array([errors.range or math.inf for errors in flat])
         self._step = np.array([errors.resolution for errors in flat])
         ages = [
             samples_of_delay(sensor.delay, period)
-            for sensor, own in zip(sensors, each, strict=True)
-            for _ in own
+            for sensor, errors_of_sensor in zip(sensors, each, strict=True)
+            for _ in errors_of_sensor
         ]
         self._age = np.array(ages, dtype=int)
         self._streams = [
-            (_stream(built.scene.seed, s.name), len(own))
-            for s, own in zip(sensors, each, strict=True)
+            (_stream(built.scene.seed, s.name), len(errors_of_sensor))
+            for s, errors_of_sensor in zip(sensors, each, strict=True)
         ]
         self._noisy = bool(self._noise.any())
         self._history: list[Array] = []
         self._channels = np.arange(len(flat))
 
-    def told(self, truth: Array) -> Array:
+    def measured(self, truth: Array) -> Array:
         """What the sensors tell at a sample whose truth is known, (ns,)."""
         value = truth + self._bias
         if self._noisy:

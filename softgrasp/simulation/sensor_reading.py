@@ -68,10 +68,12 @@ def readings(
     """The channels of a run by sensor; empty where there were none."""
     if names is None or values is None or truth is None:
         return {}
-    found, first = {}, 0
+    readings_by_name, first = {}, 0
     for sensor in scene.sensors:
         channels = channels_of(sensor, scene.hand)
-        own = slice(first, first + len(channels))
-        found[sensor.name] = SensorReading(sensor, channels, values[:, own], truth[:, own])
-        first = own.stop
-    return found
+        columns = slice(first, first + len(channels))
+        readings_by_name[sensor.name] = SensorReading(
+            sensor, channels, values[:, columns], truth[:, columns]
+        )
+        first = columns.stop
+    return readings_by_name

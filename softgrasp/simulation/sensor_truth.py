@@ -17,7 +17,7 @@ from softgrasp.description.sensors import (
     TactileSensor,
 )
 from softgrasp.errors import BuildError
-from softgrasp.mechanics.taxels import TaxelGrid, share, taxel_grid
+from softgrasp.mechanics.taxels import TaxelGrid, distribute, taxel_grid
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.sensor_reading import channels_of
 
@@ -52,11 +52,11 @@ def truth_of(built: BuiltScene, sensor: AnySensor) -> Truth:
 class Wrench(NamedTuple):
     """Force and torque on a sensor by all that is beyond it."""
 
-    places: tuple[int, ...]
+    addresses: tuple[int, ...]
 
     def read(self, data: mujoco.MjData) -> Array:
         """Force and torque in the sensor's frame, (6,)."""
-        force, torque = (data.sensordata[place : place + 3] for place in self.places)
+        force, torque = (data.sensordata[address : address + 3] for address in self.addresses)
         # MuJoCo tells what the carrier puts on the body
         return 0.0 - np.concatenate([force, torque])
 
@@ -88,16 +88,16 @@ class Touches(NamedTuple):
         """
         model = built.model
         body = int(model.body(sensor.body).id)
-        own = np.flatnonzero(model.geom_bodyid == body)
-        own = own[np.isin(model.geom_group[own], TOUCHING_GROUPS)]
-        if not own.size:
+        body_geoms = np.flatnonzero(model.geom_bodyid == body)
+        body_geoms = body_geoms[np.isin(model.geom_group[body_geoms], TOUCHING_GROUPS)]
+        if not body_geoms.size:
             raise BuildError(
                 f"sensors: {sensor.name}: expected a body with a surface that can touch, found "
                 f"'{sensor.body}' without"
             )
-        corners = np.concatenate([_corners(model, int(geom)) for geom in own])
+        corners = np.concatenate([_corners(model, int(geom)) for geom in body_geoms])
         grid = taxel_grid(corners, sensor.rows, sensor.columns)
-        return cls(model, body, frozenset(own.tolist()), grid)
+        return cls(model, body, frozenset(body_geoms.tolist()), grid)
 
     def read(self, data: mujoco.MjData) -> Array:
         """Forces of the taxels, row by row, (rows · columns,) [N]."""
@@ -116,11 +116,13 @@ class Touches(NamedTuple):
             pressing.append(float(force[0]))
         frame = data.xmat[self.body].reshape(3, 3)
         points = (data.contact.pos[touching] - data.xpos[self.body]) @ frame
-        return share(self.grid, points, np.array(pressing)).ravel()
+        return distribute(self.grid, points, np.array(pressing)).ravel()
 
 
 def _corners(model: mujoco.MjModel, geom: int) -> Array:
     """Corners of a geom's bounding box in the frame of its body [m], (8, 3)."""
-    box, turn = model.geom_aabb[geom], np.zeros(9)
-    mujoco.mju_quat2Mat(turn, model.geom_quat[geom])
-    return np.asarray((box[:3] + _BOX * box[3:]) @ turn.reshape(3, 3).T + model.geom_pos[geom])
+    box, rotation_matrix = model.geom_aabb[geom], np.zeros(9)
+    mujoco.mju_quat2Mat(rotation_matrix, model.geom_quat[geom])
+    return np.asarray(
+        (box[:3] + _BOX * box[3:]) @ rotation_matrix.reshape(3, 3).T + model.geom_pos[geom]
+    )

@@ -30,7 +30,7 @@ class PhaseRows(NamedTuple):
     """Its last row."""
 
 
-class Way:
+class MountTrajectory:
     """Where a hand has got to on its sequence."""
 
     def __init__(self, scene: GraspScene) -> None:
@@ -62,17 +62,22 @@ class Way:
 
     def _poses(self, phase: Phase, samples: int) -> Array | None:
         """Poses of the hand in the world, (samples, 4, 4); None where it stays."""
-        shares, still = eased(samples)[:, None], np.zeros((samples, 3))
+        fractions, still = eased(samples)[:, None], np.zeros((samples, 3))
         match phase:
             case ApproachPhase():
-                way = home_pose(self._scene)[:3, 3] - self._pose[:3, 3]
-                return moved(self._pose, shares * way, still, np.zeros(3))
+                displacement = home_pose(self._scene)[:3, 3] - self._pose[:3, 3]
+                return moved(self._pose, fractions * displacement, still, np.zeros(3))
             case LiftPhase():
                 up = np.array([0.0, 0.0, phase.height])
-                return moved(self._pose, shares * up, still, np.zeros(3))
+                return moved(self._pose, fractions * up, still, np.zeros(3))
             case MovePhase():
-                way, turn = np.array(phase.displacement), np.array(phase.turn)
-                return moved(self._pose, shares * way, shares * turn, phase.about)
+                displacement, rotation = (
+                    np.array(phase.displacement),
+                    np.array(phase.rotation_vector),
+                )
+                return moved(
+                    self._pose, fractions * displacement, fractions * rotation, phase.about
+                )
             case ShakePhase():
                 return self._shaken(phase, samples)
             case _:
@@ -81,10 +86,10 @@ class Way:
     def _shaken(self, phase: ShakePhase, samples: int) -> Array:
         wave = shaken(phase.cycles, samples)[:, None]
         still = np.zeros((samples, 3))
-        way = wave * phase.reach * unit(phase.direction) if phase.reach else still
-        turn = wave * phase.angle * unit(phase.axis) if phase.angle else still
+        displacement = wave * phase.reach * unit(phase.direction) if phase.reach else still
+        rotation = wave * phase.angle * unit(phase.axis) if phase.angle else still
         about = self._scene.preset.center if phase.about is None else phase.about
-        return moved(self._pose, way, turn, about)
+        return moved(self._pose, displacement, rotation, about)
 
 
 def finger_path(scene: GraspScene, phase: Phase, targets: Array, samples: int) -> Array:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.soft_digit import MountedSoftFinger
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.equilibrium import equilibrium
@@ -25,7 +25,7 @@ def soft_series(run: FinishedRun) -> tuple[Array, Array] | tuple[None, None]:
     if not digits:
         return None, None
     rows = slice(0, run.recording.rows)
-    pressures = [run.model.actuator(digit.drive.name).id for digit in digits]
+    pressures = [run.model.actuator(digit.as_actuator.name).id for digit in digits]
     curvature = np.stack([_curvature(run, digit)[rows] for digit in digits], axis=1)
     return run.recording.control[rows, pressures], curvature
 
@@ -39,11 +39,11 @@ def soft_ends(run: FinishedRun) -> tuple[SoftFingerEnd, ...]:
     return tuple(
         SoftFingerEnd(
             finger=digit.name,
-            pressure_Pa=own,
+            pressure_Pa=end_pressure,
             curvature_1_m=bent,
-            discretisation_error_m=_free_error(digit.finger, own),
+            discretisation_error_m=_free_error(digit.finger, end_pressure),
         )
-        for digit, (own, bent) in zip(run.scene.hand.soft_fingers, ends, strict=True)
+        for digit, (end_pressure, bent) in zip(run.scene.hand.soft_fingers, ends, strict=True)
     )
 
 
@@ -59,11 +59,11 @@ def squeeze_warning(run: FinishedRun, quaternions: Array) -> tuple[str, ...]:
     if not hand.soft_fingers or gentle is None:
         return ()
     pressure = max(high for _, high in run.scene.limits[-len(hand.soft_fingers) :])
-    turn = float(rotation_angles(quaternions[-1], quaternions[0]))
-    if turn < ROLLED or gentle >= pressure:
+    angle = float(rotation_angles(quaternions[-1], quaternions[0]))
+    if angle < ROLLED or gentle >= pressure:
         return ()
     return (
-        f"the object turned by {math.degrees(turn):.0f}° under {1e-3 * pressure:g} kPa; the "
+        f"the object turned by {math.degrees(angle):.0f}° under {1e-3 * pressure:g} kPa; the "
         f"precision grasp of this hand presses with {1e-3 * gentle:g} kPa",
     )
 
@@ -75,7 +75,7 @@ def _free_error(finger: SoftFinger, pressure: float) -> float | None:
     return error if math.isfinite(error) else None
 
 
-def _curvature(run: FinishedRun, digit: SoftDigit) -> Array:
+def _curvature(run: FinishedRun, digit: MountedSoftFinger) -> Array:
     """Bending angle from base to tip, over the length [1/m], (rows,); negative bends backwards."""
     joints = names.soft_joint_names(digit, "y")
     angles = run.recording.qpos[:, [run.model.joint(name).qposadr[0] for name in joints]]

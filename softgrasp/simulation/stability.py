@@ -43,22 +43,22 @@ def stable_timestep(model: mujoco.MjModel | SoftFinger) -> dict[str, float]:
         Seconds by the name of the integrator: at most 0.01, the largest step that is tried; 0
         where even the smallest, a microsecond, is unstable.
     """
-    own = finger_model(model) if isinstance(model, SoftFinger) else model
-    return {name: stable_step_of(own, name) for name in INTEGRATORS}
+    finger_or_model = finger_model(model) if isinstance(model, SoftFinger) else model
+    return {name: stable_step_of(finger_or_model, name) for name in INTEGRATORS}
 
 
 def stable_step_of(model: mujoco.MjModel, integrator: str) -> float:
     """The largest stable time step of one integrator [s]; see ``stable_timestep``."""
-    own = copy.copy(model)
-    own.opt.integrator = INTEGRATORS[integrator]
-    return _largest(own)
+    model_copy = copy.copy(model)
+    model_copy.opt.integrator = INTEGRATORS[integrator]
+    return _largest(model_copy)
 
 
 def is_stable(model: mujoco.MjModel, integrator: str, timestep: float) -> bool:
     """Whether a time step [s] of an integrator is stable; see ``stable_timestep``."""
-    own = copy.copy(model)
-    own.opt.integrator = INTEGRATORS[integrator]
-    return _is_stable(own, timestep)
+    model_copy = copy.copy(model)
+    model_copy.opt.integrator = INTEGRATORS[integrator]
+    return _is_stable(model_copy, timestep)
 
 
 def _largest(model: mujoco.MjModel) -> float:

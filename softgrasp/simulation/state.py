@@ -44,7 +44,7 @@ class ClosureLayout:
     """Normal force at which drives stop [N]; None where contact itself stops them."""
     torque_limits: Array | None
     """Torques of servos at which their drives stop, infinite where none does, (nd,) [N·m or N]."""
-    squeeze: float
+    contact_rate_scale: float
     """Share of its increment by which a drive goes on in contact."""
     increments: Array
     lower: Array
@@ -53,10 +53,10 @@ class ClosureLayout:
     """Of the hand, that can touch."""
     stops: tuple[tuple[int, ...], ...]
     """Indices of the bodies whose contact stops each drive."""
-    qpos_of_drive: Integers
+    qpos_of_actuator: Integers
     """Of drives under prescribed actuation, which are joints; else empty."""
-    dof_of_drive: Integers
-    joint_of_drive: Integers
+    dof_of_actuator: Integers
+    joint_of_actuator: Integers
     """Where the joint of each drive stands in ``qpos``, −1 where it drives none."""
     qpos_of_joint: Integers
     """Of all joints that are recorded."""
@@ -75,29 +75,29 @@ class ClosureLayout:
 def closure_layout(built: BuiltScene) -> ClosureLayout:
     """Everything the loop needs to know of a compiled scene."""
     scene, model = built.scene, built.model
-    drives = names.scene_drives(scene)
-    still = len(drives) - len(scene.rates)  # the wrist waits until the hand has closed
-    places = {body: index for index, body in enumerate(built.bodies)}
-    stops = [tuple(places[body] for body in drive.stops) for drive in scene.drives]
+    actuators = names.scene_actuators(scene)
+    still = len(actuators) - len(scene.rates)  # the wrist waits until the hand has closed
+    body_indices = {body: index for index, body in enumerate(built.bodies)}
+    stops = [tuple(body_indices[body] for body in actuator.stops) for actuator in scene.actuators]
     prescribed = scene.actuation == "prescribed"
     first, slots, force_sum = contact_layout(model, built.bodies, 1 + len(scene.objects))
     limits = np.array([*scene.limits, *[(0.0, np.inf)] * still])
-    obeying = [d.joint or d.name for d in scene.drives] + drives[len(scene.drives) :]
+    obeying = [d.joint or d.name for d in scene.actuators] + actuators[len(scene.actuators) :]
     joints = [model.joint(name) for name in obeying if prescribed]
     return ClosureLayout(
         threshold=scene.closure.threshold,
         samples=scene.closure.samples,
         grip_force=scene.closure.grip_force,
         torque_limits=_torque_limits(built, still) if scene.closure.stops_at_torque else None,
-        squeeze=scene.closure.squeeze,
+        contact_rate_scale=scene.closure.contact_rate_scale,
         increments=np.array([*scene.rates, *[0.0] * still]) * scene.control_period,
         lower=limits[:, 0],
         upper=limits[:, 1],
         bodies=tuple(built.bodies),
         stops=(*stops, *[()] * still),
-        qpos_of_drive=np.array([joint.qposadr[0] for joint in joints], dtype=np.int64),
-        dof_of_drive=np.array([joint.dofadr[0] for joint in joints], dtype=np.int64),
-        joint_of_drive=_joint_of_drive(built, still),
+        qpos_of_actuator=np.array([joint.qposadr[0] for joint in joints], dtype=np.int64),
+        dof_of_actuator=np.array([joint.dofadr[0] for joint in joints], dtype=np.int64),
+        joint_of_actuator=_joint_of_actuator(built, still),
         qpos_of_joint=np.array([model.joint(j).qposadr[0] for j in names.scene_joints(scene)]),
         force_sum=force_sum,
         object_slots=slots,
@@ -162,21 +162,21 @@ class Recording:
         self.rows = min(self.rows, rows)
 
 
-def _joint_of_drive(built: BuiltScene, still: int) -> Integers:
-    joints = [drive.joint for drive in built.scene.drives] + [None] * still
-    places = [-1 if name is None else built.model.joint(name).qposadr[0] for name in joints]
-    return np.array(places, dtype=np.int64)
+def _joint_of_actuator(built: BuiltScene, still: int) -> Integers:
+    joints = [actuator.joint for actuator in built.scene.actuators] + [None] * still
+    addresses = [-1 if name is None else built.model.joint(name).qposadr[0] for name in joints]
+    return np.array(addresses, dtype=np.int64)
 
 
 def _torque_limits(built: BuiltScene, still: int) -> Array:
     limits = [
-        built.model.actuator(drive.name).forcerange[1] if drive.joint is not None else np.inf
-        for drive in built.scene.drives
+        built.model.actuator(actuator.name).forcerange[1] if actuator.joint is not None else np.inf
+        for actuator in built.scene.actuators
     ]
     return np.array([*limits, *[np.inf] * still])
 
 
-class Judged(NamedTuple):
+class DebouncedBodies(NamedTuple):
     """Bodies or drives judged by something else than contact is."""
 
     counts: list[int]
@@ -186,7 +186,7 @@ class Judged(NamedTuple):
     changes: list[int]
 
     @classmethod
-    def from_start(cls, count: int, samples: int) -> Judged:
+    def from_start(cls, count: int, samples: int) -> DebouncedBodies:
         """All are judged to be there after some samples, or none after no sample."""
         here = int(samples > 0)
         return cls([samples] * count, [0] * count, [here] * count, [0] * count)
@@ -202,7 +202,7 @@ class ClosureState:
     touched: list[int]
     in_contact: list[int]
     changes: list[int]
-    apart: Judged
+    apart: DebouncedBodies
     """Bodies without any force for long enough; one sample with a force ends that. Only where
     drives stop at a force."""
     pressing: list[int]
@@ -212,11 +212,11 @@ class ClosureState:
     """1 for a body that touches and does not press yet, whose drives give way."""
     light_counts: list[int]
     """Samples in which it has done so since it was apart."""
-    gripped: Judged
+    gripped: DebouncedBodies
     """By the force at which drives stop, where they do."""
     gripping: list[int]
     """1 for a body that has pressed with that force, and still does with nearly as much."""
-    strained: Judged
+    strained: DebouncedBodies
     """Drives by the torque at which they stop, where they do."""
     idle: int = 0
     """Control samples since a target last moved."""
@@ -237,13 +237,13 @@ class ClosureState:
             zeros.copy(),
             zeros.copy(),
             zeros.copy(),
-            apart=Judged.from_start(bodies, APART * samples),
+            apart=DebouncedBodies.from_start(bodies, APART * samples),
             pressing=zeros.copy(),
             light=zeros.copy(),
             light_counts=zeros.copy(),
-            gripped=Judged.from_start(bodies, 0),
+            gripped=DebouncedBodies.from_start(bodies, 0),
             gripping=zeros.copy(),
-            strained=Judged.from_start(len(start), 0),
+            strained=DebouncedBodies.from_start(len(start), 0),
         )
 
     def copy(self) -> ClosureState:

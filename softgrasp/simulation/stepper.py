@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.laws import free_drives
+from softgrasp.simulation.laws import free_actuators
 from softgrasp.simulation.state import (
     ClosureLayout,
     ClosureState,
@@ -24,18 +24,18 @@ of work, so that little is lost where the user stops it or where it diverges."""
 FIRST_AHEAD = 64
 """Samples that are planned after a change of contact, which is often soon followed by another."""
 
-Told = TypeVar("Told")
+Outcome = TypeVar("Outcome")
 
 
-def driven(running: Generator[Array, int, Told], stretch: Callable[[Array], int]) -> Told:
+def driven(running: Generator[Array, int, Outcome], run_chunk: Callable[[Array], int]) -> Outcome:
     """Run what yields plans to its end, every plan by a stretch, and return what it returns."""
     try:
         plan = next(running)
         while True:
-            plan = running.send(stretch(plan))
+            plan = running.send(run_chunk(plan))
     except StopIteration as end:
-        told: Told = end.value
-        return told
+        outcome: Outcome = end.value
+        return outcome
 
 
 class Stepper(ABC):
@@ -71,7 +71,7 @@ class Stepper(ABC):
         self._replan()
 
     @abstractmethod
-    def stretch(self, plan: Array) -> int:
+    def run_chunk(self, plan: Array) -> int:
         """Run the samples of a plan, one row of targets each, until contact changes.
 
         Returns:
@@ -85,20 +85,20 @@ class Stepper(ABC):
 
         Stops early, too, when no target has moved for ``idle_limit`` samples.
         """
-        return driven(self.advancing(samples, idle_limit), self.stretch)
+        return driven(self.advancing(samples, idle_limit), self.run_chunk)
 
     def advancing(self, samples: int, idle_limit: int) -> Generator[Array, int, bool]:
         """The same where somebody else runs the stretches: yields plans, takes their outcome."""
         self.recording.reserve(samples)
         end = self.recording.rows + samples
         while True:
-            room = min(end - self.recording.rows, self._samples_to_idle(idle_limit))
-            plan = self._plan[self._used :][:room]
+            available = min(end - self.recording.rows, self._samples_to_idle(idle_limit))
+            plan = self._plan[self._used :][:available]
             before = self._state.in_contact.copy()
             done = yield plan
             self._keep(plan[:done], before)
             if done < len(plan):
-                gave = self._give_way()
+                gave = self._backtrack()
                 if gave or self._paces() != (self._free, self._touching):
                     self._ahead = FIRST_AHEAD
                     self._replan()
@@ -135,7 +135,9 @@ class Stepper(ABC):
         self._ahead = min(self._ahead, self.look_ahead)
         increments = layout.increments
         if any(self._touching):
-            increments = np.where(self._touching, layout.squeeze * increments, increments)
+            increments = np.where(
+                self._touching, layout.contact_rate_scale * increments, increments
+            )
         plan = planned_targets(state.targets, increments, self._free, limits, self._ahead)
         ahead = self._path[: self._ahead]
         if len(ahead):
@@ -150,11 +152,11 @@ class Stepper(ABC):
         if layout.torque_limits is not None:
             return [not held for held in state.strained.reached], [False] * len(layout.stops)
         if layout.grip_force is None:
-            return free_drives(layout.stops, state.in_contact), [False] * len(layout.stops)
-        free = free_drives(layout.stops, state.gripping)
-        return free, [not clear for clear in free_drives(layout.stops, state.pressing)]
+            return free_actuators(layout.stops, state.in_contact), [False] * len(layout.stops)
+        free = free_actuators(layout.stops, state.gripping)
+        return free, [not clear for clear in free_actuators(layout.stops, state.pressing)]
 
-    def _give_way(self) -> bool:
+    def _backtrack(self) -> bool:
         """Take targets of drives that touch, and did not squeeze so far, back to near their joints.
 
         Returns:
@@ -163,13 +165,13 @@ class Stepper(ABC):
         layout, state = self._layout, self._state
         if layout.grip_force is None:
             return False
-        clear = free_drives(layout.stops, state.light)
-        drives = [d for d, off in enumerate(clear) if not (off or self._touching[d])]
-        if drives:
-            state.targets = self._given_way(drives)
-        return bool(drives)
+        clear = free_actuators(layout.stops, state.light)
+        new_touches = [d for d, off in enumerate(clear) if not (off or self._touching[d])]
+        if new_touches:
+            state.targets = self._backtracked_targets(new_touches)
+        return bool(new_touches)
 
-    def _given_way(self, drives: list[int]) -> Array:
+    def _backtracked_targets(self, actuators: list[int]) -> Array:
         """Targets after some drives have given way, (nd,)."""
         raise NotImplementedError("only a grasp with an engine state of its own knows them")
 

@@ -18,29 +18,31 @@ def measured_stiffness(points: list[ContactPoint]) -> dict[str, float]:
     """Normal force over penetration of each pair [N/m]; a pair's contacts count by force."""
     stiffness = {}
     for pair in sorted({point.pair for point in points}):
-        own = [p for p in points if p.pair == pair and p.separation < 0 < p.normal_force]
-        if own:
-            depth = -sum(point.separation for point in own)
-            stiffness[pair] = sum(point.normal_force for point in own) / depth
+        loaded_points = [p for p in points if p.pair == pair and p.separation < 0 < p.normal_force]
+        if loaded_points:
+            depth = -sum(point.separation for point in loaded_points)
+            stiffness[pair] = sum(point.normal_force for point in loaded_points) / depth
     return stiffness
 
 
-def stiffness_warnings(measured: dict[str, float], asked: dict[str, float]) -> list[str]:
+def stiffness_warnings(measured: dict[str, float], set_stiffness: dict[str, float]) -> list[str]:
     """What to say of pairs whose stiffness at the end is not the one that was set.
 
     Args:
         measured: By pair [N/m].
-        asked: What was set for each of them [N/m]; pairs that are not in it promise nothing.
+        set_stiffness: What was set for each of them [N/m]; pairs that are not in it promise nothing.
     """
-    measured = {pair: stiffness for pair, stiffness in measured.items() if pair in asked}
-    shares = {pair: abs(stiffness / asked[pair] - 1) for pair, stiffness in measured.items()}
-    off = {pair: k for pair, k in measured.items() if shares[pair] > STIFFNESS_TOLERANCE}
+    measured = {pair: stiffness for pair, stiffness in measured.items() if pair in set_stiffness}
+    deviations = {
+        pair: abs(stiffness / set_stiffness[pair] - 1) for pair, stiffness in measured.items()
+    }
+    off = {pair: k for pair, k in measured.items() if deviations[pair] > STIFFNESS_TOLERANCE}
     if not off:
         return []
-    worst = max(off, key=lambda pair: shares[pair])
+    worst = max(off, key=lambda pair: deviations[pair])
     return [
         f"contact stiffness at the end: {len(off)} of {len(measured)} pairs are more than "
-        f"{STIFFNESS_TOLERANCE:.0%} from the asked {asked[worst]:g} N/m, most {worst} with "
+        f"{STIFFNESS_TOLERANCE:.0%} from the asked {set_stiffness[worst]:g} N/m, most {worst} with "
         f"{off[worst]:.3g} N/m (not at rest, a servo at its force limit, or a very light object)"
     ]
 

@@ -24,7 +24,7 @@ WORTHWHILE = 4
 """Grasps for which a batch pays."""
 
 
-class Told(NamedTuple):
+class BatchItem(NamedTuple):
     """What became of one scene of many."""
 
     result: GraspResult | Exception
@@ -38,11 +38,11 @@ class _Built:
     """A scene on its way to its result."""
 
     scene: BuiltScene
-    told: list[str]
+    build_warnings: list[str]
     taken: float
 
 
-class Together:
+class BatchRunner:
     """Simulates scenes with what one batch can take over from another."""
 
     def __init__(self, *, compiled: bool, quality_rate: float | None = None) -> None:
@@ -56,7 +56,7 @@ class Together:
         self._workspace, self._compiled = Workspace(), compiled
         self._quality_rate = quality_rate
 
-    def simulate(self, scenes: Iterable[GraspScene | Exception]) -> Iterator[Told]:
+    def simulate(self, scenes: Iterable[GraspScene | Exception]) -> Iterator[BatchItem]:
         """Simulate scenes.
 
         Args:
@@ -72,23 +72,23 @@ class Together:
             if index in done:
                 yield done[index]
             elif isinstance(one, _Built):
-                yield Told(self._alone(one), one.taken)
+                yield BatchItem(self._alone(one), one.taken)
             else:
-                yield Told(one)
+                yield BatchItem(one)
 
-    def _batched(self, built: list[_Built | Exception]) -> dict[int, Told]:
+    def _batched(self, built: list[_Built | Exception]) -> dict[int, BatchItem]:
         """Scenes that were simulated side by side, by their places."""
         groups: dict[object, dict[int, _Built]] = {}
         for index, one in enumerate(built):
             if isinstance(one, _Built) and can_be_batched(one.scene):
                 groups.setdefault(topology(one.scene), {})[index] = one
-        done: dict[int, Told] = {}
+        done: dict[int, BatchItem] = {}
         for group in groups.values():
             if len(group) >= WORTHWHILE:
                 done |= dict(zip(group, self._in_batch(list(group.values())), strict=True))
         return done
 
-    def _in_batch(self, group: list[_Built]) -> Iterator[Told]:
+    def _in_batch(self, group: list[_Built]) -> Iterator[BatchItem]:
         begin = time.perf_counter()
         runs = run_batch([one.scene for one in group], workspace=self._workspace)
         try:
@@ -96,14 +96,16 @@ class Together:
         except (ValueError, RuntimeError):  # MuJoCo refuses their models, or the batch itself
             for one in group:
                 unload(one.scene)
-                yield Told(self._alone(one), one.taken)
+                yield BatchItem(self._alone(one), one.taken)
             return
-        share = (time.perf_counter() - begin) / len(group)  # they have all run by now
+        time_per_grasp = (time.perf_counter() - begin) / len(group)  # they have all run by now
         for one, run in zip(group, chain([first], runs), strict=True):
-            yield Told(self._result(run, one, share), one.taken)
+            yield BatchItem(self._result(run, one, time_per_grasp), one.taken)
 
     def _result(self, run: FinishedRun, one: _Built, taken: float) -> GraspResult:
-        return result_of(run, one.told, one.taken + taken, quality_rate=self._quality_rate)
+        return result_of(
+            run, one.build_warnings, one.taken + taken, quality_rate=self._quality_rate
+        )
 
     def _alone(self, one: _Built) -> GraspResult | Exception:
         begin = time.perf_counter()
@@ -119,12 +121,12 @@ class Together:
 def _built(scene: GraspScene) -> _Built | Exception:
     begin = time.perf_counter()
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             built = build(scene)
     except SoftgraspError as error:
         return error
     except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
         return error
-    notes = [str(warning.message) for warning in told]
-    return _Built(built, notes, time.perf_counter() - begin)
+    messages = [str(warning.message) for warning in caught]
+    return _Built(built, messages, time.perf_counter() - begin)

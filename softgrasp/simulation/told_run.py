@@ -31,11 +31,11 @@ from softgrasp.simulation.told_contacts import ContactEvent
 from softgrasp.simulation.trials import Trial
 
 
-class ToldRun:
+class ImportedRun:
     """A finished run of another engine; see ``ClosureRun`` for what its parts mean."""
 
     def __init__(
-        self, built: BuiltScene, engine: Engine, joints: list[str], told: dict[str, Any]
+        self, built: BuiltScene, engine: Engine, joints: list[str], imported: dict[str, Any]
     ) -> None:
         """Read what the controller wrote.
 
@@ -43,7 +43,7 @@ class ToldRun:
             built: The scene.
             engine: What ran it.
             joints: Names of the joints in the order of the controller.
-            told: Its result.
+            imported: Its result.
 
         Raises:
             SimulationError: It has no sample at all.
@@ -51,19 +51,19 @@ class ToldRun:
         self.built, self.scene, self.model = built, built.scene, built.model
         self.layout, self.engine = closure_layout(built), engine
         self.engine_warnings: Counter[str] = Counter()
-        self.diverged = bool(told["diverged"])
+        self.diverged = bool(imported["diverged"])
         self.finished = not self.diverged
         self.sensing: Sensing | None = None  # other engines have none
-        self.hold_from: int | None = told["hold_from"]
-        self.recording = self._recorded(joints, told["rows"])
+        self.hold_from: int | None = imported["hold_from"]
+        self.recording = self._recorded(joints, imported["rows"])
         self.phases = self._phases()
         self.trials, self.pulls = list[Trial](), list[Pulled]()
         self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))
-        self.state.in_contact, self.state.idle = told["in_contact"], told["idle"]
+        self.state.in_contact, self.state.idle = imported["in_contact"], imported["idle"]
         self._log = EventLog(built)
-        for row, changes in told["changes"]:
+        for row, changes in imported["changes"]:
             points = partial(self._points, row)
-            self._log.note(float(self.recording.time[row]), changes, points)
+            self._log.record(float(self.recording.time[row]), changes, points)
 
     @property
     def events(self) -> list[ContactEvent]:
@@ -118,9 +118,9 @@ class ToldRun:
         if self.scene.object_mount == "planar":
             start = object_pose(self.scene)
             upright = transform(quaternion=start.quaternion)[:3, :3]
-            turned = track[:, 3:].reshape(-1, 3, 3) @ upright.T
+            rotations = track[:, 3:].reshape(-1, 3, 3) @ upright.T
             # about y: x goes to (cos, 0, -sin)
-            angle = np.unwrap(np.arctan2(-turned[:, 2, 0], turned[:, 0, 0]))
+            angle = np.unwrap(np.arctan2(-rotations[:, 2, 0], rotations[:, 0, 0]))
             moved = track[:, :3] - start.position
             for name, values in zip(PLANAR_JOINTS, (moved[:, 0], moved[:, 2], angle), strict=True):
                 qpos[:, int(self.model.joint(name).qposadr[0])] = values
@@ -137,19 +137,19 @@ class ToldRun:
         """Contacts in the poses of a sample; each body's forces are shared by depth."""
         points = contact_points(self.model, self._state_of(row))
         force = self.recording.force.reshape(self.recording.rows, len(self.built.bodies), -1, 3)
-        found = []
+        point_list = []
         for body, (normal, friction, _) in zip(self.built.bodies, force[row, :, 0], strict=True):
-            own = [point for point in points if point.body == body]
-            depths = np.array([max(-point.separation, 0.0) for point in own])
-            weights = depths if depths.any() else np.ones(len(own))
-            shares = weights / max(weights.sum(), 1e-300)  # none are shared by none
-            found += [
+            body_points = [point for point in points if point.body == body]
+            depths = np.array([max(-point.separation, 0.0) for point in body_points])
+            weights = depths if depths.any() else np.ones(len(body_points))
+            weight_fractions = weights / max(weights.sum(), 1e-300)  # none are shared by none
+            point_list += [
                 point._replace(
-                    normal_force=float(normal * share), friction_force=float(friction * share)
+                    normal_force=float(normal * fraction), friction_force=float(friction * fraction)
                 )
-                for point, share in zip(own, shares, strict=True)
+                for point, fraction in zip(body_points, weight_fractions, strict=True)
             ]
-        return found
+        return point_list
 
     def _state_of(self, row: int) -> mujoco.MjData:
         """The model in the poses of a sample, with the speed since the one before."""

@@ -13,9 +13,9 @@ from softgrasp.build.deformable import node_bodies, rigid_track
 from softgrasp.description.base import Vec3
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.mechanics.transforms import Array, rotation_angles
-from softgrasp.simulation.loading import load_shares
+from softgrasp.simulation.loading import load_fractions
 
-LOOK = 0.05
+CHECK_PERIOD = 0.05
 """A direction is looked at every so often [s], to end it where the object is gone."""
 
 
@@ -48,13 +48,16 @@ class Gone:
         """
         self._limits = criterion.max_drop, criterion.max_rotation
         self._model = model
-        self._place, self._turn = _in_palm(model, data)
+        self._start_position, self._start_rotation = _in_palm(model, data)
 
     def __call__(self, data: mujoco.MjData) -> bool:
         """Whether the object is beyond a limit."""
-        place, turn = _in_palm(self._model, data)
-        drop = float(np.linalg.norm(place - self._place))
-        return drop > self._limits[0] or float(rotation_angles(turn, self._turn)) > self._limits[1]
+        position, rotation = _in_palm(self._model, data)
+        drop = float(np.linalg.norm(position - self._start_position))
+        return (
+            drop > self._limits[0]
+            or float(rotation_angles(rotation, self._start_rotation)) > self._limits[1]
+        )
 
 
 def push_steps(criterion: SuccessCriterion, period: float) -> Iterator[tuple[int, float]]:
@@ -67,15 +70,18 @@ def push_steps(criterion: SuccessCriterion, period: float) -> Iterator[tuple[int
     Yields:
         Control samples, and the share of the load during them.
     """
-    left, look = max(round(criterion.direction_time / period), 1), max(round(LOOK / period), 1)
-    for samples, share in load_shares(criterion.ramp_time, period):
+    left, check_samples = (
+        max(round(criterion.direction_time / period), 1),
+        max(round(CHECK_PERIOD / period), 1),
+    )
+    for samples, fraction in load_fractions(criterion.ramp_time, period):
         if samples >= left:
             break
         left -= samples
-        yield samples, share
+        yield samples, fraction
     while left > 0:
-        yield min(look, left), 1.0
-        left -= look
+        yield min(check_samples, left), 1.0
+        left -= check_samples
 
 
 def direction_label(acceleration: Sequence[float]) -> str:
@@ -92,13 +98,13 @@ def _in_palm(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
     """The object's centre and orientation in the frame of the palm, of the last physics step."""
     attached = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, names.MODEL_BASE) >= 0
     palm = data.body(names.MODEL_BASE if attached else names.PALM)
-    thing = data.body(names.OBJECT)
-    place, thing_turn = thing.xpos, thing.xquat
+    body = data.body(names.OBJECT)
+    position, quaternion = body.xpos, body.xquat
     if model.nflex:
-        places, turns = rigid_track(model, data.xpos[node_bodies(model)][None])
-        place, thing_turn = places[0], turns[0]
-    turn = palm.xmat.reshape(3, 3).T
-    inverse, own = np.zeros(4), np.zeros(4)
+        positions, rotations = rigid_track(model, data.xpos[node_bodies(model)][None])
+        position, quaternion = positions[0], rotations[0]
+    palm_rotation = palm.xmat.reshape(3, 3).T
+    inverse, relative = np.zeros(4), np.zeros(4)
     mujoco.mju_negQuat(inverse, palm.xquat)
-    mujoco.mju_mulQuat(own, inverse, thing_turn)
-    return turn @ (place - palm.xpos), own
+    mujoco.mju_mulQuat(relative, inverse, quaternion)
+    return palm_rotation @ (position - palm.xpos), relative

@@ -33,10 +33,10 @@ class Workspace:
     def recording(self, model: mujoco.MjModel, bodies: int, width: int, rows: int) -> Recording:
         """Room for the rows of a run, forces zero; see ``Recording.empty``."""
         before = self._recording
-        room = self.side_by_side(model, bodies, width, rows, 1).one(0)
+        recording_view = self.side_by_side(model, bodies, width, rows, 1).one(0)
         if self._recording is before:  # all other rows are written whole
-            room.force[:rows] = 0.0
-        return room
+            recording_view.force[:rows] = 0.0
+        return recording_view
 
     def side_by_side(
         self, model: mujoco.MjModel, bodies: int, width: int, rows: int, count: int
@@ -44,8 +44,8 @@ class Workspace:
         """Room for runs side by side, to be written whole; see ``Recording.side_by_side``."""
         widths = (model.nq, model.nu, bodies, width)
         kept = self._recording
-        room = (0, 0) if kept is None else kept.time.shape
-        if kept is None or widths != self._widths or room[0] < count or room[1] < rows:
+        shape = (0, 0) if kept is None else kept.time.shape
+        if kept is None or widths != self._widths or shape[0] < count or shape[1] < rows:
             kept = Recording.side_by_side(model, bodies, width, rows, count)
             self._recording, self._widths = kept, widths
         return Recording(*(getattr(kept, name)[:count] for name in ROWS))

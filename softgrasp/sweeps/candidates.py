@@ -14,7 +14,7 @@ from softgrasp.build.pulling_back import PullBack
 from softgrasp.description.grasp_plan import GraspPlan, PoseSampling
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep_plan import Axis, SweepPlan
-from softgrasp.mechanics.random_poses import direction_in_cone, place_in_ball, turn_between
+from softgrasp.mechanics.random_poses import direction_in_cone, point_in_ball, quaternion_between
 from softgrasp.mechanics.transforms import (
     Array,
     euler_from_quaternions,
@@ -56,20 +56,20 @@ def _candidates(plan: GraspPlan) -> Iterator[Candidate]:
     probes: dict[str | None, PullBack] = {}
     for row in range(plan.candidates):
         random = np.random.default_rng([plan.seed, row])
-        turned, direction, roll = _turned(plan, reference, random)
-        offset = place_in_ball(random, plan.poses.offset)
+        rotation, direction, roll = _drawn_rotation(plan, reference, random)
+        offset = point_in_ball(random, plan.poses.offset)
         preshape = _preshape(plan, random)
         if preshape not in probes:
-            given = {} if preshape is None else {"preshape": preshape}
-            probes[preshape] = PullBack(plan.scene.replace(**given))
+            changes = {} if preshape is None else {"preshape": preshape}
+            probes[preshape] = PullBack(plan.scene.replace(**changes))
         probe, pose = probes[preshape], np.eye(4)
-        pose[:3, :3], pose[:3, 3] = turned, reference[:3, 3] + offset
-        way = probe.way(pose, plan.poses.gap)
-        pose[:3, 3] += (way or 0.0) * probe.approach
-        yield Candidate(row, direction, roll, offset, preshape, way, pose)
+        pose[:3, :3], pose[:3, 3] = rotation, reference[:3, 3] + offset
+        distance = probe.distance(pose, plan.poses.gap)
+        pose[:3, 3] += (distance or 0.0) * probe.approach
+        yield Candidate(row, direction, roll, offset, preshape, distance, pose)
 
 
-def _turned(
+def _drawn_rotation(
     plan: GraspPlan, reference: Array, random: np.random.Generator
 ) -> tuple[Array, Array, float]:
     """Orientation of the object in the hand (3, 3), direction in its frame (3,) and roll.
@@ -82,7 +82,7 @@ def _turned(
     seen_from = direction_in_cone(random, back, poses.cone)
     roll = (2.0 * random.random() - 1.0) * poses.roll
     about = Rotation.from_rotvec(roll * back).as_matrix()
-    hand = turn_between(back, seen_from) @ about
+    hand = quaternion_between(back, seen_from) @ about
     return hand.T @ reference[:3, :3], reference[:3, :3].T @ seen_from, roll
 
 
@@ -107,9 +107,9 @@ def standing(scene: GraspScene) -> GraspScene:
 
 def object_in_hand(scene: GraspScene) -> Array:
     """Pose of the object in the hand's frame as the scene has it, (4, 4)."""
-    thing = object_pose(scene)
+    obj = object_pose(scene)
     hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
-    return np.asarray(np.linalg.inv(hand) @ transform(thing.position, thing.quaternion))
+    return np.asarray(np.linalg.inv(hand) @ transform(obj.position, obj.quaternion))
 
 
 def sweep_plan_of(plan: GraspPlan, candidates: list[Candidate]) -> SweepPlan:
@@ -127,10 +127,10 @@ def _fields(scene: GraspScene, poses: PoseSampling, pose: Array) -> dict[str, An
     """Fields of the scene in which the object is at a pose in the hand; lists, as JSON has them."""
     if poses.moves == "object":
         hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
-        thing = hand @ pose
-        euler = euler_from_quaternions(quaternion_of(thing))
-        return {"object_position": list(position_of(thing)), "object_euler": euler.tolist()}
+        object_frame = hand @ pose
+        euler = euler_from_quaternions(quaternion_of(object_frame))
+        return {"object_position": list(position_of(object_frame)), "object_euler": euler.tolist()}
     stands = object_pose(scene)
     hand = transform(stands.position, stands.quaternion) @ np.linalg.inv(pose)
-    place = {"position": list(position_of(hand)), "quaternion": list(quaternion_of(hand))}
-    return {"hand_pose": place}
+    pose_fields = {"position": list(position_of(hand)), "quaternion": list(quaternion_of(hand))}
+    return {"hand_pose": pose_fields}

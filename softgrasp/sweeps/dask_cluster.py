@@ -74,8 +74,8 @@ def computed_by_dask(
             if future.status == "finished":
                 yield future.result()
             else:
-                told = f"the cluster gave it up: {future.exception()}"
-                yield [Rows(plan).inputs(row) | failed_row(told) for row in chunk]
+                message = f"the cluster gave it up: {future.exception()}"
+                yield [Rows(plan).inputs(row) | failed_row(message) for row in chunk]
 
 
 def compute(plan: str, chunk: Chunk, kept: Kept | None) -> list[Row]:

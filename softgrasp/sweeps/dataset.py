@@ -58,12 +58,12 @@ def grasps_of(results: Mapping[int, GraspResult]) -> Iterator[dict[str, NDArray[
     hands: dict[tuple[str, ...], dict[int, GraspResult]] = {}
     for row, result in results.items():
         hands.setdefault(tuple(result.joint_names.tolist()), {})[row] = result
-    yield from (_of_one_hand(own) for own in hands.values())
+    yield from (_of_one_hand(results_of_hand) for results_of_hand in hands.values())
 
 
 def _of_one_hand(results: Mapping[int, GraspResult]) -> dict[str, NDArray[Any]]:
     grasps = [_grasp(result) for result in results.values()]
-    found = {key: np.array([grasp[key] for grasp in grasps]) for key in grasps[0]}
+    arrays = {key: np.array([grasp[key] for grasp in grasps]) for key in grasps[0]}
     contacts = [
         {"contact_row": index} | contact
         for index, result in enumerate(results.values())
@@ -71,9 +71,9 @@ def _of_one_hand(results: Mapping[int, GraspResult]) -> dict[str, NDArray[Any]]:
     ]
     for key, empty in EMPTY.items():
         values = [contact[key] for contact in contacts]
-        found[key] = np.array(values) if values else empty
+        arrays[key] = np.array(values) if values else empty
     joints = next(iter(results.values())).joint_names
-    return {"row": np.array(list(results)), "joint_names": joints} | found
+    return {"row": np.array(list(results)), "joint_names": joints} | arrays
 
 
 def _grasp(result: GraspResult) -> dict[str, Any]:
@@ -105,18 +105,20 @@ def _end_of_closure(result: GraspResult) -> int:
 def _hand_seen_from_object(result: GraspResult, row: int) -> tuple[Any, Any]:
     """Position and quaternion of the hand's frame."""
     hand = hand_pose_at(result, row)
-    thing = transform(result.object_position[row], result.object_quat_wxyz[row])
-    seen = np.linalg.inv(thing) @ hand
+    object_frame = transform(result.object_position[row], result.object_quat_wxyz[row])
+    seen = np.linalg.inv(object_frame) @ hand
     return seen[:3, 3], quaternion_of(seen)
 
 
 def _contacts(result: GraspResult) -> list[dict[str, Any]]:
-    turn = Rotation.from_quat(result.object_quat_wxyz[-1], scalar_first=True).inv()
+    to_object = Rotation.from_quat(result.object_quat_wxyz[-1], scalar_first=True).inv()
     return [
         {
             "contact_body": contact.body,
-            "contact_point": turn.apply(np.subtract(contact.point_m, result.object_position[-1])),
-            "contact_normal": turn.apply(contact.normal),
+            "contact_point": to_object.apply(
+                np.subtract(contact.point_m, result.object_position[-1])
+            ),
+            "contact_normal": to_object.apply(contact.normal),
             "contact_normal_force": contact.normal_force_N,
             "contact_friction_force": contact.friction_force_N,
         }

@@ -76,9 +76,9 @@ def refuse_unknown_fields(plan: SweepPlan) -> None:
     """
     rows = combinations(plan)
     for axis in plan.axes:
-        found = [_unknown(plan, values, axis.path) for values in (rows[0], rows[-1])]
-        if found[0] is not None and found[1] is not None:
-            raise found[0]
+        unknown = [_unknown(plan, values, axis.path) for values in (rows[0], rows[-1])]
+        if unknown[0] is not None and unknown[1] is not None:
+            raise unknown[0]
 
 
 def _unknown(plan: SweepPlan, values: Mapping[str, Any], path: str) -> DescriptionError | None:
@@ -134,8 +134,8 @@ def _with_value(scene: GraspScene, path: str, value: Any) -> GraspScene:
         "object": lambda name: _object(name, scene.object),
     }
     if path in loaders and isinstance(value, str):
-        found = loaders[path](value)
-        return found if path == "scene" else scene.replace(**{path: found})
+        loaded = loaders[path](value)
+        return loaded if path == "scene" else scene.replace(**{path: loaded})
     if path in ("object.mass", "object.density"):
         name = path.removeprefix("object.")
         return scene.replace(object=scene.object.weighing(**{name: value}))
@@ -157,9 +157,9 @@ def _moved(scene: GraspScene, noise: StartNoise) -> GraspScene:
     position = np.add(pose.position, noise.position)
     if scene.table is not None:
         position[2] = pose.position[2]  # it stands on its table
-    turn = Rotation.from_rotvec(noise.rotation)
-    own = Rotation.from_quat(pose.quaternion, scalar_first=True)
-    about_z, about_y, about_x = (turn * own).as_euler("ZYX").tolist()
+    rotation = Rotation.from_rotvec(noise.rotation)
+    orientation = Rotation.from_quat(pose.quaternion, scalar_first=True)
+    about_z, about_y, about_x = (rotation * orientation).as_euler("ZYX").tolist()
     euler = (about_x, about_y, about_z)
     moved = scene.replace(object_position=tuple(position.tolist()), object_euler=euler)
     if scene.table is None or scene.table.height is None:

@@ -25,7 +25,7 @@ TRAJECTORIES, DATASET = "trajectories", "dataset"
 class Kept(NamedTuple):
     """What to keep, and where."""
 
-    folder: Path
+    directory: Path
     trajectories: bool = False
     dataset: bool = False
 
@@ -44,11 +44,11 @@ class Kept(NamedTuple):
                 for row, result in results.items()
                 for key, array in result.trajectory().items()
             }
-            write_bytes(self.folder / TRAJECTORIES / name, packed(arrays))
+            write_bytes(self.directory / TRAJECTORIES / name, packed(arrays))
         if self.dataset:
             for grasps in grasps_of(results):
                 first, last = int(grasps["row"].min()), int(grasps["row"].max())
-                path = self.folder / DATASET / f"rows-{first:07d}-{last:07d}.npz"
+                path = self.directory / DATASET / f"rows-{first:07d}-{last:07d}.npz"
                 write_bytes(path, packed(grasps))
 
 
@@ -59,13 +59,13 @@ def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return buffer.getvalue()
 
 
-def trajectories(folder: str | Path) -> Iterator[tuple[int, Arrays]]:
+def trajectories(directory: str | Path) -> Iterator[tuple[int, Arrays]]:
     """Row and arrays of every grasp whose trajectory a sweep has kept, file by file.
 
     The arrays are those of ``trajectory.npz``; the parts of array jobs are read as well.
     """
     seen: set[int] = set()
-    for path in sorted(Path(folder).glob(f"**/{TRAJECTORIES}/rows-*.npz")):
+    for path in sorted(Path(directory).glob(f"**/{TRAJECTORIES}/rows-*.npz")):
         with np.load(path) as stored:
             rows: dict[int, Arrays] = {}
             for key in stored.files:
@@ -75,11 +75,11 @@ def trajectories(folder: str | Path) -> Iterator[tuple[int, Arrays]]:
         seen |= rows.keys()  # those of a killed run are computed again
 
 
-def dataset(folder: str | Path) -> Iterator[Arrays]:
+def dataset(directory: str | Path) -> Iterator[Arrays]:
     """The grasps of every file of a sweep's dataset; see ``sweeps.dataset.grasps_of``.
 
     A row that a killed run had written already may come twice, with the same content.
     """
-    for path in sorted(Path(folder).glob(f"**/{DATASET}/rows-*.npz")):
+    for path in sorted(Path(directory).glob(f"**/{DATASET}/rows-*.npz")):
         with np.load(path) as stored:
             yield {key: stored[key] for key in stored.files}

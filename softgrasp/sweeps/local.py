@@ -68,8 +68,8 @@ class LocalPool:
             yield from self._with_pool([(row,)], died, 1, 1)
             if not died:
                 return
-        told = f"the worker died {TRIES + 1} times with this grasp"
-        yield [Rows(self._plan).inputs(row) | failed_row(told)]
+        message = f"the worker died {TRIES + 1} times with this grasp"
+        yield [Rows(self._plan).inputs(row) | failed_row(message)]
 
     def _with_pool(
         self, waiting: list[Chunk], in_work: list[Chunk], workers: int, ahead: int

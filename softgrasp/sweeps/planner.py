@@ -149,24 +149,24 @@ def ranked_table(
 
     score = pd.Series(scores(plan, rows), dtype="Float64")
     score = score.mask(score.isna())
-    found = pd.DataFrame(_pose_columns(candidates))
-    found.insert(1, "score", score)
-    found = pd.concat([found, rows[list(COLUMNS)]], axis=1).iloc[order(plan, rows)]
-    found = found.reset_index(drop=True)
-    rank = pd.Series(range(1, len(found) + 1), dtype="Int64").mask(found["score"].isna())
-    found.insert(0, "rank", rank)
-    return found[[*POSE_COLUMNS, *COLUMNS]]
+    table = pd.DataFrame(_pose_columns(candidates))
+    table.insert(1, "score", score)
+    table = pd.concat([table, rows[list(COLUMNS)]], axis=1).iloc[order(plan, rows)]
+    table = table.reset_index(drop=True)
+    rank = pd.Series(range(1, len(table) + 1), dtype="Int64").mask(table["score"].isna())
+    table.insert(0, "rank", rank)
+    return table[[*POSE_COLUMNS, *COLUMNS]]
 
 
-def _as_kept(swept: SweepPlan, folder: Path) -> SweepPlan:
+def _as_kept(swept: SweepPlan, directory: Path) -> SweepPlan:
     """The sweep of a folder where it has all that is asked for, and ε besides."""
-    if (folder / SWEEP_PLAN).exists():
-        kept = plan_in(folder)
+    if (directory / SWEEP_PLAN).exists():
+        kept = plan_in(directory)
         if kept.quality and kept == swept.replace(quality=True):
             return kept
         if swept.quality and kept == swept.replace(quality=False):
             raise ResultError(
-                f"{folder}: expected grasps with ε to rank them by quality_epsilon, found ones "
+                f"{directory}: expected grasps with ε to rank them by quality_epsilon, found ones "
                 "without: choose another folder"
             )
     return swept
@@ -179,16 +179,16 @@ def _pose_columns(candidates: Sequence[Candidate]) -> dict[str, object]:
     for index, axis in enumerate("xyz"):
         columns[f"direction_{axis}"] = [float(one.direction[index]) for one in candidates]
         columns[f"offset_{axis}_m"] = [float(one.offset[index]) for one in candidates]
-    ways = [one.pulled_back for one in candidates]
+    distances = [one.pulled_back for one in candidates]
     return columns | {
         "roll_rad": [one.roll for one in candidates],
-        "pulled_back_m": pd.Series(ways, dtype="Float64"),
+        "pulled_back_m": pd.Series(distances, dtype="Float64"),
         "preshape": pd.Series([one.preshape for one in candidates], dtype="string"),
     }
 
 
-def _write(plan: GraspPlan, table: pd.DataFrame, folder: Path) -> None:
+def _write(plan: GraspPlan, table: pd.DataFrame, directory: Path) -> None:
     content = {"softgrasp_version": __version__, "plan": plan.model_dump(mode="json")}
-    write_text(folder / PLAN, json.dumps(content, indent=1) + "\n")
-    with atomic_path(folder / GRASPS) as path:
+    write_text(directory / PLAN, json.dumps(content, indent=1) + "\n")
+    with atomic_path(directory / GRASPS) as path:
         table.to_csv(path, index=False, lineterminator="\n")

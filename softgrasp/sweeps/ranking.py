@@ -79,8 +79,8 @@ def require_scored(plan: GraspPlan) -> None:
 
 def scores(plan: GraspPlan, table: pd.DataFrame) -> Array:
     """What every row of a sweep is ranked by, (n,); NaN where it is not ranked."""
-    found = _numbers(table, "hold_directions" if plan.rank_by == PERTURBATION else plan.rank_by)
-    return np.where((table["status"] == RANKED).to_numpy(dtype=bool), found, np.nan)
+    values = _numbers(table, "hold_directions" if plan.rank_by == PERTURBATION else plan.rank_by)
+    return np.where((table["status"] == RANKED).to_numpy(dtype=bool), values, np.nan)
 
 
 def order(plan: GraspPlan, table: pd.DataFrame) -> list[int]:
@@ -95,7 +95,7 @@ def order(plan: GraspPlan, table: pd.DataFrame) -> list[int]:
     key = -score if largest_is_best(plan) else score
     drift = _numbers(table, DRIFT.get(plan.rank_by, "displacement_m"))
     rows = table["row"].to_numpy(dtype=int)
-    return [int(place) for place in np.lexsort((rows, drift, key, np.isnan(score)))]
+    return [int(row) for row in np.lexsort((rows, drift, key, np.isnan(score)))]
 
 
 def _numbers(table: pd.DataFrame, column: str) -> Array:

@@ -16,7 +16,7 @@ from softgrasp.sweeps.local import Chunk
 from softgrasp.sweeps.shards import Shard
 from softgrasp.sweeps.store import SweepStore
 from softgrasp.sweeps.table import require_pandas, table_of, write_tables
-from softgrasp.sweeps.worker import Row, most_steps
+from softgrasp.sweeps.worker import Row, total_steps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,13 +88,13 @@ def sweep(
         raise DescriptionError(f"expected a folder for the {what}, found none", field="out")
     refuse_unknown_fields(plan)
     rows = range(plan.size) if shard is None else shard.rows(plan.size)
-    folder = None if out is None else Path(out) / (shard.folder if shard else "")
+    directory = None if out is None else Path(out) / (shard.directory if shard else "")
     kept = None
-    if folder is not None and (trajectories or dataset):
-        kept = Kept(folder, trajectories=trajectories, dataset=dataset)
+    if directory is not None and (trajectories or dataset):
+        kept = Kept(directory, trajectories=trajectories, dataset=dataset)
 
     def computed(left: Sequence[int]) -> Iterator[list[Row]]:
-        chunks = chunked(left, workers, max(CHUNK_STEPS // most_steps(plan.scene), 1))
+        chunks = chunked(left, workers, max(CHUNK_STEPS // total_steps(plan.scene), 1))
         if executor == "dask":
             from softgrasp.sweeps.dask_cluster import computed_by_dask
 
@@ -103,33 +103,33 @@ def sweep(
             return local.serial(plan, chunks, kept)
         return local.LocalPool(plan, workers, kept).run(chunks)
 
-    if folder is None:
+    if directory is None:
         return table_of(plan, _all(rows, computed(rows), progress))
-    with SweepStore(folder, plan) as store:
+    with SweepStore(directory, plan) as store:
         done = {row["row"]: row for row in store.finished()}
         left = [row for row in rows if row not in done]
         if progress is not None:
             progress(len(rows) - len(left), len(rows))
-        for found in computed(left) if left else ():
-            store.add(found)
-            done |= {row["row"]: row for row in found}
+        for finished_rows in computed(left) if left else ():
+            store.add(finished_rows)
+            done |= {row["row"]: row for row in finished_rows}
             if progress is not None:
                 progress(len(done), len(rows))
         table = table_of(plan, list(done.values()))
         if shard is None:
-            write_tables(table, folder)
+            write_tables(table, directory)
     return table
 
 
-def chunked(rows: Sequence[int], workers: int, most: int = CHUNK) -> list[Chunk]:
+def chunked(rows: Sequence[int], workers: int, max_chunk: int = CHUNK) -> list[Chunk]:
     """Rows that are handed out together, at most so many."""
-    size = max(min(len(rows) // (workers * CHUNKS_A_WORKER), CHUNK, most), 1)
+    size = max(min(len(rows) // (workers * CHUNKS_A_WORKER), CHUNK, max_chunk), 1)
     return [tuple(rows[start : start + size]) for start in range(0, len(rows), size)]
 
 
-def _all(rows: Sequence[int], found: Iterator[list[Row]], progress: Progress | None) -> list[Row]:
+def _all(rows: Sequence[int], parts: Iterator[list[Row]], progress: Progress | None) -> list[Row]:
     done: list[Row] = []
-    for part in found:
+    for part in parts:
         done += part
         if progress is not None:
             progress(len(done), len(rows))

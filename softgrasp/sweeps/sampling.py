@@ -26,9 +26,9 @@ def _combinations(plan: SweepPlan) -> Iterator[tuple[Any, ...]]:
         if not plan.axes:
             yield ()
     else:
-        for shares in _shares(plan):
-            pairs = zip(plan.axes, shares.tolist(), strict=True)
-            yield tuple(_between(axis, share) for axis, share in pairs)
+        for fractions in _fractions(plan):
+            pairs = zip(plan.axes, fractions.tolist(), strict=True)
+            yield tuple(_between(axis, fraction) for axis, fraction in pairs)
 
 
 def _spaced(axis: Axis) -> list[Any]:
@@ -39,18 +39,18 @@ def _spaced(axis: Axis) -> list[Any]:
     return [float(f"{value:.12g}") for value in values]  # 0.6 and not 0.6000000000000001
 
 
-def _between(axis: Axis, share: float) -> Any:
+def _between(axis: Axis, fraction: float) -> Any:
     """The value at a share of the way from the low to the high end, or of the list."""
     if axis.values is not None:
-        return axis.values[min(int(share * len(axis.values)), len(axis.values) - 1)]
+        return axis.values[min(int(fraction * len(axis.values)), len(axis.values) - 1)]
     assert axis.low is not None
     assert axis.high is not None
     if axis.log:
-        return float(axis.low * (axis.high / axis.low) ** share)
-    return axis.low + (axis.high - axis.low) * share
+        return float(axis.low * (axis.high / axis.low) ** fraction)
+    return axis.low + (axis.high - axis.low) * fraction
 
 
-def _shares(plan: SweepPlan) -> Array:
+def _fractions(plan: SweepPlan) -> Array:
     """Samples in the unit cube, (samples, axes)."""
     from scipy.stats import qmc
 

@@ -43,12 +43,12 @@ class Shard(NamedTuple):
         return range(self.number - 1, size, self.parts)
 
     @property
-    def folder(self) -> str:
+    def directory(self) -> str:
         """Where its rows stand inside the sweep's folder."""
         return f"shard-{self.number}-of-{self.parts}"
 
 
-def merge(folder: str | Path) -> pd.DataFrame:
+def merge(directory: str | Path) -> pd.DataFrame:
     """The table of all shards in a sweep's folder, written there.
 
     Raises:
@@ -56,16 +56,16 @@ def merge(folder: str | Path) -> pd.DataFrame:
         BackendUnavailable: pandas is not installed.
     """
     require_pandas()
-    folder = Path(folder)
-    parts = sorted(path for path in folder.glob("shard-*-of-*") if path.is_dir())
+    directory = Path(directory)
+    parts = sorted(path for path in directory.glob("shard-*-of-*") if path.is_dir())
     if not parts:
-        raise ResultError(f"{folder}: expected shards such as shard-1-of-8, found none")
+        raise ResultError(f"{directory}: expected shards such as shard-1-of-8, found none")
     plan = plan_in(parts[0])
     rows: dict[int, Row] = {}
     for part in parts:
         if plan_in(part) != plan:
             raise ResultError(
-                f"{folder}: expected shards of one plan, found others in {parts[0].name} and "
+                f"{directory}: expected shards of one plan, found others in {parts[0].name} and "
                 f"{part.name}"
             )
         rows |= {row["row"]: row for row in SweepStore(part, plan).finished()}
@@ -73,9 +73,9 @@ def merge(folder: str | Path) -> pd.DataFrame:
     if missing:
         first = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
         raise ResultError(
-            f"{folder}: expected all {plan.size} rows, found {len(rows)}; missing: {first}"
+            f"{directory}: expected all {plan.size} rows, found {len(rows)}; missing: {first}"
         )
-    with SweepStore(folder, plan):
+    with SweepStore(directory, plan):
         table = table_of(plan, list(rows.values()))
-        write_tables(table, folder)
+        write_tables(table, directory)
     return table

@@ -27,9 +27,9 @@ SCHEMA_VERSION = 1
 class SweepStore:
     """A folder that belongs to one plan; used as a context it is locked for writing."""
 
-    def __init__(self, folder: str | Path, plan: SweepPlan) -> None:
+    def __init__(self, directory: str | Path, plan: SweepPlan) -> None:
         """Name the folder; nothing is written yet."""
-        self.folder, self.plan = Path(folder), plan
+        self.directory, self.plan = Path(directory), plan
         self._lock: IO[str] | None = None
         self._journal: IO[str] | None = None
 
@@ -41,11 +41,11 @@ class SweepStore:
                 cannot be written.
         """
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = (self.folder / LOCK).open("a+")
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self._lock = (self.directory / LOCK).open("a+")
         except OSError as error:
             raise ResultError(
-                f"{self.folder}: expected a folder that can be written, found: "
+                f"{self.directory}: expected a folder that can be written, found: "
                 f"{error.strerror or error}"
             ) from error
         try:
@@ -55,14 +55,14 @@ class SweepStore:
             holder = self._lock.read().strip() or "unknown"
             self._lock.close()
             raise ResultError(
-                f"{self.folder}: expected no other sweep that writes here, found process {holder}"
+                f"{self.directory}: expected no other sweep that writes here, found process {holder}"
             ) from None
         self._lock.truncate(0)
         self._lock.write(f"{os.getpid()}\n")
         self._lock.flush()
         try:
             self._claim()
-            self._journal = (self.folder / JOURNAL).open("a", encoding="utf-8")
+            self._journal = (self.directory / JOURNAL).open("a", encoding="utf-8")
         except BaseException:
             self._lock.close()
             raise
@@ -84,11 +84,11 @@ class SweepStore:
                 self._lock.close()
 
     def _claim(self) -> None:
-        path = self.folder / PLAN
+        path = self.directory / PLAN
         if path.exists():
-            if plan_in(self.folder) != self.plan:
+            if plan_in(self.directory) != self.plan:
                 raise ResultError(
-                    f"{self.folder}: expected the results of this plan, found those of another "
+                    f"{self.directory}: expected the results of this plan, found those of another "
                     "one; choose another folder"
                 )
             self._drop_cut_line()
@@ -103,7 +103,7 @@ class SweepStore:
 
     def _drop_cut_line(self) -> None:
         """Cut what a crash has left behind the last whole line of the journal."""
-        path = self.folder / JOURNAL
+        path = self.directory / JOURNAL
         if not path.exists():
             return
         content = path.read_bytes()
@@ -125,14 +125,14 @@ class SweepStore:
             os.fsync(self._journal.fileno())
         except OSError as error:
             raise ResultError(
-                f"{self.folder / JOURNAL}: expected room for the finished rows, found: "
+                f"{self.directory / JOURNAL}: expected room for the finished rows, found: "
                 f"{error.strerror or error}; the rows before are safe, and the sweep goes on from "
                 "them when it is run again"
             ) from error
 
     def finished(self) -> Iterator[dict[str, Any]]:
         """Finished rows, in the order in which they were finished."""
-        path = self.folder / JOURNAL
+        path = self.directory / JOURNAL
         if not path.exists():
             return
         with path.open(encoding="utf-8") as lines:
@@ -141,13 +141,13 @@ class SweepStore:
                     yield json.loads(line)
 
 
-def plan_in(folder: Path) -> SweepPlan:
+def plan_in(directory: Path) -> SweepPlan:
     """The plan of a sweep's folder.
 
     Raises:
         ResultError: There is none, it is damaged, or of another version.
     """
-    path = folder / PLAN
+    path = directory / PLAN
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         version = content["schema_version"]

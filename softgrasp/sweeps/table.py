@@ -51,17 +51,17 @@ def table_of(plan: SweepPlan, rows: Iterable[Row]) -> pd.DataFrame:
     return pd.DataFrame(columns, columns=names)
 
 
-def write_tables(table: pd.DataFrame, folder: Path) -> list[Path]:
+def write_tables(table: pd.DataFrame, directory: Path) -> list[Path]:
     """Write ``sweep.csv`` and ``sweep.parquet``.
 
     Raises:
         ResultError: The folder cannot be written.
     """
-    with atomic_path(folder / CSV) as path:
+    with atomic_path(directory / CSV) as path:
         table.to_csv(path, index=False, lineterminator="\n")
-    with atomic_path(folder / PARQUET) as path:
+    with atomic_path(directory / PARQUET) as path:
         table.to_parquet(path, index=False)
-    return [folder / CSV, folder / PARQUET]
+    return [directory / CSV, directory / PARQUET]
 
 
 def _kind(name: str) -> Any:

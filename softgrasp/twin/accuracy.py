@@ -30,8 +30,8 @@ from softgrasp.twin.reference_finger import (
 from softgrasp.vision.depth import WINDOW
 from softgrasp.vision.mark_finder import find_marks, in_order
 from softgrasp.vision.pick_measurement import DEPTH_NOISE, PickMeasurement, measure_picks
-from softgrasp.vision.picture import Picture
-from softgrasp.vision.rgbd_bench import RgbdBench, SeenMarks
+from softgrasp.vision.picture import Image
+from softgrasp.vision.rgbd_bench import RgbdTestRig, SeenMarks
 from softgrasp.vision.rgbd_scene import MARKS
 
 LOWEST, HIGHEST = -90e3, 120e3
@@ -44,7 +44,7 @@ LIMIT = 0.04
 """What paper 001 claims to stay below [–]."""
 Protocol = Literal["edges", "chords"]
 """Picks at both edges of each cut, or one on the middle line."""
-Tell = Callable[[str, float | None], None]
+ProgressCallback = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Sample:
     """[Pa]"""
     shape: ReferenceShape
     measured: PickMeasurement
-    picture: Picture | None
+    image: Image | None
     """(height, width, 3); None where marks were projected and no picture was drawn."""
 
 
@@ -129,12 +129,12 @@ def accuracy_study(
     pressures: ArrayLike | None = None,
     *,
     protocol: Protocol = "edges",
-    pictures: Sequence[float] | None = None,
+    image_pressures: Sequence[float] | None = None,
     pick_noise: float = PICK_NOISE,
     depth_noise: float = DEPTH_NOISE,
     seed: int = 0,
     reference: ReferenceFinger | None = None,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> AccuracyStudy:
     """Photograph, pick, fit, pose and compare.
 
@@ -142,7 +142,7 @@ def accuracy_study(
         pressures: At which the finger is photographed, ``protocol_pressures`` where not given
             [Pa], (m,).
         protocol: How cuts are picked.
-        pictures: Pressures at which a picture is drawn, in which marks are found, None for all;
+        image_pressures: Pressures at which a picture is drawn, in which marks are found, None for all;
             elsewhere the marks are projected, which differs by at most 0.2 pixels.
         pick_noise: Standard deviation added to every pick in column and in row [pixels].
         depth_noise: Standard deviation added to the depth of every pixel [m].
@@ -157,21 +157,23 @@ def accuracy_study(
         hint = did_you_mean(protocol, ("edges", "chords"))
         raise DescriptionError(f"no protocol '{protocol}'; {hint}", field="protocol")
     finger = reference or reference_finger()
-    bench = RgbdBench(finger.finger, finger.stations)
-    given = protocol_pressures() if pressures is None else pressures
-    asked = np.asarray(given, dtype=float).tolist()
+    test_rig = RgbdTestRig(finger.finger, finger.stations)
+    chosen = protocol_pressures() if pressures is None else pressures
+    requested = np.asarray(chosen, dtype=float).tolist()
     samples = []
-    for index, pressure in enumerate(asked):
+    for index, pressure in enumerate(requested):
         if progress is not None:
-            progress(f"{pressure / 1e3:g} kPa", index / len(asked))
-        drawn = pictures is None or pressure in pictures
+            progress(f"{pressure / 1e3:g} kPa", index / len(requested))
+        drawn = image_pressures is None or pressure in image_pressures
         shape = shape_at(finger, pressure)
         rng = np.random.default_rng([seed, index])
         noise = (pick_noise, depth_noise)
-        measured, picture = (_pictured if drawn else _projected)(bench, shape, protocol, noise, rng)
-        samples.append(Sample(pressure, shape, measured, picture))
+        measured, image = (_pictured if drawn else _projected)(
+            test_rig, shape, protocol, noise, rng
+        )
+        samples.append(Sample(pressure, shape, measured, image))
     report = fit_pressures(
-        asked,
+        requested,
         [sample.measured.angles for sample in samples],
         finger.lengths,
         name="twin_reference",
@@ -180,12 +182,12 @@ def accuracy_study(
     return AccuracyStudy(finger, tuple(samples), report, protocol, seed)
 
 
-Seen = tuple[PickMeasurement, Picture | None]
+Seen = tuple[PickMeasurement, Image | None]
 Noise = tuple[float, float]
 
 
 def _pictured(
-    bench: RgbdBench,
+    test_rig: RgbdTestRig,
     shape: ReferenceShape,
     protocol: Protocol,
     noise: Noise,
@@ -193,35 +195,35 @@ def _pictured(
 ) -> Seen:
     """Draw the picture, find the marks in it, and pick them with noise."""
     seed = int(rng.integers(2**32))
-    seen = bench.picture(shape.joint_angles, depth_noise=noise[1], seed=seed)
-    spots = find_marks(seen.picture, MARKS)
+    seen = test_rig.image(shape.joint_angles, depth_noise=noise[1], seed=seed)
+    spots = find_marks(seen.image, MARKS)
     line = in_order(spots["line"], 2, np.zeros(2))
-    cuts = len(bench.stations)
+    cuts = len(test_rig.stations)
     rows = {row: in_order(spots[row], cuts, line[1]) for row in ("upper", "middle", "lower")}
     picks = _noisy(rows | {"line": line}, protocol, noise[0], rng)
-    found = measure_picks(
-        seen.picture, bench.camera, picks, seen.depth, pick_noise=noise[0], depth_noise=noise[1]
+    measurement = measure_picks(
+        seen.image, test_rig.camera, picks, seen.depth, pick_noise=noise[0], depth_noise=noise[1]
     )
-    return found, seen.picture
+    return measurement, seen.image
 
 
 def _projected(
-    bench: RgbdBench,
+    test_rig: RgbdTestRig,
     shape: ReferenceShape,
     protocol: Protocol,
     noise: Noise,
     rng: np.random.Generator,
 ) -> Seen:
     """The same without a picture: true places of the marks, and noise."""
-    seen: SeenMarks = bench.marks(shape.joint_angles)
+    seen: SeenMarks = test_rig.marks(shape.joint_angles)
     picks = _noisy(seen.pixels, protocol, noise[0], rng)
     # what the median over a window leaves of the noise of a pixel
     left = noise[1] * np.sqrt(0.5 * np.pi) / (2 * WINDOW + 1)
     rows = ("upper", "lower") if protocol == "edges" else ("middle",)
     depths = np.stack([seen.depths[row] for row in rows], axis=1)
     picks = picks._replace(depths=(depths + rng.normal(0.0, left, depths.shape)).ravel())
-    found = picked_angles(bench.camera, picks, pick_noise=noise[0], depth_noise=left)
-    return PickMeasurement(picks, found.angles, found.sigmas), None
+    joint_angles = picked_angles(test_rig.camera, picks, pick_noise=noise[0], depth_noise=left)
+    return PickMeasurement(picks, joint_angles.angles, joint_angles.sigmas), None
 
 
 def _noisy(

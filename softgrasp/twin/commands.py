@@ -80,5 +80,5 @@ class CommandBox:
     def take(self) -> list[Command]:
         """The commands, in their order; they are out of the box then."""
         with self._lock:
-            found, self._confirmed = self._confirmed, []
-            return found
+            confirmed, self._confirmed = self._confirmed, []
+            return confirmed

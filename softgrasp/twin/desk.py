@@ -7,7 +7,7 @@ from collections.abc import Callable
 from softgrasp.twin.commands import Command, CommandBox
 
 
-class Desk:
+class CommandQueue:
     """Puts confirmed commands into the box of the loop.
 
     Args:

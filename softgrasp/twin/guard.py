@@ -8,7 +8,7 @@ State = Literal["waiting", "running", "lost", "stopping"]
 """``waiting``: there was no reading yet; ``stopping``: it is back, and not stopped safely yet."""
 
 
-class Guard:
+class Watchdog:
     """Follows the connection from reading to reading.
 
     Args:

@@ -17,8 +17,8 @@ from softgrasp.twin.commands import VENT, CommandBox
 from softgrasp.twin.controller.reading import ControllerReading
 from softgrasp.twin.flange.clock import Clock, SystemClock
 from softgrasp.twin.flange.latest import LatestPose
-from softgrasp.twin.guard import Guard
-from softgrasp.twin.polling import Turn, poll
+from softgrasp.twin.guard import Watchdog
+from softgrasp.twin.polling import Cycle, poll
 from softgrasp.twin.row import TwinRow
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ class TwinLoop:
         self._keep: tuple[Shown, ...] = ()
         self.box = box or CommandBox()
         self._settling, self._clock = settling, clock or SystemClock()
-        self.guard = Guard(twin.stale_after)
+        self.watchdog = Watchdog(twin.stale_after)
         self._events: list[str] = []
-        self._told: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
         self._joints: Array | None = None
         self._begin = 0.0
 
@@ -72,7 +72,7 @@ class TwinLoop:
         """Have them told every row, one after the other."""
         self._keep += keepers
 
-    async def run(self, turns: int | None = None, stop: asyncio.Event | None = None) -> None:
+    async def run(self, cycles: int | None = None, stop: asyncio.Event | None = None) -> None:
         """Run; then stop safely, whatever ended it.
 
         Args:
@@ -81,35 +81,35 @@ class TwinLoop:
         """
         self._begin = self._clock.now()
         period = 1.0 / self.twin.rate
-        last = None if turns is None else self._begin + (turns - 0.5) * period
-        self.guard = Guard(self.twin.stale_after, self._begin)
+        last = None if cycles is None else self._begin + (cycles - 0.5) * period
+        self.watchdog = Watchdog(self.twin.stale_after, self._begin)
         turning = poll(self._client.read, period, clock=self._clock.now, sleep=self._clock.sleep)
         number = -1
         try:
-            async for turn in turning:
-                await self._watch(turn)
-                self._put(self._row(turn))
-                number = turn.number
+            async for cycle in turning:
+                await self._watch(cycle)
+                self._put(self._row(cycle))
+                number = cycle.number
                 if (stop is not None and stop.is_set()) or (
-                    last is not None and turn.due + period > last
+                    last is not None and cycle.due + period > last
                 ):
                     break
         finally:
             await turning.aclose()
             await self._finish(number + 1)
 
-    async def _watch(self, turn: Turn[ControllerReading]) -> None:
+    async def _watch(self, cycle: Cycle[ControllerReading]) -> None:
         """Follow the connection, and send what was confirmed."""
-        if turn.value is None:
-            self._tell("controller", f"No reading: {turn.error}.")
-            if self.guard.missed(turn.ended):
+        if cycle.value is None:
+            self._report("controller", f"No reading: {cycle.error}.")
+            if self.watchdog.missed(cycle.ended):
                 self._events.append("The connection is lost: commands are not sent.")
         else:
-            self._tell("controller", "")
-            if self.guard.heard(turn.ended):
+            self._report("controller", "")
+            if self.watchdog.heard(cycle.ended):
                 await self._come_back()
-        if not self.guard.may_command or turn.value is None:
-            if self.guard.state != "running":
+        if not self.watchdog.may_command or cycle.value is None:
+            if self.watchdog.state != "running":
                 self._drop_commands()
             return
         for command in self.box.take():
@@ -125,10 +125,10 @@ class TwinLoop:
     async def _come_back(self) -> None:
         """Stop safely before anything else is sent; try again in the next turn where that fails."""
         self._drop_commands()
-        self._tell("return", "The connection is back.")
+        self._report("return", "The connection is back.")
         if await self._stop_safely():
-            self.guard.stopped()
-            self._told.pop("return", None)
+            self.watchdog.stopped()
+            self._reported.pop("return", None)
 
     def _drop_commands(self) -> None:
         self._events += [f"Not sent: {command.words}." for command in self.box.take()]
@@ -145,27 +145,27 @@ class TwinLoop:
         self._events.append(f"Safe stop: {VENT.words}.")
         return True
 
-    def _row(self, turn: Turn[ControllerReading]) -> TwinRow:
+    def _row(self, cycle: Cycle[ControllerReading]) -> TwinRow:
         flange = self._fresh_pose()
         shape = joints = tips = None
         if flange is not None:
             joints = arm_joints(self.twin, flange, self._joints)
             self._joints = self._joints if joints is None else joints
-        if turn.value is not None and flange is not None:
-            shape = self._shape(turn.value.pressure, flange)
+        if cycle.value is not None and flange is not None:
+            shape = self._shape(cycle.value.pressure, flange)
         if shape is not None and self._settling is not None:
-            tips = self._settling.advance(shape, (1 + turn.missed) / self.twin.rate)
+            tips = self._settling.advance(shape, (1 + cycle.missed) / self.twin.rate)
             if not np.isfinite(tips).all():
                 self._events.append("The fingers in MuJoCo diverged: they are left out from now.")
                 self._settling = tips = None
         events, self._events = tuple(self._events), []
         return TwinRow(
-            number=turn.number,
-            time=turn.due - self._begin,
-            lateness=turn.begun - turn.due,
-            latency=turn.ended - turn.begun,
-            missed=turn.missed,
-            reading=turn.value,
+            number=cycle.number,
+            time=cycle.due - self._begin,
+            lateness=cycle.begun - cycle.due,
+            latency=cycle.ended - cycle.begun,
+            missed=cycle.missed,
+            reading=cycle.value,
             flange=flange,
             shape=shape,
             joints=joints,
@@ -177,20 +177,20 @@ class TwinLoop:
         try:
             shape = twin_shape(self.twin, pressure, flange)
         except DescriptionError as error:
-            self._tell("pressure", f"No shape: {error}.")
+            self._report("pressure", f"No shape: {error}.")
             return None
-        self._tell("pressure", "")
+        self._report("pressure", "")
         return shape
 
     def _fresh_pose(self) -> FlangeSample | None:
         """The newest pose; the last one stays while none comes, and that is told."""
-        self._tell("flange", f"No new pose: {self._pose.problem}." if self._pose.problem else "")
+        self._report("flange", f"No new pose: {self._pose.problem}." if self._pose.problem else "")
         return self._pose.sample
 
-    def _tell(self, about: str, sentence: str) -> None:
+    def _report(self, about: str, sentence: str) -> None:
         """Note a sentence once, as long as it stays the same."""
-        if self._told.get(about, "") != sentence:
-            self._told[about] = sentence
+        if self._reported.get(about, "") != sentence:
+            self._reported[about] = sentence
             if sentence:
                 self._events.append(sentence)
 
@@ -203,9 +203,9 @@ class TwinLoop:
         now = self._clock.now()
         if number == 0:
             return
-        if self.guard.state in ("running", "stopping"):
+        if self.watchdog.state in ("running", "stopping"):
             await self._stop_safely()
         else:
             self._events.append("No safe stop: the controller does not hear.")
         self._events.append("End.")
-        self._put(self._row(Turn(number, now, now, now, None, None, 0)))
+        self._put(self._row(Cycle(number, now, now, now, None, None, 0)))

@@ -13,7 +13,7 @@ from softgrasp.errors import DeviceError
 T = TypeVar("T")
 
 
-class Turn(NamedTuple, Generic[T]):
+class Cycle(NamedTuple, Generic[T]):
     """What came of asking once."""
 
     number: int
@@ -36,10 +36,10 @@ async def poll(
     ask: Callable[[], Awaitable[T]],
     period: float,
     *,
-    turns: int | None = None,
+    cycles: int | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> AsyncGenerator[Turn[T], None]:
+) -> AsyncGenerator[Cycle[T], None]:
     """Ask once a period, counted from the first turn, so that late turns do not add up.
 
     Args:
@@ -53,7 +53,7 @@ async def poll(
         One turn after the other, all of them.
     """
     begin, slot, index = clock(), 0, 0
-    while turns is None or index < turns:
+    while cycles is None or index < cycles:
         due = begin + slot * period
         if (wait := due - clock()) > 0:
             await sleep(wait)
@@ -63,7 +63,7 @@ async def poll(
         value, error = None, None
         try:
             value = await ask()
-        except DeviceError as found:
-            error = found
-        yield Turn(index, begin + slot * period, begun, clock(), value, error, missed)
+        except DeviceError as caught:
+            error = caught
+        yield Cycle(index, begin + slot * period, begun, clock(), value, error, missed)
         slot, index = slot + 1, index + 1

@@ -41,21 +41,21 @@ class TwinRecorder:
         ResultError: The folder holds a record, or cannot be written.
     """
 
-    def __init__(self, folder: Path, twin: Twin) -> None:
+    def __init__(self, directory: Path, twin: Twin) -> None:
         require_tables()
         for name in (JOURNAL, TABLE):
-            if (folder / name).exists():
+            if (directory / name).exists():
                 raise ResultError(
-                    f"{folder / name}: expected no record here yet, found one; choose another "
+                    f"{directory / name}: expected no record here yet, found one; choose another "
                     "folder with --out, or move it away"
                 )
-        self.folder, self.rows, self._forced = folder, 0, 0.0
+        self.directory, self.rows, self._forced = directory, 0, 0.0
         document = {"schema": SCHEMA, "twin": twin.model_dump(mode="json")}
-        write_text(folder / TWIN_FILE, json.dumps(document, indent=1) + "\n")
+        write_text(directory / TWIN_FILE, json.dumps(document, indent=1) + "\n")
         try:
-            self._file = (folder / JOURNAL).open("x", encoding="utf-8")
+            self._file = (directory / JOURNAL).open("x", encoding="utf-8")
         except OSError as error:
-            raise ResultError(f"{folder / JOURNAL}: {error.strerror or error}") from error
+            raise ResultError(f"{directory / JOURNAL}: {error.strerror or error}") from error
 
     def add(self, row: TwinRow) -> None:
         """Write a row; it is with the operating system when this comes back.
@@ -71,7 +71,7 @@ class TwinRecorder:
                 self._forced = row.time
         except OSError as error:
             raise ResultError(
-                f"{self.folder / JOURNAL}: expected room for a row, found: "
+                f"{self.directory / JOURNAL}: expected room for a row, found: "
                 f"{error.strerror or error}"
             ) from error
         self.rows += 1
@@ -79,13 +79,13 @@ class TwinRecorder:
     def close(self) -> Path:
         """Write the table and drop the journal; the table's path."""
         if self._file.closed:
-            return self.folder / TABLE
+            return self.directory / TABLE
         os.fsync(self._file.fileno())
         self._file.close()
-        rows, _ = _journal(self.folder / JOURNAL)
-        write_table(rows, self.folder / TABLE)
-        (self.folder / JOURNAL).unlink()
-        return self.folder / TABLE
+        rows, _ = _journal(self.directory / JOURNAL)
+        write_table(rows, self.directory / TABLE)
+        (self.directory / JOURNAL).unlink()
+        return self.directory / TABLE
 
     def __enter__(self) -> Self:
         return self
@@ -109,20 +109,20 @@ class TwinRecord(NamedTuple):
     """Whether the last row was cut off and is left out."""
 
 
-def read_twin_record(folder: str | Path) -> TwinRecord:
+def read_twin_record(directory: str | Path) -> TwinRecord:
     """Read the record of a run, finished or not.
 
     Raises:
         ResultError: There is none, or it is of a newer version, or it cannot be read.
         BackendUnavailable: pandas or pyarrow is not installed.
     """
-    folder = Path(folder)
-    twin = _twin(folder / TWIN_FILE)
-    if (folder / TABLE).is_file():
-        return TwinRecord(twin, _table(folder / TABLE), broken=False)
-    if not (folder / JOURNAL).is_file():
-        raise ResultError(f"{folder}: expected {TABLE} or {JOURNAL}, found neither")
-    rows, broken = _journal(folder / JOURNAL)
+    directory = Path(directory)
+    twin = _twin(directory / TWIN_FILE)
+    if (directory / TABLE).is_file():
+        return TwinRecord(twin, _table(directory / TABLE), broken=False)
+    if not (directory / JOURNAL).is_file():
+        raise ResultError(f"{directory}: expected {TABLE} or {JOURNAL}, found neither")
+    rows, broken = _journal(directory / JOURNAL)
     return TwinRecord(twin, rows, broken)
 
 

@@ -102,32 +102,32 @@ def shape_at(reference: ReferenceFinger, pressure: float) -> ReferenceShape:
         raise DescriptionError(
             f"expected a rest shape of the reference finger at {pressure / 1e3:g} kPa, found none"
         )
-    places = [joint.position[0] for joint in reference.finger.joints]
-    owners = np.searchsorted(reference.stations[1:-1], places)
+    positions = [joint.position[0] for joint in reference.finger.joints]
+    owners = np.searchsorted(reference.stations[1:-1], positions)
     angles = np.bincount(owners, weights=rest.joint_angles, minlength=len(reference.lengths))
     return ReferenceShape(rest.joint_angles, np.asarray(angles, float), rest.tip_position)
 
 
-def _stiffness(shares: Array) -> Array:
+def _stiffness(fractions: Array) -> Array:
     """EI along a piece, soft in its chambers and stiff between them [N·m²]."""
-    chambers = 1.0 - CONTRAST * np.cos(2.0 * np.pi * CHAMBERS * shares)
-    return np.asarray(STIFFNESS * chambers * (1.0 + DRIFT * (0.5 - shares)))
+    chambers = 1.0 - CONTRAST * np.cos(2.0 * np.pi * CHAMBERS * fractions)
+    return np.asarray(STIFFNESS * chambers * (1.0 + DRIFT * (0.5 - fractions)))
 
 
 def _joints(count: int, pieces: tuple[float, ...]) -> list[SoftJoint]:
     """Joints in the middle of equal cells of each piece."""
-    shares = (np.arange(count) + 0.5) / count
-    springs, start = _stiffness(shares).tolist(), 0.0
+    fractions = (np.arange(count) + 0.5) / count
+    springs, start = _stiffness(fractions).tolist(), 0.0
     bends = []
     for length, gain in zip(pieces, GAINS, strict=True):
         cell = length / count
         bends += [
             SoftJoint(
-                position=(start + share * length, 0.0, 0.0),
+                position=(start + fraction * length, 0.0, 0.0),
                 stiffness=stiffness / cell,
                 pressure_gain=gain,
             )
-            for share, stiffness in zip(shares.tolist(), springs, strict=True)
+            for fraction, stiffness in zip(fractions.tolist(), springs, strict=True)
         ]
         start += length
     return bends

@@ -52,7 +52,7 @@ class TwinRow(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """The row as one level of plain numbers and texts, as it is recorded; SI units."""
-        found: dict[str, Any] = {
+        fields_of_row: dict[str, Any] = {
             "number": self.number,
             "time": self.time,
             "lateness": self.lateness,
@@ -60,30 +60,32 @@ class TwinRow(NamedTuple):
             "missed": self.missed,
             "connected": self.reading is not None,
         }
-        found |= {key: getattr(self.reading, key, None) for key in READ}
-        found |= _numbered("position", "xyz", None if self.flange is None else self.flange.position)
-        found |= _numbered(
+        fields_of_row |= {key: getattr(self.reading, key, None) for key in READ}
+        fields_of_row |= _numbered(
+            "position", "xyz", None if self.flange is None else self.flange.position
+        )
+        fields_of_row |= _numbered(
             "quaternion", "wxyz", None if self.flange is None else self.flange.quaternion
         )
         if self.shape is not None:
-            found |= _counted("angle", self.shape.angles)
-            found |= _counted("curvature", self.shape.curvatures)
+            fields_of_row |= _counted("angle", self.shape.angles)
+            fields_of_row |= _counted("curvature", self.shape.curvatures)
             for finger, tip in enumerate(self.shape.tips):
-                found |= _numbered(f"tip{finger + 1}", "xyz", tip.tolist())
+                fields_of_row |= _numbered(f"tip{finger + 1}", "xyz", tip.tolist())
         if self.joints is not None:
-            found |= _counted("joint", self.joints)
+            fields_of_row |= _counted("joint", self.joints)
         if self.settled_tips is not None:
             for finger, tip in enumerate(self.settled_tips):
-                found |= _numbered(f"settled_tip{finger + 1}", "xyz", tip.tolist())
-        return found | {"events": " ".join(self.events)}
+                fields_of_row |= _numbered(f"settled_tip{finger + 1}", "xyz", tip.tolist())
+        return fields_of_row | {"events": " ".join(self.events)}
 
 
 def joints_in(document: dict[str, Any]) -> Array | None:
     """The arm's joints in a recorded row [rad]; None where it has none."""
-    found: list[float] = []
-    while (value := document.get(f"joint_{len(found) + 1}")) is not None and value == value:
-        found.append(float(value))
-    return np.array(found) if found else None
+    values: list[float] = []
+    while (value := document.get(f"joint_{len(values) + 1}")) is not None and value == value:
+        values.append(float(value))
+    return np.array(values) if values else None
 
 
 def _numbered(name: str, axes: str, values: Sequence[float] | None) -> dict[str, Any]:

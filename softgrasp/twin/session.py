@@ -25,9 +25,9 @@ Watching = Callable[[CommandBox, TwinLoop], Shown]
 
 async def run_twin(
     twin: Twin,
-    folder: str | Path,
+    directory: str | Path,
     *,
-    turns: int | None = None,
+    cycles: int | None = None,
     stop: asyncio.Event | None = None,
     watching: Watching | None = None,
     files: Path | None = None,
@@ -50,13 +50,13 @@ async def run_twin(
         DescriptionError: The environment lacks a token that the twin names.
         ResultError: The folder holds a record already, or cannot be written.
     """
-    place = twin.controller
+    address = twin.controller
     client = connect_controller(
-        place.host,
-        place.port,
-        place.map,
-        token=_token(place.token_variable),
-        timeout=place.timeout,
+        address.host,
+        address.port,
+        address.map,
+        token=_token(address.token_variable),
+        timeout=address.timeout,
         attempts=1,
         backoff=Backoff(0.25 / twin.rate, 1.0 / twin.rate),  # a turn does not wait for the next
         stale_after=twin.stale_after,
@@ -64,14 +64,14 @@ async def run_twin(
     box = CommandBox()
     async with AsyncExitStack() as opened:
         await opened.enter_async_context(client)
-        pose = LatestPose(open_flange(twin.flange, folder=files))
+        pose = LatestPose(open_flange(twin.flange, directory=files))
         await opened.enter_async_context(pose)
-        recorder = opened.enter_context(TwinRecorder(Path(folder), twin))
+        recorder = opened.enter_context(TwinRecorder(Path(directory), twin))
         settling = TwinFingers(twin) if twin.dynamics is not None else None
         loop = TwinLoop(twin, client, pose, box=box, settling=settling)
         shown = () if watching is None else (watching(box, loop),)
         loop.keep(recorder.add, *shown)
-        await loop.run(turns, stop)
+        await loop.run(cycles, stop)
     return recorder.close()
 
 

@@ -16,7 +16,7 @@ HEIGHT, NUMBERS = 210, 62
 """Of a chart, and of the numbers at its side [pixels]."""
 PADDING = (9, 24, 0, 0)
 """Above, right, below and left of the curves, or the highest number would be cut [pixels]."""
-MOST_ROWS = 400
+MAX_ROWS = 400
 """A chart shows about so many rows, evenly spread."""
 COLORS = (
     "#2a78b5", "#d1622b", "#3a9a5b", "#8a5bb8", "#b5487a", "#5a6b7b",
@@ -86,7 +86,7 @@ def _line(name: str, color: str) -> uplot.Series:
 
 def _thinned(rows: int) -> Array:
     """Numbers of at most so many rows, evenly spread, the last one too."""
-    return np.unique(np.linspace(0, rows - 1, min(rows, MOST_ROWS)).round().astype(int))
+    return np.unique(np.linspace(0, rows - 1, min(rows, MAX_ROWS)).round().astype(int))
 
 
 class RunningChart:
@@ -125,6 +125,6 @@ class RunningChart:
             self._handle.data = self._data()
 
     def _data(self) -> tuple[Array, ...]:
-        every = max(1, len(self._rows) // MOST_ROWS)
+        every = max(1, len(self._rows) // MAX_ROWS)
         rows = np.array(list(self._rows))[::-1][::every][::-1]  # the newest one too
         return tuple(np.ascontiguousarray(column) for column in rows.T)

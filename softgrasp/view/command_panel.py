@@ -25,7 +25,7 @@ CLOSE, OPEN, VENT = "Close", "Open", "Vent"
 Values = dict[str, float | bool]
 
 
-class Desk(Protocol):
+class CommandSink(Protocol):
     """Takes commands by the names of their fields."""
 
     def words(self, values: Values) -> str:
@@ -50,12 +50,12 @@ class CommandPanel:
         self,
         gui: viser.GuiApi,
         twin: Twin,
-        desk: Desk,
+        queue: CommandSink,
         key: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._desk, self._key, self._clock = desk, key, clock
-        self._asked: tuple[float, Values] | None = None
+        self._queue, self._key, self._clock = queue, key, clock
+        self._pending: tuple[float, Values] | None = None
         limits = twin.controller.map.writes
         with gui.add_folder("Commands"):
             self.key = gui.add_text("key", "", hint="It stands in the terminal of the twin.")
@@ -64,7 +64,7 @@ class CommandPanel:
             low, high = limits.negative_target.limits
             self.negative = _slider(gui, "negative / kPa", low, min(high, 0.0))
             self.buttons = {name: gui.add_button(name) for name in (CLOSE, OPEN, VENT)}
-            self.told = gui.add_markdown(NOTHING)
+            self.message = gui.add_markdown(NOTHING)
             self.confirm, self.cancel = gui.add_button("Confirm"), gui.add_button("Cancel")
         for name, button in self.buttons.items():
             button.on_click(partial(self._pressed, name))
@@ -77,27 +77,29 @@ class CommandPanel:
     def ask(self, name: str) -> None:
         """Propose the command of a button."""
         if not hmac.compare_digest(self.key.value.strip().encode(), self._key.encode()):
-            self.told.content = "**type the key first**, which stands in the terminal of the twin"
+            self.message.content = (
+                "**type the key first**, which stands in the terminal of the twin"
+            )
             return
         values = self._values(name)
-        self._asked = (self._clock(), values)
-        self.told.content = f"**waits for a confirmation:** {self._desk.words(values)}"
+        self._pending = (self._clock(), values)
+        self.message.content = f"**waits for a confirmation:** {self._queue.words(values)}"
 
     def send(self) -> None:
         """Send what this browser asked for, if that was not long ago."""
-        asked, self._asked = self._asked, None
-        if asked is None:
-            self.told.content = NOTHING
-        elif self._clock() - asked[0] > EXPIRES:
-            self.told.content = f"not sent: it waited for more than {EXPIRES:g} s"
+        pending, self._pending = self._pending, None
+        if pending is None:
+            self.message.content = NOTHING
+        elif self._clock() - pending[0] > EXPIRES:
+            self.message.content = f"not sent: it waited for more than {EXPIRES:g} s"
         else:
-            refused = self._desk.send(asked[1])
-            self.told.content = f"not sent: {refused}" if refused else NOTHING
+            refused = self._queue.send(pending[1])
+            self.message.content = f"not sent: {refused}" if refused else NOTHING
 
     def forget(self) -> None:
         """Take the command back."""
-        self._asked = None
-        self.told.content = NOTHING
+        self._pending = None
+        self.message.content = NOTHING
 
     def _values(self, name: str) -> Values:
         if name == CLOSE:

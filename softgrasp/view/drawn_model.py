@@ -55,9 +55,9 @@ class DrawnModel:
         """Give geoms, by their numbers, other colours than their own; all others get theirs."""
         for geom, handle in self._geoms.items():
             if self._is_shown(geom):
-                wanted = _bytes(colors.get(geom, tuple(self._colors[geom])))
-                if tuple(handle.color) != wanted:
-                    handle.color = wanted
+                rgba = _bytes(colors.get(geom, tuple(self._colors[geom])))
+                if tuple(handle.color) != rgba:
+                    handle.color = rgba
 
     def fade(self, geoms: Iterable[int], opacity: float) -> None:
         """Let what is behind geoms be seen, from 1 (not at all) to 0 (they are not seen)."""
@@ -77,10 +77,10 @@ class DrawnModel:
         """Geoms that are seen, and those that only touch."""
         touching = (self.model.geom_contype > 0) | (self.model.geom_conaffinity > 0)
         solid = self.model.geom_type != int(mujoco.mjtGeom.mjGEOM_PLANE)
-        found: list[int] = np.union1d(
+        geoms: list[int] = np.union1d(
             solid_geoms(self.model), np.flatnonzero(touching & solid)
         ).tolist()
-        return found
+        return geoms
 
     def _add_geom(self, geom: int) -> viser.MeshHandle:
         vertices, faces = triangles_of(self.model, geom)

@@ -15,11 +15,11 @@ from softgrasp.description.loopback import is_loopback
 
 LOOPBACK = "127.0.0.1"
 TOKEN_BYTES = 24
-MOST_HEAD = 16 * 1024
+MAX_HEAD = 16 * 1024
 """Longest head of a request [bytes]."""
-MOST_FIELDS = 20
+MAX_FIELDS = 20
 """Of a query."""
-MOST_OPEN = 64
+MAX_OPEN = 64
 """Connections at once."""
 PATIENCE, PATIENCE_FILE, PATIENCE_CLOSE = 10.0, 60.0, 2.0
 """For the head of a request, for a file of the page, and for the end of it all [s]."""
@@ -43,7 +43,7 @@ class Head(NamedTuple):
     @property
     def query(self) -> list[tuple[str, str]]:
         """Names and values of the query."""
-        return parse_qsl(urlsplit(self.target).query, max_num_fields=MOST_FIELDS)
+        return parse_qsl(urlsplit(self.target).query, max_num_fields=MAX_FIELDS)
 
     @property
     def cookies(self) -> dict[str, str]:
@@ -54,9 +54,9 @@ class Head(NamedTuple):
     @property
     def host(self) -> str:
         """The name by which this machine was asked for, without its port."""
-        asked = urlsplit(f"//{self.fields.get('host', '')}")
-        _ = asked.port  # refuses what is no number
-        return "" if asked.username is not None else asked.hostname or ""
+        parts = urlsplit(f"//{self.fields.get('host', '')}")
+        _ = parts.port  # refuses what is no number
+        return "" if parts.username is not None else parts.hostname or ""
 
     @property
     def from_elsewhere(self) -> bool:
@@ -68,18 +68,18 @@ class Head(NamedTuple):
         return framed and self.fields.get("sec-fetch-site") not in ("same-origin", "none", None)
 
 
-class AnswerInstead(Exception):
+class HttpError(Exception):
     """A request that is not let through, and what it gets instead."""
 
-    def __init__(self, status: str, told: str = "", fields: str = "") -> None:
+    def __init__(self, status: str, message: str = "", fields: str = "") -> None:
         """Keep the answer: number and words, what its page says, more fields of its head."""
-        super().__init__(f"{status}: {told}")
-        self.status, self.told, self.fields = status, told, fields
+        super().__init__(f"{status}: {message}")
+        self.status, self.message, self.fields = status, message, fields
 
     @property
     def text(self) -> bytes:
         """The whole answer."""
-        body = f"{self.told}\n".encode()
+        body = f"{self.message}\n".encode()
         head = (
             f"HTTP/1.1 {self.status}\r\n{self.fields}Content-Type: text/plain; charset=utf-8\r\n"
             f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\n"
@@ -88,7 +88,7 @@ class AnswerInstead(Exception):
         return head.encode() + body
 
 
-class Gate:
+class AuthProxy:
     """Listens on an address and passes connections on to a page on this machine's loopback.
 
     A connection is passed on as it is, WebSockets too, once its first request was let through. With
@@ -130,7 +130,7 @@ class Gate:
             self._run(self._end(), PATIENCE_CLOSE)
         self._stop()
 
-    def judge(self, head: Head) -> None:
+    def check(self, head: Head) -> None:
         """Let a request through, or not.
 
         Raises:
@@ -139,39 +139,39 @@ class Gate:
                 come back with the cookie.
         """
         if INNER_FIELD.lower() in head.fields:
-            raise AnswerInstead("400 Bad Request", "Only the gate says this.")
+            raise HttpError("400 Bad Request", "Only the gate says this.")
         if head.method not in ("GET", "HEAD"):
-            raise AnswerInstead("405 Method Not Allowed", "This page is only read.")
+            raise HttpError("405 Method Not Allowed", "This page is only read.")
         if head.from_elsewhere:
-            raise AnswerInstead("403 Forbidden", "The page of another site asked for this one.")
+            raise HttpError("403 Forbidden", "The page of another site asked for this one.")
         if self.token is not None:
-            self._judge_token(head, self.token)
+            self._check_token(head, self.token)
         elif not is_loopback(head.host):
-            raise AnswerInstead(
+            raise HttpError(
                 "403 Forbidden",
                 "Only this machine sees this page: open the address that softgrasp has printed, or "
                 "start it with --host.",
             )
 
-    def _judge_token(self, head: Head, token: str) -> None:
+    def _check_token(self, head: Head, token: str) -> None:
         if any(name == "token" and self._is_token(value) for name, value in head.query):
             rest = urlencode([pair for pair in head.query if pair[0] != "token"])
             cookie = f"{self._cookie}={token}; Path=/; HttpOnly; SameSite=Strict"
             to = f"/?{rest}" if rest else "/"
             fields = f"Location: {to}\r\nSet-Cookie: {cookie}\r\n"
-            raise AnswerInstead("303 See Other", fields=fields)
+            raise HttpError("303 See Other", fields=fields)
         if not self._is_token(head.cookies.get(self._cookie, "")):
-            raise AnswerInstead(
+            raise HttpError(
                 "403 Forbidden",
                 "This page needs its token: open the whole address that softgrasp has printed.",
             )
 
     def _is_token(self, shown: str) -> bool:
-        wanted = (self.token or "").encode()
-        return hmac.compare_digest(shown.encode("utf-8", "replace"), wanted)
+        expected = (self.token or "").encode()
+        return hmac.compare_digest(shown.encode("utf-8", "replace"), expected)
 
     async def _listen(self, host: str, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._welcome, host, port, limit=MOST_HEAD)
+        return await asyncio.start_server(self._welcome, host, port, limit=MAX_HEAD)
 
     def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = self._loop.create_task(self._meet(reader, writer))
@@ -181,16 +181,16 @@ class Gate:
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, from its first byte to its last."""
         try:
-            if len(self._tasks) > MOST_OPEN:
-                raise AnswerInstead("503 Service Unavailable", "Too many connections are open.")
+            if len(self._tasks) > MAX_OPEN:
+                raise HttpError("503 Service Unavailable", "Too many connections are open.")
             raw = await _first_head(reader)
             head = parsed(raw)
-            self.judge(head)
+            self.check(head)
             waits = None if "upgrade" in head.fields else PATIENCE_FILE
             async with asyncio.timeout(waits):
                 await self._pass_on(raw, reader, writer)
-        except AnswerInstead as instead:
-            await _say(instead, reader, writer)
+        except HttpError as instead:
+            await _send(instead, reader, writer)
         except (OSError, EOFError):
             pass  # the other side has gone, or takes nothing; a TimeoutError is an OSError
         finally:
@@ -247,16 +247,16 @@ def parsed(raw: bytes) -> Head:
     for line in lines[1:]:
         name, colon, value = line.partition(":")
         if not colon or not name or name != name.strip() or name.lower() in fields:
-            raise AnswerInstead("400 Bad Request", "A line of the request is no field.")
+            raise HttpError("400 Bad Request", "A line of the request is no field.")
         fields[name.lower()] = value.strip()
     head = Head(method, target, fields)
     try:
         # all of them refuse what they cannot read
         _ = head.query, head.host, urlsplit(fields.get("origin", ""))
     except ValueError:
-        raise AnswerInstead("400 Bad Request", "The address cannot be read.") from None
+        raise HttpError("400 Bad Request", "The address cannot be read.") from None
     if version not in ("HTTP/1.0", "HTTP/1.1") or not target.startswith("/"):
-        raise AnswerInstead("400 Bad Request", "This is no request of a browser.")
+        raise HttpError("400 Bad Request", "This is no request of a browser.")
     return head
 
 
@@ -265,14 +265,14 @@ async def _first_head(reader: asyncio.StreamReader) -> bytes:
         async with asyncio.timeout(PATIENCE):
             return await reader.readuntil(END)
     except asyncio.LimitOverrunError:
-        told = f"The head of the request is longer than {MOST_HEAD} bytes."
-        raise AnswerInstead("431 Request Header Fields Too Large", told) from None
+        message = f"The head of the request is longer than {MAX_HEAD} bytes."
+        raise HttpError("431 Request Header Fields Too Large", message) from None
     except TimeoutError:
-        raise AnswerInstead("408 Request Timeout", "The request did not end in time.") from None
+        raise HttpError("408 Request Timeout", "The request did not end in time.") from None
 
 
-async def _say(
-    instead: AnswerInstead, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+async def _send(
+    instead: HttpError, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     """Answer; what still comes is read, or the answer would be thrown away with it."""
     with contextlib.suppress(OSError):

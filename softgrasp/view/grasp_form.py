@@ -10,7 +10,7 @@ import viser
 from softgrasp.errors import DescriptionError
 from softgrasp.view.choices import NUMBERS, Choices
 
-OWN, NONE = "as described", "none"
+AS_DESCRIBED, NONE = "as described", "none"
 """What stands in the form where nothing is asked for, and where there is no object."""
 GRASPS = ("power", "precision")
 
@@ -45,29 +45,31 @@ class GraspForm:
         used: Mapping[str, float] | None = None,
     ) -> None:
         self._refused = refused
-        given = {name: getattr(choices, name) for name in NUMBERS}
+        chosen = {name: getattr(choices, name) for name in NUMBERS}
         self._used = {
-            name: _written(value) for name, value in (used or {}).items() if given[name] is None
+            name: _written(value) for name, value in (used or {}).items() if chosen[name] is None
         }
         with gui.add_folder("Grasp"):
             self.hand = gui.add_dropdown(
                 "hand", _with(hands, choices.hand), initial_value=choices.hand
             )
-            thing = choices.object or NONE
+            object_name = choices.object or NONE
             self.object = gui.add_dropdown(
-                "object", _with((NONE, *objects), thing), initial_value=thing
+                "object", _with((NONE, *objects), object_name), initial_value=object_name
             )
             self.grasp = gui.add_dropdown(
-                "grasp", (OWN, *GRASPS), initial_value=choices.grasp or OWN
+                "grasp", (AS_DESCRIBED, *GRASPS), initial_value=choices.grasp or AS_DESCRIBED
             )
             self.numbers = {
                 name: gui.add_text(
-                    label, self._used.get(name) or _written(given[name]), hint=f"empty: {OWN}"
+                    label,
+                    self._used.get(name) or _written(chosen[name]),
+                    hint=f"empty: {AS_DESCRIBED}",
                 )
                 for name, label in NUMBERS.items()
             }
             self.closure = gui.add_dropdown(
-                "closure", (OWN, *closures), initial_value=choices.closure or OWN
+                "closure", (AS_DESCRIBED, *closures), initial_value=choices.closure or AS_DESCRIBED
             )
             self.gravity = gui.add_checkbox(
                 "gravity", choices.gravity, hint="9.81 m/s² down while the hand closes"
@@ -92,14 +94,14 @@ class GraspForm:
         return Choices(
             hand=self.hand.value,
             object=None if self.object.value == NONE else self.object.value,
-            grasp=_asked(self.grasp.value),
-            closure=_asked(self.closure.value),
+            grasp=_chosen(self.grasp.value),
+            closure=_chosen(self.closure.value),
             gravity=self.gravity.value,
             hold=self.hold.value,
-            **{name: self._asked_number(name) for name in self.numbers},
+            **{name: self._chosen_number(name) for name in self.numbers},
         )
 
-    def _asked_number(self, name: str) -> float | None:
+    def _chosen_number(self, name: str) -> float | None:
         """None where the field is as it was: a number that nobody asked for."""
         text = self.numbers[name].value
         return None if text.strip() == self._used.get(name) else _number(name, text)
@@ -130,8 +132,8 @@ def _number(name: str, text: str) -> float | None:
     except ValueError:
         value = math.nan
     if not 0.0 <= value < math.inf or (value == 0.0 and name == "density"):
-        least = "above 0" if name == "density" else "at least 0"
-        raise DescriptionError(f"expected a number {least}, found '{text}'", field=name)
+        condition = "above 0" if name == "density" else "at least 0"
+        raise DescriptionError(f"expected a number {condition}, found '{text}'", field=name)
     return value
 
 
@@ -139,8 +141,8 @@ def _written(value: float | None) -> str:
     return "" if value is None else f"{value:g}"
 
 
-def _asked(value: str) -> str | None:
-    return None if value == OWN else value
+def _chosen(value: str) -> str | None:
+    return None if value == AS_DESCRIBED else value
 
 
 def _with(names: Sequence[str], chosen: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ CONTACTS, FORCES = "/marks/contacts", "/marks/forces"
 """Names in the scene."""
 SIDES = 24
 """Of a cone."""
-CONE_SHARE = 0.07
+CONE_RATIO = 0.07
 """Height of a cone over that of the picture."""
 HEAD = 3.0, 7.0
 """Radius and length of an arrow's head in radii of its shaft."""
@@ -88,7 +88,7 @@ class GraspMarks:
             self._scene.remove_by_name("/marks/cones")
             return
         # lines: what is half transparent would be hidden by an object that is so, too
-        vertices, faces = cones(*_contacts(log, time), CONE_SHARE * self._height)
+        vertices, faces = cones(*_contacts(log, time), CONE_RATIO * self._height)
         self._scene.add_mesh_simple(
             "/marks/cones", vertices, faces, color=CONE_COLOR, wireframe=True, side="double"
         )
@@ -121,5 +121,5 @@ def cones(points: Array, normals: Array, friction: Array, height: float) -> tupl
 def _contacts(log: QualityLog, time: float) -> tuple[Array, Array, Array]:
     """Points, normals into the object and µ of the sample at or before a time."""
     sample = max(int(np.searchsorted(log.time, time + 1e-9)) - 1, 0)
-    own = slice(int(log.first[sample]), int(log.first[sample + 1]))
-    return log.points[own], log.normals[own], log.friction[own]
+    rows = slice(int(log.first[sample]), int(log.first[sample + 1]))
+    return log.points[rows], log.normals[rows], log.friction[rows]

@@ -17,21 +17,21 @@ ASPECT = 1.2
 """Width of the part of a window where the hand is, over its height."""
 
 
-def targets_between(hand: Hand, share: float) -> list[float]:
+def targets_between(hand: Hand, fraction: float) -> list[float]:
     """Targets of the drives of a hand that is open, 0, to closed, 1, one each [rad, m or Pa]."""
     return [
-        drive.start + share * (end - drive.start)
-        for drive, end in zip(hand.drives, closed_targets(hand), strict=True)
+        actuator.start + fraction * (end - actuator.start)
+        for actuator, end in zip(hand.actuators, closed_targets(hand), strict=True)
     ]
 
 
 def closed_targets(hand: Hand) -> list[float]:
     """Where the drives of a hand end that closes its power grasp on nothing, one each."""
-    rates = hand.grasps.power.rates.for_fingers(hand.rows, hand.drive_word)
+    rates = hand.grasps.power.rates.for_fingers(hand.rows, hand.actuator_word)
     ends = []
-    for drive, rate in zip(hand.drives, rates, strict=True):
-        low, high = drive.limits
-        ends.append(drive.start if rate == 0.0 else low if rate < 0.0 else high)
+    for actuator, rate in zip(hand.actuators, rates, strict=True):
+        low, high = actuator.limits
+        ends.append(actuator.start if rate == 0.0 else low if rate < 0.0 else high)
     return ends
 
 
@@ -47,8 +47,8 @@ def seen_points(posed: PosedHand) -> Array:
     around = [names.is_around(model.body(int(body)).name) for body in model.geom_bodyid]
     geoms = [geom for geom in covered_geoms(model).tolist() if not around[geom]]
     clouds = [
-        geom_corner_points(model, posed.pose(targets_between(posed.hand, share)), geoms)
-        for share in (1.0, 0.5, 0.0)
+        geom_corner_points(model, posed.pose(targets_between(posed.hand, fraction)), geoms)
+        for fraction in (1.0, 0.5, 0.0)
     ]
     return np.concatenate(clouds)
 
@@ -60,7 +60,7 @@ def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
         posed: The hand.
         scene: The scene whose model it is in; None where the hand is alone.
     """
-    things = [] if scene is None else names.object_bodies(scene)
-    objects = [posed.model.body(one).id for one in things]
+    body_names = [] if scene is None else names.object_bodies(scene)
+    objects = [posed.model.body(one).id for one in body_names]
     points = seen_points(posed)
     return best_camera(posed.model, posed.data, points, hand_bodies(posed), objects, ASPECT)

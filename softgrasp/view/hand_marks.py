@@ -12,16 +12,16 @@ from softgrasp.mechanics.transforms import Array, quaternion_of
 from softgrasp.view.posed_hand import JointFrame, PosedHand
 from softgrasp.view.update import updated
 
-AXES_SHARE, THICKNESS = 0.09, 0.04
+AXES_RATIO, THICKNESS = 0.09, 0.04
 """Length of a frame's axes over the size of the hand, and their radius over that."""
-FAN_SHARE = 0.16
+FAN_RATIO = 0.16
 """Radius of the fan that a joint can turn through, over the size of the hand."""
-PLACE_SHARE = 0.07
+CENTER_RATIO = 0.07
 """Radius of the ball at a grasp's place over the size of the hand, where no object tells it."""
 RAYS = 24
 """Of a fan."""
 FAN_COLOR, NOW_COLOR = (90, 140, 200), (192, 57, 43)
-PLACE_COLORS = {"power": (46, 125, 80), "precision": (138, 91, 184)}
+CENTER_COLORS = {"power": (46, 125, 80), "precision": (138, 91, 184)}
 SAME = 1e-6
 """Frames that are no farther apart have one label [m]."""
 
@@ -37,7 +37,7 @@ class HandMarks:
 
     def __init__(self, scene: viser.SceneApi, posed: PosedHand, size: float) -> None:
         self._scene, self._posed, self._size = scene, posed, size
-        self.frames, self.limits, self.places = True, False, False
+        self.frames, self.limits, self.centers = True, False, False
         self._labels = {
             name: scene.add_label(f"/labels/{name.replace('/', '_')}", text, anchor="bottom-left")
             for name, text in _texts(posed.frames()).items()
@@ -48,7 +48,7 @@ class HandMarks:
         frames = self._posed.frames()
         self._draw_axes(frames)
         self._draw_limits([frame for frame in frames if frame.limits is not None])
-        self._draw_places()
+        self._draw_centers()
 
     def _draw_axes(self, frames: Sequence[JointFrame]) -> None:
         for frame in frames:
@@ -58,15 +58,15 @@ class HandMarks:
         if not self.frames:
             self._scene.remove_by_name("/frames")
             return
-        length = AXES_SHARE * self._size
-        turns = np.array([quaternion_of(frame.pose) for frame in frames])
-        places = np.array([frame.pose[:3, 3] for frame in frames])
-        if updated(self._scene, "/frames", batched_wxyzs=turns, batched_positions=places):
+        length = AXES_RATIO * self._size
+        quaternions = np.array([quaternion_of(frame.pose) for frame in frames])
+        positions = np.array([frame.pose[:3, 3] for frame in frames])
+        if updated(self._scene, "/frames", batched_wxyzs=quaternions, batched_positions=positions):
             return
         self._scene.add_batched_axes(
             "/frames",
-            turns,
-            places,
+            quaternions,
+            positions,
             axes_length=length,
             axes_radius=THICKNESS * length,
         )
@@ -76,8 +76,8 @@ class HandMarks:
             self._scene.remove_by_name("/limits/fans")
             self._scene.remove_by_name("/limits/lines")
             return
-        radius = FAN_SHARE * self._size
-        turning = [frame for frame in frames if frame.turns]
+        radius = FAN_RATIO * self._size
+        turning = [frame for frame in frames if frame.is_hinge]
         if turning:
             vertices, faces = fans(turning, radius)
         if turning and not updated(self._scene, "/limits/fans", vertices=vertices):
@@ -90,10 +90,10 @@ class HandMarks:
                 "/limits/lines", lines, colors, thickness=3.0, thickness_units="screen"
             )
 
-    def _draw_places(self) -> None:
+    def _draw_centers(self) -> None:
         pose = self._posed.hand_pose()
         for name, preset in self._posed.hand.grasps:
-            if not self.places:
+            if not self.centers:
                 self._scene.remove_by_name(f"/places/{name}")
                 continue
             center = pose[:3, :3] @ np.array(preset.center) + pose[:3, 3]
@@ -101,8 +101,8 @@ class HandMarks:
                 continue
             self._scene.add_icosphere(
                 f"/places/{name}",
-                radius=PLACE_SHARE * self._size,
-                color=PLACE_COLORS.get(name, CONTACT_RGBA[:3]),
+                radius=CENTER_RATIO * self._size,
+                color=CENTER_COLORS.get(name, CONTACT_RGBA[:3]),
                 opacity=0.5,
                 position=center,
             )
@@ -138,7 +138,7 @@ def _lines(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
     for frame in frames:
         assert frame.limits is not None
         middle, x, z = frame.pose[:3, 3], frame.pose[:3, 0], frame.pose[:3, 2]
-        if frame.turns:
+        if frame.is_hinge:
             lines.append([middle, middle + radius * x])
             colors.append(NOW_COLOR)
         else:
@@ -150,14 +150,14 @@ def _lines(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
 
 def _texts(frames: Sequence[JointFrame]) -> dict[str, str]:
     """What stands at frames, by the name of the first one of those that are in one place."""
-    places: list[tuple[str, Array]] = []
+    labelled: list[tuple[str, Array]] = []
     texts: dict[str, str] = {}
     for frame in frames:
         here = frame.pose[:3, 3]
-        near = [name for name, place in places if np.linalg.norm(place - here) < SAME]
+        near = [name for name, position in labelled if np.linalg.norm(position - here) < SAME]
         if near:
             texts[near[0]] += f", {frame.name}"
         else:
-            places.append((frame.name, here))
+            labelled.append((frame.name, here))
             texts[frame.name] = frame.name
     return texts

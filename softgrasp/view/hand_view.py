@@ -11,7 +11,7 @@ import numpy as np
 from softgrasp.description.scene import GraspScene
 from softgrasp.formats.atomic import write_text
 from softgrasp.view.drawn_model import DrawnModel
-from softgrasp.view.drive_sliders import DriveSliders
+from softgrasp.view.drive_sliders import ActuatorSliders
 from softgrasp.view.hand_closing import (
     hand_bodies,
     hand_camera,
@@ -21,7 +21,7 @@ from softgrasp.view.hand_closing import (
 from softgrasp.view.hand_marks import HandMarks
 from softgrasp.view.page import Page
 from softgrasp.view.posed_hand import PosedHand
-from softgrasp.view.recording import Told, recorded
+from softgrasp.view.recording import Announcement, recorded
 
 THROUGH = 0.55
 """Opacity of a hand whose joints are shown."""
@@ -66,23 +66,25 @@ class HandView:
         """
 
         def frames() -> Iterator[None]:
-            for share in (1.0 - np.cos(np.linspace(0.0, 2.0 * np.pi, SAVED))) / 2.0:
-                self.show(targets_between(self.hand, float(share)))
+            for fraction in (1.0 - np.cos(np.linspace(0.0, 2.0 * np.pi, SAVED))) / 2.0:
+                self.show(targets_between(self.hand, float(fraction)))
                 yield
 
         with self._busy:
-            return write_text(path, recorded(self._page, frames(), self._told))
+            return write_text(path, recorded(self._page, frames(), self._announcement))
 
     @property
-    def _told(self) -> Told:
-        thing = "" if self._scene is None else f" before {self._scene.object.name}"
-        return Told(f"{self.hand.name}{thing}", "The hand closes and opens; nothing is simulated.")
+    def _announcement(self) -> Announcement:
+        suffix = "" if self._scene is None else f" before {self._scene.object.name}"
+        return Announcement(
+            f"{self.hand.name}{suffix}", "The hand closes and opens; nothing is simulated."
+        )
 
     def _draw(self, targets: list[float]) -> None:
         self._model.pose(self.posed.pose(targets))
         self._marks.draw()
 
-    def _add_sliders(self) -> DriveSliders:
+    def _add_sliders(self) -> ActuatorSliders:
         gui = self._page.server.gui
 
         def moved(targets: list[float]) -> None:
@@ -91,7 +93,7 @@ class HandView:
 
         with gui.add_folder("Joints"):
             together = gui.add_slider("close / %", 0.0, 100.0, 1.0, 0.0)
-            sliders = DriveSliders(gui, self.hand, moved)
+            sliders = ActuatorSliders(gui, self.hand, moved)
 
         @together.on_update
         def _(_: object) -> None:
@@ -101,8 +103,8 @@ class HandView:
 
     def _see_inside(self) -> None:
         """Let the hand be seen through where it would hide what is shown of its joints."""
-        own = np.isin(self.posed.model.geom_bodyid, hand_bodies(self.posed))
-        geoms = np.flatnonzero(own).tolist()
+        is_hand = np.isin(self.posed.model.geom_bodyid, hand_bodies(self.posed))
+        geoms = np.flatnonzero(is_hand).tolist()
         inside = self._marks.frames or self._marks.limits
         self._model.fade(geoms, THROUGH if inside else 1.0)
 
@@ -111,15 +113,15 @@ class HandView:
         with gui.add_folder("Shown"):
             frames = gui.add_checkbox("joint frames", marks.frames)
             limits = gui.add_checkbox("joint limits", marks.limits)
-            places = gui.add_checkbox("grasp places", marks.places)
+            centers = gui.add_checkbox("grasp places", marks.centers)
             shapes = gui.add_checkbox("collision shapes", initial_value=False)
 
         def changed(_: object) -> None:
-            marks.frames, marks.limits, marks.places = frames.value, limits.value, places.value
+            marks.frames, marks.limits, marks.centers = frames.value, limits.value, centers.value
             with self._busy, self._page.server.atomic():
                 self._model.show_collisions(shown=shapes.value)
                 self._see_inside()
                 marks.draw()
 
-        for box in (frames, limits, places, shapes):
+        for box in (frames, limits, centers, shapes):
             box.on_update(changed)

@@ -51,13 +51,13 @@ def _asking_for(word: str) -> Iterator[None]:
     """Have servers of WebSockets that start meanwhile answer only requests with a word."""
     serve = websockets.asyncio.server.serve
 
-    def guarded(*given: Any, process_request: Callable[..., Any], **options: Any) -> Any:
-        def judged(connection: ServerConnection, request: Request) -> Any:
+    def guarded(*arguments: Any, process_request: Callable[..., Any], **options: Any) -> Any:
+        def checked(connection: ServerConnection, request: Request) -> Any:
             if not hmac.compare_digest(request.headers.get(INNER_FIELD, ""), word):
                 return connection.respond(http.HTTPStatus.FORBIDDEN, "Come through the gate.\n")
             return process_request(connection, request)
 
-        return serve(*given, process_request=judged, **options)
+        return serve(*arguments, process_request=checked, **options)
 
     with mock.patch.object(websockets.asyncio.server, "serve", guarded):
         yield

@@ -16,7 +16,7 @@ import numpy as np
 from softgrasp.description.loopback import is_loopback
 from softgrasp.errors import SoftgraspError
 from softgrasp.render.camera import Camera
-from softgrasp.view.gate import LOOPBACK, Gate, new_token
+from softgrasp.view.gate import LOOPBACK, AuthProxy, new_token
 from softgrasp.view.inner_server import guarded_server
 
 FIRST_PORT = 8080
@@ -47,15 +47,15 @@ class Page:
     """
 
     def __init__(self, title: str, port: int = FIRST_PORT, host: str = LOOPBACK) -> None:
-        self.host, self.asked = host, port
+        self.host, self.requested_port = host, port
         with quiet():
             self.server, word = guarded_server(title)
         try:
-            self.gate = gate_before(self.server.get_port(), port, host, word)
+            self.proxy = proxy_before(self.server.get_port(), port, host, word)
         except SoftgraspError:
             self._stop()
             raise
-        self.port = self.gate.port
+        self.port = self.proxy.port
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)
         self.server.gui.main_panel.dock_right()
 
@@ -64,19 +64,23 @@ class Page:
         """Where a browser finds it."""
         host = socket.gethostname() if self.host in EVERYWHERE else self.host
         host = f"[{host}]" if ":" in host else host
-        token = "" if self.gate.token is None else f"/?token={self.gate.token}"
+        token = "" if self.proxy.token is None else f"/?token={self.proxy.token}"
         return f"http://{host}:{self.port}{token}"
 
     @property
     def words(self) -> str:
         """Where it is, why not where it was asked for, and who sees it if others do."""
-        taken = "" if self.asked in (0, self.port) else f"port {self.asked} is in use; "
-        seen = "" if self.gate.token is None else OTHERS_SEE
+        taken = (
+            ""
+            if self.requested_port in (0, self.port)
+            else f"port {self.requested_port} is in use; "
+        )
+        seen = "" if self.proxy.token is None else OTHERS_SEE
         return f"{taken}open {self.url} in a browser{seen}"
 
     def close(self) -> None:
         """Serve it no longer."""
-        self.gate.close()
+        self.proxy.close()
         self._stop()
 
     def _stop(self) -> None:
@@ -95,7 +99,7 @@ class Page:
         self.close()
 
 
-def gate_before(inner: int, first: int, host: str, word: str = "") -> Gate:
+def proxy_before(inner: int, first: int, host: str, word: str = "") -> AuthProxy:
     """A gate before a page, at the first port that nothing listens on, from one on; 0 is any.
 
     Args:
@@ -110,7 +114,7 @@ def gate_before(inner: int, first: int, host: str, word: str = "") -> Gate:
     token = None if is_loopback(host) else new_token()
     for port in range(first, min(first + NEXT_PORTS, 65536)):
         try:
-            return Gate(host, port, inner, token, word)
+            return AuthProxy(host, port, inner, token, word)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise SoftgraspError(
@@ -136,7 +140,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def look_from(page: Page, camera: Camera) -> None:
+def set_camera(page: Page, camera: Camera) -> None:
     """Have new browsers look from where a camera stands."""
     start = page.server.initial_camera
     away = camera.position - np.asarray(camera.lookat)

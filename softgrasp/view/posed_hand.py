@@ -17,7 +17,7 @@ from softgrasp.build.scene import compile_model
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.formats.load import load_hand
-from softgrasp.mechanics.finger_drives import drive_forces
+from softgrasp.mechanics.finger_drives import actuation_forces
 from softgrasp.mechanics.transforms import Array
 from softgrasp.view.choices import Choices, MakeScene
 
@@ -33,7 +33,7 @@ class JointFrame(NamedTuple):
     """Of the joint variable [rad or m]."""
     limits: tuple[float, float] | None = None
     """Of the joint variable [rad or m]; None where there is none."""
-    turns: bool = True
+    is_hinge: bool = True
     """Whether it turns; else it slides."""
 
 
@@ -48,7 +48,7 @@ class PosedHand:
     def __init__(self, hand: Hand, model: mujoco.MjModel) -> None:
         self.hand, self.model, self.data = hand, model, mujoco.MjData(model)
         self._rows = hand.rows_by_joint
-        self.pose([drive.start for drive in hand.drives])
+        self.pose([actuator.start for actuator in hand.actuators])
 
     def pose(self, targets: Sequence[float]) -> mujoco.MjData:
         """Put the drives at targets, one each [rad, m or Pa], and all else where it follows.
@@ -60,9 +60,11 @@ class PosedHand:
         position = np.array(model.key_qpos[0])
         for name, value in self.hand.posture(targets).items():
             position[model.joint(name).qposadr[0]] = value
-        pressures = dict(zip((drive.name for drive in self.hand.drives), targets, strict=True))
+        pressures = dict(
+            zip((actuator.name for actuator in self.hand.actuators), targets, strict=True)
+        )
         for digit in self.hand.soft_fingers:
-            forces = drive_forces(digit.finger, pressure=pressures[digit.drive.name])
+            forces = actuation_forces(digit.finger, pressure=pressures[digit.as_actuator.name])
             for name, force in zip(names.soft_joint_names(digit), forces.tolist(), strict=True):
                 joint = model.joint(name)
                 position[joint.qposadr[0]] = force / model.jnt_stiffness[joint.id]
@@ -81,13 +83,16 @@ class PosedHand:
         moved with the joint (``mechanics.hand_kinematics.link_frames``). In a model of its own a
         hand has its bodies' frames, turned so that z is along the axis.
         """
-        found = [self._at_joint(name) for name in self._rows]
+        joint_frames = [self._at_joint(name) for name in self._rows]
         for digit in self.hand.soft_fingers:
             base = self._body_pose(names.soft_link(digit.name, 0))
             tip = self._body_pose(names.soft_link(digit.name, len(digit.finger.links) - 1))
             tip[:3, 3] = self.data.site(names.tip_site(digit.name)).xpos
-            found += [JointFrame(f"{digit.name} base", base), JointFrame(f"{digit.name} tip", tip)]
-        return found
+            joint_frames += [
+                JointFrame(f"{digit.name} base", base),
+                JointFrame(f"{digit.name} tip", tip),
+            ]
+        return joint_frames
 
     def hand_pose(self) -> Array:
         """The hand's frame in the world, (4, 4)."""
@@ -97,9 +102,9 @@ class PosedHand:
         joint = self.model.joint(name)
         pose = self._body_pose(int(joint.bodyid[0]))
         axis = np.array(self.data.xaxis[joint.id])
-        turn, _ = Rotation.align_vectors([axis], [pose[:3, 2]])
+        rotation, _ = Rotation.align_vectors([axis], [pose[:3, 2]])
         if pose[:3, 2] @ axis < 1.0 - 1e-12:
-            pose[:3, :3] = turn.as_matrix() @ pose[:3, :3]
+            pose[:3, :3] = rotation.as_matrix() @ pose[:3, :3]
         pose[:3, 3] = self.data.xanchor[joint.id]
         value = float(self.data.qpos[joint.qposadr[0]])
         row = self._rows[name]

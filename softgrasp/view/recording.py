@@ -35,7 +35,7 @@ def serve(step: Callable[[float], None]) -> None:
         before = now
 
 
-class Told(NamedTuple):
+class Announcement(NamedTuple):
     """What a saved page says of itself."""
 
     title: str
@@ -43,13 +43,15 @@ class Told(NamedTuple):
     """What happened, and what the time of the player is."""
 
 
-def recorded(page: Page, frames: Iterator[None], told: Told, step: float = 1.0 / FRAMES) -> str:
+def recorded(
+    page: Page, frames: Iterator[None], announcement: Announcement, step: float = 1.0 / FRAMES
+) -> str:
     """What a scene shows from picture to picture, as HTML that needs no server.
 
     Args:
         page: The page.
         frames: Changes the scene to its next picture each time it is asked.
-        told: What stands over the scene.
+        announcement: What stands over the scene.
         step: Time from picture to picture, as the player shows it [s].
     """
     next(frames)
@@ -57,23 +59,23 @@ def recorded(page: Page, frames: Iterator[None], told: Told, step: float = 1.0 /
     record.insert_sleep(step)
     for _ in frames:
         record.insert_sleep(step)
-    return titled(record.as_html(), told)
+    return titled(record.as_html(), announcement)
 
 
-def titled(page: str, told: Told) -> str:
+def titled(document: str, announcement: Announcement) -> str:
     """A page of viser's player with what it shows: its title, and words over its upper right.
 
     Args:
-        page: The page as HTML.
-        told: What stands there.
+        document: The page as HTML.
+        announcement: What stands there.
     """
-    title, sentence = html.escape(told.title), html.escape(told.sentence)
+    title, sentence = html.escape(announcement.title), html.escape(announcement.sentence)
     words = (
         f'<div style="{STYLE}"><b>{title}</b><br>{sentence}<br>'
         f'<span style="opacity:.6">softgrasp {__version__}</span></div>'
     )
     head = f'<title>{title}</title><meta name="generator" content="softgrasp {__version__}">'
-    page = re.sub(r"<title>.*?</title>", "", page, count=1)
-    page = page.replace("</head>", f"{head}</head>", 1)
-    before, body, after = page.rpartition("</body>")
+    document = re.sub(r"<title>.*?</title>", "", document, count=1)
+    document = document.replace("</head>", f"{head}</head>", 1)
+    before, body, after = document.rpartition("</body>")
     return f"{before}{words}{body}{after}"

@@ -18,18 +18,18 @@ from softgrasp.simulation.result import GraspResult
 from softgrasp.view.chart import TimeChart
 from softgrasp.view.drawn_model import DrawnModel
 from softgrasp.view.grasp_marks import GraspMarks
-from softgrasp.view.page import Page, look_from
-from softgrasp.view.recording import Told, recorded, serve
+from softgrasp.view.page import Page, set_camera
+from softgrasp.view.recording import Announcement, recorded, serve
 
 SPEEDS = {"1 ×": 1.0, "0.5 ×": 0.5, "0.2 ×": 0.2, "0.1 ×": 0.1}
-SLIDER_STEPS, LEAST_TIME = 1000, 1e-3
-MOST_DIGITS = 3
+SLIDER_STEPS, MIN_TIME = 1000, 1e-3
+MAX_DIGITS = 3
 """Of a time, behind the point."""
 PLAYER = "The player shows the time of the run in seconds; arrows are forces on the object."
 SAVED_AS = "grasp.html"
 THROUGH = 0.45
 """Opacity of an object that what touches it is seen through."""
-MOST_SAVED = 250
+MAX_FRAMES = 250
 """Instants of a saved scene."""
 
 
@@ -47,18 +47,20 @@ class ResultView:
         scene = result.scene
         # words are paragraphs, the first of which says how it went
         sentence = f"{words.partition(chr(10) * 2)[0]} {PLAYER}"
-        self._told = Told(f"{scene.hand.name} grasps {scene.object.name}", sentence)
+        self._announcement = Announcement(f"{scene.hand.name} grasps {scene.object.name}", sentence)
         self._playback = Playback(result)
         self.camera = framing([self._playback])
-        look_from(page, self.camera)
+        set_camera(page, self.camera)
         drawn = page.server.scene
         self._model = DrawnModel(drawn, self._playback.model)
         self._marks = GraspMarks(drawn, self._playback, self.camera)
         self._begin, self._end = (float(end) for end in result.time[[0, -1]])
         self._time, self._playing = self._end, False
         self._busy = threading.RLock()
-        things = [self._playback.model.body(name).id for name in object_bodies(result.scene)]
-        self._things = np.flatnonzero(np.isin(self._playback.model.geom_bodyid, things)).tolist()
+        body_ids = [self._playback.model.body(name).id for name in object_bodies(result.scene)]
+        self._object_geoms = np.flatnonzero(
+            np.isin(self._playback.model.geom_bodyid, body_ids)
+        ).tolist()
         self._charts: list[TimeChart] = []
         page.server.gui.add_markdown(words)
         self._add_timeline()
@@ -87,7 +89,7 @@ class ResultView:
         """Play and scrub until interrupted."""
         serve(self.step)
 
-    def save(self, path: Path, frames: int = MOST_SAVED) -> Path:
+    def save(self, path: Path, frames: int = MAX_FRAMES) -> Path:
         """Write the moving scene as one file that any browser opens without a server.
 
         Args:
@@ -99,25 +101,25 @@ class ResultView:
         """
         return write_text(path, self.html(frames))
 
-    def html(self, frames: int = MOST_SAVED) -> str:
+    def html(self, frames: int = MAX_FRAMES) -> str:
         """The moving scene as HTML, shown at so many instants."""
         times, now = np.linspace(self._begin, self._end, frames).tolist(), self._time
 
-        def pictures() -> Iterator[None]:
+        def frames_shown() -> Iterator[None]:
             for time in times:
                 self.show(time)
                 yield
 
         step = (self._end - self._begin) / max(frames - 1, 1)
         with self._busy:
-            text = recorded(self._page, pictures(), self._told, max(step, LEAST_TIME))
+            text = recorded(self._page, frames_shown(), self._announcement, max(step, MIN_TIME))
             self.show(now)
         return text
 
     def _add_timeline(self) -> None:
         gui = self._page.server.gui
-        steps = max(self._end - self._begin, LEAST_TIME) / SLIDER_STEPS
-        digits = min(-math.floor(math.log10(steps)), MOST_DIGITS)
+        steps = max(self._end - self._begin, MIN_TIME) / SLIDER_STEPS
+        digits = min(-math.floor(math.log10(steps)), MAX_DIGITS)
         step = 10.0**-digits
         # the box shows as many digits as the ends have, and has room for five
         last = math.ceil(round(self._end / step, 6)) * step
@@ -152,7 +154,7 @@ class ResultView:
 
         def changed(_: object) -> None:
             self._marks.forces, self._marks.cones = forces.value, cones.value
-            self._model.fade(self._things, THROUGH if through.value else 1.0)
+            self._model.fade(self._object_geoms, THROUGH if through.value else 1.0)
             self._model.show_collisions(shown=shapes.value)
             self.show(self._time)
 

@@ -20,9 +20,9 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape
 from softgrasp.render.camera import Camera
 from softgrasp.view.chart import RunningChart
-from softgrasp.view.command_panel import CommandPanel, Desk
+from softgrasp.view.command_panel import CommandPanel, CommandSink
 from softgrasp.view.drawn_model import DrawnModel
-from softgrasp.view.page import Page, look_from
+from softgrasp.view.page import Page, set_camera
 
 REFRESH = 15.0
 """Pictures a second."""
@@ -89,7 +89,7 @@ class TwinView:
         self,
         page: Page,
         twin: Twin,
-        desk: Desk | None = None,
+        queue: CommandSink | None = None,
         state: Callable[[], str] = str,
         key: str = "",
     ) -> None:
@@ -102,9 +102,9 @@ class TwinView:
         gui = page.server.gui
         self._words = gui.add_markdown("waiting for the first reading")
         self.panels: list[CommandPanel] = []
-        if desk is not None:
+        if queue is not None:
             page.server.on_client_connect(
-                lambda client: self.panels.append(CommandPanel(client.gui, twin, desk, key))
+                lambda client: self.panels.append(CommandPanel(client.gui, twin, queue, key))
             )
         with gui.add_folder("Curves"):
             self._pressure = RunningChart(
@@ -156,7 +156,7 @@ class TwinView:
                 self._aim(row.shape)
             for chart in (self._pressure, self._curvature, self._tip):
                 chart.draw()
-            self._words.content = self._told(row)
+            self._words.content = self._status_text(row)
             self._events.content = "\n\n".join(log) or "none yet"
 
     def _aim(self, shape: TwinShape) -> None:
@@ -167,9 +167,9 @@ class TwinView:
         gripper = shape.tips.mean(axis=0)
         middle = gripper if self.twin.arm is None else 0.5 * gripper
         reach = 0.35 if self.twin.arm is None else AROUND * float(np.linalg.norm(gripper))
-        look_from(self._page, Camera(tuple(middle.tolist()), reach, *HEADING))
+        set_camera(self._page, Camera(tuple(middle.tolist()), reach, *HEADING))
 
-    def _told(self, row: Shown) -> str:
+    def _status_text(self, row: Shown) -> str:
         pressures = row.pressures
         now = "no reading" if pressures is None else f"{KPA * pressures[0]:.1f} kPa"
         bend = (

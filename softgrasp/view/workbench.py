@@ -19,7 +19,7 @@ from softgrasp.simulation.run import simulate
 from softgrasp.view.choices import Choices, MakeScene
 from softgrasp.view.grasp_form import GraspForm
 from softgrasp.view.hand_view import HandView
-from softgrasp.view.page import Page, look_from
+from softgrasp.view.page import Page, set_camera
 from softgrasp.view.posed_hand import chosen_hand
 from softgrasp.view.recording import serve
 from softgrasp.view.result_view import ResultView
@@ -54,7 +54,7 @@ class Workbench:
         self._make_scene, self._words = make_scene, words
         self._busy, self._stopped = threading.RLock(), threading.Event()
         self._worker = ThreadPoolExecutor(max_workers=1)
-        self._told: viser.GuiMarkdownHandle | None = None
+        self._message: viser.GuiMarkdownHandle | None = None
         self.hand: HandView | None = None
         self.result: ResultView | None = None
         self.form: GraspForm | None = None
@@ -64,23 +64,23 @@ class Workbench:
             raise problem
 
     @property
-    def told(self) -> str:
+    def message_text(self) -> str:
         """The sentence that stands over everything; empty where there is none."""
-        return "" if self._told is None else self._told.content
+        return "" if self._message is None else self._message.content
 
-    def tell(self, sentence: str) -> None:
+    def show_message(self, sentence: str) -> None:
         """Put a sentence over everything; nothing where it is empty."""
-        if self._told is not None:
-            self._told.content, self._told.visible = sentence, bool(sentence)
+        if self._message is not None:
+            self._message.content, self._message.visible = sentence, bool(sentence)
 
     def show_hand(self, choices: Choices) -> None:
         """Show the hand of choices, before their object; a sentence where that cannot be."""
         try:
             with self._busy:
                 problem = self._show_hand(choices)
-                self.tell("" if problem is None else f"⚠ {problem}")
+                self.show_message("" if problem is None else f"⚠ {problem}")
         except SoftgraspError as error:
-            self.tell(f"⚠ {error}")
+            self.show_message(f"⚠ {error}")
 
     def start(self, choices: Choices) -> None:
         """Simulate the grasp beside what is shown, then show the result."""
@@ -88,7 +88,7 @@ class Workbench:
             if self.running is not None or self.form is None:
                 return
             self.choices = choices
-            self.tell("")
+            self.show_message("")
             self._stopped.clear()
             self.form.show_progress(0.0)
             self.running = self._worker.submit(self._simulated, choices, self.form)
@@ -163,7 +163,7 @@ class Workbench:
         server.gui.reset()
         server.scene.reset()
         server.gui.main_panel.dock_right()
-        self._told = server.gui.add_markdown("", visible=False)
+        self._message = server.gui.add_markdown("", visible=False)
 
     def _add_form(self, choices: Choices, used: Mapping[str, float]) -> GraspForm:
         form = GraspForm(
@@ -174,7 +174,7 @@ class Workbench:
             closures=list(CLOSURES),
             changed=self.show_hand,
             started=self.start,
-            refused=lambda sentence: self.tell(f"⚠ {sentence}"),
+            refused=lambda sentence: self.show_message(f"⚠ {sentence}"),
             used=used,
         )
         form.stop.on_click(lambda _: self.stop())
@@ -200,26 +200,26 @@ class Workbench:
             if error is None:
                 self._show_result(run.result())
             elif isinstance(error, SoftgraspError):
-                self.tell(f"⚠ {error}")
+                self.show_message(f"⚠ {error}")
             else:  # nobody else would say so: the run is on a thread of its own
                 kind = type(error).__name__
-                self.tell(
+                self.show_message(
                     f"⚠ the run failed in a way that is a mistake of softgrasp: {kind}: {error}"
                 )
 
 
 def numbers_of(scene: GraspScene) -> dict[str, float]:
     """What a scene has in the form's fields of numbers, where it is one number."""
-    thing, contact = scene.object, scene.asked_contact
-    found = {} if thing.density is None else {"density": thing.density}
+    obj, contact = scene.object, scene.requested_contact
+    numbers = {} if obj.density is None else {"density": obj.density}
     if contact.kinetic_friction == contact.static_friction:
-        found["friction"] = contact.static_friction
-    return found
+        numbers["friction"] = contact.static_friction
+    return numbers
 
 
 def aim(page: Page, camera: Camera) -> None:
     """Have all browsers look from where a camera stands, those that are open already too."""
-    look_from(page, camera)
+    set_camera(page, camera)
     start = page.server.initial_camera
     for browser in page.server.get_clients().values():
         browser.camera.position, browser.camera.look_at = start.position, start.look_at

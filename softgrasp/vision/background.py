@@ -19,37 +19,37 @@ LIGHT = 0.3
 _SAMPLES, _ROUNDS = 96, 8
 
 
-def in_white_light(picture: Floats) -> Floats:
+def in_white_light(image: Floats) -> Floats:
     """The picture as if lit evenly by white light: the white paper in it becomes 1.
 
     A polynomial surface in each channel is laid through what may be paper; what lies well below it
     is taken out and the surface laid again.
 
     Args:
-        picture: Red, green and blue from 0 to 1, (h, w, 3).
+        image: Red, green and blue from 0 to 1, (h, w, 3).
 
     Returns:
         The picture over the surfaces, at most 1, (h, w, 3).
     """
-    step = max(picture.shape[1] // _SAMPLES, 1)
+    step = max(image.shape[1] // _SAMPLES, 1)
     few = (slice(step // 2, None, step),) * 2
-    rows, columns = (_powers(count) for count in picture.shape[:2])
-    samples = picture[few].reshape(-1, 3).astype(float)
+    rows, columns = (_powers(count) for count in image.shape[:2])
+    samples = image[few].reshape(-1, 3).astype(float)
     terms = (rows[few[0], None, :, None] * columns[None, few[1], None, :]).reshape(len(samples), -1)
     kept = _may_be_paper(samples)
     weights = np.zeros((terms.shape[1], 3))
     ridge = 1e-6 * len(terms) * np.eye(terms.shape[1])  # where paper is seen on one side only
     for _ in range(_ROUNDS):
         if kept.sum() <= terms.shape[1]:
-            return picture
+            return image
         chosen = terms[kept]
         weights = np.linalg.solve(chosen.T @ chosen + ridge, chosen.T @ samples[kept])
         kept &= (samples > terms @ weights - DARKER).all(axis=1)
-    even = np.empty_like(picture)
+    even = np.empty_like(image)
     for channel in range(3):
         grid = weights[:, channel].reshape(DEGREE + 1, DEGREE + 1)
         surface = (rows @ grid @ columns.T).clip(min=LIGHT * LIGHT).astype(np.float32)
-        np.minimum(picture[..., channel] / surface, 1.0, out=even[..., channel])
+        np.minimum(image[..., channel] / surface, 1.0, out=even[..., channel])
     return even
 
 
@@ -59,7 +59,7 @@ def _powers(count: int) -> Array:
 
 def _may_be_paper(samples: Array) -> npt.NDArray[np.bool_]:
     """Which pixels (n, 3) are light and have little colour."""
-    most, least = samples.max(axis=1), samples.min(axis=1)
-    saturation = (most - least) / np.maximum(most, 1e-6)
+    brightest, darkest = samples.max(axis=1), samples.min(axis=1)
+    saturation = (brightest - darkest) / np.maximum(brightest, 1e-6)
     limit = PAPER * (np.quantile(saturation, 0.02) + np.quantile(saturation, 0.98))
-    return np.asarray((saturation <= limit) & (most > LIGHT))
+    return np.asarray((saturation <= limit) & (brightest > LIGHT))

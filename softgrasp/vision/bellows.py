@@ -103,27 +103,27 @@ def _base(joint: Array, start: float, pitch: float, top: float) -> Profile:
 
 
 def _bellow(joint: Array, after: Array, top: float) -> Profile:
-    share = np.linspace(0.0, 1.0, STATIONS)[:, None]
-    way = after - joint
-    chord, down = joint + share * way, np.array([way[1], -way[0]])
-    low = chord + 4.0 * DEPTH * share * (1.0 - share) * down
+    fractions = np.linspace(0.0, 1.0, STATIONS)[:, None]
+    chord_vector = after - joint
+    chord, down = joint + fractions * chord_vector, np.array([chord_vector[1], -chord_vector[0]])
+    low = chord + 4.0 * DEPTH * fractions * (1.0 - fractions) * down
     return _with_fan(joint, np.column_stack([chord[:, 0], np.full(STATIONS, top)]), low)
 
 
 def _last(joint: Array, tip: Array, height: float, top: float) -> Profile:
-    share = np.linspace(0.0, 1.0, STATIONS)
-    x = joint[0] + share * (tip[0] - joint[0])
+    fractions = np.linspace(0.0, 1.0, STATIONS)
+    x = joint[0] + fractions * (tip[0] - joint[0])
     # level at the joint and at the tip: no corners but the two of the end
-    high = top + (tip[1] + 0.5 * height - top) * share**2 * (3.0 - 2.0 * share)
-    low = joint[1] + (tip[1] - 0.5 * height - joint[1]) * share * (2.0 - share)
+    high = top + (tip[1] + 0.5 * height - top) * fractions**2 * (3.0 - 2.0 * fractions)
+    low = joint[1] + (tip[1] - 0.5 * height - joint[1]) * fractions * (2.0 - fractions)
     return _with_fan(joint, np.column_stack([x, high]), np.column_stack([x, low]))
 
 
 def _with_fan(joint: Array, upper: Array, lower: Array) -> Profile:
     """A shoulder around the joint, which the upper line continues without a corner."""
     radius = upper[0, 1] - joint[1]
-    turn = np.linspace(FAN, 0.0, FAN_STATIONS)[:-1]
-    fan = joint + radius * np.column_stack([-np.sin(turn), np.cos(turn)])
+    angles = np.linspace(FAN, 0.0, FAN_STATIONS)[:-1]
+    fan = joint + radius * np.column_stack([-np.sin(angles), np.cos(angles)])
     center = np.tile(joint, (len(fan), 1))
     return Profile(np.concatenate([fan, upper]), np.concatenate([center, lower]), len(fan))
 

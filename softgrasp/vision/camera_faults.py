@@ -7,13 +7,13 @@ import numpy.typing as npt
 
 from softgrasp.errors import DescriptionError
 from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import Picture
+from softgrasp.vision.picture import Image
 
 Floats = npt.NDArray[np.float32]
 
 
 def with_faults(
-    picture: Picture,
+    image: Image,
     *,
     light: float = 0.0,
     light_direction_deg: float = 0.0,
@@ -22,11 +22,11 @@ def with_faults(
     blur: float = 0.0,
     noise: float = 0.0,
     seed: int = 0,
-) -> Picture:
+) -> Image:
     """The same picture under other light and through a worse camera.
 
     Args:
-        picture: Shape (height, width, 3).
+        image: Shape (height, width, 3).
         light: Change of brightness from the middle to the border, such as 0.3 from 70 % at one
             border to 130 % at the other; exposed so that the bright border stays as it is.
         light_direction_deg: Towards the brighter side: 0 right, 90 up.
@@ -40,10 +40,10 @@ def with_faults(
         DescriptionError: A number is out of range.
     """
     _check(light=(light, 0.0, 0.95), blur=(blur, 0.0, 100.0), noise=(noise, 0.0, 1.0))
-    seen: Floats = picture.astype(np.float32) / 255.0
+    seen: Floats = image.astype(np.float32) / 255.0
     if hue_deg:
-        seen = _turned(seen, hue_deg)
-    seen = seen * _brightness(picture.shape[:2], light, light_direction_deg)[..., None]
+        seen = _hue_rotated(seen, hue_deg)
+    seen = seen * _brightness(image.shape[:2], light, light_direction_deg)[..., None]
     seen *= np.array(tint, dtype=np.float32)
     if blur:
         seen = opencv().GaussianBlur(seen, (0, 0), blur)
@@ -61,9 +61,9 @@ def _check(**numbers: tuple[float, float, float]) -> None:
             )
 
 
-def _turned(picture: Floats, hue_deg: float) -> Floats:
+def _hue_rotated(image: Floats, hue_deg: float) -> Floats:
     cv2 = opencv()
-    hsv = cv2.cvtColor(picture, cv2.COLOR_RGB2HSV)
+    hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV)
     hsv[..., 0] = (hsv[..., 0] + hue_deg) % 360.0
     return np.asarray(cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB))
 
@@ -72,7 +72,7 @@ def _brightness(shape: tuple[int, ...], light: float, direction_deg: float) -> F
     y, x = np.meshgrid(
         np.linspace(1.0, -1.0, shape[0]), np.linspace(-1.0, 1.0, shape[1]), indexing="ij"
     )
-    turn = np.radians(direction_deg)
-    along = np.cos(turn) * x + np.sin(turn) * y
+    angle = np.radians(direction_deg)
+    along = np.cos(angle) * x + np.sin(angle) * y
     along /= max(float(np.abs(along).max()), 1e-12)
     return np.asarray((1.0 + light * along) / (1.0 + light), dtype=np.float32)

@@ -12,11 +12,11 @@ from softgrasp.description.base import Description, Positive
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import Picture
+from softgrasp.vision.picture import Image
 
 Corners = Annotated[int, Field(strict=True, ge=3, le=100)]
 
-MOST_GROWTH = 1.6
+MAX_GROWTH = 1.6
 """Width or height of the rectified picture over that of the original, at most [–]."""
 
 
@@ -35,7 +35,7 @@ class Checkerboard(Description):
 class Rectified:
     """A photograph as it would have been taken from straight ahead, far away."""
 
-    picture: Picture
+    image: Image
     metres_per_px: float
     homography: Array
     """(3, 3), from homogeneous pixels of the original to those of this one."""
@@ -43,7 +43,7 @@ class Rectified:
     """Inner corners of the board in the original, row by row, (rows · columns, 2)."""
 
 
-def find_board(picture: Picture, board: Checkerboard) -> Array:
+def find_board(image: Image, board: Checkerboard) -> Array:
     """The inner corners of the board, row by row, (rows · columns, 2) [pixels].
 
     Rows run along the side of the board that has ``columns`` corners; the first is the one that
@@ -53,22 +53,22 @@ def find_board(picture: Picture, board: Checkerboard) -> Array:
         DescriptionError: The board is not found.
     """
     cv2 = opencv()
-    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
     flags = cv2.CALIB_CB_EXHAUSTIVE | cv2.CALIB_CB_ACCURACY
-    found, corners = cv2.findChessboardCornersSB(grey, (board.columns, board.rows), flags=flags)
-    if not found:
+    detected, corners = cv2.findChessboardCornersSB(grey, (board.columns, board.rows), flags=flags)
+    if not detected:
         raise DescriptionError(
             f"expected a checkerboard with {board.rows} × {board.columns} inner corners (rows × "
             "columns), all of them and a white rim in the picture, found none",
             field="board",
         )
     grid = np.asarray(corners, dtype=float).reshape(board.rows, board.columns, 2) + 0.5
-    turns = [np.rot90(grid, turn) for turn in range(4)]
-    turns = [turn for turn in turns if turn.shape == grid.shape]
-    return np.asarray(max(turns, key=_uprightness).reshape(-1, 2))
+    rotated_grids = [np.rot90(grid, quarter) for quarter in range(4)]
+    rotated_grids = [quarter for quarter in rotated_grids if quarter.shape == grid.shape]
+    return np.asarray(max(rotated_grids, key=_uprightness).reshape(-1, 2))
 
 
-def rectify(picture: Picture, board: Checkerboard) -> Rectified:
+def rectify(image: Image, board: Checkerboard) -> Rectified:
     """Take tilt and perspective out of a photograph.
 
     The board's rows become level and its squares square; a pixel stays about as large as it was at
@@ -78,36 +78,36 @@ def rectify(picture: Picture, board: Checkerboard) -> Rectified:
         DescriptionError: The board is not found, or is seen from too far aside.
     """
     cv2 = opencv()
-    corners = find_board(picture, board)
+    corners = find_board(image, board)
     rows, columns = np.mgrid[: board.rows, : board.columns]
     side = _square_px(corners.reshape(board.rows, board.columns, 2))
     ideal = side * np.stack([columns, rows], axis=-1).reshape(-1, 2).astype(float)
     flat, _ = cv2.findHomography(corners, ideal)
-    height, width = picture.shape[:2]
+    height, width = image.shape[:2]
     frame = np.array([[0.0, 0.0], [width, 0.0], [width, height], [0.0, height]])
     seen = cv2.perspectiveTransform(frame[:, None], flat)[:, 0]
     low, size = seen.min(axis=0), np.ceil(np.ptp(seen, axis=0)).astype(int)
     behind = (np.column_stack([frame, np.ones(4)]) @ flat[2] <= 0.0).any()
-    if behind or (size > MOST_GROWTH * np.array([width, height])).any():
+    if behind or (size > MAX_GROWTH * np.array([width, height])).any():
         raise DescriptionError(
             "expected a checkerboard that is seen from the front, found one so far aside that the "
             f"picture would grow from {width} × {height} to {size[0]} × {size[1]} pixels",
             field="board",
         )
     shift = np.array([[1.0, 0.0, -low[0]], [0.0, 1.0, -low[1]], [0.0, 0.0, 1.0]])
-    turned = shift @ flat
+    transform = shift @ flat
     half = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
     # OpenCV counts from the middle of the first pixel. What was beyond the picture gets the colour
     # of its border, so that a finger that reaches over a border still does.
-    between = np.linalg.inv(half) @ turned @ half
+    between = np.linalg.inv(half) @ transform @ half
     straight = cv2.warpPerspective(
-        picture,
+        image,
         between,
         (int(size[0]), int(size[1])),
         flags=cv2.INTER_CUBIC,
         borderMode=cv2.BORDER_REPLICATE,
     )
-    return Rectified(np.asarray(straight), board.square / side, np.asarray(turned), corners)
+    return Rectified(np.asarray(straight), board.square / side, np.asarray(transform), corners)
 
 
 def _uprightness(grid: Array) -> float:

@@ -19,9 +19,9 @@ def chord_depths(curve: Array, reach: int) -> Array:
             walks along the curve.
         reach: The chord runs from this many points before to as many after.
     """
-    places = np.arange(len(curve))
-    before = curve[(places - reach).clip(0)]
-    chord = curve[(places + reach).clip(max=len(curve) - 1)] - before
+    indices = np.arange(len(curve))
+    before = curve[(indices - reach).clip(0)]
+    chord = curve[(indices + reach).clip(max=len(curve) - 1)] - before
     offset = curve - before
     cross = chord[:, 0] * offset[:, 1] - chord[:, 1] * offset[:, 0]
     lengths = np.maximum(np.linalg.norm(chord, axis=1), 1e-12)

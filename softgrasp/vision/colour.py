@@ -17,14 +17,14 @@ from softgrasp.vision.picture import Bools
 
 Hsv = npt.NDArray[np.float32]
 Degrees = Annotated[float, Field(strict=True, ge=0, le=360)]
-Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+Fraction = Annotated[float, Field(strict=True, ge=0, le=1)]
 
-LEAST_SATURATION, LEAST_VALUE = 0.15, 0.08
+MIN_SATURATION, MIN_VALUE = 0.15, 0.08
 """Of a pixel that has a colour at all; white paper, grey metal and shadows have less."""
 HUE_REACH_DEG = 25.0
 """How far an automatic range goes to both sides of the dominant hue."""
 HUE_SMOOTHING_DEG = 5.0
-LEAST_PART = 0.002
+MIN_FRACTION = 0.002
 """Part of the picture that has to be coloured before it is said to have a dominant hue."""
 
 HUES = ("red", "orange", "yellow", "green", "green", "cyan", "azure", "blue", "violet", "magenta")
@@ -39,9 +39,9 @@ class FingerColour(Description):
 
     hue_deg: tuple[Degrees, Degrees] = (335.0, 70.0)
     """From and to on the colour circle, 0 to 360°; from above to runs through red."""
-    saturation: tuple[Share, Share] = (0.25, 1.0)
+    saturation: tuple[Fraction, Fraction] = (0.25, 1.0)
     """Lowest and highest [–]."""
-    value: tuple[Share, Share] = (LEAST_VALUE, 1.0)
+    value: tuple[Fraction, Fraction] = (MIN_VALUE, 1.0)
     """Lowest and highest [–]."""
 
     @model_validator(mode="after")
@@ -63,17 +63,17 @@ class FingerColour(Description):
         return np.asarray(right)
 
 
-def hsv_of(picture: npt.NDArray[np.float32]) -> Hsv:
+def hsv_of(image: npt.NDArray[np.float32]) -> Hsv:
     """Hue [0 to 360°], saturation and value [0 to 1] of pixels from 0 to 1, (h, w, 3)."""
     cv2 = opencv()
-    return np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2HSV))
+    return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2HSV))
 
 
 def dominant_hue_deg(hsv: Hsv) -> float | None:
     """The hue around which most colour lies, each pixel by its chroma; None in a grey picture."""
     hue, saturation, value = (hsv[..., channel] for channel in range(3))
-    coloured = (saturation >= LEAST_SATURATION) & (value >= LEAST_VALUE)
-    if coloured.mean() < LEAST_PART:
+    coloured = (saturation >= MIN_SATURATION) & (value >= MIN_VALUE)
+    if coloured.mean() < MIN_FRACTION:
         return None
     chroma = (saturation * value)[coloured]
     counts, _ = np.histogram(hue[coloured] % 360.0, bins=360, range=(0.0, 360.0), weights=chroma)
@@ -91,14 +91,14 @@ def dominant_colour(hsv: Hsv) -> FingerColour:
     if hue is None:
         raise DescriptionError(
             "expected a coloured finger before a white background, found a picture without "
-            f"colours: less than {100 * LEAST_PART:g} % of it has a saturation of "
-            f"{LEAST_SATURATION:g} or more",
+            f"colours: less than {100 * MIN_FRACTION:g} % of it has a saturation of "
+            f"{MIN_SATURATION:g} or more",
         )
     ends = ((hue - HUE_REACH_DEG) % 360.0, (hue + HUE_REACH_DEG) % 360.0)
-    wide = FingerColour(hue_deg=ends, saturation=(LEAST_SATURATION, 1.0))
+    wide = FingerColour(hue_deg=ends, saturation=(MIN_SATURATION, 1.0))
     # half of the finger's own saturation is what a pixel has through which its outline runs
     half = 0.5 * float(np.median(hsv[..., 1][wide.mask(hsv)]))
-    return wide.replace(saturation=(max(half, LEAST_SATURATION), 1.0))
+    return wide.replace(saturation=(max(half, MIN_SATURATION), 1.0))
 
 
 def hue_name(hue_deg: float) -> str:

@@ -16,7 +16,7 @@ SUFFIXES = (".npy", ".png")
 WINDOW = 5
 """The depth at a pick is the median over so many pixels to all sides: cameras have noise and holes
 in single pixels."""
-LEAST_SEEN = 0.25
+MIN_SEEN = 0.25
 """Part of the window that must have a depth."""
 
 
@@ -66,7 +66,7 @@ def depths_at(depth: Array, pixels: Array) -> Array:
         DescriptionError: A pick lies outside the picture, or nearly nothing was seen around it.
     """
     height, width = depth.shape
-    found = []
+    depths = []
     for column, row in pixels.tolist():
         if not (0.0 <= column < width and 0.0 <= row < height):
             raise DescriptionError(
@@ -75,14 +75,14 @@ def depths_at(depth: Array, pixels: Array) -> Array:
         x, y = int(column), int(row)
         window = depth[max(y - WINDOW, 0) : y + WINDOW + 1, max(x - WINDOW, 0) : x + WINDOW + 1]
         seen = window[window > 0.0]
-        if seen.size < LEAST_SEEN * window.size:
+        if seen.size < MIN_SEEN * window.size:
             raise DescriptionError(
                 f"expected depths around the pick ({column:g}, {row:g}), found them in "
                 f"{seen.size} of {window.size} pixels: pick where the finger is, or leave the "
                 "depth picture out"
             )
-        found.append(float(np.median(seen)))
-    return np.array(found)
+        depths.append(float(np.median(seen)))
+    return np.array(depths)
 
 
 def _raw(file: Path) -> npt.NDArray[np.generic]:

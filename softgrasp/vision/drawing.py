@@ -8,7 +8,7 @@ from PIL import ImageDraw, ImageFont
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import Picture
+from softgrasp.vision.picture import Image
 
 Color = tuple[int, int, int]
 
@@ -17,7 +17,7 @@ SHEET: Color = (255, 255, 255)
 _SHIFT = 4
 
 
-def draw_line(panel: Picture, points: ArrayLike, color: Color, thick: int) -> None:
+def draw_line(panel: Image, points: ArrayLike, color: Color, thick: int) -> None:
     """An open line through points (n, 2) [pixels], drawn into a picture."""
     cv2 = opencv()
     # OpenCV counts from the middle of the first pixel, in parts of a pixel
@@ -25,7 +25,7 @@ def draw_line(panel: Picture, points: ArrayLike, color: Color, thick: int) -> No
     cv2.polylines(panel, [fixed[:, None]], False, color, thick, cv2.LINE_AA, _SHIFT)
 
 
-def draw_dot(panel: Picture, point: Array, radius: float, color: Color) -> None:
+def draw_dot(panel: Image, point: Array, radius: float, color: Color) -> None:
     """A full circle around a point (2,) [pixels], drawn into a picture."""
     cv2 = opencv()
     x, y = np.rint((point - 0.5) * 2**_SHIFT).astype(int).tolist()
@@ -34,7 +34,7 @@ def draw_dot(panel: Picture, point: Array, radius: float, color: Color) -> None:
 
 def write(
     drawing: ImageDraw.ImageDraw,
-    place: tuple[float, float],
+    position: tuple[float, float],
     text: str,
     letters: float,
     *,
@@ -43,7 +43,7 @@ def write(
 ) -> None:
     """A line of text that can be read on anything, starting at or around a place."""
     drawing.text(
-        place,
+        position,
         text,
         font=ImageFont.load_default(letters),
         fill=color,

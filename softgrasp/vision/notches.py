@@ -22,16 +22,16 @@ Indices = npt.NDArray[np.intp]
 
 HALF_CHORD = 0.4
 """Half length of the chord over that of a cell: of the line over the number of links [–]."""
-LEAST_DEPTH = 0.12
+MIN_DEPTH = 0.12
 """Prominence of a valley over half the chord, at least [–]."""
-LEAST_SHARE = 0.3
+MIN_DEPTH_RATIO = 0.3
 """The same over the median of as many of the most prominent as there are joints, at least [–]."""
 FLANK = (0.04, 0.3)
 """Part of a flank, along it from the ground to the crest, through which its line is laid [–]. A
 parabola would follow the bellow better, but its continuation suffers far more from noise."""
-NEAREST, LEAST_POINTS = 3, 5
+NEAREST, MIN_POINTS = 3, 5
 """Points next to the ground that are left out, for blur has filled it, and points of a line."""
-LEAST_OPENING = np.radians(12.0)
+MIN_OPENING = np.radians(12.0)
 """Between two flanks that meet in a point that is worth something [rad]."""
 FARTHEST = 0.6
 """Distance of an apex from the valley's ground over its depth, at most [–]."""
@@ -56,10 +56,10 @@ def find_notches(line: Array, joints: int, *, below: bool = True) -> Array:
     depths = chord_depths(curve, reach) * (-1.0 if below else 1.0)
     grounds = _grounds(depths, reach, joints)
     if len(grounds) < joints:
-        places = ", ".join(f"({x:.0f}, {y:.0f})" for x, y in curve[grounds])
+        pixels_text = ", ".join(f"({x:.0f}, {y:.0f})" for x, y in curve[grounds])
         raise DescriptionError(
             f"expected {joints} valleys between bellows, one for each joint, found {len(grounds)}"
-            + (f", at the pixels {places}" if places else "")
+            + (f", at the pixels {pixels_text}" if pixels_text else "")
             + "; is the notched side the other one, or is the picture blurred?"
         )
     crests = _crests(depths, grounds)[: joints + 1]
@@ -71,12 +71,12 @@ def find_notches(line: Array, joints: int, *, below: bool = True) -> Array:
 
 def _grounds(depths: Array, reach: int, joints: int) -> Indices:
     """Indices of all valleys, in order."""
-    found, facts = find_peaks(depths, prominence=LEAST_DEPTH * reach, height=0.0)
-    prominences = facts["prominences"]
-    if not len(found):
-        return found
+    minima, properties = find_peaks(depths, prominence=MIN_DEPTH * reach, height=0.0)
+    prominences = properties["prominences"]
+    if not len(minima):
+        return minima
     typical = float(np.median(np.sort(prominences)[-joints:]))
-    return np.asarray(found[prominences >= LEAST_SHARE * typical])
+    return np.asarray(minima[prominences >= MIN_DEPTH_RATIO * typical])
 
 
 def _crests(depths: Array, grounds: Indices) -> Indices:
@@ -93,18 +93,18 @@ def _crests(depths: Array, grounds: Indices) -> Indices:
 
 def _apexes(curve: Array, crests: Indices, grounds: Indices) -> Array | None:
     """The apexes (n, 2); None where the flanks of any valley do not meet near its ground."""
-    found = []
+    apexes = []
     for before, ground, after in zip(crests[:-1], grounds, crests[1:], strict=True):
         left = _flank(curve[before : ground + 1][::-1])
         right = _flank(curve[ground : after + 1])
-        if len(left) < LEAST_POINTS or len(right) < LEAST_POINTS:
+        if len(left) < MIN_POINTS or len(right) < MIN_POINTS:
             return None
         apex = _meeting(_line(left), _line(right))
         depth = np.linalg.norm(0.5 * (curve[before] + curve[after]) - curve[ground])
         if apex is None or np.linalg.norm(apex - curve[ground]) > FARTHEST * depth:
             return None
-        found.append(apex)
-    return np.array(found)
+        apexes.append(apex)
+    return np.array(apexes)
 
 
 def _flank(points: Array) -> Array:
@@ -121,10 +121,12 @@ def _line(points: Array) -> tuple[Array, Array]:
 
 def _meeting(first: tuple[Array, Array], second: tuple[Array, Array]) -> Array | None:
     """Where two lines meet (2,); None where they are nearly parallel."""
-    ways = np.column_stack([first[1], -second[1]])
-    if abs(np.linalg.det(ways)) < np.sin(LEAST_OPENING):
+    line_directions = np.column_stack([first[1], -second[1]])
+    if abs(np.linalg.det(line_directions)) < np.sin(MIN_OPENING):
         return None
-    return np.asarray(first[0] + first[1] * np.linalg.solve(ways, second[0] - first[0])[0])
+    return np.asarray(
+        first[0] + first[1] * np.linalg.solve(line_directions, second[0] - first[0])[0]
+    )
 
 
 def _lowest(curve: Array, depths: Array, grounds: Indices) -> Array:
@@ -132,6 +134,6 @@ def _lowest(curve: Array, depths: Array, grounds: Indices) -> Array:
     inner = grounds.clip(1, len(curve) - 2)
     before, at, after = depths[inner - 1], depths[inner], depths[inner + 1]
     bend = np.minimum(before - 2.0 * at + after, -1e-9)
-    place = inner + (0.5 * (before - after) / bend).clip(-1.0, 1.0)
+    position = inner + (0.5 * (before - after) / bend).clip(-1.0, 1.0)
     index = np.arange(len(curve))
-    return np.stack([np.interp(place, index, curve[:, axis]) for axis in range(2)], axis=-1)
+    return np.stack([np.interp(position, index, curve[:, axis]) for axis in range(2)], axis=-1)

@@ -16,9 +16,9 @@ from softgrasp.vision.segmentation import Segmentation
 
 REACH = 1.0 / 300.0
 """How far to both sides of the border of the mask the edge is looked for, in picture widths."""
-LEAST_REACH = 2.5
+MIN_REACH = 2.5
 """The same, at least [pixels]."""
-LEAST_CONTRAST = 0.35
+MIN_CONTRAST = 0.35
 """Step of the darkness at an edge over the median one, at least [–]."""
 SMOOTHING = 1.0 / 1200.0
 """Standard deviation of the smoothing along the outline, in picture widths."""
@@ -93,8 +93,10 @@ def resampled(curve: Array, step: float = 1.0, *, closed: bool = False) -> Array
 def _border(finger: Bools) -> Array:
     """The border of the mask, clockwise as one sees it, evenly sampled, (n, 2)."""
     cv2 = opencv()
-    found = cv2.findContours(finger.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[0]
-    border = max(found, key=len).reshape(-1, 2) + 0.5
+    contours = cv2.findContours(finger.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[
+        0
+    ]
+    border = max(contours, key=len).reshape(-1, 2) + 0.5
     x, y = border.T
     area = float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))  # positive: clockwise, y is down
     return resampled(border[:: 1 if area > 0 else -1], closed=True)
@@ -103,10 +105,10 @@ def _border(finger: Bools) -> Array:
 def _refined(border: Array, darkness: npt.NDArray[np.float32], width: int) -> Array:
     smooth = gaussian_filter1d(border, max(SMOOTHING * width, 1.0), axis=0, mode="wrap")
     normals = _normals(smooth)
-    reach = max(REACH * width, LEAST_REACH)
+    reach = max(REACH * width, MIN_REACH)
     steps = np.linspace(-reach, reach, _STEPS)
-    places = smooth[:, None] + steps[:, None] * normals[:, None]
-    columns, rows = places[..., 0] - 0.5, places[..., 1] - 0.5
+    samples = smooth[:, None] + steps[:, None] * normals[:, None]
+    columns, rows = samples[..., 0] - 0.5, samples[..., 1] - 0.5
     profile = np.asarray(
         map_coordinates(darkness, [rows, columns], order=1, mode="nearest"), dtype=float
     )
@@ -135,7 +137,7 @@ def _crossings(profile: Array, steps: Array) -> Array:
     at = steps[:-1] + (steps[1] - steps[0]) * level[:, :-1] / drop
     at = np.where(falls, at, np.inf)
     best = np.take_along_axis(at, np.abs(at).argmin(axis=1)[:, None], axis=1)[:, 0]
-    good = np.isfinite(best) & (contrast > LEAST_CONTRAST * np.median(contrast))
+    good = np.isfinite(best) & (contrast > MIN_CONTRAST * np.median(contrast))
     if not good.any():
         return np.zeros(len(profile))
     index = np.arange(len(profile))

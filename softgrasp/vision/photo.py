@@ -24,7 +24,7 @@ from softgrasp.vision.notches import find_notches
 from softgrasp.vision.outline import Outline, find_outline, refuse_cut
 from softgrasp.vision.photo_angles import Convention, design_angles, segment_angles
 from softgrasp.vision.photo_measurement import PhotoMeasurement
-from softgrasp.vision.picture import Picture, checked_picture, mirrored, read_photo
+from softgrasp.vision.picture import Image, checked_image, mirrored, read_photo
 from softgrasp.vision.scale import KnownLength, scale_of_joints
 from softgrasp.vision.segmentation import segment
 from softgrasp.vision.tip_point import find_tip
@@ -34,7 +34,7 @@ Side = Literal["bottom", "top"]
 
 BASE_PART = (0.15, 0.85)
 """Part of the base in front of the first joint whose smooth edge gives the tilt [–]."""
-LEAST_BASE = 12
+MIN_BASE = 12
 """Points of that edge, at least."""
 
 
@@ -85,25 +85,36 @@ def measure_photo(
     count = _joint_count(finger, joints, angles, scale, tip)
     file = Path(photo) if isinstance(photo, str | Path) else None
     try:
-        original = checked_picture(read_photo(photo) if isinstance(photo, str | Path) else photo)
-        picture, metres = _prepared(original, scale, flip)
-        segmentation = segment(picture, colour)
+        original = checked_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
+        image, metres = _prepared(original, scale, flip)
+        segmentation = segment(image, colour)
         refuse_cut(segmentation.finger, flipped=flip)
         outline = find_outline(segmentation)
         below = notches == "bottom"
         notched, smooth = (outline.bottom, outline.top)[:: 1 if below else -1]
         joints_px = find_notches(notched, count, below=below)
-        turn = _base_tilt(smooth, joints_px[0]) if tilt == "base" else float(tilt)
-        tip_px = _tip(outline, joints_px, turn) if tip else None
+        tilt_angle = _base_tilt(smooth, joints_px[0]) if tilt == "base" else float(tilt)
+        tip_px = _tip(outline, joints_px, tilt_angle) if tip else None
     except DescriptionError as error:
         raise error.located(file=file) from error
-    found = segment_angles(joints_px if tip_px is None else np.vstack([joints_px, tip_px]), turn)
+    joint_angles = segment_angles(
+        joints_px if tip_px is None else np.vstack([joints_px, tip_px]), tilt_angle
+    )
     if finger is not None and angles == "hinges":
-        found = found - design_angles(finger)[: len(found)]
+        joint_angles = joint_angles - design_angles(finger)[: len(joint_angles)]
     if finger is not None and scale == "joints":
         metres = scale_of_joints(joints_px, finger)
     return PhotoMeasurement(
-        found, angles, joints_px, tip_px, below, turn, metres, picture, segmentation, outline
+        joint_angles,
+        angles,
+        joints_px,
+        tip_px,
+        below,
+        tilt_angle,
+        metres,
+        image,
+        segmentation,
+        outline,
     )
 
 
@@ -129,26 +140,26 @@ def _joint_count(
             raise DescriptionError(
                 "expected a finger, or how many joints there are, found neither", field="joints"
             )
-    most = None if finger is None else len(finger.joints)
-    count = most if joints is None else joints
-    if count is None or count < 2 or (most is not None and count > most):
-        bound = "2 joints or more" if most is None else f"2 to {most} joints"
+    max_count = None if finger is None else len(finger.joints)
+    count = max_count if joints is None else joints
+    if count is None or count < 2 or (max_count is not None and count > max_count):
+        bound = "2 joints or more" if max_count is None else f"2 to {max_count} joints"
         raise DescriptionError(f"expected {bound}, found {count}", field="joints")
-    if tip and most is not None and count < most:
+    if tip and max_count is not None and count < max_count:
         raise DescriptionError(
-            f"expected all {most} joints of the finger for an angle at its tip, found {count}; "
+            f"expected all {max_count} joints of the finger for an angle at its tip, found {count}; "
             "give tip=False",
             field="joints",
         )
     return count
 
 
-def _prepared(picture: Picture, scale: Scale | None, flip: bool) -> tuple[Picture, float | None]:
+def _prepared(image: Image, scale: Scale | None, flip: bool) -> tuple[Image, float | None]:
     """The picture to measure and the side of a pixel [m], where that is known beforehand."""
     metres: float | None = None
     if isinstance(scale, Checkerboard):
-        straight = rectify(picture, scale)
-        picture, metres = straight.picture, straight.metres_per_px
+        straight = rectify(image, scale)
+        image, metres = straight.image, straight.metres_per_px
     elif isinstance(scale, KnownLength):
         metres = scale.metres_per_px
     elif isinstance(scale, int | float):
@@ -157,7 +168,7 @@ def _prepared(picture: Picture, scale: Scale | None, flip: bool) -> tuple[Pictur
             raise DescriptionError(
                 f"expected the side of a pixel in metres, above 0, found {scale}", field="scale"
             )
-    return (mirrored(picture) if flip else picture), metres
+    return (mirrored(image) if flip else image), metres
 
 
 def _base_tilt(smooth: Array, first_joint: Array) -> float:
@@ -166,9 +177,9 @@ def _base_tilt(smooth: Array, first_joint: Array) -> float:
     low, high = (begin + part * (first_joint[0] - begin) for part in BASE_PART)
     ahead = smooth[: int(np.argmax(smooth[:, 0] > high))]
     edge = ahead[ahead[:, 0] > low]
-    if len(edge) < LEAST_BASE:
+    if len(edge) < MIN_BASE:
         raise DescriptionError(
-            f"expected {LEAST_BASE} pixels of the base's edge or more in front of the first joint "
+            f"expected {MIN_BASE} pixels of the base's edge or more in front of the first joint "
             f"to take the tilt from, found {len(edge)}; give the tilt",
             field="tilt",
         )

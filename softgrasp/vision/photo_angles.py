@@ -51,5 +51,5 @@ def segment_angles(points: Array, tilt: float = 0.0) -> Array:
 
 def hinge_angles(points: Array, finger: SoftFinger, tilt: float = 0.0) -> Array:
     """Rotations of the hinges of a finger, (m − 1,) [rad]; see ``segment_angles``."""
-    found = segment_angles(points, tilt)
-    return np.asarray(found - design_angles(finger)[: len(found)])
+    angles = segment_angles(points, tilt)
+    return np.asarray(angles - design_angles(finger)[: len(angles)])

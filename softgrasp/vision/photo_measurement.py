@@ -9,7 +9,7 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.outline import Outline
 from softgrasp.vision.photo_angles import Convention
-from softgrasp.vision.picture import Bools, Picture
+from softgrasp.vision.picture import Bools, Image
 from softgrasp.vision.segmentation import Segmentation
 
 
@@ -17,7 +17,7 @@ from softgrasp.vision.segmentation import Segmentation
 class PhotoMeasurement:
     """The joint angles of a finger in a photograph, and the steps on the way to them.
 
-    All pixel coordinates (column, row) are those of ``picture``; (0, 0) is the outer corner of its
+    All pixel coordinates (column, row) are those of ``image``; (0, 0) is the outer corner of its
     upper left pixel.
     """
 
@@ -36,7 +36,7 @@ class PhotoMeasurement:
     """Direction of the base in the picture, positive downwards [rad]; angles count from it."""
     metres_per_px: float | None
     """Side of a pixel [m], where the picture was scaled."""
-    picture: Picture
+    image: Image
     """What was measured: the photograph, rectified and mirrored where that was asked for."""
     segmentation: Segmentation
     """The steps to the pixels of the finger."""

@@ -43,11 +43,11 @@ class View:
     bottom: float
     top: float
 
-    def camera(self, distance: float, turn_deg: tuple[float, float]) -> Camera:
+    def camera(self, distance: float, rotation_deg: tuple[float, float]) -> Camera:
         """A camera at a distance [m] from its middle, turned about it to the side and upwards."""
         middle = (0.5 * (self.left + self.right), 0.0, 0.5 * (self.bottom + self.top))
         fovy = 2.0 * degrees(atan(0.5 * (self.top - self.bottom) / distance))
-        return Camera(middle, distance, 90.0 + turn_deg[0], turn_deg[1], fovy)
+        return Camera(middle, distance, 90.0 + rotation_deg[0], rotation_deg[1], fovy)
 
 
 def finger_view(finger: SoftFinger) -> View:
@@ -157,10 +157,10 @@ def _add_board(spec: mujoco.MjSpec, finger: SoftFinger) -> None:
 
 def _add_box(
     spec: mujoco.MjSpec,
-    place: tuple[float, float, float],
+    position: tuple[float, float, float],
     half: tuple[float, float, float],
     rgba: Rgba,
 ) -> None:
     spec.worldbody.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_BOX, pos=place, size=half, rgba=rgba, contype=0, conaffinity=0
+        type=mujoco.mjtGeom.mjGEOM_BOX, pos=position, size=half, rgba=rgba, contype=0, conaffinity=0
     )

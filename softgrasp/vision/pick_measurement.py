@@ -11,7 +11,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.picked_angles import PICK_NOISE, Picks, picked_angles
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.depth import WINDOW, depths_at
-from softgrasp.vision.picture import Picture
+from softgrasp.vision.picture import Image
 
 DEPTH_NOISE = 2e-3
 """Standard deviation of the depth of one pixel, where not given [m]."""
@@ -30,7 +30,7 @@ class PickMeasurement:
 
 
 def measure_picks(
-    picture: Picture,
+    image: Image,
     camera: PinholeCamera,
     picks: Picks,
     depth: Array | None = None,
@@ -42,7 +42,7 @@ def measure_picks(
     """Angles of the pieces of a finger from picks in its picture.
 
     Args:
-        picture: (height, width, 3), as large as the camera says.
+        image: (height, width, 3), as large as the camera says.
         camera: The camera that took it.
         picks: Cuts and reference line; depths of the picks are read from ``depth`` where given.
         depth: Depth picture [m], (height, width).
@@ -55,7 +55,7 @@ def measure_picks(
         DescriptionError: The camera took pictures of another size, a pick lies outside, or as
             ``picked_angles`` and ``depths_at``.
     """
-    height, width = picture.shape[:2]
+    height, width = image.shape[:2]
     if (camera.width, camera.height) != (width, height):
         raise DescriptionError(
             f"expected a picture of {camera.width} × {camera.height} pixels, for which the camera "
@@ -73,9 +73,9 @@ def measure_picks(
         picks = picks._replace(depths=depths_at(depth, cuts))
         # the median of n normal numbers scatters by √(π/2n) of one of them
         noise *= np.sqrt(0.5 * np.pi) / (2 * WINDOW + 1)
-    found = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=float(noise))
+    measured = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=float(noise))
     sign = -1.0 if anticlockwise else 1.0
-    return PickMeasurement(picks, sign * found.angles, found.sigmas)
+    return PickMeasurement(picks, sign * measured.angles, measured.sigmas)
 
 
 def averaged(measurements: list[PickMeasurement]) -> PickMeasurement:

@@ -9,7 +9,7 @@ from PIL import ImageDraw
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.drawing import SHEET, Color, degrees, draw_dot, draw_line, write
 from softgrasp.vision.pick_measurement import PickMeasurement
-from softgrasp.vision.picture import Picture
+from softgrasp.vision.picture import Image
 
 LINE: Color = (30, 80, 230)
 CHORD: Color = (20, 150, 60)
@@ -21,18 +21,18 @@ LETTERS = 0.021
 
 
 def pick_overlay(
-    picture: Picture, measured: PickMeasurement, *, letters: float = LETTERS, sigmas: bool = True
-) -> Picture:
+    image: Image, measured: PickMeasurement, *, letters: float = LETTERS, sigmas: bool = True
+) -> Image:
     """The picture with picks, chords, reference line and the angle of each piece, (h, w, 3).
 
     Args:
-        picture: Shape (h, w, 3); it is not changed.
+        image: Shape (h, w, 3); it is not changed.
         measured: What was picked in it.
         letters: Height of the letters over the width of the picture.
         sigmas: Whether standard deviations stand beside the angles.
     """
-    drawn = np.ascontiguousarray(picture.copy())
-    width = picture.shape[1]
+    drawn = np.ascontiguousarray(image.copy())
+    width = image.shape[1]
     thick = max(round(width / 420), 2)
     cuts = np.asarray(measured.picks.cuts, dtype=float)
     cuts = cuts.reshape(len(cuts), -1, 2)
@@ -58,27 +58,27 @@ def pick_overlay(
 
 
 def _lettered(
-    drawn: Picture, measured: PickMeasurement, middles: Array, letters: float, sigmas: bool
-) -> Picture:
+    drawn: Image, measured: PickMeasurement, middles: Array, letters: float, sigmas: bool
+) -> Image:
     sheet = Pillow.fromarray(drawn)
     writing = ImageDraw.Draw(sheet)
     chords = np.diff(middles, axis=0)
     # on the outer side of the bend, where there is room
-    turn = chords[0, 0] * chords[-1, 1] - chords[0, 1] * chords[-1, 0]
-    side = -1.0 if turn >= 0.0 else 1.0
+    cross = chords[0, 0] * chords[-1, 1] - chords[0, 1] * chords[-1, 0]
+    side = -1.0 if cross >= 0.0 else 1.0
     for index, (chord, angle, sigma) in enumerate(
         zip(chords, np.degrees(measured.angles), np.degrees(measured.sigmas), strict=True)
     ):
         out = side * np.array([-chord[1], chord[0]]) / np.hypot(*chord)
-        place = 0.5 * (middles[index] + middles[index + 1]) + _room(measured, letters) * out
+        position = 0.5 * (middles[index] + middles[index + 1]) + _margin(measured, letters) * out
         half = np.array([3.6 if sigmas else 1.8, 1.0]) * letters
-        x, y = place.clip(half, np.array(drawn.shape[1::-1]) - half).tolist()
+        x, y = position.clip(half, np.array(drawn.shape[1::-1]) - half).tolist()
         text = degrees(float(angle)) + (f" ± {sigma:.1f}°" if sigmas else "")
         write(writing, (x, y), text, letters, middle=True)
     return np.array(sheet)
 
 
-def _room(measured: PickMeasurement, letters: float) -> float:
+def _margin(measured: PickMeasurement, letters: float) -> float:
     """From a chord to the middle of its letters [pixels]."""
     cuts = np.asarray(measured.picks.cuts, dtype=float)
     if cuts.ndim == 2:
@@ -87,6 +87,6 @@ def _room(measured: PickMeasurement, letters: float) -> float:
     return float(half) + 1.6 * letters
 
 
-def _draw_pick(drawn: Picture, point: Array, thick: int, color: Color) -> None:
+def _draw_pick(drawn: Image, point: Array, thick: int, color: Color) -> None:
     draw_dot(drawn, point, 2.4 * thick, SHEET)
     draw_dot(drawn, point, 1.6 * thick, color)

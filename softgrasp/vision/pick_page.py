@@ -19,10 +19,10 @@ from PIL import Image as Pillow
 from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.mechanics.picked_angles import Picks
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.picture import Picture
+from softgrasp.vision.picture import Image
 
 HOST = "127.0.0.1"
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 """A longer list of picks is none."""
 PATIENCE = 10.0
 """A browser that is silent for so long in the middle of a request is let go [s]."""
@@ -31,7 +31,7 @@ POLL = 0.05
 """How often the server looks whether it is to end [s]."""
 
 
-class Wanted(NamedTuple):
+class PickTarget(NamedTuple):
     """How many picks there are to make."""
 
     pieces: int
@@ -51,7 +51,7 @@ class Wanted(NamedTuple):
         """
         if points.shape != (self.total, 2):
             raise DescriptionError(
-                f"expected {self.total} picks ({self._told()}), found {len(points)}"
+                f"expected {self.total} picks ({self._counts_text()}), found {len(points)}"
             )
         cuts = points[2 * self.line :]
         return Picks(
@@ -59,16 +59,16 @@ class Wanted(NamedTuple):
             points[:2] if self.line else None,
         )
 
-    def _told(self) -> str:
+    def _counts_text(self) -> str:
         cuts = f"{self.pieces + 1} cuts" + (" at both edges" if self.edges else "")
         return f"the reference line and {cuts}" if self.line else cuts
 
 
-Measured = tuple[str, Picture]
+Measured = tuple[str, Image]
 """What is told of picks, and the picture with them."""
 
 
-class PickPage:
+class PickServer:
     """Serves the page until it is done; listens on this machine only, under a secret path.
 
     Args:
@@ -82,18 +82,18 @@ class PickPage:
     """
 
     def __init__(
-        self, picture: Picture, wanted: Wanted, measure: Callable[[Picks], Measured], port: int = 0
+        self, image: Image, target: PickTarget, measure: Callable[[Picks], Measured], port: int = 0
     ) -> None:
-        self.wanted, self.measure = wanted, measure
-        self.png = _png(picture)
+        self.target, self.measure = target, measure
+        self.png = _png(image)
         self.overlay = self.png
         self.secret = secrets.token_urlsafe(16)
         self.picks: Picks | None = None
         self._done = threading.Event()
-        page = self
+        server = self
 
         class Handler(_Handler):
-            owner = page
+            owner = server
 
         try:
             self._server = ThreadingHTTPServer((HOST, port), Handler)
@@ -136,28 +136,28 @@ class PickPage:
         Raises:
             SoftgraspError: The picks are wrong.
         """
-        picks = self.wanted.picks(_points(body))
-        told, overlay = self.measure(picks)
+        picks = self.target.picks(_points(body))
+        text, overlay = self.measure(picks)
         self.overlay = _png(overlay)
         if action == "done":
             self.picks = picks
             self._done.set()
-        return told
+        return text
 
     @property
     def html(self) -> bytes:
         """The page."""
-        wanted = {
-            "line": 2 * self.wanted.line,
-            "cuts": self.wanted.pieces + 1,
-            "edges": 1 + self.wanted.edges,
+        counts = {
+            "line": 2 * self.target.line,
+            "cuts": self.target.pieces + 1,
+            "edges": 1 + self.target.edges,
         }
         text = Path(__file__).with_name("pick_page.html").read_text(encoding="utf-8")
-        return text.replace("/*WANTED*/null", json.dumps(wanted)).encode()
+        return text.replace("/*WANTED*/null", json.dumps(counts)).encode()
 
 
 class _Handler(BaseHTTPRequestHandler):
-    owner: PickPage
+    owner: PickServer
     timeout = PATIENCE
 
     def do_GET(self) -> None:
@@ -175,15 +175,15 @@ class _Handler(BaseHTTPRequestHandler):
         name, length = self._name(), self.headers.get("Content-Length", "")
         if name not in ("measure", "done"):
             self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"no such page")
-        elif not length.isdecimal() or int(length) > MOST_BYTES:
+        elif not length.isdecimal() or int(length) > MAX_BYTES:
             self._answer(HTTPStatus.BAD_REQUEST, "text/plain", b"expected a short list of picks")
         else:
             try:
-                told = self.owner.take(name, self.rfile.read(int(length)))
+                text = self.owner.take(name, self.rfile.read(int(length)))
             except SoftgraspError as error:
                 self._answer(HTTPStatus.BAD_REQUEST, "text/plain", str(error).encode())
             else:
-                self._answer(HTTPStatus.OK, "text/plain; charset=utf-8", told.encode())
+                self._answer(HTTPStatus.OK, "text/plain; charset=utf-8", text.encode())
 
     def _name(self) -> str | None:
         """The path behind the secret; None where it is not known."""
@@ -213,7 +213,7 @@ def _points(body: bytes) -> Array:
     return points
 
 
-def _png(picture: Picture) -> bytes:
+def _png(image: Image) -> bytes:
     stream = io.BytesIO()
-    Pillow.fromarray(picture).save(stream, format="PNG")
+    Pillow.fromarray(image).save(stream, format="PNG")
     return stream.getvalue()

@@ -17,14 +17,14 @@ from PIL import ImageOps
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.atomic import atomic_path
 
-Picture = npt.NDArray[np.uint8]
+Image = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
 
-LEAST_WIDTH, LEAST_HEIGHT = 320, 160
+MIN_WIDTH, MIN_HEIGHT = 320, 160
 """Below it a valley is a few pixels wide and joint angles are wrong by a degree and more."""
 
 
-def read_photo(path: str | Path) -> Picture:
+def read_photo(path: str | Path) -> Image:
     """Read a photograph, upright as its camera says.
 
     Args:
@@ -43,36 +43,36 @@ def read_photo(path: str | Path) -> Picture:
     except FileNotFoundError:
         raise DescriptionError("expected a photograph, found no such file", file=file) from None
     except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
-        found = "a folder" if file.is_dir() else "a file that is no picture, or a damaged one"
-        raise DescriptionError(f"expected a photograph, found {found}", file=file) from error
+        received = "a folder" if file.is_dir() else "a file that is no picture, or a damaged one"
+        raise DescriptionError(f"expected a photograph, found {received}", file=file) from error
 
 
-def checked_picture(picture: npt.NDArray[Any]) -> Picture:
+def checked_image(image: npt.NDArray[Any]) -> Image:
     """The picture, if it is one that can be measured.
 
     Raises:
         DescriptionError: Another shape or another kind of numbers, or too small.
     """
-    if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8:
+    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
         raise DescriptionError(
             "expected a picture of shape (height, width, 3) of whole numbers from 0 to 255 "
-            f"(uint8), found shape {picture.shape} of {picture.dtype}",
+            f"(uint8), found shape {image.shape} of {image.dtype}",
         )
-    height, width = picture.shape[:2]
-    if width < LEAST_WIDTH or height < LEAST_HEIGHT:
+    height, width = image.shape[:2]
+    if width < MIN_WIDTH or height < MIN_HEIGHT:
         raise DescriptionError(
-            f"expected a picture of at least {LEAST_WIDTH} × {LEAST_HEIGHT} pixels, found "
+            f"expected a picture of at least {MIN_WIDTH} × {MIN_HEIGHT} pixels, found "
             f"{width} × {height}",
         )
-    return picture
+    return image
 
 
-def mirrored(picture: Picture) -> Picture:
+def mirrored(image: Image) -> Image:
     """Left and right swapped."""
-    return np.ascontiguousarray(picture[:, ::-1])
+    return np.ascontiguousarray(image[:, ::-1])
 
 
-def save_picture(picture: Picture, path: str | Path) -> Path:
+def save_image(image: Image, path: str | Path) -> Path:
     """Write a picture as a PNG, whole or not at all.
 
     Raises:
@@ -82,5 +82,5 @@ def save_picture(picture: Picture, path: str | Path) -> Path:
     if Path(path).suffix.lower() != ".png":
         raise DescriptionError(f"expected a .png file, found '{path}'")
     with atomic_path(path) as temporary:
-        Pillow.fromarray(picture).save(temporary, format="PNG")
+        Pillow.fromarray(image).save(temporary, format="PNG")
     return Path(path)

@@ -24,9 +24,9 @@ ROUNDS, CLOSE = 20, 2e-3
 class Pose(NamedTuple):
     """Of the patch's reference point."""
 
-    place: Array
+    position: Array
     """Column and row, (2,) [pixels]."""
-    turn: float
+    angle: float
     """From +x to +y, which is clockwise as one sees the picture [rad]."""
     likeness: float
     """Correlation with the patch, at most 1 [–]."""
@@ -41,17 +41,17 @@ class Patch:
         place: The point whose motion is told, (2,) [pixels].
     """
 
-    def __init__(self, picture: Floats, mask: NDArray[np.bool_], place: Array) -> None:
+    def __init__(self, image: Floats, mask: NDArray[np.bool_], position: Array) -> None:
         rows, columns = np.nonzero(mask)
-        self._offsets = np.stack([columns + 0.5, rows + 0.5], axis=1) - place
-        self._values, spread = _normalised(picture[rows, columns].astype(float))
-        down, right = np.gradient(picture.astype(float))
+        self._offsets = np.stack([columns + 0.5, rows + 0.5], axis=1) - position
+        self._values, spread = _normalised(image[rows, columns].astype(float))
+        down, right = np.gradient(image.astype(float))
         gradient = np.stack([right[rows, columns], down[rows, columns]], axis=1) / spread
         x, y = self._offsets.T
         self._reach = float(np.hypot(x, y).max())
-        by_turn = gradient[:, 1] * x - gradient[:, 0] * y
+        by_rotation = gradient[:, 1] * x - gradient[:, 0] * y
         # level and contrast are what the last two columns stand for
-        steps = np.column_stack([gradient, by_turn, np.ones(len(x)), self._values])
+        steps = np.column_stack([gradient, by_rotation, np.ones(len(x)), self._values])
         self._solver = np.linalg.pinv(steps)[:3]
 
     @property
@@ -59,29 +59,29 @@ class Patch:
         """Of the farthest pixel from the reference point [pixels]."""
         return self._reach
 
-    def found(self, picture: Floats, guess: Pose) -> Pose:
+    def locate(self, image: Floats, guess: Pose) -> Pose:
         """The pose in another picture, (h, w), near a guess."""
-        place, turn = np.array(guess.place, dtype=float), guess.turn
+        position, angle = np.array(guess.position, dtype=float), guess.angle
         for _ in range(ROUNDS):
-            seen = self._seen(picture, place, turn)
+            seen = self._seen(image, position, angle)
             right, down, more = self._solver @ (seen - self._values)
             # the step was found for the patch; the pose takes its inverse
-            turn -= more
-            place -= _turned(np.array([right, down]), turn)
+            angle -= more
+            position -= _rotated(np.array([right, down]), angle)
             if abs(right) + abs(down) + self._reach * abs(more) < CLOSE:
                 break
-        return Pose(place, turn, float(self._seen(picture, place, turn) @ self._values))
+        return Pose(position, angle, float(self._seen(image, position, angle) @ self._values))
 
-    def _seen(self, picture: Floats, place: Array, turn: float) -> Array:
+    def _seen(self, image: Floats, position: Array, angle: float) -> Array:
         cv2: Any = opencv()
-        points = (place + _turned(self._offsets, turn) - 0.5).astype(np.float32)
+        points = (position + _rotated(self._offsets, angle) - 0.5).astype(np.float32)
         x, y = points.T
-        sampled = cv2.remap(picture, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        sampled = cv2.remap(image, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         return _normalised(sampled.ravel().astype(float))[0]
 
 
-def _turned(vectors: Array, turn: float) -> Array:
-    cosine, sine = np.cos(turn), np.sin(turn)
+def _rotated(vectors: Array, angle: float) -> Array:
+    cosine, sine = np.cos(angle), np.sin(angle)
     x, y = vectors[..., 0], vectors[..., 1]
     return np.stack([cosine * x - sine * y, sine * x + cosine * y], axis=-1)
 

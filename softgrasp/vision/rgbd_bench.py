@@ -18,8 +18,8 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.render import Camera, open_renderer
 from softgrasp.render.rays import Caster
 from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import Picture
-from softgrasp.vision.rgbd_scene import MARKS, mark_places, rgbd_model
+from softgrasp.vision.picture import Image
+from softgrasp.vision.rgbd_scene import MARKS, mark_positions, rgbd_model
 
 DISTANCE = 0.35
 """From the camera to the side of the finger that it sees [m]."""
@@ -31,7 +31,7 @@ ROWS = 128
 """Rows of pixels whose depths are cast at once."""
 
 
-def bench_camera(width: int = 1280) -> PinholeCamera:
+def rgbd_camera(width: int = 1280) -> PinholeCamera:
     """The camera of the bench: 82 mm across at 0.35 m, with the distortion of a plain lens.
 
     Args:
@@ -66,17 +66,17 @@ class SeenMarks:
 
 
 @dataclass(frozen=True, eq=False)
-class RgbdPicture:
+class RgbdImage:
     """A picture with its depths, and what it shows."""
 
-    picture: Picture
+    image: Image
     """(height, width, 3)."""
     depth: Array
     """Along the camera's axis [m], (height, width); 0 where nothing is seen."""
     marks: SeenMarks
 
 
-class RgbdBench:
+class RgbdTestRig:
     """A camera in front of a finger.
 
     Args:
@@ -93,17 +93,19 @@ class RgbdBench:
         stations: ArrayLike,
         camera: PinholeCamera | None = None,
         *,
-        turn: tuple[float, float] = (0.0, 0.0),
+        camera_angles: tuple[float, float] = (0.0, 0.0),
         distance: float = DISTANCE,
     ) -> None:
-        self.camera = camera or bench_camera()
+        self.camera = camera or rgbd_camera()
         self.stations = np.asarray(stations, dtype=float)
         self._model = rgbd_model(finger, self.stations)
         self._data = mujoco.MjData(self._model)
         lens = self.camera
         fovy = 2.0 * degrees(atan(0.5 * MARGIN * lens.height / lens.fy))
-        look = (CENTER[0], -0.5 * finger.links[0].size[1], CENTER[1])
-        self._view = Camera(look, distance, 90.0 + degrees(turn[0]), degrees(turn[1]), fovy)
+        look_at = (CENTER[0], -0.5 * finger.links[0].size[1], CENTER[1])
+        self._view = Camera(
+            look_at, distance, 90.0 + degrees(camera_angles[0]), degrees(camera_angles[1]), fovy
+        )
 
     def marks(self, joint_angles: ArrayLike) -> SeenMarks:
         """Where the marks of the bent finger are seen; needs no picture.
@@ -113,23 +115,23 @@ class RgbdBench:
         """
         self._pose(joint_angles)
         counts = dict.fromkeys(MARKS, len(self.stations)) | {"line": 2}
-        places = {
-            row: self._in_camera(mark_places(self._model, self._data, row, count))
+        points_of_row = {
+            row: self._in_camera(mark_positions(self._model, self._data, row, count))
             for row, count in counts.items()
         }
         return SeenMarks(
-            {row: project(self.camera, points) for row, points in places.items()},
-            {row: points[:, 2] for row, points in places.items()},
+            {row: project(self.camera, points) for row, points in points_of_row.items()},
+            {row: points[:, 2] for row, points in points_of_row.items()},
         )
 
-    def picture(
+    def image(
         self,
         joint_angles: ArrayLike,
         *,
         depth_noise: float = 0.0,
         seed: int = 0,
         renderer: str = "raycast",
-    ) -> RgbdPicture:
+    ) -> RgbdImage:
         """Photograph the bent finger.
 
         Args:
@@ -143,7 +145,7 @@ class RgbdBench:
         depth = self._depths(plane)
         noise = np.random.default_rng(seed).normal(0.0, depth_noise, depth.shape)
         drawn = self._drawn(plane, renderer)
-        return RgbdPicture(drawn, np.where(depth > 0.0, depth + noise, 0.0), marks)
+        return RgbdImage(drawn, np.where(depth > 0.0, depth + noise, 0.0), marks)
 
     def _pose(self, joint_angles: ArrayLike) -> None:
         angles = np.asarray(joint_angles, dtype=float)
@@ -167,7 +169,7 @@ class RgbdBench:
         )
         return undistort(self.camera, np.stack([columns, rows], axis=-1))
 
-    def _drawn(self, plane: Array, renderer: str) -> Picture:
+    def _drawn(self, plane: Array, renderer: str) -> Image:
         """The picture without distortion, looked up where the lens sees it."""
         cv2 = opencv()
         lens, scale = self.camera, MARGIN
@@ -191,6 +193,6 @@ class RgbdBench:
             part = plane[start : start + ROWS]
             vectors = part[..., :1] * right - part[..., 1:] * up + forward
             hits = caster.hits(self._view.position, vectors.reshape(-1, 3))
-            found = np.where(hits.geom >= 0, hits.distance, 0.0)
-            depth[start : start + ROWS] = found.reshape(part.shape[:2])
+            depths = np.where(hits.geom >= 0, hits.distance, 0.0)
+            depth[start : start + ROWS] = depths.reshape(part.shape[:2])
         return depth

@@ -69,7 +69,7 @@ def mark_levels(finger: SoftFinger) -> tuple[float, float, float]:
     return edge, 0.0, -edge
 
 
-def mark_places(model: mujoco.MjModel, data: mujoco.MjData, row: str, count: int) -> Array:
+def mark_positions(model: mujoco.MjModel, data: mujoco.MjData, row: str, count: int) -> Array:
     """Where the marks of a row are in the world, (count, 3) [m]."""
     ids = [model.geom(f"{row}{index}").id for index in range(count)]
     return np.array(data.geom_xpos[ids])
@@ -78,12 +78,12 @@ def mark_places(model: mujoco.MjModel, data: mujoco.MjData, row: str, count: int
 def _add_mark(
     body: mujoco.MjsBody, name: str, row: str, along: float, level: float, width: float
 ) -> None:
-    place = np.array([along, -0.5 * width, level])
+    position = np.array([along, -0.5 * width, level])
     reach = [0.0, MARK_DEPTH, 0.0]
     body.add_geom(
         name=name,
         type=mujoco.mjtGeom.mjGEOM_CYLINDER,
-        fromto=[*(place - reach), *(place + reach)],
+        fromto=[*(position - reach), *(position + reach)],
         size=[MARK_RADIUS, 0.0, 0.0],
         rgba=MARKS[row],
         contype=0,

@@ -50,6 +50,6 @@ def scale_of_joints(joints_px: Array, finger: SoftFinger) -> float:
             f"expected 2 joints or more to scale a picture by, found {len(joints_px)}",
             field="scale",
         )
-    places = np.array([joint.position for joint in finger.joints[: len(joints_px)]])
-    lengths = np.linalg.norm(np.diff(places[:, [0, 2]], axis=0), axis=1)
+    positions = np.array([joint.position for joint in finger.joints[: len(joints_px)]])
+    lengths = np.linalg.norm(np.diff(positions[:, [0, 2]], axis=0), axis=1)
     return float(lengths.sum() / np.linalg.norm(np.diff(joints_px, axis=0), axis=1).sum())

@@ -24,13 +24,13 @@ from softgrasp.vision.colour import (
     hue_name,
 )
 from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import Bools, Picture
+from softgrasp.vision.picture import Bools, Image
 
 NOT_WHITE = 0.86
 """The darkest channel, where the background has 1, at most [–]."""
-LEAST_AREA = 0.005
+MIN_AREA = 0.005
 """Part of the picture that the finger has to take, at least [–]."""
-SOFTENING, LEAST_SOFTENING = 1.0 / 1280.0, 0.6
+SOFTENING, MIN_SOFTENING = 1.0 / 1280.0, 0.6
 """Standard deviation of the blur against noise before all else, in widths of the
 picture, and the least one [pixels]."""
 BRUSH = 1.0 / 320.0
@@ -56,33 +56,33 @@ class Segmentation:
     sides of the finger; in a pixel across its outline proportional to its share of the pixel."""
 
 
-def segment(picture: Picture, colour: FingerColour | None = None) -> Segmentation:
+def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
     """Find the pixels that show the finger.
 
     Args:
-        picture: Shape (height, width, 3).
+        image: Shape (height, width, 3).
         colour: Its colour, as in white light; the dominant one of the picture where not given.
 
     Raises:
         DescriptionError: No or too few pixels have the colour or are darker than the background.
     """
     cv2 = opencv()
-    soft = cv2.GaussianBlur(picture, (0, 0), max(SOFTENING * picture.shape[1], LEAST_SOFTENING))
+    soft = cv2.GaussianBlur(image, (0, 0), max(SOFTENING * image.shape[1], MIN_SOFTENING))
     even = in_white_light(soft.astype(np.float32) / 255.0)
     hsv = hsv_of(even)
     chosen = dominant_colour(hsv) if colour is None else colour
     coloured = chosen.mask(hsv)
-    if coloured.mean() < LEAST_AREA:
+    if coloured.mean() < MIN_AREA:
         raise DescriptionError(_without_colour(chosen, coloured, hsv))
     darkest = np.minimum(np.minimum(even[..., 0], even[..., 1]), even[..., 2])
     not_white = darkest < NOT_WHITE
     both = coloured & not_white
     finger = _one_piece(both)
-    if finger.mean() < LEAST_AREA:
+    if finger.mean() < MIN_AREA:
         raise DescriptionError(
             "expected the finger before a white background, found the largest piece that is of "
             f"its colour and darker than the background on {100 * finger.mean():.2g} % of the "
-            f"picture, less than {100 * LEAST_AREA:g} %"
+            f"picture, less than {100 * MIN_AREA:g} %"
         )
     return Segmentation(chosen, not_white, coloured, both, finger, np.float32(1.0) - darkest)
 
@@ -92,11 +92,11 @@ def _without_colour(colour: FingerColour, coloured: Bools, hsv: Hsv) -> str:
     dominant = dominant_hue_deg(hsv)
     instead = "has no colour" if dominant is None else f"has mostly hue {hue_name(dominant)}"
     few = f"them on {100 * coloured.mean():.2g} % of the picture"
-    found = few if coloured.any() else "no such pixel"
+    received = few if coloured.any() else "no such pixel"
     return (
         f"expected a finger with hue {first:g}° to {last:g}°, saturation {colour.saturation[0]:.2g}"
         f" to {colour.saturation[1]:.2g} and value {colour.value[0]:.2g} to {colour.value[1]:.2g},"
-        f" found {found}; the picture {instead}"
+        f" found {received}; the picture {instead}"
     )
 
 
@@ -107,8 +107,8 @@ def _one_piece(mask: Bools) -> Bools:
     brush = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))
     clean = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, brush)
     clean = cv2.morphologyEx(clean, cv2.MORPH_CLOSE, brush)
-    count, labels, facts, _ = cv2.connectedComponentsWithStats(clean, connectivity=4)
+    count, labels, statistics, _ = cv2.connectedComponentsWithStats(clean, connectivity=4)
     if count < 2:
         return np.zeros_like(mask)
-    largest = 1 + int(np.argmax(facts[1:, cv2.CC_STAT_AREA]))
+    largest = 1 + int(np.argmax(statistics[1:, cv2.CC_STAT_AREA]))
     return np.asarray(labels == largest)

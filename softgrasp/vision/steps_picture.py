@@ -13,7 +13,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.drawing import INK, SHEET, Color, degrees, draw_dot, draw_line, write
 from softgrasp.vision.opencv import opencv
 from softgrasp.vision.photo_measurement import PhotoMeasurement
-from softgrasp.vision.picture import Bools, Picture
+from softgrasp.vision.picture import Bools, Image
 
 QUIET: Color = (120, 128, 138)
 FRAME: Color = (214, 219, 225)
@@ -22,7 +22,7 @@ SOLID: Color = (222, 92, 44)
 TOP: Color = (20, 110, 190)
 BOTTOM: Color = (222, 92, 44)
 SKELETON: Color = (20, 40, 70)
-LEAST_WIDTH = 480
+MIN_WIDTH = 480
 COLUMNS = 3
 GAP, TITLE = 0.016, 0.032
 """Room between panels, and height of a title, over the width of the sheet."""
@@ -72,7 +72,7 @@ class _Layout:
         return self.gap + column * across, self.gap + self.title + row * self._row
 
 
-def steps_picture(measurement: PhotoMeasurement, width: int = 1280) -> Picture:
+def steps_image(measurement: PhotoMeasurement, width: int = 1280) -> Image:
     """The photograph, both masks, what they have in common, the two lines, joints and angles.
 
     Args:
@@ -86,31 +86,29 @@ def steps_picture(measurement: PhotoMeasurement, width: int = 1280) -> Picture:
         DescriptionError: The picture would be too small to read.
         BackendUnavailable: OpenCV is not installed.
     """
-    if width < LEAST_WIDTH:
+    if width < MIN_WIDTH:
         raise DescriptionError(
-            f"expected a width of at least {LEAST_WIDTH} pixels, found {width}", field="width"
+            f"expected a width of at least {MIN_WIDTH} pixels, found {width}", field="width"
         )
-    height, across = measurement.picture.shape[:2]
+    height, across = measurement.image.shape[:2]
     layout = _Layout(width, across / height)
     sheet = Pillow.new("RGB", (layout.width, layout.height), SHEET)
-    places = [(0, 0), (1, 0), (2, 0), (0, 1), (0, 2)]
-    for number, (place, (title, panel)) in enumerate(
-        zip(places, _small_panels(measurement, layout.small), strict=True), start=1
+    cells = [(0, 0), (1, 0), (2, 0), (0, 1), (0, 2)]
+    for number, (cell, (title, panel)) in enumerate(
+        zip(cells, _small_panels(measurement, layout.small), strict=True), start=1
     ):
-        _lay(sheet, layout, panel, layout.corner(*place), f"{number}  {title}")
+        _lay(sheet, layout, panel, layout.corner(*cell), f"{number}  {title}")
     large, (x, y) = _joints_panel(measurement, layout.large), layout.corner(1, 1)
     _lay(sheet, layout, large, (x, y), f"6  {_angles_title(measurement)}")
     below = y + large.shape[0] + 0.5 * (layout.gap + layout.title)
-    write(ImageDraw.Draw(sheet), (x, below), _facts(measurement), 0.5 * layout.title, color=QUIET)
+    write(ImageDraw.Draw(sheet), (x, below), _summary(measurement), 0.5 * layout.title, color=QUIET)
     return np.array(sheet)
 
 
-def _small_panels(
-    measurement: PhotoMeasurement, size: tuple[int, int]
-) -> list[tuple[str, Picture]]:
+def _small_panels(measurement: PhotoMeasurement, size: tuple[int, int]) -> list[tuple[str, Image]]:
     seen = measurement.segmentation
     first, last = seen.colour.hue_deg
-    photo = measurement.picture
+    photo = measurement.image
     coloured = np.where(seen.coloured[..., None], photo, np.uint8(255))
     return [
         ("Photograph", _fitted(photo, size)),
@@ -127,29 +125,29 @@ def _angles_title(measurement: PhotoMeasurement) -> str:
     return "Joints and differences of direction (eq 3)"
 
 
-def _facts(measurement: PhotoMeasurement) -> str:
-    height, width = measurement.picture.shape[:2]
-    facts = [f"{width} by {height} pixels", f"base at {degrees(np.degrees(measurement.tilt))}"]
+def _summary(measurement: PhotoMeasurement) -> str:
+    height, width = measurement.image.shape[:2]
+    parts = [f"{width} by {height} pixels", f"base at {degrees(np.degrees(measurement.tilt))}"]
     if measurement.metres_per_px is not None:
-        facts.append(f"{1e3 * measurement.metres_per_px:.3g} mm per pixel")
-    return ", ".join(facts)
+        parts.append(f"{1e3 * measurement.metres_per_px:.3g} mm per pixel")
+    return ", ".join(parts)
 
 
-def _lines_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Picture:
-    panel, scale = _faded(measurement.picture, size)
+def _lines_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Image:
+    panel, scale = _faded(measurement.image, size)
     thick = max(round(size[0] / 160), 2)
     draw_line(panel, scale * measurement.outline.top, TOP, thick)
     draw_line(panel, scale * measurement.outline.bottom, BOTTOM, thick)
     return panel
 
 
-def _joints_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Picture:
-    panel, scale = _faded(measurement.picture, size)
+def _joints_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Image:
+    panel, scale = _faded(measurement.image, size)
     points = scale * measurement.points_px
     draw_line(panel, scale * measurement.outline.points, QUIET, max(round(size[0] / 500), 1))
     pitch = float(np.linalg.norm(np.diff(points, axis=0), axis=1).min())
     letters = float(np.clip(0.30 * pitch, 10.0, 0.035 * size[0]))
-    labels = _label_places(measurement, points, scale, letters)[: len(measurement.angles)]
+    labels = _label_positions(measurement, points, scale, letters)[: len(measurement.angles)]
     for point, label in zip(points, labels, strict=False):
         away = label - point
         short = label - 0.9 * letters * away / max(float(np.linalg.norm(away)), 1e-9)
@@ -169,7 +167,7 @@ def _joints_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Pictu
     return np.array(drawn)
 
 
-def _label_places(
+def _label_positions(
     measurement: PhotoMeasurement, points: Array, scale: float, letters: float
 ) -> Array:
     """Beyond the smooth side, where a drooping finger spreads them, (n, 2)."""
@@ -179,21 +177,21 @@ def _label_places(
     if not measurement.notched_below:
         outward = -outward
     outline = (scale * measurement.outline.points).astype(np.float32)[:, None]
-    places = points.copy()
-    for place, way in zip(places, outward, strict=True):
+    positions = points.copy()
+    for position, direction in zip(positions, outward, strict=True):
         for _ in range(LABEL_STEPS):
-            place += 0.25 * letters * way
-            if cv2.pointPolygonTest(outline, place.tolist(), True) < -CLEAR * letters:
+            position += 0.25 * letters * direction
+            if cv2.pointPolygonTest(outline, position.tolist(), True) < -CLEAR * letters:
                 break
-    return places.clip(letters, None)
+    return positions.clip(letters, None)
 
 
 def _draw_scale(
     writing: ImageDraw.ImageDraw, size: tuple[int, int], metres_per_px: float, letters: float
 ) -> None:
     """A bar of a round number of millimetres in the lower left corner."""
-    most = 0.22 * size[0] * metres_per_px * 1e3
-    length = max((n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500) if n <= most), default=1)
+    max_length = 0.22 * size[0] * metres_per_px * 1e3
+    length = max((n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500) if n <= max_length), default=1)
     left, down = 1.2 * letters, size[1] - 1.2 * letters
     right = left + length * 1e-3 / metres_per_px
     writing.line([(left, down), (right, down)], fill=INK, width=max(round(letters / 7), 2))
@@ -202,33 +200,33 @@ def _draw_scale(
     )
 
 
-def _both(both: Bools, finger: Bools) -> Picture:
+def _both(both: Bools, finger: Bools) -> Image:
     painted = _painted(PALE, both)
     painted[finger] = SOLID
     return painted
 
 
-def _painted(color: Color, mask: Bools) -> Picture:
+def _painted(color: Color, mask: Bools) -> Image:
     return np.where(mask[..., None], np.array(color, np.uint8), np.uint8(255))
 
 
-def _fitted(picture: Picture, size: tuple[int, int]) -> Picture:
+def _fitted(image: Image, size: tuple[int, int]) -> Image:
     cv2 = opencv()
-    smaller = size[0] <= picture.shape[1]
+    smaller = size[0] <= image.shape[1]
     return np.asarray(
-        cv2.resize(picture, size, interpolation=cv2.INTER_AREA if smaller else cv2.INTER_LINEAR)
+        cv2.resize(image, size, interpolation=cv2.INTER_AREA if smaller else cv2.INTER_LINEAR)
     )
 
 
-def _faded(picture: Picture, size: tuple[int, int]) -> tuple[Picture, float]:
+def _faded(image: Image, size: tuple[int, int]) -> tuple[Image, float]:
     """A pale copy of this size, and its size over the original's."""
-    fitted = _fitted(picture, size).astype(np.float32)
+    fitted = _fitted(image, size).astype(np.float32)
     pale = 255.0 - FADED * (255.0 - fitted)
-    return np.ascontiguousarray(np.rint(pale).astype(np.uint8)), size[0] / picture.shape[1]
+    return np.ascontiguousarray(np.rint(pale).astype(np.uint8)), size[0] / image.shape[1]
 
 
 def _lay(
-    sheet: Pillow.Image, layout: _Layout, panel: Picture, corner: tuple[int, int], title: str
+    sheet: Pillow.Image, layout: _Layout, panel: Image, corner: tuple[int, int], title: str
 ) -> None:
     x, y = corner
     sheet.paste(Pillow.fromarray(panel), corner)

@@ -22,7 +22,7 @@ from softgrasp.vision.photo_scene import (
     photo_model,
     posed_points,
 )
-from softgrasp.vision.picture import LEAST_WIDTH, Picture
+from softgrasp.vision.picture import MIN_WIDTH, Image
 
 DISTANCE = 40.0
 """From the camera to the finger, where not given [m]: the picture is nearly a parallel one."""
@@ -35,7 +35,7 @@ pixel, which shows in few pixels [pixels]."""
 class SyntheticPhoto:
     """A picture and what it shows."""
 
-    picture: Picture
+    image: Image
     """Shape (height, width, 3)."""
     metres_per_px: float
     """Side of a pixel in the plane in which the finger bends, at the middle of the picture [m]."""
@@ -63,7 +63,7 @@ def synthetic_photo(
     seed: int = 0,
     checkerboard: bool = False,
     distance: float = DISTANCE,
-    turn: tuple[float, float] = (0.0, 0.0),
+    camera_angles: tuple[float, float] = (0.0, 0.0),
     renderer: str = "raycast",
 ) -> SyntheticPhoto:
     """Photograph a finger that is bent as one says.
@@ -84,7 +84,7 @@ def synthetic_photo(
         seed: Of the noise.
         checkerboard: Whether a card with a checkerboard lies in the finger's middle plane.
         distance: From the camera to the finger [m].
-        turn: Of the camera about the finger, sideways and upwards [rad].
+        camera_angles: Of the camera about the finger, sideways and upwards [rad].
         renderer: As for ``open_renderer``; the ray caster gives one picture on every host.
 
     Raises:
@@ -97,14 +97,16 @@ def synthetic_photo(
     data = mujoco.MjData(model)
     data.qpos[:] = angles
     mujoco.mj_forward(model, data)
-    camera = finger_view(finger).camera(distance, (degrees(turn[0]), degrees(turn[1])))
+    camera = finger_view(finger).camera(
+        distance, (degrees(camera_angles[0]), degrees(camera_angles[1]))
+    )
     finer = 2 if width < FINE else 1
     with open_renderer(model, finer * width, finer * height, renderer) as drawing:
         drawn = drawing.draw(data, camera)
     if finer > 1:
         quarters = drawn.reshape(height, finer, width, finer, 3)
         drawn = np.rint(quarters.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
-    picture = with_faults(
+    image = with_faults(
         drawn,
         light=light,
         light_direction_deg=light_direction_deg,
@@ -114,32 +116,32 @@ def synthetic_photo(
         noise=noise,
         seed=seed,
     )
-    places = camera.project(posed_points(finger, model, data), width, height)[:, :2]
+    pixels = camera.project(posed_points(finger, model, data), width, height)[:, :2]
     metres = 1.0 / camera.pixels_per_metre(distance, height)
     board = board_of(finger) if checkerboard else None
-    return SyntheticPhoto(picture, metres, places[:-1], places[-1], angles, board)
+    return SyntheticPhoto(image, metres, pixels[:-1], pixels[-1], angles, board)
 
 
 def _checked(finger: SoftFinger, joint_angles: ArrayLike, width: int) -> Array:
     angles = np.array(joint_angles, dtype=float)
-    if any(way != "y" for _, way in finger.freedoms):
+    if any(freedom != "y" for _, freedom in finger.freedoms):
         raise DescriptionError(
             f"expected a finger that bends in one plane only, found '{finger.name}' that does more",
             field="finger",
         )
     if angles.shape != (len(finger.joints),) or not np.isfinite(angles).all():
         raise DescriptionError(
-            f"expected {len(finger.joints)} finite angles, found {_told(angles)}",
+            f"expected {len(finger.joints)} finite angles, found {_angles_text(angles)}",
             field="joint_angles",
         )
-    if width < LEAST_WIDTH:
+    if width < MIN_WIDTH:
         raise DescriptionError(
-            f"expected a picture of at least {LEAST_WIDTH} pixels across, found {width}",
+            f"expected a picture of at least {MIN_WIDTH} pixels across, found {width}",
             field="width",
         )
     return angles
 
 
-def _told(angles: Array) -> str:
+def _angles_text(angles: Array) -> str:
     shape = f"shape {angles.shape}"
     return shape if np.isfinite(angles).all() else f"{shape} with some that are not"

@@ -16,7 +16,7 @@ from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.finger_motion import FingerMotion
 from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import Picture
+from softgrasp.vision.picture import Image
 
 FINE = 4
 """Polygons are filled so many times finer than the picture, then averaged."""
@@ -70,10 +70,10 @@ class SyntheticVideo:
     def __post_init__(self) -> None:
         if not self.motion.finger.planar:
             raise DescriptionError("expected a planar finger, found one that bends sideways")
-        for field, least in {"width": 64, "frame_rate": 1e-3, "noise": 0.0, "blur": 0.0}.items():
+        for field, minimum in {"width": 64, "frame_rate": 1e-3, "noise": 0.0, "blur": 0.0}.items():
             value = getattr(self, field)
-            if not least <= value < np.inf:
-                raise DescriptionError(f"expected at least {least:g}, found {value}", field=field)
+            if not minimum <= value < np.inf:
+                raise DescriptionError(f"expected at least {minimum:g}, found {value}", field=field)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -108,7 +108,7 @@ class SyntheticVideo:
         tips = joint_positions(self.motion.finger, self._angles)[:, -1]
         return self._pixels(tips[:, [0, 2]])
 
-    def frames(self) -> Iterator[Picture]:
+    def frames(self) -> Iterator[Image]:
         """Pictures, red first, (height, width, 3) each."""
         cv2 = opencv()
         rng = np.random.default_rng(self.seed)
@@ -118,11 +118,11 @@ class SyntheticVideo:
         wall = self._wall()
         colour = np.full_like(wall, FINGER)
         for outline in self._pixels(_outlines(self.motion.finger, self._angles)):
-            picture = wall.copy()
-            self._paint(picture, colour, outline)
+            image = wall.copy()
+            self._paint(image, colour, outline)
             down, right = rng.integers(NOISE_MARGIN, size=2)
             grain = noise[down : down + rows, right : right + columns]
-            yield cv2.add(picture, grain, dtype=cv2.CV_8U)
+            yield cv2.add(image, grain, dtype=cv2.CV_8U)
 
     @cached_property
     def _angles(self) -> Array:
@@ -130,19 +130,19 @@ class SyntheticVideo:
         columns = [np.interp(self.time, motion.time, angle) for angle in motion.joint_angles.T]
         return np.stack(columns, axis=1)
 
-    def _pixels(self, places: Array) -> Array:
+    def _pixels(self, positions: Array) -> Array:
         rows, columns = self.shape
         right = BASE[0] * columns - _beginning(self.motion.finger) / self.pixel_size
         origin = np.array([right, BASE[1] * rows])
-        return origin + places / self.pixel_size * (1.0, -1.0)
+        return origin + positions / self.pixel_size * (1.0, -1.0)
 
-    def _wall(self) -> Picture:
+    def _wall(self) -> Image:
         rows, columns = self.shape
         down, right = np.mgrid[0 : 1 : rows * 1j, 0 : 1 : columns * 1j]
         shade = 0.5 * SHADE * (down + right)
         return np.asarray(np.asarray(WALL) - shade[..., None] + 0.5, dtype=np.uint8)
 
-    def _paint(self, picture: Picture, colour: Picture, outline: Array) -> None:
+    def _paint(self, image: Image, colour: Image, outline: Array) -> None:
         """The finger before the wall; only the part of the picture that it is in is painted."""
         cv2 = opencv()
         margin = 2 + math.ceil(4.0 * self.blur)
@@ -152,7 +152,7 @@ class SyntheticVideo:
             return
         cover = _cover(outline - low, high - low, self.blur)
         part = (slice(low[1], high[1]), slice(low[0], high[0]))
-        picture[part] = cv2.blendLinear(picture[part], colour[part], 1.0 - cover, cover)
+        image[part] = cv2.blendLinear(image[part], colour[part], 1.0 - cover, cover)
 
 
 def _cover(outline: Array, size: NDArray[np.int_], blur: float) -> NDArray[np.float32]:
@@ -177,15 +177,15 @@ def _outlines(finger: SoftFinger, angles: Array) -> Array:
     """Corners around the finger, x and z [m], for angles (T, n); (T, corners, 2)."""
     corners = _straight_outline(finger)
     hinges = np.array([joint.position for joint in finger.joints])[:, [0, 2]]
-    places = joint_positions(finger, angles)[:, :-1, [0, 2]]
-    turns = np.cumsum(angles, axis=1)
+    positions = joint_positions(finger, angles)[:, :-1, [0, 2]]
+    angles_absolute = np.cumsum(angles, axis=1)
     moved = np.broadcast_to(corners, (len(angles), *corners.shape)).copy()
-    for index, (hinge, turn) in enumerate(zip(hinges, turns.T, strict=True)):
-        share = np.clip((corners[:, 0] - hinge[0]) / (2.0 * BLEND) + 0.5, 0.0, 1.0)[:, None]
+    for index, (hinge, angle) in enumerate(zip(hinges, angles_absolute.T, strict=True)):
+        weight = np.clip((corners[:, 0] - hinge[0]) / (2.0 * BLEND) + 0.5, 0.0, 1.0)[:, None]
         x, z = (corners - hinge).T
-        cosine, sine = np.cos(turn)[:, None], np.sin(turn)[:, None]
+        cosine, sine = np.cos(angle)[:, None], np.sin(angle)[:, None]
         carried = np.stack([x * cosine + z * sine, z * cosine - x * sine], axis=2)
-        moved += share * (places[:, None, index] + carried - moved)
+        moved += weight * (positions[:, None, index] + carried - moved)
     return moved
 
 
@@ -198,12 +198,12 @@ def _straight_outline(finger: SoftFinger) -> Array:
     link = np.clip(np.searchsorted(bounds, along, side="right") - 1, 0, len(finger.links) - 1)
     middle = np.array([part.center[2] for part in finger.links])
     half = 0.5 * np.array([part.size[2] for part in finger.links])
-    share = (along - bounds[link]) / np.diff(bounds)[link]
+    weight = (along - bounds[link]) / np.diff(bounds)[link]
     # the first link and the end of the last one are square
-    share = np.where((link == 0) & (share < 0.5), 0.5, share)
-    share = np.where((link == len(half) - 1) & (share > 0.5), 0.5, share)
+    weight = np.where((link == 0) & (weight < 0.5), 0.5, weight)
+    weight = np.where((link == len(half) - 1) & (weight > 0.5), 0.5, weight)
     valley = np.interp(along, hinges[:, 0], hinges[:, 2])
-    above = valley + ((middle + half)[link] - valley) * (1.0 - np.abs(2.0 * share - 1.0) ** 4)
+    above = valley + ((middle + half)[link] - valley) * (1.0 - np.abs(2.0 * weight - 1.0) ** 4)
     centers = 0.5 * (bounds[1:] + bounds[:-1])
     below = np.interp(along, centers, middle - half)
     upper, lower = np.stack([along, above], axis=1), np.stack([along, below], axis=1)

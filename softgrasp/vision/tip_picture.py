@@ -12,7 +12,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.opencv import opencv
 from softgrasp.vision.outline import find_outline
-from softgrasp.vision.picture import Picture
+from softgrasp.vision.picture import Image
 from softgrasp.vision.segmentation import segment
 from softgrasp.vision.tip_track import TipTrack
 from softgrasp.vision.video import open_video
@@ -29,7 +29,7 @@ BARS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 """Lengths of a scale bar [m]."""
 
 
-def annotated_frame(track: TipTrack, index: int) -> Picture:
+def annotated_frame(track: TipTrack, index: int) -> Image:
     """One frame of a track's film with the finger's outline, the tip and its path so far.
 
     Args:
@@ -56,7 +56,7 @@ def annotated_frame(track: TipTrack, index: int) -> Picture:
     return annotated(frame, track, at)
 
 
-def annotated_frames(track: TipTrack) -> Iterator[Picture]:
+def annotated_frames(track: TipTrack) -> Iterator[Image]:
     """All of them, in order; for a film.
 
     Raises:
@@ -67,7 +67,7 @@ def annotated_frames(track: TipTrack) -> Iterator[Picture]:
     return (annotated(frame, track, index) for index, frame in frames)
 
 
-def annotated(frame: Picture, track: TipTrack, index: int) -> Picture:
+def annotated(frame: Image, track: TipTrack, index: int) -> Image:
     """A frame with the outline, the tip and its path so far; without outline where none is found.
 
     Args:
@@ -92,12 +92,12 @@ def annotated(frame: Picture, track: TipTrack, index: int) -> Picture:
     return np.asarray(canvas)
 
 
-def _frames(track: TipTrack) -> Iterator[Picture]:
+def _frames(track: TipTrack) -> Iterator[Image]:
     frames = open_video(track.path, track.frame_rate).frames()
     return islice(frames, track.first_frame, None)
 
 
-def _outline(frame: Picture, track: TipTrack) -> Array | None:
+def _outline(frame: Image, track: TipTrack) -> Array | None:
     try:
         return find_outline(segment(frame, track.colour)).points
     except DescriptionError:
@@ -113,28 +113,28 @@ def _line(
     cv2.polylines(canvas, [whole], closed, colour, width, cv2.LINE_AA, BITS)
 
 
-def _point(canvas: Any, place: Array) -> None:
+def _point(canvas: Any, point: Array) -> None:
     cv2 = opencv()
-    center = tuple(np.round((place - 0.5) * 2**BITS).astype(int).tolist())
+    center = tuple(np.round((point - 0.5) * 2**BITS).astype(int).tolist())
     cv2.circle(canvas, center, 9 * 2**BITS, PAPER, -1, cv2.LINE_AA, BITS)
     cv2.circle(canvas, center, 9 * 2**BITS, INK, 2, cv2.LINE_AA, BITS)
     cv2.circle(canvas, center, 3 * 2**BITS, PATH, -1, cv2.LINE_AA, BITS)
 
 
-def _text(canvas: Any, words: str, place: tuple[int, int], *, ends: bool = False) -> None:
+def _text(canvas: Any, words: str, corner: tuple[int, int], *, ends: bool = False) -> None:
     """Dark letters with a light rim, legible on anything; from a place, or up to it."""
     cv2 = opencv()
     font, size = cv2.FONT_HERSHEY_SIMPLEX, 0.9
     if ends:
-        place = (place[0] - cv2.getTextSize(words, font, size, 2)[0][0], place[1])
+        corner = (corner[0] - cv2.getTextSize(words, font, size, 2)[0][0], corner[1])
     for colour, width in ((PAPER, 6), (INK, 2)):
-        cv2.putText(canvas, words, place, font, size, colour, width, cv2.LINE_AA)
+        cv2.putText(canvas, words, corner, font, size, colour, width, cv2.LINE_AA)
 
 
 def _scale_bar(canvas: Any, pixel_size: float, end: tuple[int, int]) -> None:
     cv2 = opencv()
-    room = 0.2 * canvas.shape[1] * pixel_size
-    length = max((bar for bar in BARS if bar <= room), default=BARS[0])
+    max_length = 0.2 * canvas.shape[1] * pixel_size
+    length = max((bar for bar in BARS if bar <= max_length), default=BARS[0])
     begin = (round(end[0] - length / pixel_size), end[1])
     for colour, width in ((PAPER, 8), (INK, 4)):
         cv2.line(canvas, begin, end, colour, width, cv2.LINE_AA)

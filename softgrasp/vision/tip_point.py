@@ -13,7 +13,7 @@ END = 0.5
 """Where along the last link its end begins [–]."""
 REACH = 0.2
 """Half length of the chord over which a corner is seen, over the length of the last link [–]."""
-LEAST_CORNER = 0.4
+MIN_CORNER = 0.4
 """Distance of a corner from its chord over half the chord, at least; of a right angle 0.7 [–]."""
 
 
@@ -37,9 +37,9 @@ def find_tip(outline: Array, last_joint: Array, heading: float) -> Array:
     start = int(np.argmin(along))
     curve, along = np.roll(outline, -start, axis=0), np.roll(along, -start)
     depths = -chord_depths(curve, reach)
-    corners, facts = find_peaks(depths, height=LEAST_CORNER * reach, distance=reach)
+    corners, properties = find_peaks(depths, height=MIN_CORNER * reach, distance=reach)
     at_end = along[corners] > END * along.max()
-    corners, heights = corners[at_end], facts["peak_heights"][at_end]
+    corners, heights = corners[at_end], properties["peak_heights"][at_end]
     if len(corners) < 2:
         raise DescriptionError(
             f"expected two corners at the end of the finger, found {len(corners)}; its end is "

@@ -11,7 +11,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.colour import FingerColour
 from softgrasp.vision.opencv import opencv
 from softgrasp.vision.outline import find_outline, refuse_cut
-from softgrasp.vision.picture import Bools, Picture
+from softgrasp.vision.picture import Bools, Image
 from softgrasp.vision.registration import Floats
 from softgrasp.vision.segmentation import Segmentation, segment
 
@@ -22,7 +22,7 @@ COARSE, SECTIONS = (0.04, 0.12), (0.02, 0.07)
 ROUNDS = 6
 RIM = 0.03
 """Width of the background around it that is followed with it, in lengths of the finger [–]."""
-LEAST_RIM = 4
+MIN_RIM = 4
 """The same, at least [pixels]."""
 
 
@@ -46,7 +46,7 @@ class TipStart:
 
 
 def tip_start(
-    frame: Picture, colour: FingerColour | None = None, tip: tuple[float, float] | None = None
+    frame: Image, colour: FingerColour | None = None, tip: tuple[float, float] | None = None
 ) -> TipStart:
     """Find the end of a finger that points to the right.
 
@@ -61,23 +61,23 @@ def tip_start(
     seen = segment(frame, colour)
     refuse_cut(seen.finger)
     length = _extent(seen.finger)
-    place, heading = _end(seen, length)
+    position, heading = _end(seen, length)
     if tip is not None:
-        place = np.array(tip, dtype=float)
-    patch, rim = _patch(seen.finger, place, heading, length)
+        position = np.array(tip, dtype=float)
+    patch, rim = _patch(seen.finger, position, heading, length)
     finger = np.median(frame[patch & seen.finger], axis=0)
     difference = finger - np.median(frame[rim], axis=0)
     weights = difference / float(difference @ difference)
-    return TipStart(place, heading, patch, weights, seen.colour)
+    return TipStart(position, heading, patch, weights, seen.colour)
 
 
-def signal(frame: Picture, weights: Array) -> Floats:
+def signal(frame: Image, weights: Array) -> Floats:
     """The one channel in which finger and background differ by 1, (h, w)."""
     cv2 = opencv()
     return np.asarray(cv2.transform(frame.astype(np.float32), weights[None].astype(np.float32)))
 
 
-def length_in(frame: Picture, colour: FingerColour) -> float:
+def length_in(frame: Image, colour: FingerColour) -> float:
     """Of a finger that points to the right, along its middle [pixels].
 
     Raises:
@@ -125,19 +125,19 @@ def _end(seen: Segmentation, length: float) -> tuple[Array, float]:
         along, beside = (outline - tip) @ axis, (outline - tip) @ across
         end = float(along.max())
         near, far = (part * length for part in sections)
-        outer, inner = (_middle(along, beside, end - place) for place in (near, far))
+        outer, inner = (_middle(along, beside, end - position) for position in (near, far))
         slope = (outer - inner) / (far - near)
         tip = tip + end * axis + (outer + slope * near) * across
         step = axis + slope * across
     return tip, float(np.arctan2(step[1], step[0]))
 
 
-def _middle(along: Array, beside: Array, place: float) -> float:
+def _middle(along: Array, beside: Array, position: float) -> float:
     """Between the two sides of a closed curve, those next to the axis, at a place along."""
     ahead = np.roll(along, -1)
-    at = np.flatnonzero((along < place) != (ahead < place))
-    share = (place - along[at]) / (ahead[at] - along[at])
-    sides = beside[at] + share * (np.roll(beside, -1)[at] - beside[at])
+    at = np.flatnonzero((along < position) != (ahead < position))
+    fraction = (position - along[at]) / (ahead[at] - along[at])
+    sides = beside[at] + fraction * (np.roll(beside, -1)[at] - beside[at])
     left, right = sides[sides < 0.0], sides[sides >= 0.0]
     if not (len(left) and len(right)):  # the axis is outside
         return float(sides[np.abs(sides).argmin()])
@@ -146,7 +146,7 @@ def _middle(along: Array, beside: Array, place: float) -> float:
 
 def _patch(finger: Bools, tip: Array, heading: float, length: float) -> tuple[Bools, Bools]:
     """Which pixels are followed, and which of them are background for sure, (h, w) each."""
-    rim = max(round(RIM * length), LEAST_RIM)
+    rim = max(round(RIM * length), MIN_RIM)
     rows, columns = np.indices(finger.shape)
     along = (columns + 0.5 - tip[0]) * np.cos(heading) + (rows + 0.5 - tip[1]) * np.sin(heading)
     beside = (rows + 0.5 - tip[1]) * np.cos(heading) - (columns + 0.5 - tip[0]) * np.sin(heading)

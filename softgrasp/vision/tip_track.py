@@ -21,7 +21,7 @@ import numpy as np
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.colour import FingerColour
-from softgrasp.vision.picture import Picture, checked_picture, mirrored
+from softgrasp.vision.picture import Image, checked_image, mirrored
 from softgrasp.vision.tip_following import follow
 from softgrasp.vision.tip_start import TipStart, length_in, tip_start
 from softgrasp.vision.video import Video, open_video
@@ -44,7 +44,7 @@ class TipTrack:
     """Edge of a pixel at the finger [m]."""
     pixels: Array
     """Of the tip, (T, 2)."""
-    turns: Array
+    angles: Array
     """Of the end of the finger since the first frame, from +x to +y: clockwise as one sees it
     [rad], (T,)."""
     likeness: Array
@@ -115,21 +115,21 @@ def track_tip(
     if tip is not None and flip:
         tip = (first.shape[1] - tip[0], tip[1])
     start = _started(video, first, colour, tip, first_frame)
-    places, last = follow(video, start, first, frames, first_frame)
+    poses, last = follow(video, start, first, frames, first_frame)
     if pixel_size is None:
         assert finger_length is not None
         pixel_size = finger_length / _length(video, last, start.colour)
-    pixels = np.array([pose.place for pose in places])
-    turns = np.array([pose.turn for pose in places])
+    pixels = np.array([pose.position for pose in poses])
+    angles = np.array([pose.angle for pose in poses])
     if flip:
-        pixels[:, 0], turns = first.shape[1] - pixels[:, 0], -turns
-    likeness = np.array([pose.likeness for pose in places])
+        pixels[:, 0], angles = first.shape[1] - pixels[:, 0], -angles
+    likeness = np.array([pose.likeness for pose in poses])
     return TipTrack(
         video.path,
         video.frame_rate,
         pixel_size,
         pixels,
-        turns,
+        angles,
         likeness,
         first_frame,
         tip_side,
@@ -139,25 +139,25 @@ def track_tip(
 
 def _started(
     video: Video,
-    frame: Picture,
+    frame: Image,
     colour: FingerColour | None,
     tip: tuple[float, float] | None,
     number: int,
 ) -> TipStart:
     try:
-        return tip_start(checked_picture(frame), colour, tip)
+        return tip_start(checked_image(frame), colour, tip)
     except DescriptionError as error:
         raise DescriptionError(f"frame {number}: {error.message}", file=video.path) from None
 
 
-def _length(video: Video, last: Picture, colour: FingerColour) -> float:
+def _length(video: Video, last: Image, colour: FingerColour) -> float:
     try:
         return length_in(last, colour)
     except DescriptionError as error:
         raise DescriptionError(f"last frame: {error.message}", file=video.path) from None
 
 
-def _upright(frames: Iterable[Picture], flip: bool) -> Iterator[Picture]:
+def _upright(frames: Iterable[Image], flip: bool) -> Iterator[Image]:
     return (mirrored(frame) if flip else frame for frame in frames)
 
 

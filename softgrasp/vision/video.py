@@ -12,9 +12,9 @@ import numpy as np
 
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import Picture
+from softgrasp.vision.picture import Image
 
-PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
 CODECS = {".avi": "MJPG", ".mp4": "mp4v"}
 """Motion JPEG loses next to nothing; MPEG-4 about as much as a camera does."""
 QUALITY = 95.0
@@ -33,45 +33,45 @@ class Video:
 
     path: Path
     frame_rate: float
-    pictures: tuple[Path, ...] = ()
+    images: tuple[Path, ...] = ()
 
-    def frames(self) -> Iterator[Picture]:
+    def frames(self) -> Iterator[Image]:
         """Pictures, red first, (height, width, 3) each.
 
         Raises:
             DescriptionError: A picture that is none, or frames of different sizes; names it.
         """
         shape: tuple[int, ...] | None = None
-        for index, picture in enumerate(self._pictures() if self.pictures else self._played()):
-            if shape is not None and picture.shape != shape:
+        for index, image in enumerate(self._image_frames() if self.images else self._played()):
+            if shape is not None and image.shape != shape:
                 raise DescriptionError(
                     f"frame {index}: expected {shape[1]} × {shape[0]} pixels as in the first "
-                    f"frame, found {picture.shape[1]} × {picture.shape[0]}",
+                    f"frame, found {image.shape[1]} × {image.shape[0]}",
                     file=self.path,
                 )
-            shape = picture.shape
-            yield picture
+            shape = image.shape
+            yield image
 
-    def _played(self) -> Iterator[Picture]:
+    def _played(self) -> Iterator[Image]:
         cv2 = opencv()
         capture = cv2.VideoCapture(str(self.path))
         try:
             while True:
-                found, picture = capture.read()
-                if not found:
+                success, image = capture.read()
+                if not success:
                     return
-                yield cv2.cvtColor(picture, cv2.COLOR_BGR2RGB)
+                yield cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
         finally:
             capture.release()
 
-    def _pictures(self) -> Iterator[Picture]:
+    def _image_frames(self) -> Iterator[Image]:
         cv2 = opencv()
-        for path in self.pictures:
+        for path in self.images:
             # read here: OpenCV's own reader fails on names that are not ASCII on some systems
-            picture = cv2.imdecode(np.fromfile(path, dtype=np.uint8), cv2.IMREAD_COLOR)
-            if picture is None:
+            image = cv2.imdecode(np.fromfile(path, dtype=np.uint8), cv2.IMREAD_COLOR)
+            if image is None:
                 raise DescriptionError("expected a picture, found something else", file=path)
-            yield cv2.cvtColor(picture, cv2.COLOR_BGR2RGB)
+            yield cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 
 
 def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
@@ -91,7 +91,7 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
     if frame_rate is not None and not 0.0 < frame_rate < math.inf:
         raise DescriptionError(f"expected a number above 0, found {frame_rate}", field="frame_rate")
     if path.is_dir():
-        return _folder(path, frame_rate)
+        return _image_directory(path, frame_rate)
     if not path.is_file():
         raise DescriptionError("expected a film or a folder of pictures, found none", file=path)
     stated = _stated_rate(path)
@@ -100,16 +100,16 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
     return Video(path, frame_rate or stated)
 
 
-def _folder(path: Path, frame_rate: float | None) -> Video:
-    pictures = sorted(file for file in path.iterdir() if file.suffix.lower() in PICTURES)
-    if not pictures:
+def _image_directory(path: Path, frame_rate: float | None) -> Video:
+    images = sorted(file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES)
+    if not images:
         raise DescriptionError(
-            f"expected frames as pictures ({', '.join(PICTURES)}), found none", file=path
+            f"expected frames as pictures ({', '.join(IMAGE_SUFFIXES)}), found none", file=path
         )
     if frame_rate is None:
         raise _no_rate(path)
     opencv()
-    return Video(path, frame_rate, tuple(pictures))
+    return Video(path, frame_rate, tuple(images))
 
 
 def _no_rate(path: Path) -> DescriptionError:
@@ -136,7 +136,7 @@ def _stated_rate(path: Path) -> float:
         capture.release()
 
 
-def write_video(path: str | Path, frames: Iterable[Picture], frame_rate: float) -> Path:
+def write_video(path: str | Path, frames: Iterable[Image], frame_rate: float) -> Path:
     """Write pictures as a film for the tracker, or as a folder of PNGs, without loss.
 
     Args:
@@ -154,15 +154,15 @@ def write_video(path: str | Path, frames: Iterable[Picture], frame_rate: float) 
     """
     cv2, path, count = opencv(), Path(path), 0
     writer: Any = None
-    for picture in frames:
-        turned = cv2.cvtColor(picture, cv2.COLOR_RGB2BGR)
+    for image in frames:
+        bgr = cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
         if path.suffix:
             if writer is None:
-                writer = _writer(path, frame_rate, picture.shape)
-            writer.write(turned)
+                writer = _writer(path, frame_rate, image.shape)
+            writer.write(bgr)
         else:
             path.mkdir(parents=True, exist_ok=True)
-            cv2.imencode(".png", turned)[1].tofile(path / f"{count:06}.png")
+            cv2.imencode(".png", bgr)[1].tofile(path / f"{count:06}.png")
         count += 1
     if writer is not None:
         writer.release()

@@ -34,39 +34,39 @@ def grasped(hand: str) -> sg.GraspResult:
 def test_the_hand_jacobian_is_that_of_the_description(hand: str) -> None:
     """MuJoCo's Jacobians of the model against z × (p − o) from Denavit–Hartenberg rows."""
     result = grasped(hand)
-    found = sg.analysis_of(result)
-    assert len(found.points) >= 2
+    analysis = sg.analysis_of(result)
+    assert len(analysis.points) >= 2
     pose = result.scene.hand_pose
-    turn = Rotation.from_quat(pose.quaternion, scalar_first=True)
-    points = turn.inv().apply(found.points - pose.position)
+    rotation = Rotation.from_quat(pose.quaternion, scalar_first=True)
+    points = rotation.inv().apply(analysis.points - pose.position)
     joints = dict(zip(result.joint_names.tolist(), result.joint_position[-1].tolist(), strict=True))
-    names, own = point_jacobians(result.scene.hand, joints, found.bodies.tolist(), points)
-    linear = np.einsum("ij,njm->nim", turn.as_matrix(), own[:, :3])
-    follow = np.zeros((len(names), len(found.joint_names)))
+    names, own = point_jacobians(result.scene.hand, joints, analysis.bodies.tolist(), points)
+    linear = np.einsum("ij,njm->nim", rotation.as_matrix(), own[:, :3])
+    follow = np.zeros((len(names), len(analysis.joint_names)))
     leaders = {c.joint: c for c in result.scene.hand.couplings}
     for row, name in enumerate(names):
         leader = leaders[name].leader if name in leaders else name
         ratio = leaders[name].ratio if name in leaders else 1.0
-        follow[row, found.joint_names.index(leader)] = ratio
-    expected = quality.hand_jacobian(linear, found.normals) @ follow
-    assert np.abs(found.J - expected).max() < 1e-9
-    assert np.abs(found.J).max() > 0.01
-    rows, palm = found.J.reshape(len(found.points), 3, -1), found.bodies == "palm"
+        follow[row, analysis.joint_names.index(leader)] = ratio
+    expected = quality.hand_jacobian(linear, analysis.normals) @ follow
+    assert np.abs(analysis.J - expected).max() < 1e-9
+    assert np.abs(analysis.J).max() > 0.01
+    rows, palm = analysis.J.reshape(len(analysis.points), 3, -1), analysis.bodies == "palm"
     assert not rows[palm].any()
 
 
 def test_g_and_j_meet_at_the_contacts() -> None:
     """Motions that both allow, Gᵀ ẋ = J q̇, do the same power on both sides."""
-    found = sg.analysis_of(grasped("four_finger"))
-    assert found.G.shape == (6, 3 * len(found.points))
-    for force in np.eye(found.G.shape[1]):
-        wrench = found.G @ force
+    analysis = sg.analysis_of(grasped("four_finger"))
+    assert analysis.G.shape == (6, 3 * len(analysis.points))
+    for force in np.eye(analysis.G.shape[1]):
+        wrench = analysis.G @ force
         contact = int(force.argmax()) // 3
-        arm = found.points[contact] - found.center
+        arm = analysis.points[contact] - analysis.center
         assert wrench[3:] == pytest.approx(np.cross(arm, wrench[:3]), abs=1e-12)
-    squeeze = found.internal_forces
-    assert squeeze.shape[1] == found.G.shape[1] - 6
-    assert np.abs(found.G @ squeeze).max() < 1e-9
+    squeeze = analysis.internal_forces
+    assert squeeze.shape[1] == analysis.G.shape[1] - 6
+    assert np.abs(analysis.G @ squeeze).max() < 1e-9
 
 
 def test_contacts_are_those_of_the_result_and_may_count_once_a_body() -> None:
@@ -83,9 +83,9 @@ def test_contacts_are_those_of_the_result_and_may_count_once_a_body() -> None:
 def test_the_stiffness_is_that_of_the_physics() -> None:
     """Two pads in line: twice contact and servo in series, as the pushed object gives way."""
     result = sg.simulate(pads(2))
-    found = sg.analysis_of(result)
+    analysis = sg.analysis_of(result)
     expected = 2.0 / (1.0 / 1e5 + 1.0 / 2e3)
-    assert found.stiffness[0, 0] == pytest.approx(expected, rel=1e-6)
+    assert analysis.stiffness[0, 0] == pytest.approx(expected, rel=1e-6)
     force = 1.0
     mass = float(sg.compile_model(pads(2)).body("object").mass[0])
     push = sg.SuccessCriterion(
@@ -97,13 +97,13 @@ def test_the_stiffness_is_that_of_the_physics() -> None:
 
 
 def test_measures_are_the_functions_of_these_contacts() -> None:
-    found = sg.analysis_of(grasped("four_finger"), per_body=True)
-    told = found.measures
-    assert told["epsilon"] == pytest.approx(quality.epsilon(**found.contacts), abs=1e-9)
-    assert told["volume"] == pytest.approx(quality.volume(**found.contacts), rel=1e-9)
-    assert told["torque_scale_m"] == pytest.approx(0.03)
-    assert told["pgr"] >= told["pcr"] > 0.0
-    assert (told["norm"], told["edges"], told["edge_norm"]) == ("L1", 8, "normal")
+    analysis = sg.analysis_of(grasped("four_finger"), per_body=True)
+    message = analysis.measures
+    assert message["epsilon"] == pytest.approx(quality.epsilon(**analysis.contacts), abs=1e-9)
+    assert message["volume"] == pytest.approx(quality.volume(**analysis.contacts), rel=1e-9)
+    assert message["torque_scale_m"] == pytest.approx(0.03)
+    assert message["pgr"] >= message["pcr"] > 0.0
+    assert (message["norm"], message["edges"], message["edge_norm"]) == ("L1", 8, "normal")
 
 
 def test_an_instant_before_contact_and_one_that_is_not_there() -> None:
@@ -127,11 +127,11 @@ def test_what_was_saved_is_analysed_alike(tmp_path: Path) -> None:
 
 
 def test_joints_that_nothing_holds_have_no_stiffness() -> None:
-    found = sg.analysis_of(grasped("four_finger"))
-    held = found.joint_stiffness.copy()
+    analysis = sg.analysis_of(grasped("four_finger"))
+    held = analysis.joint_stiffness.copy()
     held[0], held[:, 0] = 0.0, 0.0
     with pytest.raises(DescriptionError) as caught:
-        _ = replace(found, joint_stiffness=held).stiffness
+        _ = replace(analysis, joint_stiffness=held).stiffness
     assert str(caught.value) == (
         "joint_stiffness: expected joints with a servo or a spring, found none in F1_J1"
     )

@@ -54,9 +54,9 @@ def test_the_arm_of_the_model_moves_as_its_table_says(scene: sg.GraspScene) -> N
 
 def test_actuators_come_in_the_order_of_the_targets(scene: sg.GraspScene) -> None:
     model = sg.compile_model(scene)
-    found = [model.actuator(index).name for index in range(model.nu)]
-    assert found == names.scene_drives(scene)
-    assert found == ["F1_pressure", "F2_pressure", *(f"arm_J{j}" for j in range(1, 7))]
+    result = [model.actuator(index).name for index in range(model.nu)]
+    assert result == names.scene_actuators(scene)
+    assert result == ["F1_pressure", "F2_pressure", *(f"arm_J{j}" for j in range(1, 7))]
 
 
 @pytest.mark.slow

@@ -56,11 +56,11 @@ def test_bodies_stand_where_the_users_model_has_them(file: Path) -> None:
         mujoco.mj_kinematics(own, theirs)
         mujoco.mj_kinematics(built, ours)
         for body in range(1, own.nbody):
-            found = built.body(prefix + own.body(body).name).id
-            place = frame[:3, :3] @ theirs.xpos[body] + frame[:3, 3]
-            np.testing.assert_allclose(ours.xpos[found], place, atol=1e-9)
-            turned = frame[:3, :3] @ theirs.xmat[body].reshape(3, 3)
-            np.testing.assert_allclose(ours.xmat[found].reshape(3, 3), turned, atol=1e-9)
+            result = built.body(prefix + own.body(body).name).id
+            position = frame[:3, :3] @ theirs.xpos[body] + frame[:3, 3]
+            np.testing.assert_allclose(ours.xpos[result], position, atol=1e-9)
+            rotated = frame[:3, :3] @ theirs.xmat[body].reshape(3, 3)
+            np.testing.assert_allclose(ours.xmat[result].reshape(3, 3), rotated, atol=1e-9)
 
 
 def test_masses_actuators_tendons_and_equalities_are_the_users(file: Path) -> None:
@@ -68,9 +68,9 @@ def test_masses_actuators_tendons_and_equalities_are_the_users(file: Path) -> No
     prefix = hand.model.prefix
     own, built = mujoco.MjModel.from_xml_path(str(file)), build(scene_of(hand)).model
     for body in range(1, own.nbody):
-        found = built.body(prefix + own.body(body).name)
-        assert found.mass[0] == own.body_mass[body]
-        np.testing.assert_array_equal(found.inertia, own.body_inertia[body])
+        result = built.body(prefix + own.body(body).name)
+        assert result.mass[0] == own.body_mass[body]
+        np.testing.assert_array_equal(result.inertia, own.body_inertia[body])
     count = own.nu
     for name in ("gainprm", "biasprm", "ctrlrange", "forcerange", "gear", "ctrllimited"):
         ours, theirs = (getattr(m, f"actuator_{name}")[:count] for m in (built, own))
@@ -108,8 +108,8 @@ def test_rows_tell_where_the_bodies_of_the_model_are(file: Path) -> None:
     palm = hand.model.palm
     moved = model.body_weldid[model.body(palm).id] != 0
     fixed = sum(model.body_mass[b] for b in range(model.nbody) if model.body_weldid[b] == 0)
-    things = model.body("object").mass[0]
-    assert total == pytest.approx(model.body_mass.sum() - things - fixed, rel=1e-9)
+    objects = model.body("object").mass[0]
+    assert total == pytest.approx(model.body_mass.sum() - objects - fixed, rel=1e-9)
     assert moved == (file.read_text() == WRIST)
 
 
@@ -122,9 +122,9 @@ def test_only_explicit_converted_pairs_touch(file: Path) -> None:
     assert model.npair > 0
     assert (model.pair_solref[:, 0] < 0).all()
     names = {model.pair(index).name for index in range(model.npair)}
-    thing = {name for name in names if name.endswith("|object")}
+    obj = {name for name in names if name.endswith("|object")}
     geoms = [g for b in hand.model.touching for g in _geoms(model, b)]
-    assert len(thing) == len(geoms)
+    assert len(obj) == len(geoms)
 
 
 def _geoms(model: mujoco.MjModel, body: str) -> list[int]:
@@ -159,10 +159,10 @@ def test_self_pairs_are_those_that_mujoco_would_make(tmp_path: Path) -> None:
 
 def test_excluded_bodies_get_no_pair(tmp_path: Path) -> None:
     crossing = TENDON.replace('<exclude body1="l" body2="r"/>', "")
-    for text, wanted in ((TENDON, False), (crossing, True)):
-        model = build(scene_of(sg.load_hand(written(tmp_path, text, f"{wanted}.xml")))).model
+    for text, target in ((TENDON, False), (crossing, True)):
+        model = build(scene_of(sg.load_hand(written(tmp_path, text, f"{target}.xml")))).model
         names = {model.pair(index).name for index in range(model.npair)}
-        assert ("l|r" in names) is wanted
+        assert ("l|r" in names) is target
 
 
 def test_names_of_the_scene_put_a_prefix_before_all_of_a_file(tmp_path: Path) -> None:

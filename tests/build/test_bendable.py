@@ -36,11 +36,11 @@ def test_out_of_the_axes_place_and_turn_converge_with_the_square_of_the_cell(phi
     exact = sg.pcc.segment_transform(theta / LENGTH, phi, LENGTH)
     ends = [bent_end(links, theta, phi) for links in (10, 20, 40)]
     away = [np.linalg.norm((end - exact)[:3, 3]) / LENGTH for end in ends]
-    turned = [Rotation.from_matrix(exact[:3, :3].T @ end[:3, :3]).magnitude() for end in ends]
-    for errors in (away, turned):
+    rotated = [Rotation.from_matrix(exact[:3, :3].T @ end[:3, :3]).magnitude() for end in ends]
+    for errors in (away, rotated):
         assert np.log2(np.divide(errors[:-1], errors[1:])) == pytest.approx(2.0, abs=0.05)
     assert away[0] < 1.1e-3
-    assert math.degrees(turned[0]) < 0.08
+    assert math.degrees(rotated[0]) < 0.08
 
 
 def stretchy(**changes: Any) -> Bendable:
@@ -73,16 +73,16 @@ def test_it_stretches_by_force_and_twists_by_moment(links: int) -> None:
     pulled = under_load(part, np.array([0.0, 0.0, 20.0]), np.zeros(3))
     assert pulled.body("l1").xpos[2] == pytest.approx(LENGTH * (1.0 + 20.0 / 400.0), rel=1e-12)
     twisted = under_load(part, np.zeros(3), np.array([0.0, 0.0, 0.3]))
-    turn = Rotation.from_matrix(twisted.body("l1").xmat.reshape(3, 3)).as_rotvec()
-    assert turn == pytest.approx([0.0, 0.0, 0.3 * LENGTH / 0.4], abs=1e-12)
+    rotation = Rotation.from_matrix(twisted.body("l1").xmat.reshape(3, 3)).as_rotvec()
+    assert rotation == pytest.approx([0.0, 0.0, 0.3 * LENGTH / 0.4], abs=1e-12)
 
 
 def test_stretching_and_bending_together_converge_with_the_square_of_the_cell() -> None:
     """Slides before the hinges in all cells would be off by the elongation of half a cell."""
-    drives = tuple(Chamber(angle=angle, radius=0.05, area=2e-4) for angle in (0.0, 2.1, 4.2))
+    actuators = tuple(Chamber(angle=angle, radius=0.05, area=2e-4) for angle in (0.0, 2.1, 4.2))
     errors = []
     for links in (8, 16, 32):
-        part = stretchy(actuation=drives, backbone={"links": links})
+        part = stretchy(actuation=actuators, backbone={"links": links})
         model = robot_model(arm(part))
         data = at_rest(model, {"s1_chamber1": 9e4})
         long = LENGTH * (1.0 + 9e4 * 2e-4 / 400.0)
@@ -112,9 +112,9 @@ def whole_inertia(model: mujoco.MjModel) -> Array:
     mujoco.mj_forward(model, data)
     total = np.zeros((3, 3))
     for body in range(1, model.nbody):
-        turn = data.ximat[body].reshape(3, 3)
+        rotation = data.ximat[body].reshape(3, 3)
         arm_ = data.xipos[body] - [0.0, 0.0, LENGTH / 2]
-        total += turn @ np.diag(model.body_inertia[body]) @ turn.T
+        total += rotation @ np.diag(model.body_inertia[body]) @ rotation.T
         total += model.body_mass[body] * (arm_ @ arm_ * np.eye(3) - np.outer(arm_, arm_))
     return total
 
@@ -134,8 +134,8 @@ def test_a_segment_has_the_inertia_that_is_given(links: int) -> None:
         arm(segment(inertial=Inertial(mass=0.3, inertia=given), backbone={"links": links}))
     )
     xx, yy, zz, xy, _, _ = given
-    wanted = np.array([[xx, xy, 0.0], [xy, yy, 0.0], [0.0, 0.0, zz]])
-    assert whole_inertia(model) == pytest.approx(wanted, abs=1e-15)
+    target = np.array([[xx, xy, 0.0], [xy, yy, 0.0], [0.0, 0.0, zz]])
+    assert whole_inertia(model) == pytest.approx(target, abs=1e-15)
 
 
 def test_the_child_of_a_planar_webster_frame_is_turned_with_the_plane() -> None:
@@ -178,6 +178,6 @@ def test_a_segment_without_mass_is_told() -> None:
     part = segment(inertial=None).replace(backbone=backbone)
     with pytest.warns(sg.SoftgraspWarning) as caught:
         robot_model(arm(part))
-    assert [str(found.message) for found in caught] == [
+    assert [str(result.message) for result in caught] == [
         "bendable 's1': expected a mass, found none; it gets 1e-06 kg"
     ]

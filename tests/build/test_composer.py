@@ -68,9 +68,9 @@ def test_mujoco_4_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_deformable_object_is_refused_and_sensors_are_told_to_be_left_out() -> None:
-    thing = pinch().object.replace(elasticity=sg.Elasticity(young=1e5))
+    obj = pinch().object.replace(elasticity=sg.Elasticity(young=1e5))
     with pytest.raises(sg.BuildError) as error:
-        composer.composer_scene(pinch(object=thing))
+        composer.composer_scene(pinch(object=obj))
     assert str(error.value) == (
         "object.elasticity: expected a rigid object for dm_control, found a deformable one"
     )

@@ -47,7 +47,7 @@ def assert_same_bodies(first: sg.Hand, second: sg.Hand, seed: int = 0) -> None:
     assert models[0].ngeom == models[1].ngeom
     generator = np.random.default_rng(seed)
     for _ in range(3):
-        joints, found = generator.uniform(-0.5, 0.5, models[0].nq), []
+        joints, result = generator.uniform(-0.5, 0.5, models[0].nq), []
         for model in models:
             data = mujoco.MjData(model)
             data.qpos[:] = joints
@@ -60,10 +60,10 @@ def assert_same_bodies(first: sg.Hand, second: sg.Hand, seed: int = 0) -> None:
             along = (data.xanchor * data.xaxis).sum(axis=1, keepdims=True)
             slides = model.jnt_type == mujoco.mjtJoint.mjJNT_SLIDE
             nearest = np.where(slides[:, None], 0.0, data.xanchor - along * data.xaxis)
-            found.append(
+            result.append(
                 (data.xipos, data.geom_xpos, data.site_xpos, data.xaxis, nearest, 1e3 * dense)
             )
-        for here, there in zip(*found, strict=True):
+        for here, there in zip(*result, strict=True):
             assert_allclose(here, there, atol=1e-12)
 
 
@@ -106,8 +106,8 @@ def fingers(draw: st.DrawFn, convention: str) -> sg.Finger:
         tip = (draw(st.floats(0.01, 0.1)), draw(LENGTH), draw(LENGTH))
         ball = sg.Sphere(radius=0.01)
         rows = [row.replace(shape=row.shape or draw(st.sampled_from([None, ball]))) for row in rows]
-    turn = rotate_about("x", draw(ANGLE)) @ rotate_about("z", draw(ANGLE))
-    base = sg.Pose(position=(draw(LENGTH), draw(LENGTH), 0.0), quaternion=quaternion_of(turn))
+    rotation = rotate_about("x", draw(ANGLE)) @ rotate_about("z", draw(ANGLE))
+    base = sg.Pose(position=(draw(LENGTH), draw(LENGTH), 0.0), quaternion=quaternion_of(rotation))
     return sg.Finger(name="F", base=base, convention=convention, phalanges=tuple(rows), tip=tip)
 
 
@@ -137,13 +137,13 @@ def test_rows_without_an_offset_become_plain_rows() -> None:
     """a and alpha move one row outwards, the last a becomes the tip; no shape is written."""
     rows = tuple(sg.Phalanx(a=a, alpha=alpha, density=1e3) for a, alpha in ((0.05, 1.0), (0.03, 0)))
     finger = sg.Finger(name="F", convention="standard", phalanges=rows)
-    (found,) = sg.with_convention(hand_of(finger), "modified").fingers
-    assert [(row.a, row.alpha, row.shape) for row in found.phalanges] == [
+    (result,) = sg.with_convention(hand_of(finger), "modified").fingers
+    assert [(row.a, row.alpha, row.shape) for row in result.phalanges] == [
         (0.0, 0.0, None),
         (0.05, 1.0, None),
     ]
-    assert found.tip == (0.03, 0.0, 0.0)
-    assert found.link_ends == finger.link_ends
+    assert result.tip == (0.03, 0.0, 0.0)
+    assert result.link_ends == finger.link_ends
 
 
 def test_a_row_that_would_get_a_body_is_refused() -> None:

@@ -60,8 +60,8 @@ def test_the_share_is_the_engines_at_the_contact_itself() -> None:
     gain[dofs] -= model.actuator_biasprm[:, 1]
     rate[dofs] -= model.actuator_biasprm[:, 2]
     added = step * rate + step**2 * gain
-    share = (jacobian**2 / (inertia + added)).sum() / (jacobian**2 / inertia).sum()
-    assert implicit / explicit == pytest.approx(share, rel=1e-6)
+    fraction = (jacobian**2 / (inertia + added)).sum() / (jacobian**2 / inertia).sum()
+    assert implicit / explicit == pytest.approx(fraction, rel=1e-6)
 
 
 def test_closing_postures_go_from_the_start_to_the_limits(model: mujoco.MjModel) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.finger_benches import PLATE_FORCE, dead_weight_bench, tip_force_bench
+from softgrasp.build.finger_benches import PLATE_FORCE, dead_weight_rig, tip_force_rig
 from softgrasp.mechanics.planar_rest import PlanarChain, pressed, rest
 
 FINGER = sg.load_finger("paper000")
@@ -32,26 +32,26 @@ def at_rest(
 
 
 def test_a_dead_weight_hangs_where_the_balance_says() -> None:
-    data = at_rest(dead_weight_bench(FINGER, 0.04))
+    data = at_rest(dead_weight_rig(FINGER, 0.04))
     loads = CHAIN.weight.plus(CHAIN.at_tip((0.0, -0.04 * 9.81)))
-    found = rest(STIFFNESS, loads, np.zeros(7)).angles
-    np.testing.assert_allclose(data.qpos, found, atol=1e-5)
-    assert data.sensor("tip_position").data[::2] == pytest.approx(CHAIN.tip(found), abs=1e-6)
+    result = rest(STIFFNESS, loads, np.zeros(7)).angles
+    np.testing.assert_allclose(data.qpos, result, atol=1e-5)
+    assert data.sensor("tip_position").data[::2] == pytest.approx(CHAIN.tip(result), abs=1e-6)
 
 
 @pytest.mark.parametrize("pressure", [2e4, 1e5])
 def test_the_plate_feels_the_force_of_the_balance(pressure: float) -> None:
     height = float(CHAIN.tip(rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles)[1])
-    data = at_rest(tip_force_bench(FINGER, height), pressure * GAINS)
-    found = pressed(CHAIN, STIFFNESS, CHAIN.weight, pressure * GAINS, height)
+    data = at_rest(tip_force_rig(FINGER, height), pressure * GAINS)
+    result = pressed(CHAIN, STIFFNESS, CHAIN.weight, pressure * GAINS, height)
     across, along, up = data.sensor(PLATE_FORCE).data
-    assert up == pytest.approx(float(found.force), rel=2e-3)
+    assert up == pytest.approx(float(result.force), rel=2e-3)
     assert (across, along) == pytest.approx((0.0, 0.0), abs=1e-9)
 
 
 def test_friction_holds_the_tip_back() -> None:
     height = float(CHAIN.tip(rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles)[1])
     # the tip still creeps a little
-    data = at_rest(tip_force_bench(FINGER, height, friction=0.5), 6e4 * GAINS, slow=2e-3)
+    data = at_rest(tip_force_rig(FINGER, height, friction=0.5), 6e4 * GAINS, slow=2e-3)
     across, _, up = data.sensor(PLATE_FORCE).data
     assert 0.1 * up < abs(across) <= 0.5 * up * 1.001

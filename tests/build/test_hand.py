@@ -70,8 +70,8 @@ def check_kinematics(hand: sg.Hand, pose: sg.Pose) -> None:
             frames = palm_frame @ sg.forward_kinematics(finger, values)
             behind = 1 if finger.convention == "modified" else 0
             for index, row in enumerate(finger.phalanges):
-                found = data.body(finger.body_of(row)).xpos
-                assert_allclose(found, frames[index + behind, :3, 3], atol=1e-9)
+                result = data.body(finger.body_of(row)).xpos
+                assert_allclose(result, frames[index + behind, :3, 3], atol=1e-9)
             tip = palm_frame[:3, :3] @ fingertip(finger, values) + palm_frame[:3, 3]
             assert_allclose(data.site(names.tip_site(finger.name)).xpos, tip, atol=1e-9)
         for digit in hand.soft_fingers:
@@ -81,8 +81,8 @@ def check_kinematics(hand: sg.Hand, pose: sg.Pose) -> None:
             points = joint_positions(digit.finger, values) @ base[:3, :3].T + base[:3, 3]
             assert_allclose(data.site(names.tip_site(digit.name)).xpos, points[-1], atol=1e-9)
             for index, point in enumerate(points[:-1], start=1):
-                found = data.body(names.soft_link(digit.name, index)).xpos
-                assert_allclose(found, point, atol=1e-9)
+                result = data.body(names.soft_link(digit.name, index)).xpos
+                assert_allclose(result, point, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:hand .* overlap:softgrasp.errors.SoftgraspWarning")
@@ -211,8 +211,8 @@ def test_meshes_of_phalanx_and_palm_stand_where_their_files_draw_them(tmp_path: 
 
 
 def vertices_of(model: mujoco.MjModel, data: mujoco.MjData, geom: str) -> np.ndarray:
-    found = model.geom(geom)
-    mesh = model.mesh(int(found.dataid[0]))
+    result = model.geom(geom)
+    mesh = model.mesh(int(result.dataid[0]))
     first, count = int(mesh.vertadr[0]), int(mesh.vertnum[0])
     vertices = model.mesh_vert[first : first + count]
     return vertices @ data.geom(geom).xmat.reshape(3, 3).T + data.geom(geom).xpos

@@ -60,9 +60,9 @@ def import_urdf(path: Path) -> mujoco.MjModel:
 
 def inertia_of(model: mujoco.MjModel, body: str) -> np.ndarray:
     """Inertia (3, 3) of a body about its centre of mass in the axes of the body."""
-    turn = np.zeros(9)
-    mujoco.mju_quat2Mat(turn, model.body(body).iquat)
-    axes = turn.reshape(3, 3)
+    rotation = np.zeros(9)
+    mujoco.mju_quat2Mat(rotation, model.body(body).iquat)
+    axes = rotation.reshape(3, 3)
     return axes @ np.diag(model.body(body).inertia) @ axes.T
 
 
@@ -115,19 +115,19 @@ def test_a_robot_reads_back_equal_and_says_what_joints_can_do(tmp_path: Path) ->
     (path, *meshes) = sg.save_urdf(hand, tmp_path / "odd.urdf")
     assert [mesh.name for mesh in meshes] == ["odd_F_P2.stl", "odd_F_P3.stl"]
     robot = sg.load_robot(path)
-    slide, turn, still = robot.joints[:3]
+    slide, rotation, still = robot.joints[:3]
     assert (slide.type, slide.lower, slide.upper) == ("prismatic", 0.0, 0.01)
-    assert [joint.velocity for joint in (slide, turn, still)] == [0.002, 1.0, 1.0]
-    assert turn.effort == hand.joints[1].force_limit
-    assert turn.damping == hand.joints[1].damping
+    assert [joint.velocity for joint in (slide, rotation, still)] == [0.002, 1.0, 1.0]
+    assert rotation.effort == hand.joints[1].force_limit
+    assert rotation.damping == hand.joints[1].damping
     assert robot.root == "palm"
     assert [type(part.shape).__name__ for part in robot.link("palm").collisions] == [
         "Cylinder",
         "Sphere",
         "Sphere",
     ]
-    found = hand_robot(hand, "odd").robot
-    assert robot.joints == found.joints
+    result = hand_robot(hand, "odd").robot
+    assert robot.joints == result.joints
 
 
 def test_meshes_stand_where_ours_stand(tmp_path: Path) -> None:

@@ -20,13 +20,13 @@ def test_a_chamber_is_one_tendon_of_its_length_and_one_actuator_of_its_area() ->
             tendon = 3 * index + number
             adr, count = model.tendon_adr[tendon], model.tendon_num[tendon]
             names = [model.joint(k).name for k in model.wrap_objid[adr : adr + count]]
-            found = dict(zip(names, model.wrap_prm[adr : adr + count], strict=True))
+            result = dict(zip(names, model.wrap_prm[adr : adr + count], strict=True))
             across = -chamber.radius * np.array([np.cos(chamber.angle), np.sin(chamber.angle)])
-            wanted = {}
+            target = {}
             for k in range(1, links + 1):
-                wanted |= {f"{section.name}_S{k}": 1.0}
-                wanted |= {f"{section.name}_J{k}u": across[0], f"{section.name}_J{k}v": across[1]}
-            assert found == pytest.approx(wanted, abs=1e-15)
+                target |= {f"{section.name}_S{k}": 1.0}
+                target |= {f"{section.name}_J{k}u": across[0], f"{section.name}_J{k}v": across[1]}
+            assert result == pytest.approx(target, abs=1e-15)
             assert model.actuator_gainprm[tendon, 0] == chamber.area
             assert model.actuator_ctrlrange[tendon] == pytest.approx([0.0, 1e6])
 
@@ -36,8 +36,8 @@ def test_every_strain_has_its_own_damping() -> None:
     section, model = arm.sections[0], arm_model(arm, links)
     per_cell = links / section.length
     for name, damping in (("J2u", "bending"), ("S2", "axial"), ("T2", "torsion")):
-        found = model.dof_damping[model.joint(f"base_{name}").dofadr[0]]
-        assert found == pytest.approx(getattr(section.damping, damping) * per_cell)
+        result = model.dof_damping[model.joint(f"base_{name}").dofadr[0]]
+        assert result == pytest.approx(getattr(section.damping, damping) * per_cell)
 
 
 def test_mass_and_gravity_are_those_of_the_arm() -> None:

@@ -33,8 +33,8 @@ def scene(arm: sg.HydraulicCarrier, **changes: object) -> sg.GraspScene:
     return sg.GraspScene(**(given | changes))
 
 
-def at_start(asked: sg.GraspScene) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    model = build(asked).model
+def at_start(requested: sg.GraspScene) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    model = build(requested).model
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
@@ -74,27 +74,27 @@ def test_the_whole_hand_hangs_on_its_arm() -> None:
 @pytest.mark.parametrize("links", [2, 5])
 def test_what_is_mounted_there_and_what_starts_there_are_the_same(links: int) -> None:
     mounted = scene(carrier(base=HANGING, pressures=BENT, palm_mass=0.1, links=links))
-    told = carrier_rest(mounted)
-    free = mounted.replace(arm=mounted.arm.replace(base=None), hand_pose=told.hand)
-    found = carrier_rest(free)
-    assert found.base.position == pytest.approx(HANGING.position, abs=1e-7)
-    assert abs(np.dot(found.base.quaternion, HANGING.quaternion)) == pytest.approx(1.0, abs=1e-12)
+    message = carrier_rest(mounted)
+    free = mounted.replace(arm=mounted.arm.replace(base=None), hand_pose=message.hand)
+    result = carrier_rest(free)
+    assert result.base.position == pytest.approx(HANGING.position, abs=1e-7)
+    assert abs(np.dot(result.base.quaternion, HANGING.quaternion)) == pytest.approx(1.0, abs=1e-12)
     _, data = at_start(free)
-    assert data.body(names.PALM).xpos == pytest.approx(told.hand.position, abs=1e-7)
+    assert data.body(names.PALM).xpos == pytest.approx(message.hand.position, abs=1e-7)
     _, data = at_start(mounted)
-    assert data.body(names.PALM).xpos == pytest.approx(told.hand.position, abs=1e-9)
+    assert data.body(names.PALM).xpos == pytest.approx(message.hand.position, abs=1e-9)
 
 
 def test_it_starts_at_rest() -> None:
     """Nothing pushes the cells, and 50 ms later they are where they were; fingers sag a little."""
-    asked = scene(carrier(base=HANGING, pressures=BENT, palm_mass=0.1))
-    model, data = at_start(asked)
-    cells = [model.joint(name) for name in names.carrier_joints(asked)]
+    requested = scene(carrier(base=HANGING, pressures=BENT, palm_mass=0.1))
+    model, data = at_start(requested)
+    cells = [model.joint(name) for name in names.carrier_joints(requested)]
     freedoms = [int(joint.dofadr[0]) for joint in cells]
     stiffness = np.array([joint.stiffness[0] for joint in cells])
     assert data.qfrc_smooth[freedoms] / stiffness == pytest.approx(0.0, abs=1e-8)
-    result = sg.simulate(asked.replace(duration=0.05))
-    assert result.joint_names[-len(cells) :].tolist() == names.carrier_joints(asked)
+    result = sg.simulate(requested.replace(duration=0.05))
+    assert result.joint_names[-len(cells) :].tolist() == names.carrier_joints(requested)
     moved = result.joint_position[-1, -len(cells) :] - result.joint_position[0, -len(cells) :]
     assert np.abs(moved).max() < 2e-3
 
@@ -119,10 +119,10 @@ def test_the_drag_of_the_cells_is_that_of_the_arm() -> None:
     for k in range(5):
         body, jacobian = model.body(f"arm_base_{k}").id, np.zeros((3, model.nv))
         mujoco.mj_jacBodyCom(model, data, jacobian, None, body)
-        share = model.body_mass[body] / section.mass
-        force -= section.damping.drag * share * jacobian.T @ (jacobian @ data.qvel)
-    found = data.qfrc_passive - other.qfrc_passive
-    assert found == pytest.approx(force, abs=2e-4 * np.abs(force).max())
+        fraction = model.body_mass[body] / section.mass
+        force -= section.damping.drag * fraction * jacobian.T @ (jacobian @ data.qvel)
+    result = data.qfrc_passive - other.qfrc_passive
+    assert result == pytest.approx(force, abs=2e-4 * np.abs(force).max())
 
 
 def test_an_arm_that_would_fall_is_refused() -> None:
@@ -134,26 +134,26 @@ def test_an_arm_that_would_fall_is_refused() -> None:
 
 
 def test_the_step_is_one_that_its_springs_bear() -> None:
-    asked = scene(carrier(base=HANGING))
-    assert build(asked).model.opt.timestep <= 2e-4
-    assert build(asked).model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    requested = scene(carrier(base=HANGING))
+    assert build(requested).model.opt.timestep <= 2e-4
+    assert build(requested).model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     with pytest.raises(sg.BuildError, match=r"timestep: expected at most .* 4 cells a section"):
-        build(asked.replace(timestep=1e-3))
+        build(requested.replace(timestep=1e-3))
 
 
 def test_what_a_hydraulic_arm_cannot_do_is_told() -> None:
     arm = carrier(base=HANGING)
     hold = sg.SuccessCriterion(motion=({"type": "lift"},))
-    for changes, told in (
+    for changes, message in (
         ({"lift": sg.Lift()}, "lift: expected none, as a hydraulic arm is not led along poses"),
         ({"sequence": ("close",)}, "sequence: expected none, as a hydraulic arm"),
         ({"success": hold}, r"success.motion\[0\].type: expected 'hold', as .* found 'lift'"),
         ({"actuation": "prescribed"}, "actuation: expected 'servo': the joints of a hydraulic arm"),
         ({"solver": sg.Solver(integrator="euler")}, "solver.integrator: expected 'implicitfast'"),
     ):
-        with pytest.raises(sg.DescriptionError, match=told):
+        with pytest.raises(sg.DescriptionError, match=message):
             scene(arm, **changes)
-    for changes, told in (
+    for changes, message in (
         ({"pressures": (1.0,)}, r"pressures: expected one a chamber \(3\), found 1"),
         ({"pressures": (0.0, 2e6, 0.0)}, r"pressures\[1\]: expected 0 to 1e\+06 Pa, found 2e\+06"),
         ({"torques": ((0.0, 1.0),)}, r"torques\[0\]: expected a time and one torque a chamber \(4"),
@@ -164,14 +164,14 @@ def test_what_a_hydraulic_arm_cannot_do_is_told() -> None:
             "hydraulic.tip_load: expected none besides the hand",
         ),
     ):
-        with pytest.raises(sg.DescriptionError, match=told):
+        with pytest.raises(sg.DescriptionError, match=message):
             carrier(**changes)
 
 
 def test_other_engines_refuse_it() -> None:
-    asked = scene(carrier(base=HANGING), gravity=False)
+    requested = scene(carrier(base=HANGING), gravity=False)
     with pytest.raises(sg.BuildError, match="arm: expected none, or one of rigid links, for Web"):
-        sg.simulate(asked, backend="ode")
+        sg.simulate(requested, backend="ode")
 
 
 def test_a_scene_with_a_hydraulic_arm_round_trips(tmp_path: Path) -> None:
@@ -208,12 +208,12 @@ def test_torques_in_time_press_the_water_that_the_drives_press() -> None:
     arm = carrier(base=HANGING, torques=((0.0, 0, 0, 0), (0.1, 0.3, 0, 0)))
     result = sg.simulate(scene(arm, duration=0.3))
     rows = np.array(arm.torques)
-    drives = sg.hydraulic.drive_pressures(
+    actuators = sg.hydraulic.drive_pressures(
         arm.hydraulic, sg.hydraulic.TorqueTable(rows[:, 0], rows[:, 1:]), 0.3, timestep=5e-3
     )
-    told = np.stack([drives(time) for time in result.time.tolist()])
-    assert pressures_of(result) == pytest.approx(told, abs=1.0)
-    assert told[-1, 0] > 1e5
+    message = np.stack([actuators(time) for time in result.time.tolist()])
+    assert pressures_of(result) == pytest.approx(message, abs=1.0)
+    assert message[-1, 0] > 1e5
     hand = hand_pose_at(result, len(result.time) - 1)
     first = transform(carrier_rest(result.scene).hand.position)
     assert np.linalg.norm(hand[:3, 3] - first[:3, 3]) > 0.02
@@ -226,9 +226,9 @@ def test_a_soft_hand_on_the_arm_lifts_a_ball_from_a_table() -> None:
     assert result.hold is not None
     assert result.hold.lifted_m == pytest.approx(0.081, abs=2e-3)
     assert result.hold.drop_m < 5e-4
-    asked = result.contact_model.asked.stiffness
+    requested = result.contact_model.asked.stiffness
     for stiffness in result.contact_model.measured_stiffness_N_m.values():
-        assert stiffness == pytest.approx(asked, rel=0.02)
+        assert stiffness == pytest.approx(requested, rel=0.02)
 
 
 @pytest.mark.slow
@@ -237,6 +237,6 @@ def test_a_rigid_hand_on_the_arm_lifts_a_ball_from_a_table() -> None:
     assert result.held
     assert result.hold is not None
     assert result.hold.lifted_m == pytest.approx(0.073, abs=2e-3)
-    asked = result.contact_model.asked.stiffness
+    requested = result.contact_model.asked.stiffness
     for stiffness in result.contact_model.measured_stiffness_N_m.values():
-        assert stiffness == pytest.approx(asked, rel=0.02)
+        assert stiffness == pytest.approx(requested, rel=0.02)

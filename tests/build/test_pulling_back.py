@@ -28,21 +28,21 @@ def at(x: float, y: float, z: float) -> np.ndarray:
 
 
 def test_what_is_clear_stays(flat: PullBack) -> None:
-    assert flat.way(at(0.0, 0.0, RADIUS + 2 * GAP), GAP) == 0.0
+    assert flat.distance(at(0.0, 0.0, RADIUS + 2 * GAP), GAP) == 0.0
 
 
 def test_the_way_out_of_a_flat_palm_is_the_depth_over_the_cosine(flat: PullBack) -> None:
     height = 0.012
-    way = flat.way(at(0.0, 0.0, height), GAP)
-    wanted = (RADIUS + GAP - height) / flat.approach[2]
+    way = flat.distance(at(0.0, 0.0, height), GAP)
+    target = (RADIUS + GAP - height) / flat.approach[2]
     assert flat.approach[2] == pytest.approx(0.9, abs=0.01)
     assert way is not None
-    assert wanted - 1e-6 <= way <= wanted + STEP
+    assert target - 1e-6 <= way <= target + STEP
 
 
 def test_there_is_none_where_the_palm_is_too_deep(flat: PullBack) -> None:
-    assert flat.way(at(0.0, 0.0, -0.5), GAP) == 0.0  # below it
-    assert PullBack(deep()).way(at(0.0, 0.0, -0.3), GAP) is None
+    assert flat.distance(at(0.0, 0.0, -0.5), GAP) == 0.0  # below it
+    assert PullBack(deep()).distance(at(0.0, 0.0, -0.3), GAP) is None
 
 
 def deep() -> sg.GraspScene:

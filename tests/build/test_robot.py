@@ -12,7 +12,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp import library
-from softgrasp.build.bendable_names import bend_joints, drive_names
+from softgrasp.build.bendable_names import bend_joints, segment_actuator_names
 from softgrasp.build.robot import robot_model
 from softgrasp.description.bendable import (
     Backbone,
@@ -116,7 +116,7 @@ def test_a_tendon_bends_to_its_side_and_a_chamber_away_from_it() -> None:
     model = robot_model(pushed)
     data = at_rest(model, {"s1_chamber1": 6e4})
     assert bent(model, data) == pytest.approx((-6e4 * 2e-4 * 0.05 / STIFFNESS, 0.0), abs=1e-9)
-    data = at_rest(model, dict.fromkeys(drive_names(pushed.bendables[0]), 6e4))
+    data = at_rest(model, dict.fromkeys(segment_actuator_names(pushed.bendables[0]), 6e4))
     assert bent(model, data) == pytest.approx((0.0, 0.0), abs=1e-9)
 
 
@@ -131,10 +131,10 @@ def bent(model: mujoco.MjModel, data: mujoco.MjData, part: str = "s1") -> tuple[
 
 
 def test_chambers_lengthen_a_segment_that_can_be_lengthened() -> None:
-    drives = tuple(Chamber(angle=a, radius=0.05, area=2e-4) for a in THREE)
-    part = segment(actuation=drives, backbone={"axial_stiffness": 2e3, "torsion_stiffness": 0.4})
+    actuators = tuple(Chamber(angle=a, radius=0.05, area=2e-4) for a in THREE)
+    part = segment(actuation=actuators, backbone={"axial_stiffness": 2e3, "torsion_stiffness": 0.4})
     model = robot_model(arm(part))
-    data = at_rest(model, dict.fromkeys(drive_names(part), 5e4))
+    data = at_rest(model, dict.fromkeys(segment_actuator_names(part), 5e4))
     length = float(data.body("l1").xpos[2])
     assert length == pytest.approx(LENGTH * (1 + 3 * 5e4 * 2e-4 / 2e3))
     assert sum(model.joint(i).name.startswith("s1_T") for i in range(model.njnt)) == 8
@@ -157,11 +157,11 @@ def test_rigid_joints_mimics_and_shapes() -> None:
         Link(name="a", inertial=weight, visuals=(block,), collisions=(block,)),
         Link(name="b", inertial=weight),
     )
-    turn = {"type": "revolute", "axis": (0.0, 1.0, 0.0), "lower": -1.0, "upper": 1.0}
+    rotation = {"type": "revolute", "axis": (0.0, 1.0, 0.0), "lower": -1.0, "upper": 1.0}
     joints = (
-        RigidJoint(name="j1", parent="base", child="a", effort=2.0, **turn),
+        RigidJoint(name="j1", parent="base", child="a", effort=2.0, **rotation),
         RigidJoint(name="j2", parent="a", child="b", origin=Origin(xyz=(0, 0, 0.1)),
-                   mimic=Mimic(joint="j1", multiplier=0.5, offset=0.1), **turn),
+                   mimic=Mimic(joint="j1", multiplier=0.5, offset=0.1), **rotation),
     )  # fmt: skip
     model = robot_model(Robot(name="r", links=links, joints=joints))
     assert [model.actuator(i).name for i in range(model.nu)] == ["j1"]
@@ -238,7 +238,7 @@ def test_what_is_repaired_is_told() -> None:
         robot_model(rigid(None, turning()))
     with pytest.warns(sg.SoftgraspWarning) as caught:
         model = robot_model(rigid(Inertial(mass=0.1), turning()))
-    assert [str(found.message) for found in caught] == [
+    assert [str(result.message) for result in caught] == [
         "link 'a': expected an inertia, found a mass only; it gets that of a ball of water, "
         "3.32e-05 kg·m²"
     ]

@@ -89,9 +89,9 @@ def test_an_object_that_does_not_fit_at_the_grasp_centre_starts_farther_away(mou
     scene = sg.GraspScene(
         hand=sg.load_hand("four_finger"), object=sg.load_object("mug"), object_mount=mount
     )
-    with pytest.warns(sg.SoftgraspWarning) as told:
+    with pytest.warns(sg.SoftgraspWarning) as message:
         built = build(scene)
-    assert [str(warning.message) for warning in told] == [
+    assert [str(warning.message) for warning in message] == [
         "the object starts 9 mm farther from the palm than the grasp's centre, where 'mug' would "
         "be 7.57 mm inside palm; object_position (--position) chooses another place"
     ]
@@ -119,10 +119,10 @@ def test_bodies_that_overlap_at_the_start_are_told_and_do_not_touch() -> None:
     moved = hand.fingers[1].base.replace(position=(0.04, 0.02, 0.0))
     twins = (hand.fingers[0], hand.fingers[1].replace(base=moved), *hand.fingers[2:])
     crowded = pinch(hand=hand.replace(fingers=twins), object_position=(0, 0, -0.3))
-    with pytest.warns(sg.SoftgraspWarning) as told:
+    with pytest.warns(sg.SoftgraspWarning) as message:
         model = sg.compile_model(crowded)
-    assert "hand 'four_finger': " in str(told[0].message)
-    assert "overlap in the start posture, most F1_P1 and F2_P1 by" in str(told[0].message)
+    assert "hand 'four_finger': " in str(message[0].message)
+    assert "overlap in the start posture, most F1_P1 and F2_P1 by" in str(message[0].message)
     assert "F1_P1|F2_P1" not in {model.pair(index).name for index in range(model.npair)}
 
 

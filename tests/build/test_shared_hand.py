@@ -23,8 +23,8 @@ def content(scene: sg.GraspScene) -> bytes:
 @pytest.mark.parametrize("hand", ["four_finger", "human_24dof", "soft_gripper"])
 def test_models_are_the_same_bytes_whatever_was_built_before(hand: str) -> None:
     scenes = [
-        sg.GraspScene(hand=sg.load_hand(hand), object=sg.load_object(thing), gravity=gravity)
-        for thing in ("sphere", "cuboid", "cylinder")
+        sg.GraspScene(hand=sg.load_hand(hand), object=sg.load_object(obj), gravity=gravity)
+        for obj in ("sphere", "cuboid", "cylinder")
         for gravity in (True, False)
     ]
     fresh = []

@@ -89,9 +89,9 @@ def test_no_triangle_turns_over_in_a_bent_skin(pressure: float) -> None:
         a, b, c = (vertices[skin.faces[:, k]] for k in range(3))
         return np.cross(b - a, c - a)
 
-    turns = np.tensordot(skin.weights, data.xmat[skin.bodies].reshape(-1, 3, 3), axes=1)
-    turned = np.einsum("nij,nj->ni", turns[skin.faces[:, 0]], flat(skin.vertices))
-    assert (np.einsum("ni,ni->n", turned, flat(skin.bent(data))) > 0.0).all()
+    rotations = np.tensordot(skin.weights, data.xmat[skin.bodies].reshape(-1, 3, 3), axes=1)
+    rotated = np.einsum("nij,nj->ni", rotations[skin.faces[:, 0]], flat(skin.vertices))
+    assert (np.einsum("ni,ni->n", rotated, flat(skin.bent(data))) > 0.0).all()
 
 
 def test_a_joint_at_the_very_end_of_a_finger_is_covered_too() -> None:
@@ -127,8 +127,8 @@ def test_turning_the_base_turns_every_vertex() -> None:
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     skin = skins_of(model)[0]
-    turn = data.body("link0").xmat.reshape(3, 3)
-    assert skin.bent(data) == pytest.approx(skin.vertices @ turn.T + [0.1, -0.2, 0.3], abs=1e-6)
+    rotation = data.body("link0").xmat.reshape(3, 3)
+    assert skin.bent(data) == pytest.approx(skin.vertices @ rotation.T + [0.1, -0.2, 0.3], abs=1e-6)
 
 
 @pytest.mark.parametrize("pressure", [0.5e5, 1e5, 2.5e5])

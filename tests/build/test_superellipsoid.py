@@ -32,9 +32,9 @@ def test_a_round_one_is_grasped_as_the_ball_it_is() -> None:
     ball = sg.simulate(
         pinch(object=sg.GraspObject(name="b", shape=sg.Sphere(radius=0.03), density=700))
     )
-    found = sg.simulate(pinch(object=of((1.0, 1.0))))
-    assert found.status is ball.status
-    ends = [np.array(list(result.joints.values())) for result in (found, ball)]
+    computed = sg.simulate(pinch(object=of((1.0, 1.0))))
+    assert computed.status is ball.status
+    ends = [np.array(list(result.joints.values())) for result in (computed, ball)]
     np.testing.assert_allclose(ends[0], ends[1], atol=0.02)
 
 

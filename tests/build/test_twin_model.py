@@ -30,8 +30,8 @@ def test_cells_lie_on_the_arcs(phis: tuple[float, ...]) -> None:
         reach = 0.5 * twin.finger.lengths[0] / CELLS
         np.testing.assert_allclose(first.xpos, root[:3, 3] + reach * root[:3, 2], atol=1e-4)
     np.testing.assert_allclose(data.body("flange").xpos, flange.position, atol=1e-12)
-    wanted = flange_transform(flange.position, flange.quaternion)
-    np.testing.assert_allclose(data.body("flange").xmat.reshape(3, 3), wanted[:3, :3], atol=1e-9)
+    target = flange_transform(flange.position, flange.quaternion)
+    np.testing.assert_allclose(data.body("flange").xmat.reshape(3, 3), target[:3, :3], atol=1e-9)
 
 
 def test_nothing_of_it_touches_or_weighs() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.calibration.arm_bench import ArmBench, arm_stage
+from softgrasp.calibration.arm_bench import ArmTestRig, arm_stage
 from softgrasp.cli import main
 from softgrasp.formats.hydraulic_arm_file import save_hydraulic_arm
 from tests.mechanics.hydraulic.arms import one_section, two_sections
@@ -31,8 +31,8 @@ def noisy(seed: int, noise: float = 1e-3, **given: Any) -> sg.ArmMotion:
     """A step of 0.3 MPa, every 10 ms with noise [m]."""
     whole = pushed()
     rows = whole.ends + noise * np.random.default_rng(seed).standard_normal(whole.ends.shape)
-    told = sg.hydraulic.TipRecording(whole.times, rows)
-    return sg.recorded_motion(told, **({"pressures": PUSHED} | given))
+    message = sg.hydraulic.TipRecording(whole.times, rows)
+    return sg.recorded_motion(message, **({"pressures": PUSHED} | given))
 
 
 def problem(*motions: sg.ArmMotion, **changes: Any) -> sg.ArmCalibrationProblem:
@@ -46,16 +46,16 @@ def test_stiffness_and_damping_come_back_from_a_noisy_tip(seed: int) -> None:
     """EI within 1 %, damping within 5 %; both within four of the errors that are told."""
     result = sg.calibrate(problem(noisy(seed)))
     assert isinstance(result, sg.ArmCalibrationResult)
-    found, sure = result.parameters, result.standard_errors
-    assert found["EI"] == pytest.approx(TRUE["EI"], rel=0.01)
-    assert found["c_b"] == pytest.approx(TRUE["c_b"], rel=0.05)
+    calibrated, sure = result.parameters, result.standard_errors
+    assert calibrated["EI"] == pytest.approx(TRUE["EI"], rel=0.01)
+    assert calibrated["c_b"] == pytest.approx(TRUE["c_b"], rel=0.05)
     for name in ("EI", "c_b"):
-        assert abs(found[name] - TRUE[name]) < 4.0 * sure[name]
-        assert 1e-4 < sure[name] / found[name] < 0.02
+        assert abs(calibrated[name] - TRUE[name]) < 4.0 * sure[name]
+        assert 1e-4 < sure[name] / calibrated[name] < 0.02
     assert result.residual["arm"] == pytest.approx(1e-3, rel=0.2)
     assert result.undetermined == ()
-    assert result.arm.sections[0].bending_stiffness == found["EI"]
-    assert result.arm.sections[0].damping.bending == found["c_b"]
+    assert result.arm.sections[0].bending_stiffness == calibrated["EI"]
+    assert result.arm.sections[0].damping.bending == calibrated["c_b"]
 
 
 @pytest.mark.slow
@@ -76,16 +76,18 @@ def test_without_noise_the_stiffness_is_that_of_the_arm() -> None:
 
 def test_bends_in_time_and_held_out_motions_serve_as_well() -> None:
     chain = sg.ArmChain(one_section(), 2)
-    found = chain.move((2e5, 0.0, 0.0), 0.3)
-    bends = chain.bends_of(found.joints).reshape(len(found.times), -1)
+    calibrated = chain.move((2e5, 0.0, 0.0), 0.3)
+    bends = chain.bends_of(calibrated.joints).reshape(len(calibrated.times), -1)
     one = sg.ArmMotion(
         name="back", start=(2e5, 0.0, 0.0), held_out=True,
         times=(0.0, 0.1), bends=((-1.0, 0.0), (-0.5, 0.0)),
     )  # fmt: skip
     rows = tuple(tuple(row) for row in bends.tolist())
-    other = sg.ArmMotion(pressures=(2e5, 0.0, 0.0), times=tuple(found.times.tolist()), bends=rows)
-    asked = problem(one, other, find=("EI",), bounds={"EI": (0.45, 0.7)})
-    result = sg.calibrate(asked)
+    other = sg.ArmMotion(
+        pressures=(2e5, 0.0, 0.0), times=tuple(calibrated.times.tolist()), bends=rows
+    )
+    requested = problem(one, other, find=("EI",), bounds={"EI": (0.45, 0.7)})
+    result = sg.calibrate(requested)
     stage = result.stages[0]
     assert stage.residual_unit == "rad"
     assert result.parameters["EI"] == pytest.approx(TRUE["EI"], rel=1e-3)
@@ -98,15 +100,15 @@ def test_bends_in_time_and_held_out_motions_serve_as_well() -> None:
 def test_sections_may_have_values_of_their_own() -> None:
     arm = two_sections()
     ends = sg.ArmChain(arm, 1).move((1e5,) * 6, 0.02)
-    asked = sg.ArmCalibrationProblem(
+    requested = sg.ArmCalibrationProblem(
         arm=arm, motions=(sg.recorded_motion(ends),), links=1, each_section=True
     )
-    stage = arm_stage(asked, ArmBench(asked))
+    stage = arm_stage(requested, ArmTestRig(requested))
     assert stage is not None
     assert stage.block.names == ("EI1", "EI2", "c_b1", "c_b2")
-    found = ArmBench(asked).arm(np.array([1.0, 2.0, 3.0, 4.0]))
-    assert [part.bending_stiffness for part in found.sections] == [1.0, 2.0]
-    assert [part.damping.bending for part in found.sections] == [3.0, 4.0]
+    calibrated = ArmTestRig(requested).arm(np.array([1.0, 2.0, 3.0, 4.0]))
+    assert [part.bending_stiffness for part in calibrated.sections] == [1.0, 2.0]
+    assert [part.damping.bending for part in calibrated.sections] == [3.0, 4.0]
     assert stage.labels[:4] == ("motion 1 x1 at 0 s", "motion 1 y1 at 0 s", "motion 1 z1 at 0 s",
                                 "motion 1 x2 at 0 s")  # fmt: skip
 
@@ -114,23 +116,23 @@ def test_sections_may_have_values_of_their_own() -> None:
 def test_torques_press_through_the_drives() -> None:
     """The bench moves the arm as drives and chain do: nothing is left at the true values."""
     table = sg.hydraulic.TorqueTable(np.array([0.0, 0.05]), np.array([[0.0, 0, 0], [0.5, 0, 0]]))
-    told = sg.drive_arm(one_section(), table, duration=0.2, links=2).recording
+    message = sg.run_arm(one_section(), table, duration=0.2, links=2).recording
     rows = np.column_stack([table.times, table.torques]).tolist()
-    asked = problem(sg.recorded_motion(told, torques=rows))
-    stage = arm_stage(asked, ArmBench(asked))
+    requested = problem(sg.recorded_motion(message, torques=rows))
+    stage = arm_stage(requested, ArmTestRig(requested))
     assert stage is not None
     values = stage.simulate(np.array([[TRUE["EI"], TRUE["c_b"]]]))[0]
     assert np.ptp(stage.measured[::3]) > 0.03
     assert values == pytest.approx(stage.measured, abs=5e-4)
 
 
-def written(folder: Path, text: str) -> Path:
-    save_hydraulic_arm(one_section(), folder / "arm.yaml")
+def written(directory: Path, text: str) -> Path:
+    save_hydraulic_arm(one_section(), directory / "arm.yaml")
     whole = pushed()
     table = np.column_stack([whole.times, 1e3 * whole.ends[:, 0]])
     head = "time_s,x_mm,y_mm,z_mm"
-    np.savetxt(folder / "a.csv", table, "%.9g", ",", header=head, comments="")
-    path = folder / "mine.yaml"
+    np.savetxt(directory / "a.csv", table, "%.9g", ",", header=head, comments="")
+    path = directory / "mine.yaml"
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -148,11 +150,11 @@ links: 2
 def test_the_command_line_takes_a_problem_of_an_arm(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert main(["calibrate", str(written(tmp_path, GOOD)), "--out", str(out)]) == 0
-    told = json.loads((out / "calibration.json").read_text("utf-8"))
-    assert told["parameters"]["EI"] == pytest.approx(TRUE["EI"], rel=1e-3)
-    assert told["stages"][0]["parameters"]["EI"]["unit"] == "N·m²"
+    message = json.loads((out / "calibration.json").read_text("utf-8"))
+    assert message["parameters"]["EI"] == pytest.approx(TRUE["EI"], rel=1e-3)
+    assert message["stages"][0]["parameters"]["EI"]["unit"] == "N·m²"
     arm = sg.load_hydraulic_arm(out / "arm.yaml")
-    assert arm.sections[0].bending_stiffness == told["parameters"]["EI"]
+    assert arm.sections[0].bending_stiffness == message["parameters"]["EI"]
     assert "softgrasp" in arm.source
     page = (out / "report.html").read_text("utf-8")
     assert "Calibration of hydraulic_two_section" in page
@@ -160,7 +162,7 @@ def test_the_command_line_takes_a_problem_of_an_arm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("table: a.csv", "tabel: a.csv", r"mine.yaml:3: motions\[0\].table: expected the name"),
         ("[0, 3.0e+5, 3.0e+5]", "[0]", r"motions\[0\].pressures: expected one a chamber \(3\), f"),
@@ -171,16 +173,16 @@ def test_the_command_line_takes_a_problem_of_an_arm(tmp_path: Path) -> None:
         ("a.csv, ", "a.csv, held_out: true, ", "motions: expected one that is not held out"),
     ],
 )
-def test_mistakes_in_a_problem_are_told(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_mistakes_in_a_problem_are_told(tmp_path: Path, old: str, new: str, message: str) -> None:
     path = written(tmp_path, GOOD.replace(old, new))
-    with pytest.raises(sg.DescriptionError, match=told):
+    with pytest.raises(sg.DescriptionError, match=message):
         sg.load_problem(path)
 
 
 def test_mistakes_in_a_table_are_told(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     table = tmp_path / "a.csv"
-    for text, told in (
+    for text, message in (
         ("time_s,x_mm,y_mm\n0,0,0\n1,0,0\n", "a.csv: expected a column z_mm, found time_s, x_mm"),
         ("time_s,x_mm,y_mm,z_mm\n0,0,0,1\n1,0,,0\n", "a.csv:3: expected a number for y, found ''"),
         (
@@ -191,7 +193,7 @@ def test_mistakes_in_a_table_are_told(tmp_path: Path) -> None:
         ("time_s,u1_deg,v1_deg,u2_deg\n0,0,0,1\n1,0,0,1\n", "no column 'u2_deg'"),
     ):
         table.write_text(text, encoding="utf-8")
-        with pytest.raises(sg.DescriptionError, match=told):
+        with pytest.raises(sg.DescriptionError, match=message):
             sg.load_problem(path)
 
 

@@ -29,8 +29,8 @@ SMALL = Swarm(particles=6, iterations=5)
 
 def test_springs_come_back_from_angles_without_noise() -> None:
     result = calibrate(hung(noise_deg=0.0), models=False)
-    found = np.array([result.parameters[f"k{i}"] for i in range(1, 8)])
-    np.testing.assert_allclose(found, STIFFNESS, rtol=1e-5)
+    calibrated = np.array([result.parameters[f"k{i}"] for i in range(1, 8)])
+    np.testing.assert_allclose(calibrated, STIFFNESS, rtol=1e-5)
     assert result.status is CalibrationStatus.DONE
     assert result.residual["springs"] < 1e-8
     assert result.evaluations < 150
@@ -39,9 +39,9 @@ def test_springs_come_back_from_angles_without_noise() -> None:
 def test_standard_errors_are_about_what_seeds_scatter() -> None:
     """k1 and k2, which the angles fix: their errors are those that 20 noisy sets scatter with."""
     results = [calibrate(hung(seed), models=False).stage("springs") for seed in range(20)]
-    found = np.array([stage.values[:2] for stage in results])
-    told = np.array([stage.certainty.errors[:2] for stage in results])
-    ratio = found.std(axis=0, ddof=1) / np.median(told, axis=0)
+    calibrated = np.array([stage.values[:2] for stage in results])
+    message = np.array([stage.uncertainty.errors[:2] for stage in results])
+    ratio = calibrated.std(axis=0, ddof=1) / np.median(message, axis=0)
     assert ((ratio > 0.6) & (ratio < 1.6)).all()
 
 
@@ -63,7 +63,7 @@ def test_tip_forces_fix_a_sum_of_gains_only() -> None:
     result = calibrate(pressing())
     stage = result.stage("torques")
     assert stage.residual == pytest.approx(0.01, rel=0.2)
-    assert len(stage.certainty.determined) == 1
+    assert len(stage.uncertainty.determined) == 1
     assert stage.sum_sentence.startswith("only the sum Σ w·alpha = 8.")
     assert len(result.undetermined) == 7
     one = calibrate(pressing().replace(gain_model="uniform"))
@@ -80,8 +80,8 @@ def test_free_bending_fixes_every_gain() -> None:
         for p, q in zip((3e4, 6e4), angles, strict=True)
     )
     result = calibrate(CalibrationProblem(finger=FINGER, bends=bends))
-    found = np.array([result.parameters[f"alpha{i}"] for i in range(1, 8)])
-    np.testing.assert_allclose(found, [j.pressure_gain for j in FINGER.joints], rtol=1e-4)
+    calibrated = np.array([result.parameters[f"alpha{i}"] for i in range(1, 8)])
+    np.testing.assert_allclose(calibrated, [j.pressure_gain for j in FINGER.joints], rtol=1e-4)
     assert result.undetermined == ()
 
 
@@ -131,21 +131,21 @@ class Killed(Exception):
 def test_a_calibration_that_is_killed_twice_ends_as_one_that_was_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def files(folder: Path) -> list[bytes]:
-        result = calibrate(hung(), "pso", 3, swarm=SMALL, out=folder, models=False)
-        return [path.read_bytes() for path in save_calibration(result, folder / "out")]
+    def files(directory: Path) -> list[bytes]:
+        result = calibrate(hung(), "pso", 3, swarm=SMALL, out=directory, models=False)
+        return [path.read_bytes() for path in save_calibration(result, directory / "out")]
 
     undisturbed = files(tmp_path / "whole")
     simulated = []
-    note = Journal.note
+    note = Journal.record
 
-    def dying(self: Journal, asked: np.ndarray, told: np.ndarray) -> None:
-        note(self, asked, told)
-        simulated.append(len(asked))
+    def dying(self: Journal, requested: np.ndarray, message: np.ndarray) -> None:
+        note(self, requested, message)
+        simulated.append(len(requested))
         if len(simulated) in (2, 5):
             raise Killed
 
-    monkeypatch.setattr(searching.Journal, "note", dying)
+    monkeypatch.setattr(searching.Journal, "record", dying)
     for _ in range(2):
         with pytest.raises(Killed):
             files(tmp_path / "killed")
@@ -170,15 +170,15 @@ def test_a_particle_that_cannot_be_simulated_is_a_failure_and_no_end() -> None:
     stage = calibrate(problem, models=False).stage("springs")
 
     def broken(parameters: np.ndarray) -> np.ndarray:
-        told = np.tile(stage.measured, (len(parameters), 1))
-        told[parameters[:, 0] > 0.3] = np.nan
-        return told
+        message = np.tile(stage.measured, (len(parameters), 1))
+        message[parameters[:, 0] > 0.3] = np.nan
+        return message
 
-    from softgrasp.calibration.benches import Benches
+    from softgrasp.calibration.benches import VirtualExperiments
     from softgrasp.calibration.stages import springs
     from softgrasp.calibration.swarm import swarm_search
 
-    whole = springs(problem, Benches(problem))
+    whole = springs(problem, VirtualExperiments(problem))
     assert whole is not None
     vars(whole)["simulate"] = broken
     search = Search(whole, Journal(None, ""))
@@ -195,9 +195,9 @@ def test_the_finger_that_is_saved_has_all_of_its_damping(tmp_path: Path) -> None
     assert saved == calibrated_finger(result)
     whole = result.parameters["c"] + 1e-3 * STIFFNESS
     assert [joint.damping for joint in saved.joints] == pytest.approx(whole)
-    told = json.loads(document.read_text("utf-8"))
-    assert told["damping_timestep_s"] == 1e-3
-    assert told["parameters"]["c"] == result.parameters["c"]
+    message = json.loads(document.read_text("utf-8"))
+    assert message["damping_timestep_s"] == 1e-3
+    assert message["parameters"]["c"] == result.parameters["c"]
 
 
 def test_what_was_not_looked_for_stays_as_it_was(tmp_path: Path) -> None:
@@ -210,10 +210,10 @@ def test_what_was_not_looked_for_stays_as_it_was(tmp_path: Path) -> None:
 def test_fewer_data_than_parameters_are_a_warning_with_the_null_directions() -> None:
     problem = pressing((4e4, 8e4))
     result = calibrate(problem.replace(forces=problem.forces[::10]))
-    told = [text for text in result.warnings if "7 parameters from 2" in text]
-    assert told[0].endswith("none is left to judge how sure they are")
-    assert "not determined at all: " in told[1]
-    assert "dalpha" in told[1]
+    message = [text for text in result.warnings if "7 parameters from 2" in text]
+    assert message[0].endswith("none is left to judge how sure they are")
+    assert "not determined at all: " in message[1]
+    assert "dalpha" in message[1]
     assert len(result.undetermined) == 7
 
 
@@ -281,11 +281,11 @@ def test_unsure_springs_make_torques_unsure() -> None:
         calibrate(hung(seed).replace(forces=forces, gain_model="uniform"), models=False)
         for seed in range(10)
     ]
-    found = np.array([result.parameters["alpha"] for result in results])
-    told = np.array([result.standard_errors["alpha"] for result in results])
+    calibrated = np.array([result.parameters["alpha"] for result in results])
+    message = np.array([result.standard_errors["alpha"] for result in results])
     sure = calibrate(pressing().replace(gain_model="uniform")).standard_errors["alpha"]
-    assert np.median(told) > 2.0 * sure
-    assert 0.5 < found.std(ddof=1) / np.median(told) < 1.5
+    assert np.median(message) > 2.0 * sure
+    assert 0.5 < calibrated.std(ddof=1) / np.median(message) < 1.5
 
 
 @pytest.mark.slow

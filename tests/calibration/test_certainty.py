@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.calibration.certainty import certainty
+from softgrasp.calibration.certainty import uncertainty
 
 NAMES = ("a", "b", "c")
 
@@ -15,13 +15,13 @@ def test_errors_are_those_of_linear_regression() -> None:
     slopes = rng.standard_normal((40, 3))
     residual = rng.standard_normal(40) * 0.1
     residual -= slopes @ np.linalg.lstsq(slopes, residual, rcond=None)[0]
-    told = certainty(slopes, np.ones(3), residual, NAMES)
+    message = uncertainty(slopes, np.ones(3), residual, NAMES)
     noise = residual @ residual / 37
     covariance = noise * np.linalg.inv(slopes.T @ slopes)
-    np.testing.assert_allclose(told.errors, np.sqrt(np.diag(covariance)), rtol=1e-10)
+    np.testing.assert_allclose(message.errors, np.sqrt(np.diag(covariance)), rtol=1e-10)
     scale = np.sqrt(np.diag(covariance))
-    np.testing.assert_allclose(told.correlation, covariance / np.outer(scale, scale), atol=1e-10)
-    assert told.noise == pytest.approx(np.sqrt(noise))
+    np.testing.assert_allclose(message.correlation, covariance / np.outer(scale, scale), atol=1e-10)
+    assert message.noise == pytest.approx(np.sqrt(noise))
 
 
 def test_errors_hold_what_they_promise() -> None:
@@ -31,34 +31,34 @@ def test_errors_hold_what_they_promise() -> None:
     inside = []
     for _ in range(300):
         data = slopes @ truth + 0.2 * rng.standard_normal(30)
-        found = np.linalg.lstsq(slopes, data, rcond=None)[0]
-        told = certainty(slopes, np.ones(2), slopes @ found - data, ("a", "b"))
-        inside += (np.abs(found - truth) <= told.errors).tolist()
+        result = np.linalg.lstsq(slopes, data, rcond=None)[0]
+        message = uncertainty(slopes, np.ones(2), slopes @ result - data, ("a", "b"))
+        inside += (np.abs(result - truth) <= message.errors).tolist()
     assert 0.62 < np.mean(inside) < 0.74
 
 
 def test_what_only_counts_together_is_told_so() -> None:
     slopes = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [3.0, 3.0, 0.0]])
-    told = certainty(slopes, np.ones(3), np.array([1e-3, -2e-3, 1e-3]), NAMES)
-    assert np.isinf(told.errors).all()
-    (known,) = told.determined
+    message = uncertainty(slopes, np.ones(3), np.array([1e-3, -2e-3, 1e-3]), NAMES)
+    assert np.isinf(message.errors).all()
+    (known,) = message.determined
     assert known.weights == pytest.approx((np.sqrt(0.5), np.sqrt(0.5), 0.0))
     assert known.sentence.startswith("0.71·da/a + 0.71·db/b: determined to ")
-    sentences = [one.sentence for one in told.undetermined]
+    sentences = [one.sentence for one in message.undetermined]
     assert "c: not determined at all, nothing measured changes with it" in sentences
 
 
 def test_fewer_measurements_than_parameters_leave_directions_free() -> None:
-    told = certainty(np.array([[1.0, 0.0, 0.0]] * 2), np.ones(3), np.array([0.1, -0.1]), NAMES)
-    assert [one.error for one in told.undetermined] == [np.inf, np.inf]
-    assert np.isfinite(told.errors[0])
+    message = uncertainty(np.array([[1.0, 0.0, 0.0]] * 2), np.ones(3), np.array([0.1, -0.1]), NAMES)
+    assert [one.error for one in message.undetermined] == [np.inf, np.inf]
+    assert np.isfinite(message.errors[0])
 
 
 def test_an_exact_fit_says_nothing_of_its_noise() -> None:
-    told = certainty(np.eye(3), np.ones(3), np.zeros(3), NAMES)
-    assert np.isnan(told.noise)
-    assert np.isinf(told.errors).all()
-    assert told.determined == ()
-    assert told.undetermined[0].sentence == (
+    message = uncertainty(np.eye(3), np.ones(3), np.zeros(3), NAMES)
+    assert np.isnan(message.noise)
+    assert np.isinf(message.errors).all()
+    assert message.determined == ()
+    assert message.undetermined[0].sentence == (
         "a: fits, but no measurement is left to judge how well"
     )

@@ -26,24 +26,24 @@ from softgrasp.vision.video import write_video
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> LoadedProblem:
-    folder = tmp_path_factory.mktemp("bench")
-    (folder / "photos").mkdir()
+    directory = tmp_path_factory.mktemp("bench")
+    (directory / "photos").mkdir()
     for grams in (0, 20, 40):
         angles = sg.equilibrium(FINGER, tip_mass=1e-3 * grams, error_estimate=False).joint_angles
         photo = synthetic_photo(FINGER, angles, width=1280, noise=0.01, seed=grams)
-        Image.fromarray(photo.picture).save(folder / "photos" / f"finger_{grams}g.png")
+        Image.fromarray(photo.image).save(directory / "photos" / f"finger_{grams}g.png")
     start = sg.equilibrium(FINGER, tip_mass=0.04, error_estimate=False).joint_angles
-    film = SyntheticVideo(
+    video = SyntheticVideo(
         sg.move_finger(FINGER, 0.8, start_angles=start, timestep=2.5e-4), width=320
     )
-    write_video(folder / "films" / "40g.avi", film.frames(), film.frame_rate)
-    (folder / "problem.yaml").write_text(
+    write_video(directory / "films" / "40g.avi", video.frames(), video.frame_rate)
+    (directory / "problem.yaml").write_text(
         "finger: paper000\nphotos: photos\n"
-        f"videos: {{folder: films, pixel_size: {film.pixel_size}, frame_rate: 960}}\n"
+        f"videos: {{folder: films, pixel_size: {video.pixel_size}, frame_rate: 960}}\n"
         "release_objective: trace\n",
         encoding="utf-8",
     )
-    return load_problem(folder / "problem.yaml")
+    return load_problem(directory / "problem.yaml")
 
 
 @pytest.mark.slow
@@ -51,7 +51,7 @@ def test_photographs_lead_to_the_springs(loaded: LoadedProblem) -> None:
     stage = calibrate(loaded.problem, stages=["springs"], models=False).stage("springs")
     truth = np.array([joint.stiffness for joint in FINGER.joints])
     errors = np.abs(stage.values - truth)
-    assert (errors < 3.0 * stage.certainty.errors)[:6].all()
+    assert (errors < 3.0 * stage.uncertainty.errors)[:6].all()
     np.testing.assert_allclose(stage.values[[0, 1, 4]], truth[[0, 1, 4]], rtol=0.1)
 
 
@@ -65,21 +65,21 @@ def test_a_film_is_read_as_overshoots_and_as_a_track(loaded: LoadedProblem) -> N
 
 @pytest.mark.slow
 def test_what_was_read_is_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
-    told = draw_evidence(loaded, tmp_path)
-    assert [path.name for _, path, _ in told] == [
+    message = draw_evidence(loaded, tmp_path)
+    assert [path.name for _, path, _ in message] == [
         "photo_1_0g.png", "photo_2_20g.png", "photo_3_40g.png", "film_1_40g.png",
     ]  # fmt: skip
-    for _, path, _ in told:
-        with Image.open(path) as picture:
-            assert np.asarray(picture).std() > 10.0
+    for _, path, _ in message:
+        with Image.open(path) as image:
+            assert np.asarray(image).std() > 10.0
 
 
 def test_a_film_that_ends_too_early_is_told(loaded: LoadedProblem, tmp_path: Path) -> None:
-    film = SyntheticVideo(sg.move_finger(FINGER, 0.15, start_angles=0.1), width=320)
-    write_video(tmp_path / "films" / "20g.avi", film.frames(), film.frame_rate)
+    video = SyntheticVideo(sg.move_finger(FINGER, 0.15, start_angles=0.1), width=320)
+    write_video(tmp_path / "films" / "20g.avi", video.frames(), video.frame_rate)
     path = tmp_path / "problem.yaml"
     path.write_text(
-        f"finger: paper000\nvideos: {{folder: films, pixel_size: {film.pixel_size}}}\n",
+        f"finger: paper000\nvideos: {{folder: films, pixel_size: {video.pixel_size}}}\n",
         encoding="utf-8",
     )
     with pytest.raises(sg.DescriptionError) as caught:
@@ -102,5 +102,5 @@ def test_an_outline_that_is_carried_to_another_weight_is_the_one_read_there(
     assert np.percentile(away, 95) < 2.0  # of 1280 pixels
     assert np.percentile(cKDTree(bent.outline.points).query(unloaded.outline.points)[0], 95) > 50.0
     path = draw_overlays(result, loaded.photos, tmp_path / "overlays.png")
-    with Image.open(path) as picture:
-        assert picture.width == 3000
+    with Image.open(path) as image:
+        assert image.width == 3000

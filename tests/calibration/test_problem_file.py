@@ -16,10 +16,10 @@ from softgrasp.description.calibration import CalibrationProblem, HungAngles, Re
 HUNG = "mass_g,q1_deg,q2_deg\n0,1.5,1\n20,4,3.5\n"
 
 
-def written(folder: Path, text: str, **tables: str) -> Path:
+def written(directory: Path, text: str, **tables: str) -> Path:
     for name, content in tables.items():
-        folder.joinpath(f"{name}.csv").write_text(content, encoding="utf-8")
-    path = folder / "problem.yaml"
+        directory.joinpath(f"{name}.csv").write_text(content, encoding="utf-8")
+    path = directory / "problem.yaml"
     path.write_text(text, encoding="utf-8")
     return path
 

@@ -12,10 +12,10 @@ from tests.calibration.problems import FINGER
 
 def test_angles_are_those_of_the_engine_with_noise() -> None:
     (exact,) = synthetic_hung(FINGER, [0.04])
-    told = sg.equilibrium(FINGER, tip_mass=0.04, error_estimate=False).joint_angles
-    np.testing.assert_allclose(exact.angles, told, atol=1e-9)
+    message = sg.equilibrium(FINGER, tip_mass=0.04, error_estimate=False).joint_angles
+    np.testing.assert_allclose(exact.angles, message, atol=1e-9)
     noisy = synthetic_hung(FINGER, [0.04] * 200, 0.01, seed=3)
-    left = np.array([load.angles for load in noisy]) - told
+    left = np.array([load.angles for load in noisy]) - message
     assert left.std() == pytest.approx(0.01, rel=0.05)
     assert noisy == synthetic_hung(FINGER, [0.04] * 200, 0.01, seed=3)
 

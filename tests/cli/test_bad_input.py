@@ -17,14 +17,14 @@ HAND, OBJECT = template("hand", "mine"), template("object", "mine")
 PHALANX_FIELDS = fields(Phalanx)
 
 
-def refused(run: Run, folder: Path, *words: str, code: int = 2) -> str:
+def refused(run: Run, directory: Path, *words: str, code: int = 2) -> str:
     """The sentence of a command line that must be refused without leaving anything."""
-    before = files_in(folder)
+    before = files_in(directory)
     ran = run(*words)
     assert ran.code == code
     assert ran.out == ""
     assert "Traceback" not in ran.err
-    assert files_in(folder) == before
+    assert files_in(directory) == before
     start, end = "softgrasp: error: ", "\n"
     assert ran.err.startswith(start)
     assert ran.err.endswith(end)
@@ -207,8 +207,8 @@ def test_words(words: str, sentence: str, run: Run, tmp_path: Path) -> None:
 def test_hand_files(old: str, new: str, sentence: str, run: Run, tmp_path: Path) -> None:
     assert old in HAND
     (tmp_path / "hand.yaml").write_text(HAND.replace(old, new, 1), encoding="utf-8")
-    found = refused(run, tmp_path, "grasp", "hand.yaml", "sphere", *QUICK)
-    assert found == sentence
+    result = refused(run, tmp_path, "grasp", "hand.yaml", "sphere", *QUICK)
+    assert result == sentence
 
 
 @pytest.mark.parametrize(
@@ -273,28 +273,28 @@ f 3 4 8\nf 3 8 7\nf 1 7 5\nf 1 3 7\nf 2 6 8\nf 2 8 4
 def test_mesh_files(name: str, text: str, sentence: str, run: Run, tmp_path: Path) -> None:
     file = tmp_path / name
     file.write_text(text, encoding="utf-8")
-    found = refused(run, tmp_path, "grasp", "four_finger", name, "--density", "700", *QUICK)
-    assert found == f"{file}: {sentence}"
+    result = refused(run, tmp_path, "grasp", "four_finger", name, "--density", "700", *QUICK)
+    assert result == f"{file}: {sentence}"
 
 
 def test_a_missing_mesh_file(run: Run, tmp_path: Path) -> None:
-    found = refused(run, tmp_path, "grasp", "four_finger", "no.stl", "--mass", "0.1", *QUICK)
-    assert found == f"{tmp_path / 'no.stl'}: expected a mesh file, found no such file"
+    result = refused(run, tmp_path, "grasp", "four_finger", "no.stl", "--mass", "0.1", *QUICK)
+    assert result == f"{tmp_path / 'no.stl'}: expected a mesh file, found no such file"
 
 
 def test_a_mesh_file_without_a_mass(run: Run, tmp_path: Path) -> None:
     (tmp_path / "cube.obj").write_text(CUBE, encoding="utf-8")
-    found = refused(run, tmp_path, "grasp", "four_finger", "cube.obj", *QUICK)
-    assert found == (
+    result = refused(run, tmp_path, "grasp", "four_finger", "cube.obj", *QUICK)
+    assert result == (
         "cube.obj: a mesh file needs --mass or --density, found neither; for instance "
         "--density 1200 [kg/m³]"
     )
 
 
 def test_a_step_file_gets_the_conversion(run: Run, tmp_path: Path) -> None:
-    found = refused(run, tmp_path, "grasp", "four_finger", "cup.step", *QUICK)
-    assert "found a CAD file; convert it first" in found
-    assert "gmsh cup.step -2 -o cup.stl" in found
+    result = refused(run, tmp_path, "grasp", "four_finger", "cup.step", *QUICK)
+    assert "found a CAD file; convert it first" in result
+    assert "gmsh cup.step -2 -o cup.stl" in result
 
 
 def test_a_mesh_a_thousand_times_too_large_is_told_with_a_guess(run: Run, tmp_path: Path) -> None:
@@ -315,8 +315,8 @@ def test_a_mesh_a_thousand_times_too_large_is_told_with_a_guess(run: Run, tmp_pa
 
 def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    found = refused(run, tmp_path, "grasp", "four_finger", "sphere", "--out", "file/run", *QUICK)
-    assert found == "file/run: expected a folder that can be written, found: Not a directory"
+    result = refused(run, tmp_path, "grasp", "four_finger", "sphere", "--out", "file/run", *QUICK)
+    assert result == "file/run: expected a folder that can be written, found: Not a directory"
     assert refused(run, tmp_path, "demo", "--out", "file") == (
         "file: expected a folder that can be written, found: File exists"
     )
@@ -380,8 +380,8 @@ def test_opengl_that_is_asked_for_and_missing(
     from softgrasp.render import gl
 
     monkeypatch.setattr(gl, "gl_available", lambda kind: False)
-    found = refused(run, tmp_path, "grasp", "four_finger", "sphere", "--renderer", "gl", code=3)
+    result = refused(run, tmp_path, "grasp", "four_finger", "sphere", "--renderer", "gl", code=3)
     assert (
-        found
+        result
         == f"renderer: expected OpenGL, no OpenGL on this host; for the faster renderer: {gl.CURE}"
     )

@@ -55,10 +55,10 @@ def test_json_is_one_document(run: Run, tables: Path) -> None:
         "--out", str(tables / "out"),
     )  # fmt: skip
     assert ran.code == 0
-    told = json.loads(ran.out)
-    assert told["method"] == "pso"
-    assert set(told["parameters"]) == {f"k{i}" for i in range(1, 8)}
-    assert told["evaluations"] >= 12
+    message = json.loads(ran.out)
+    assert message["method"] == "pso"
+    assert set(message["parameters"]) == {f"k{i}" for i in range(1, 8)}
+    assert message["evaluations"] >= 12
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def test_a_calibration_that_is_interrupted_is_resumed(run: Run, tables: Path) ->
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, message = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert f"interrupted; what was simulated is safe in {out}, --resume goes on from it" in told
-    assert "Traceback" not in told
+    assert f"interrupted; what was simulated is safe in {out}, --resume goes on from it" in message
+    assert "Traceback" not in message
     ran = run(*words, "--iterations", "150", "--out", str(out))
     assert ran.code == 2
     assert "expected no evaluations yet, found some; --resume goes on from them" in ran.err

@@ -72,10 +72,10 @@ def test_fix_writes_a_robot_that_is_well(run: Run, heavy: Path, tmp_path: Path) 
         "before 5 checks: 1 problem found; 2 repairs, 60.12 kg → 0.18 kg; after 5 checks: no "
         "problems found"
     )
-    found = run("check", heavy, "--fix", "--mass", "1.2", "--out", "o/known.urdf", "--json").json
-    assert found["mass_kg"] == pytest.approx(1.2)
-    assert found["mass_before_kg"] == pytest.approx(60.12)
-    assert [one["part"] for one in found["repairs"]] == ["a", "a", "b", "b", "c", "c"]
+    result = run("check", heavy, "--fix", "--mass", "1.2", "--out", "o/known.urdf", "--json").json
+    assert result["mass_kg"] == pytest.approx(1.2)
+    assert result["mass_before_kg"] == pytest.approx(60.12)
+    assert [one["part"] for one in result["repairs"]] == ["a", "a", "b", "b", "c", "c"]
     assert run("check", "o/known.urdf").code == 0
     assert files_in(tmp_path) == ["fixed.urdf", "heavy.urdf", "o", "o/known.urdf"]
     assert sg.inspect(read_robot(tmp_path / "fixed.urdf")).findings == ()

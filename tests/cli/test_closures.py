@@ -14,20 +14,20 @@ from softgrasp.description.closures.known import CLOSURES
 from softgrasp.errors import DescriptionError
 
 
-def asked(closure: str | None, *settings: str, hand: str = "four_finger") -> sg.GraspScene:
+def requested(closure: str | None, *settings: str, hand: str = "four_finger") -> sg.GraspScene:
     return scene_of(hand, "sphere", SceneOptions(closure=closure, settings=settings))
 
 
 @pytest.mark.parametrize("name", [name for name in CLOSURES if name != "pressure"])
 def test_a_name_is_enough(name: str) -> None:
-    assert asked(name).closure == CLOSURES[name]()
+    assert requested(name).closure == CLOSURES[name]()
 
 
 def test_fields_are_set_together_with_the_name() -> None:
-    scene = asked("force-limited", "closure.torque=0.3", "closure.samples=5")
+    scene = requested("force-limited", "closure.torque=0.3", "closure.samples=5")
     assert scene.closure == sg.ForceLimitedClosure(torque=0.3, samples=5)
-    scene = asked("underactuated", "closure.drive=tension", "closure.differential=true")
-    assert scene.closure == sg.UnderactuatedClosure(drive="tension", differential=True)
+    scene = requested("underactuated", "closure.control_mode=tension", "closure.differential=true")
+    assert scene.closure == sg.UnderactuatedClosure(control_mode="tension", differential=True)
 
 
 def test_a_scene_keeps_its_own_closure() -> None:
@@ -38,9 +38,9 @@ def test_a_scene_keeps_its_own_closure() -> None:
 
 
 def test_soft_hands_close_by_pressure() -> None:
-    assert asked("pressure", hand="soft_gripper").closure == sg.PressureClosure()
+    assert requested("pressure", hand="soft_gripper").closure == sg.PressureClosure()
     with pytest.raises(DescriptionError) as caught:
-        asked("pressure")
+        requested("pressure")
     assert str(caught.value) == (
         "--closure pressure: expected a hand with soft fingers, found 'four_finger' without"
     )
@@ -48,7 +48,7 @@ def test_soft_hands_close_by_pressure() -> None:
 
 def test_what_does_not_fit_is_told() -> None:
     with pytest.raises(DescriptionError) as caught:
-        asked("force-limited", "closure.force=3", "closure.torque=0.3")
+        requested("force-limited", "closure.force=3", "closure.torque=0.3")
     assert str(caught.value) == (
         "--closure force-limited: expected exactly one of force and torque, found both"
     )
@@ -64,7 +64,7 @@ def test_the_list_tells_all_parameters(capsys: pytest.CaptureFixture[str]) -> No
         assert row["description"].endswith(".")
     assert rows[3]["parameters"]["pulley_radius"] == 0.01
     assert main(["list", "closures"]) == 0
-    assert "squeeze_share=0.05" in capsys.readouterr().out
+    assert "contact_rate_fraction=0.05" in capsys.readouterr().out
 
 
 def test_a_grasp_with_another_closure_is_run_again(tmp_path: Path) -> None:

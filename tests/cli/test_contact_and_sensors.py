@@ -25,7 +25,7 @@ def test_a_grasp_by_each_model(run: Run, model: str) -> None:
         assert scene.object.elasticity == sg.Elasticity(young=1e5)
         assert "contact stiffness not asked for" in done.out
     else:
-        assert scene.asked_contact.model == model
+        assert scene.requested_contact.model == model
 
 
 def test_sensors_by_name(run: Run) -> None:

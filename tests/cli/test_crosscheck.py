@@ -51,7 +51,9 @@ def test_a_difference_beyond_tolerance_ends_with_1(
 ) -> None:
     slippery = sg.Contact(stiffness=2e4, static_friction=0.3)
     monkeypatch.setitem(
-        BACKENDS, "twin", lambda scene, tell, _: run_mujoco(scene.replace(contact=slippery), tell)
+        BACKENDS,
+        "twin",
+        lambda scene, update, _: run_mujoco(scene.replace(contact=slippery), update),
     )
     words = ("crosscheck", "four_finger_askew", *WORDS, "--out", "out")
     ran = run(*words)
@@ -64,14 +66,14 @@ def test_a_difference_beyond_tolerance_ends_with_1(
     ]  # fmt: skip
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "beyond tolerance" in page
-    told = run(*words, "--json", "--no-report").json
-    assert told["passed"] is False
-    assert told["quick"] is True
-    assert told["again"] == (
+    message = run(*words, "--json", "--no-report").json
+    assert message["passed"] is False
+    assert message["quick"] is True
+    assert message["again"] == (
         "softgrasp crosscheck four_finger_askew --backends mujoco,twin --quick"
     )
-    assert told["tolerances"]["normal_force_percent"] == 2.0
-    beyond = [one["name"] for one in told["findings"] if not one["passed"]]
+    assert message["tolerances"]["normal_force_percent"] == 2.0
+    beyond = [one["name"] for one in message["findings"] if not one["passed"]]
     assert "normal_force" in beyond
     # of the earlier page nothing stays
     assert files_in(tmp_path / "out") == ["crosscheck.json", "crosscheck.npz"]
@@ -80,10 +82,10 @@ def test_a_difference_beyond_tolerance_ends_with_1(
 
 
 def test_a_time_step_is_that_of_all_engines(run: Run) -> None:
-    told = run("crosscheck", "four_finger_sphere", *WORDS, "--timestep", "5e-4", "--no-report",
+    message = run("crosscheck", "four_finger_sphere", *WORDS, "--timestep", "5e-4", "--no-report",
                "--json").json  # fmt: skip
-    assert {engine["time step"] for engine in told["engines"].values()} == {"0.5 ms"}
-    assert told["files"] == [
+    assert {engine["time step"] for engine in message["engines"].values()} == {"0.5 ms"}
+    assert message["files"] == [
         "out/crosscheck_four_finger_sphere/crosscheck.json",
         "out/crosscheck_four_finger_sphere/crosscheck.npz",
     ]
@@ -100,8 +102,8 @@ def test_the_page_says_what_ran(run: Run, tmp_path: Path) -> None:
     words = shlex.split(again)[1:]
     ran = run(*words, "--out", "out")
     assert ran.code == 0
-    told = json.loads((tmp_path / "out" / "crosscheck.json").read_text("utf-8"))
-    assert told["again"] == again
+    message = json.loads((tmp_path / "out" / "crosscheck.json").read_text("utf-8"))
+    assert message["again"] == again
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert f"Again: <code>{again}</code>" in html.unescape(page)
 
@@ -119,8 +121,8 @@ def test_a_simulation_that_diverges_ends_with_4_and_writes_its_files(
         "beyond    How the grasp ended: could not be compared in mujoco, twin; mujoco: " in ran.out
     )
     assert files_in(tmp_path / "out") == ["crosscheck.json", "crosscheck.npz", "report.html"]
-    told = json.loads((tmp_path / "out" / "crosscheck.json").read_text("utf-8"))
-    assert (told["passed"], told["findings"][0]["difference"]) == (False, None)
+    message = json.loads((tmp_path / "out" / "crosscheck.json").read_text("utf-8"))
+    assert (message["passed"], message["findings"][0]["difference"]) == (False, None)
 
 
 @pytest.mark.parametrize(
@@ -170,9 +172,9 @@ def test_a_release_is_listed_checked_and_no_grasp(run: Run) -> None:
     rows = {row["name"]: row for row in run("list", "scenes", "--json").json}
     assert rows["paper000_release"]["hand"] == "finger paper000"
     assert rows["paper000_release"]["object"] == "20 g"
-    found = run("check", "paper000_release", "--json").json
-    assert (found["kind"], found["joints"], found["problems"]) == ("release", 7, [])
-    assert found["damping_ratio"] == pytest.approx(0.118, abs=1e-3)
+    result = run("check", "paper000_release", "--json").json
+    assert (result["kind"], result["joints"], result["problems"]) == ("release", 7, [])
+    assert result["damping_ratio"] == pytest.approx(0.118, abs=1e-3)
     ran = run("grasp", "paper000_release")
     assert ran.code == 2
     assert ran.err.endswith(

@@ -33,9 +33,9 @@ def test_a_quick_grasp_writes_its_numbers_and_tells_them_in_five_lines(
         "the object and stands still"
     )
     assert lines[1].startswith("contacts  4 of 12 phalanges in contact, first touch at 0.3")
-    folder = tmp_path / "out" / "four_finger_sphere"
-    assert files_in(folder) == NUMBERS
-    assert sg.load_result(folder).status is sg.GraspStatus.CLOSED
+    directory = tmp_path / "out" / "four_finger_sphere"
+    assert files_in(directory) == NUMBERS
+    assert sg.load_result(directory).status is sg.GraspStatus.CLOSED
 
 
 def test_json_is_the_result_file_and_nothing_else(run: Run, tmp_path: Path) -> None:
@@ -125,20 +125,20 @@ def test_a_softer_contact_is_allowed_with_a_warning(run: Run) -> None:
 def test_a_new_run_leaves_no_files_of_an_earlier_one_beside_its_own(
     run: Run, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "run"
+    directory = tmp_path / "run"
     run(*PINCH, "--out", "run")
-    (folder / "grasp.mp4").write_bytes(b"an older film")
-    (folder / "notes.txt").write_text("mine")
+    (directory / "grasp.mp4").write_bytes(b"an older film")
+    (directory / "notes.txt").write_text("mine")
     run(*PINCH, "--out", "run", "--density", "300")
-    assert files_in(folder) == ["notes.txt", *NUMBERS]
+    assert files_in(directory) == ["notes.txt", *NUMBERS]
 
 
 def test_files_of_others_are_left_alone(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    folder.mkdir()
-    (folder / "report.html").write_text("not ours")
+    directory = tmp_path / "run"
+    directory.mkdir()
+    (directory / "report.html").write_text("not ours")
     run(*PINCH, "--out", "run")
-    assert (folder / "report.html").read_text() == "not ours"
+    assert (directory / "report.html").read_text() == "not ours"
 
 
 @pytest.mark.parametrize("page", [True, False])
@@ -147,18 +147,18 @@ def test_figures_page_and_film_are_asked_for_one_by_one(
 ) -> None:
     from softgrasp.report import page as pages
 
-    asked = {}
+    requested = {}
 
-    def write_report(result: sg.GraspResult, folder: Path, **options: object) -> list[Path]:
-        asked.update(options)
+    def write_report(result: sg.GraspResult, directory: Path, **options: object) -> list[Path]:
+        requested.update(options)
         return []
 
     monkeypatch.setattr(pages, "write_report", write_report)
     words = () if page else ("--no-report",)
     ran = run("grasp", "four_finger", "sphere", "--duration", "0.01", "--renderer", "raycast",
               "--no-video", *words)  # fmt: skip
-    del asked["progress"]
-    assert asked == {"renderer": "raycast", "video": False, "page": page}
+    del requested["progress"]
+    assert requested == {"renderer": "raycast", "video": False, "page": page}
     assert ("pictures  drawn by the built-in ray caster, as asked\n" in ran.out) is page
 
 
@@ -166,8 +166,8 @@ def test_who_draws_is_found_out_before_the_run(monkeypatch: pytest.MonkeyPatch) 
     from softgrasp.render import gl
 
     monkeypatch.setattr(gl, "gl_available", lambda kind: False)
-    asked = job.Job(folder=Path("x"))
-    assert job._drawn(asked) == (
+    requested = job.Job(directory=Path("x"))
+    assert job._drawn(requested) == (
         "drawn by the built-in ray caster: no OpenGL on this host; for the faster renderer: "
         + gl.CURE
     )

@@ -30,10 +30,10 @@ def test_numbers_only(run: Run, short: Path, tmp_path: Path) -> None:
     assert ran.json["kind"] == "hydraulic_arm"
     (move,) = ran.json["moves"]
     assert (move["begin"], move["command_end"]) == (0.0, 0.1)
-    with np.load(tmp_path / "arm" / "trajectory.npz") as found:
-        assert found["time"] == pytest.approx(0.01 * np.arange(11))
-        assert found["ends"].shape == (11, 2, 3)
-        assert found["pressures"].shape == found["torques"].shape == (11, 6)
+    with np.load(tmp_path / "arm" / "trajectory.npz") as result:
+        assert result["time"] == pytest.approx(0.01 * np.arange(11))
+        assert result["ends"].shape == (11, 2, 3)
+        assert result["pressures"].shape == result["torques"].shape == (11, 6)
 
 
 def test_figures_and_page_without_a_film(run: Run, short: Path, tmp_path: Path) -> None:

@@ -32,17 +32,17 @@ def test_one_experiment_tells_and_writes_its_numbers(run: Run, tmp_path: Path) -
 def test_numbers_only(run: Run, tmp_path: Path) -> None:
     ran = run(*WORDS, "steady-4", "--out", "arm", "--no-report", "--json")
     assert ran.code == 0, ran.err
-    (found,) = ran.json["experiments"]
-    assert (found["name"], found["cells_per_section"], found["arcs_per_section"]) == (
+    (result,) = ran.json["experiments"]
+    assert (result["name"], result["cells_per_section"], result["arcs_per_section"]) == (
         "steady-4", 1, 1,
     )  # fmt: skip
-    assert len(found["numbers"]) == 8
+    assert len(result["numbers"]) == 8
     assert not list((tmp_path / "arm").glob("*.png"))
 
 
 def test_their_names_are_listed(run: Run) -> None:
     assert [row["name"] for row in run(*WORDS, "list", "--json").json] == [
-        found.name for found in EXPERIMENTS
+        result.name for result in EXPERIMENTS
     ]
     assert run(*WORDS, "list").out.count("\n") == len(EXPERIMENTS) + 1
 

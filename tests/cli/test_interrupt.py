@@ -38,17 +38,19 @@ sys.exit(main())
 """The command line, which says when a simulation is under way."""
 
 
-def interrupted(words: tuple[str, ...], folder: Path, when: Callable[[], bool]) -> tuple[int, str]:
+def interrupted(
+    words: tuple[str, ...], directory: Path, when: Callable[[], bool]
+) -> tuple[int, str]:
     """Exit code and standard error of a process that gets a real SIGINT.
 
     Args:
         words: Of the command line.
-        folder: Where it runs.
+        directory: Where it runs.
         when: It gets it when its simulation is under way and this holds.
     """
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *words],
-        cwd=folder,
+        cwd=directory,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -84,20 +86,20 @@ def test_while_simulating_the_finished_part_is_kept(tmp_path: Path) -> None:
 
 
 def test_while_drawing_the_numbers_stand_and_nothing_is_half_written(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
+    directory = tmp_path / "run"
     code, errors = interrupted(
         ("grasp", "four_finger", "sphere", "--duration", "0.1", "--out", "run",
          "--renderer", "raycast", "--no-report"),
         tmp_path,
-        lambda: any(path.suffix == ".mp4" for path in folder.glob("*")),
+        lambda: any(path.suffix == ".mp4" for path in directory.glob("*")),
     )  # fmt: skip
     assert code == 130
     assert errors == (
         "softgrasp: interrupted while writing; finished and valid: run/result.json, "
         "run/trajectory.npz\n"
     )
-    assert files_in(folder) == ["result.json", "trajectory.npz"]
-    assert sg.load_result(folder).simulated_time == pytest.approx(0.1)
+    assert files_in(directory) == ["result.json", "trajectory.npz"]
+    assert sg.load_result(directory).simulated_time == pytest.approx(0.1)
 
 
 def test_before_the_run_nothing_is_written(
@@ -105,7 +107,7 @@ def test_before_the_run_nothing_is_written(
 ) -> None:
     from softgrasp.cli import job
 
-    def stop(folder: Path) -> None:
+    def stop(directory: Path) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(job, "require_writable", stop)

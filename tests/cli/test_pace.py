@@ -10,10 +10,10 @@ from softgrasp.cli.pace import Pace, duration
 def test_rows_that_were_there_before_do_not_count() -> None:
     times = iter([100.0, 100.0, 110.0, 120.0])
     pace = Pace(lambda: next(times))
-    assert pace.told(400, 2000) == "400 of 2000 grasps"
-    assert pace.told(400, 2000) == "400 of 2000 grasps"
-    assert pace.told(500, 2000) == "500 of 2000 grasps, 10/s, 2 min left"
-    assert pace.told(1400, 2000) == "1400 of 2000 grasps, 50/s, 12 s left"
+    assert pace.text(400, 2000) == "400 of 2000 grasps"
+    assert pace.text(400, 2000) == "400 of 2000 grasps"
+    assert pace.text(500, 2000) == "500 of 2000 grasps, 10/s, 2 min left"
+    assert pace.text(1400, 2000) == "1400 of 2000 grasps, 50/s, 12 s left"
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,13 @@ SHORT = (*WORDS, "--candidates", "4", "--set", "duration=0.02", "--no-report")
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A search of three poses with its page; of the report of the best only the numbers."""
-    folder = tmp_path_factory.mktemp("plan")
+    directory = tmp_path_factory.mktemp("plan")
     words = (*WORDS, "--candidates", "3", "--top", "1", "--test", "hold", "--offset", "0.005",
-             "--renderer", "none", "--out", str(folder))  # fmt: skip
+             "--renderer", "none", "--out", str(directory))  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planner_page, "write_report", lambda result, own, **_: result.save(own))
         assert main(list(words)) == 0
-    return folder
+    return directory
 
 
 def test_the_files_of_a_search(made: Path) -> None:

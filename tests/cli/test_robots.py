@@ -35,17 +35,17 @@ def test_a_shipped_robot_is_clean(name: str, form: str, run: Run) -> None:
 
 
 def test_check_tells_lengths_angles_masses_limits_drives_and_interfaces(run: Run) -> None:
-    found = run("check", "three_segment_arm.ucrdf", "--json", "--out", "o").json
-    assert json.loads(Path("o", "check.json").read_text("utf-8")) == found
-    assert (found["kind"], found["root"], found["problems"]) == ("robot", "base", [])
-    assert found["mass_kg"] == pytest.approx(1.9)
-    first = found["bendables"][0]
+    result = run("check", "three_segment_arm.ucrdf", "--json", "--out", "o").json
+    assert json.loads(Path("o", "check.json").read_text("utf-8")) == result
+    assert (result["kind"], result["root"], result["problems"]) == ("robot", "base", [])
+    assert result["mass_kg"] == pytest.approx(1.9)
+    first = result["bendables"][0]
     assert (first["name"], first["parent"], first["child"]) == ("segment1", "base", "tip1")
     assert (first["length_m"], first["radius_m"], first["mass_kg"]) == (0.316, 0.077, 0.3)
     assert first["theta_max_rad"] == math.radians(60)
     assert first["kappa_max_per_m"] == pytest.approx(3.3139, abs=5e-5)
     assert (first["actuation"], len(first["actuator_angles_rad"])) == ("tendon", 3)
-    assert found["control"][0]["commands"][:2] == ["segment1/kappa", "segment1/phi"]
+    assert result["control"][0]["commands"][:2] == ["segment1/kappa", "segment1/phi"]
     assert (
         "  segment1: base → tip1, pcc, bishop frames; 316 mm long, radius 77 mm, 300 g; up to "
         "3.314 1/m = 60°, in every plane; EI 0.5 N·m², 10 links; 3 tendons at 0°, 120°, -120°\n"
@@ -137,8 +137,8 @@ def test_check_looks_at_control_and_masses(run: Run, tmp_path: Path) -> None:
     )
     start, end = HINGE.index("    <inertial>"), HINGE.index("    <visual>")
     written(tmp_path, HINGE[:start] + HINGE[end:], "hinge.urdf")
-    told = "problem: joint 'elbow': expected a mass in what it moves, found none\n"
-    assert told in run("check", "hinge.urdf").out
+    message = "problem: joint 'elbow': expected a mass in what it moves, found none\n"
+    assert message in run("check", "hinge.urdf").out
 
 
 def test_check_names_what_is_not_kept(run: Run, tmp_path: Path) -> None:
@@ -180,16 +180,16 @@ def test_convert_at_a_state(run: Run) -> None:
         "segment3": (2.0, 0.5, 0.3),
     }
     with pytest.warns(SoftgraspWarning):
-        wanted = rigid_urdf(load_robot("three_segment_arm"), states)
-    assert Path("arm.urdf").read_text("utf-8") == wanted
+        target = rigid_urdf(load_robot("three_segment_arm"), states)
+    assert Path("arm.urdf").read_text("utf-8") == target
 
 
 def test_convert_at_a_state_of_polynomial_curvature(run: Run, tmp_path: Path) -> None:
     robot = read_robot(written(tmp_path, ARM, "arm.ucrdf"))
     assert run("convert", "arm.ucrdf", "arm.urdf", "--at", "second:kappa/1=2,phi=1").code == 0
     with pytest.warns(SoftgraspWarning):
-        wanted = rigid_urdf(robot, {"second": (0.0, 2.0, 0.0, 1.0)})
-    assert Path("arm.urdf").read_text("utf-8") == wanted
+        target = rigid_urdf(robot, {"second": (0.0, 2.0, 0.0, 1.0)})
+    assert Path("arm.urdf").read_text("utf-8") == target
     assert refused(run, tmp_path, "convert", "arm.ucrdf", "a.urdf", "--at", "second:kappa=1") == (
         "--at: 'second' has no 'kappa'; did you mean 'kappa/2'? known: kappa/0, kappa/1, kappa/2, "
         "l, phi"

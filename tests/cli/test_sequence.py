@@ -13,12 +13,12 @@ from softgrasp.cli import main
 from softgrasp.cli.scene_options import SceneOptions, scene_of
 
 
-def asked(**options: object) -> sg.GraspScene:
+def requested(**options: object) -> sg.GraspScene:
     return scene_of("four_finger", "strawberry", SceneOptions(**options))
 
 
 def test_a_sequence_that_lifts_comes_with_table_gravity_and_criterion() -> None:
-    scene = asked(sequence="approach, close,lift,shake")
+    scene = requested(sequence="approach, close,lift,shake")
     assert [phase.type for phase in scene.sequence] == ["approach", "close", "lift", "shake"]
     assert scene.gravity == (0.0, 0.0, -9.81)
     assert scene.table is not None
@@ -27,23 +27,23 @@ def test_a_sequence_that_lifts_comes_with_table_gravity_and_criterion() -> None:
 
 
 def test_one_that_does_not_lift_comes_alone() -> None:
-    scene = asked(sequence="approach,close")
+    scene = requested(sequence="approach,close")
     assert (scene.table, scene.success) == (None, None)
     assert scene.gravity == (0.0, 0.0, 0.0)
-    shaken = asked(sequence="close,shake", gravity=False)
+    shaken = requested(sequence="close,shake", gravity=False)
     assert shaken.success == sg.load_criterion("sequence")
-    assert asked(sequence="close,shake", hold=False).success is None
-    assert asked(sequence="close,lift", gravity=False).table is None
+    assert requested(sequence="close,shake", hold=False).success is None
+    assert requested(sequence="close,lift", gravity=False).table is None
 
 
 def test_a_criterion_and_a_preshape_by_name() -> None:
-    scene = asked(criterion="dexgraspbench", preshape="open")
+    scene = requested(criterion="dexgraspbench", preshape="open")
     assert scene.success == sg.load_criterion("dexgraspbench")
     assert scene.start == scene.hand.preshape("open").positions
     assert scene.table is None
-    assert asked(criterion="lift_10cm").table is not None
-    assert asked(settings=("success=isaac_shake",)).success == sg.load_criterion("isaac_shake")
-    longer = asked(sequence="close,lift", settings=("sequence[1].height=0.2",))
+    assert requested(criterion="lift_10cm").table is not None
+    assert requested(settings=("success=isaac_shake",)).success == sg.load_criterion("isaac_shake")
+    longer = requested(sequence="close,lift", settings=("sequence[1].height=0.2",))
     assert longer.sequence[1] == sg.LiftPhase(height=0.2)
 
 
@@ -51,10 +51,10 @@ def test_a_criterion_file_is_checked(tmp_path: Path, capsys: pytest.CaptureFixtu
     path = tmp_path / "mine.yaml"
     path.write_text("motion:\n  - {type: lift, height: 0.05}\nmax_drop: 0.002\n")
     assert main(["check", str(path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["kind"], told["name"]) == ("criterion", "mine")
-    assert told["test"] == "lift 50.0 mm within 1 s"
-    assert told["passes"] == "at most 2.0 mm and 5.7°"
+    message = json.loads(capsys.readouterr().out)
+    assert (message["kind"], message["name"]) == ("criterion", "mine")
+    assert message["test"] == "lift 50.0 mm within 1 s"
+    assert message["passes"] == "at most 2.0 mm and 5.7°"
 
 
 def test_criteria_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,6 +85,6 @@ def test_criteria_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_what_cannot_be_asked(options: dict[str, object], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as told:
-        asked(**options)
-    assert str(told.value) == sentence
+    with pytest.raises(sg.DescriptionError) as message:
+        requested(**options)
+    assert str(message.value) == sentence

@@ -24,13 +24,13 @@ def test_a_gripper_that_reaches_down_lifts_under_gravity(run: Run, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("mass", "asked", "grasp"),
+    ("mass", "requested", "grasp"),
     [(0.04, None, "precision"), (0.05, None, "power"), (0.01, "power", "power")],
 )
 def test_a_light_object_is_taken_gently_where_nothing_else_is_asked(
-    mass: float, asked: str | None, grasp: str
+    mass: float, requested: str | None, grasp: str
 ) -> None:
-    scene = scene_of("soft_gripper", "sphere", SceneOptions(mass=mass, grasp=asked))
+    scene = scene_of("soft_gripper", "sphere", SceneOptions(mass=mass, grasp=requested))
     assert scene.grasp == grasp
     assert scene_of("four_finger", "sphere", SceneOptions(mass=mass)).grasp == "power"
 

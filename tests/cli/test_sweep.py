@@ -171,10 +171,10 @@ def test_ctrl_c_ends_workers_and_says_how_to_go_on(tmp_path: Path) -> None:
         time.sleep(0.1)
     children = children_of(process.pid)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, message = process.communicate(timeout=60)
     rows = journal.read_bytes().count(b"\n")
     assert process.returncode == 130
-    assert told == (
+    assert message == (
         f"softgrasp: interrupted; {rows} finished grasps are safe in {out}, --resume goes on from "
         "them\n"
     )

@@ -19,21 +19,23 @@ from tests.scenes import pinch
 @pytest.fixture(autouse=True)
 def _quiet_afterwards() -> object:
     yield
-    terminal.tell_log(verbose=False)
+    terminal.set_up_logging(verbose=False)
 
 
-@pytest.mark.parametrize("place", [0, 2, 5])
-def test_verbose_tells_what_is_read_run_and_written(place: int, run: Run) -> None:
+@pytest.mark.parametrize("position", [0, 2, 5])
+def test_verbose_tells_what_is_read_run_and_written(position: int, run: Run) -> None:
     words = ["grasp", "four_finger", "sphere", "--set", "duration=0.02", *QUICK]
-    words.insert(place, "--verbose")
+    words.insert(position, "--verbose")
     ran = run(*words)
     assert ran.code == 0
-    told = ran.err.splitlines()
-    assert all(line.startswith("softgrasp: ") for line in told)
-    assert all(line.endswith(".") for line in told)  # sentences
-    assert any(line.startswith("softgrasp: Reading ") and "four_finger" in line for line in told)
-    assert "softgrasp: Simulating four_finger on sphere with mujoco." in told
-    assert any("trajectory.npz, " in line and line.startswith("softgrasp: Wrote ") for line in told)
+    message = ran.err.splitlines()
+    assert all(line.startswith("softgrasp: ") for line in message)
+    assert all(line.endswith(".") for line in message)  # sentences
+    assert any(line.startswith("softgrasp: Reading ") and "four_finger" in line for line in message)
+    assert "softgrasp: Simulating four_finger on sphere with mujoco." in message
+    assert any(
+        "trajectory.npz, " in line and line.startswith("softgrasp: Wrote ") for line in message
+    )
     assert "Reading" not in ran.out
 
 
@@ -54,8 +56,8 @@ def test_what_a_library_user_logs_is_his(caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_no_bar_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    with terminal.progress_bar() as tell:
-        tell("working", 0.5)
+    with terminal.progress_bar() as update:
+        update("working", 0.5)
     assert capfd.readouterr() == ("", "")
 
 
@@ -68,8 +70,8 @@ def test_a_bar_in_a_terminal_tells_time_left(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
-    with terminal.progress_bar() as tell:
-        tell("working", 0.5)
+    with terminal.progress_bar() as update:
+        update("working", 0.5)
     assert "working" in stream.getvalue()
     assert "left" in stream.getvalue()
 
@@ -79,7 +81,7 @@ def test_a_bar_in_a_terminal_tells_time_left(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_a_shell_completes_verbs_and_options(typed: str, offered: str, tmp_path: Path) -> None:
     words = f"softgrasp {typed}"
-    asked = {
+    requested = {
         "_SOFTGRASP_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split()) - 1),
@@ -87,12 +89,12 @@ def test_a_shell_completes_verbs_and_options(typed: str, offered: str, tmp_path:
     }
     done = subprocess.run(
         [sys.executable, "-m", "softgrasp"],
-        env=os.environ | asked, cwd=tmp_path, capture_output=True, text=True, check=False,
+        env=os.environ | requested, cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert offered in done.stdout.split()
 
 
 def test_completion_is_offered_in_the_help(run: Run) -> None:
-    told = run("--help").out
-    assert "--install-completion" in told
-    assert "--verbose" in told
+    message = run("--help").out
+    assert "--install-completion" in message
+    assert "--verbose" in message

@@ -19,7 +19,7 @@ LENGTHS = ("--lengths-mm", "14,14,12.32,15.39")
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    shipped = library.folder("pressure_fits") / "four_piece.csv"
+    shipped = library.directory("pressure_fits") / "four_piece.csv"
     target = tmp_path / "angles.csv"
     target.write_bytes(shipped.read_bytes())
     return target
@@ -42,9 +42,9 @@ def test_a_fit_with_its_files_and_words(run: Run, table: Path, tmp_path: Path) -
         "curves     accepted: expected 0.0915° from the truth at worst, 0.305 sigma; at most 0.4 "
         "sigma are let through",
     ]
-    found, shipped = load_pressure_fit(tmp_path / "fit/pressure_fit.yaml"), "four_piece"
-    assert found.source == "fitted to angles.csv"
-    assert np.array(found.coefficients) == pytest.approx(
+    result, shipped = load_pressure_fit(tmp_path / "fit/pressure_fit.yaml"), "four_piece"
+    assert result.source == "fitted to angles.csv"
+    assert np.array(result.coefficients) == pytest.approx(
         np.array(load_pressure_fit(shipped).coefficients)
     )
     document = json.loads((tmp_path / "fit/result.json").read_text("utf-8"))
@@ -69,14 +69,14 @@ def test_curves_that_bend_back_are_told_or_refused(run: Run, tmp_path: Path) -> 
     rows = [f"{p},{4 * (p / 100) ** 2 + p / 100}" for p in range(-100, 101, 10)]
     Path("back.csv").write_text("\n".join(["pressure_kpa,angle_1_deg", *rows]), encoding="utf-8")
     words = ("twin", "fit", "back.csv", "--lengths-mm", "10", "--no-report")
-    told = "piece 1 bends back by 3.06° from -100 to -12.5 kPa"
+    message = "piece 1 bends back by 3.06° from -100 to -12.5 kPa"
     ran = run(*words)
     assert ran.code == 0
-    assert f"monotonic  no: {told}\n" in ran.out
+    assert f"monotonic  no: {message}\n" in ran.out
     assert "curves     not judged: the sigma of a measurement is not known" in ran.out
     ran = run(*words, "--monotonic", "--out", "other")
     assert ran.code == 2
-    assert f"error: expected curves that are monotonic, found: {told}" in ran.err
+    assert f"error: expected curves that are monotonic, found: {message}" in ran.err
     assert not (tmp_path / "other").exists()
 
 
@@ -121,7 +121,7 @@ def test_poses_of_both_models(run: Run, tmp_path: Path) -> None:
     assert files_in(tmp_path / "poses") == ["poses.csv", "poses.png", "result.json"]
     flat = {row["model"]: row for row in ran.json["flat"]}
     assert flat["rigid_unity"]["from_arcs_m"] == pytest.approx(7.985513e-3, abs=1e-9)
-    assert flat["rigid_unity"]["from_arcs_share"] == pytest.approx(0.14334, abs=1e-5)
+    assert flat["rigid_unity"]["from_arcs_fraction"] == pytest.approx(0.14334, abs=1e-5)
     forced = {row["model"]: row for row in ran.json["forced"]}
     assert forced["arcs_webster"]["tip_m"] == pytest.approx(
         (23.467175592e-3, 9.11339472e-3, 45.594418849e-3), abs=1e-11
@@ -130,8 +130,8 @@ def test_poses_of_both_models(run: Run, tmp_path: Path) -> None:
         (25.036400161e-3, 3.607157974e-3, 45.509720538e-3), abs=1e-11
     )
     apart = np.linalg.norm(np.array(forced["arcs_webster"]["tip_m"]) - tip.mean(axis=0))
-    assert forced["arcs_webster"]["from_measured_share"] == pytest.approx(apart / 0.05571)
-    assert forced["rigid_unity"]["from_measured_share"] > 0.14
+    assert forced["arcs_webster"]["from_measured_fraction"] == pytest.approx(apart / 0.05571)
+    assert forced["rigid_unity"]["from_measured_fraction"] > 0.14
 
 
 def test_poses_of_a_fit_in_words(run: Run) -> None:

@@ -20,7 +20,7 @@ from softgrasp.formats.piece_angles_file import load_piece_angles
 from softgrasp.formats.pressure_fit_file import load_pressure_fit
 from softgrasp.report.accuracy_page import WRITTEN
 from softgrasp.twin.reference_finger import reference_finger, shape_at
-from softgrasp.vision.rgbd_bench import RgbdBench, bench_camera
+from softgrasp.vision.rgbd_bench import RgbdTestRig, rgbd_camera
 from tests.cli.conftest import Run, files_in
 
 
@@ -31,18 +31,18 @@ def words(pixels: np.ndarray) -> str:
 class Case:
     """A plain picture with exact picks of a bent finger."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, directory: Path) -> None:
         reference = reference_finger()
         self.truth = np.degrees(shape_at(reference, 100e3).piece_angles)
-        bench = RgbdBench(reference.finger, reference.stations, bench_camera(640))
-        marks = bench.marks(shape_at(reference, 100e3).joint_angles)
+        test_rig = RgbdTestRig(reference.finger, reference.stations, rgbd_camera(640))
+        marks = test_rig.marks(shape_at(reference, 100e3).joint_angles)
         self.line, self.middle = words(marks.pixels["line"]), words(marks.pixels["middle"])
         pairs = np.stack([marks.pixels["upper"], marks.pixels["lower"]], axis=1)
         self.pairs = words(pairs)
         self.clicks = [*marks.pixels["line"].tolist(), *marks.pixels["middle"].tolist()]
-        Pillow.fromarray(np.full((480, 640, 3), 140, np.uint8)).save(folder / "finger.png")
-        np.save(folder / "depth.npy", np.full((480, 640), 0.35))
-        save_camera(bench.camera, folder / "cam.yaml")
+        Pillow.fromarray(np.full((480, 640, 3), 140, np.uint8)).save(directory / "finger.png")
+        np.save(directory / "depth.npy", np.full((480, 640), 0.35))
+        save_camera(test_rig.camera, directory / "cam.yaml")
         self.words = ("twin", "pick", "finger.png", "--camera", "cam.yaml")
 
 
@@ -64,9 +64,9 @@ def test_picks_become_angles_a_table_and_an_overlay(run: Run, case: Case, tmp_pa
     assert ran.code == 0, ran.err
     np.testing.assert_allclose(ran.json["angles_deg"], case.truth, atol=0.35)
     assert max(ran.json["sigmas_deg"]) < 1.2
-    found = load_piece_angles(tmp_path / "angles.csv")
-    assert found.pressures.tolist() == [100e3, 100e3]
-    np.testing.assert_allclose(np.degrees(found.angles[1]), ran.json["angles_deg"])
+    result = load_piece_angles(tmp_path / "angles.csv")
+    assert result.pressures.tolist() == [100e3, 100e3]
+    np.testing.assert_allclose(np.degrees(result.angles[1]), ran.json["angles_deg"])
     with Pillow.open(tmp_path / "o.png") as overlay:
         assert overlay.size == (640, 480)
 

@@ -17,13 +17,13 @@ from tests.twin.serving import serving
 
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("twin") / "record"
+    directory = tmp_path_factory.mktemp("twin") / "record"
     with serving("--port", "0") as server:
         asyncio.run(close(server.port))
-        place = f"127.0.0.1:{server.port}"
-        words = ["--duration", "1", "--no-view", "--renderer", "raycast", "--out", str(folder)]
-        assert main(["twin", "run", "--controller", place, *words]) == 0
-    return folder
+        position = f"127.0.0.1:{server.port}"
+        words = ["--duration", "1", "--no-view", "--renderer", "raycast", "--out", str(directory)]
+        assert main(["twin", "run", "--controller", position, *words]) == 0
+    return directory
 
 
 async def close(port: int) -> None:
@@ -64,8 +64,8 @@ def test_without_a_controller_the_record_says_why(run: Run) -> None:
     )  # fmt: skip
     assert done.code == 0
     assert "; 0 with a reading." in done.json["words"]
-    told = " ".join(str(row["events"]) for row in read_twin_record("dark").rows)
-    assert "No reading: 127.0.0.1:1: expected an answer" in told
+    message = " ".join(str(row["events"]) for row in read_twin_record("dark").rows)
+    assert "No reading: 127.0.0.1:1: expected an answer" in message
 
 
 @pytest.mark.parametrize(

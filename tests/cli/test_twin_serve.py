@@ -54,7 +54,7 @@ def test_a_token_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--host", "0.0.0.0"), "host: expected a token (--token) with an address that other"),
         (("--host", "0.0.0.0", "--token", "short"), "token: expected a token of 8 letters"),
@@ -63,10 +63,10 @@ def test_a_token_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--time-constant", "0"), "time_constant: expected a number above 0, found 0.0"),
     ],
 )
-def test_mistakes_are_told(words: tuple[str, ...], told: str, run: Run, tmp_path: Path) -> None:
+def test_mistakes_are_told(words: tuple[str, ...], message: str, run: Run, tmp_path: Path) -> None:
     ran = run("twin", "serve", "--port", "0", *words)
     assert ran.code == 2
-    assert told in ran.err
+    assert message in ran.err
     assert ran.out == ""
 
 

@@ -19,29 +19,29 @@ def softgrasp(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def closed(hand: Path, thing: str, folder: Path, *words: str) -> dict[str, Any]:
+def closed(hand: Path, obj: str, directory: Path, *words: str) -> dict[str, Any]:
     run = softgrasp(
-        *("grasp", hand, thing, "--hold", "--no-video", "--no-report", "--json"),
-        *("--out", folder, *words),
+        *("grasp", hand, obj, "--hold", "--no-video", "--no-report", "--json"),
+        *("--out", directory, *words),
     )
     assert run.returncode == 0, run.stderr
-    found: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = json.loads((directory / "result.json").read_text(encoding="utf-8"))
+    return result
 
 
 def test_a_urdf_is_all_it_takes(tmp_path: Path) -> None:
-    found = closed(written(tmp_path, GRIPPER, "hand.urdf"), "sphere", tmp_path / "out")
-    assert (found["status"], found["held"]) == ("CLOSED", True)
-    assert {contact["finger"] for contact in found["contacts"]} >= {"left", "right"}
+    result = closed(written(tmp_path, GRIPPER, "hand.urdf"), "sphere", tmp_path / "out")
+    assert (result["status"], result["held"]) == ("CLOSED", True)
+    assert {contact["finger"] for contact in result["contacts"]} >= {"left", "right"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("thing", ["sphere", "strawberry", "mug"])
+@pytest.mark.parametrize("obj", ["sphere", "strawberry", "mug"])
 @pytest.mark.parametrize("name", REAL)
-def test_real_hands_hold_what_they_close_on(name: str, thing: str, tmp_path: Path) -> None:
-    found = closed(real_hand(name), thing, tmp_path / "out")
-    assert (found["status"], found["held"]) == ("CLOSED", True)
-    normals = [contact["normal"] for contact in found["contacts"] if contact["normal"]]
+def test_real_hands_hold_what_they_close_on(name: str, obj: str, tmp_path: Path) -> None:
+    result = closed(real_hand(name), obj, tmp_path / "out")
+    assert (result["status"], result["held"]) == ("CLOSED", True)
+    normals = [contact["normal"] for contact in result["contacts"] if contact["normal"]]
     against = min(
         sum(a * b for a, b in zip(one, other, strict=True)) for one in normals for other in normals
     )
@@ -52,11 +52,11 @@ def test_real_hands_hold_what_they_close_on(name: str, thing: str, tmp_path: Pat
 def test_check_tells_what_was_found(tmp_path: Path) -> None:
     run = softgrasp("check", written(tmp_path, GRIPPER, "hand.urdf"), "--json")
     assert run.returncode == 0, run.stdout
-    found = json.loads(run.stdout)
-    assert found["kind"] == "robot"
-    assert [finger["name"] for finger in found["fingers"]] == ["left", "right"]
-    assert len(found["grasps"]["power"]["center_m"]) == 3
-    assert len(found["grasps"]["power"]["rates"]) == 4
+    result = json.loads(run.stdout)
+    assert result["kind"] == "robot"
+    assert [finger["name"] for finger in result["fingers"]] == ["left", "right"]
+    assert len(result["grasps"]["power"]["center_m"]) == 3
+    assert len(result["grasps"]["power"]["rates"]) == 4
 
 
 def test_a_bad_file_is_one_sentence(tmp_path: Path) -> None:

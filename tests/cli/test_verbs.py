@@ -26,8 +26,8 @@ def stored(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def changed(folder: Path, **fields: object) -> None:
-    file = folder / "result.json"
+def changed(directory: Path, **fields: object) -> None:
+    file = directory / "result.json"
     file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | fields), "utf-8")
 
 
@@ -57,18 +57,18 @@ def test_rerun_tells_what_differs_and_who_made_it(run: Run, stored: Path) -> Non
         f"made with mujoco 3.0, repeated with {mujoco.__version__}",
     ]
     assert sg.load_result("again").trajectory_sha256 == ran.json["repeated_sha256"]
-    told = run("rerun", stored)
-    assert told.code == 1
-    assert "different: trajectory" in told.out
-    assert "  object_position: by 0.0" in told.out
+    message = run("rerun", stored)
+    assert message.code == 1
+    assert "different: trajectory" in message.out
+    assert "  object_position: by 0.0" in message.out
 
 
 def test_rerun_refuses_a_mesh_file_that_has_changed(run: Run, tmp_path: Path) -> None:
     source = library.root() / "objects" / "meshes" / "strawberry.obj"
     mesh = tmp_path / "berry.obj"
     mesh.write_bytes(source.read_bytes())
-    thing = sg.load_object(mesh, density=700)
-    sg.simulate(pinch(object=thing, duration=0.02)).save(tmp_path / "run")
+    obj = sg.load_object(mesh, density=700)
+    sg.simulate(pinch(object=obj, duration=0.02)).save(tmp_path / "run")
     assert run("rerun", "run").code == 0
     mesh.write_bytes(source.read_bytes() + b"# changed\n")
     ran = run("rerun", "run")
@@ -153,20 +153,20 @@ def test_list_backends_and_closures(run: Run) -> None:
 def test_check_a_hand(run: Run) -> None:
     ran = run("check", "four_finger", "--json")
     assert ran.code == 0
-    found = ran.json
-    assert (found["kind"], found["joints"], found["problems"]) == ("hand", 12, [])
-    assert found["fingers"][0]["phalanges"] == ["F1_P1", "F1_P2", "F1_P3"]
-    assert found["fingers"][0]["length_m"] == pytest.approx(0.113)
-    assert found["fingers"][0]["limits"][0] == pytest.approx(np.radians([-30, 90]))
+    result = ran.json
+    assert (result["kind"], result["joints"], result["problems"]) == ("hand", 12, [])
+    assert result["fingers"][0]["phalanges"] == ["F1_P1", "F1_P2", "F1_P3"]
+    assert result["fingers"][0]["length_m"] == pytest.approx(0.113)
+    assert result["fingers"][0]["limits"][0] == pytest.approx(np.radians([-30, 90]))
     text = run("check", "four_finger").out
     assert "  F1: 3 joints, 3 phalanges, 113 mm, 78.72 g, standard convention" in text
     assert text.endswith("no problems found\n")
 
 
 def test_check_an_object_and_a_mesh(run: Run) -> None:
-    found = run("check", "strawberry", "--json").json
-    assert (found["kind"], found["shape"], found["convex_parts"]) == ("object", "mesh", 1)
-    assert found["mass_kg"] == pytest.approx(found["volume_m3"] * 950)
+    result = run("check", "strawberry", "--json").json
+    assert (result["kind"], result["shape"], result["convex_parts"]) == ("object", "mesh", 1)
+    assert result["mass_kg"] == pytest.approx(result["volume_m3"] * 950)
     mesh = run("check", library.root() / "objects/meshes/pear.obj", "--json").json
     assert mesh["kind"] == "mesh"
     assert mesh["file"] == "objects/meshes/pear.obj"
@@ -174,9 +174,9 @@ def test_check_an_object_and_a_mesh(run: Run) -> None:
 
 
 def test_check_a_scene(run: Run) -> None:
-    found = run("check", "demo", "--json").json
-    assert (found["kind"], found["timestep_s"], found["hold_test"]) == ("scene", 1e-3, True)
-    assert found["degrees_of_freedom"] == 18
+    result = run("check", "demo", "--json").json
+    assert (result["kind"], result["timestep_s"], result["hold_test"]) == ("scene", 1e-3, True)
+    assert result["degrees_of_freedom"] == 18
 
 
 def test_check_tells_problems_and_ends_with_1(run: Run, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_check_reads_a_mesh_in_its_unit(run: Run) -> None:
 
 
 def test_check_doubts_sizes_and_masses_that_nobody_grasps(run: Run, tmp_path: Path) -> None:
-    for kind, told in (
+    for kind, message in (
         (
             "hand",
             "hand 'hand': expected a longest finger of 0.002 … 2 m, found 75 m; is the file in mm? "
@@ -235,7 +235,7 @@ def test_check_doubts_sizes_and_masses_that_nobody_grasps(run: Run, tmp_path: Pa
         (tmp_path / f"{kind}.yaml").write_text(text, encoding="utf-8")
         ran = run("check", f"{kind}.yaml")
         assert ran.code == 1
-        assert f"problem: {told}\n" in ran.out
+        assert f"problem: {message}\n" in ran.out
         assert "kg; mass is in kg, density in kg/m³" in ran.out
 
 
@@ -263,8 +263,8 @@ def test_convert_writes_a_hand_as_urdf_with_its_meshes(run: Run) -> None:
     assert ran.code == 0
     assert ran.out == "wrote o/hand.urdf\nwrote o/hand_palm.stl\n"
     assert mujoco.MjModel.from_xml_path("o/hand.urdf").njnt == len(sg.load_hand("modular").joints)
-    told = run("convert", "modular", "hand.urdf", "--json").json
-    assert told["files"] == ["hand.urdf", "hand_palm.stl"]
+    message = run("convert", "modular", "hand.urdf", "--json").json
+    assert message["files"] == ["hand.urdf", "hand_palm.stl"]
 
 
 def test_convert_writes_a_hand_in_either_convention(run: Run) -> None:
@@ -278,8 +278,8 @@ def test_convert_writes_a_hand_in_either_convention(run: Run) -> None:
 
 def test_convert_writes_the_joint_states_of_a_result(run: Run, stored: Path) -> None:
     assert run("convert", stored, "joints.csv").out == "wrote joints.csv\n"
-    told = run("convert", stored / "result.json", "again.csv", "--json").json
-    assert told == {"file": "again.csv", "kind": "result"}
+    message = run("convert", stored / "result.json", "again.csv", "--json").json
+    assert message == {"file": "again.csv", "kind": "result"}
     text = Path("joints.csv").read_text("utf-8")
     assert text == Path("again.csv").read_text("utf-8")
     assert len(text.splitlines()) == 1 + len(sg.load_result(stored).time)
@@ -289,13 +289,13 @@ def test_convert_writes_the_joint_states_of_a_result(run: Run, stored: Path) -> 
 
 
 def test_bench_compares_the_same_work(run: Run) -> None:
-    found = run("bench", "--rounds", "1", "--json", "--out", "b").json
-    assert found["bit_equal"] is True
-    assert (found["scene"], found["rounds"]) == ("demo", 1)
-    assert found["steps"] > 500
-    assert found["events"] >= 8
-    assert found["contacts_at_end"] >= 4
-    assert found["plain_ratio"] > 0
+    result = run("bench", "--rounds", "1", "--json", "--out", "b").json
+    assert result["bit_equal"] is True
+    assert (result["scene"], result["rounds"]) == ("demo", 1)
+    assert result["steps"] > 500
+    assert result["events"] >= 8
+    assert result["contacts_at_end"] >= 4
+    assert result["plain_ratio"] > 0
     text = run("bench", "--rounds", "1").out
     assert text.splitlines()[0].split() == ["loop", "steps/s", "over", "raw"]
     assert "final joint angles equal bit for bit" in text
@@ -308,12 +308,12 @@ def test_doctor_examines_and_cures(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     there = {"mujoco": "4.0.0", "numpy": "2.4.6", "dm-control": "1.0.50"}
     monkeypatch.setattr(doctor, "_version", there.get)
     monkeypatch.setattr(gl, "gl_available", lambda kind: False)
-    found = {row["what"]: row for row in run("doctor", "--json").json}
-    assert found["dm-control"]["found"] == "1.0.50, fails on MuJoCo 4"
-    assert found["dm-control"]["cure"] == "pip install 'mujoco<4'"
-    assert found["numba"]["cure"] == "pip install 'softgrasp[fast]'"
-    assert found["OpenGL"] == {"what": "OpenGL", "found": "none works", "cure": gl.CURE}
-    assert found["library"]["found"] == str(library.root())
+    result = {row["what"]: row for row in run("doctor", "--json").json}
+    assert result["dm-control"]["found"] == "1.0.50, fails on MuJoCo 4"
+    assert result["dm-control"]["cure"] == "pip install 'mujoco<4'"
+    assert result["numba"]["cure"] == "pip install 'softgrasp[fast]'"
+    assert result["OpenGL"] == {"what": "OpenGL", "found": "none works", "cure": gl.CURE}
+    assert result["library"]["found"] == str(library.root())
     ran = run("doctor")
     assert ran.code == 0
     line = next(line for line in ran.out.splitlines() if line.startswith("dm-control"))
@@ -332,8 +332,8 @@ def test_doctor_knows_every_extra_that_brings_a_library(run: Run) -> None:
     for name, (extra, _) in OPTIONAL.items():
         brought = {re.match(r"[\w-]+", line)[0] for line in extras[extra]}  # type: ignore[index]
         assert name in brought
-    told = {row["what"] for row in run("doctor", "--json").json}
-    assert told >= {*OPTIONAL, "system", "threads", "ffmpeg", "OpenGL", "backend ode",
+    message = {row["what"] for row in run("doctor", "--json").json}
+    assert message >= {*OPTIONAL, "system", "threads", "ffmpeg", "OpenGL", "backend ode",
                     "backend webots", "cache", "library"}  # fmt: skip
     assert {extra for extra, _ in OPTIONAL.values()} == set(extras) - {"all", "dev", "dist", "docs"}
 
@@ -345,12 +345,12 @@ def test_doctor_takes_another_opencv(run: Run, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(gl, "gl_available", lambda kind: True)
     monkeypatch.setattr(doctor, "_version", {"opencv-python": "4.10"}.get)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    found = {row["what"]: row for row in run("doctor", "--json").json}
-    assert found["opencv-python-headless"]["found"] == "4.10, of opencv-python"
-    assert found["viser"]["found"] == "not installed; for scenes in the browser"
-    assert found["viser"]["cure"] == "pip install 'softgrasp[view]'"
-    assert found["threads"]["found"].endswith("usable, OMP_NUM_THREADS=3") or (
-        "OMP_NUM_THREADS=3, " in found["threads"]["found"]
+    result = {row["what"]: row for row in run("doctor", "--json").json}
+    assert result["opencv-python-headless"]["found"] == "4.10, of opencv-python"
+    assert result["viser"]["found"] == "not installed; for scenes in the browser"
+    assert result["viser"]["cure"] == "pip install 'softgrasp[view]'"
+    assert result["threads"]["found"].endswith("usable, OMP_NUM_THREADS=3") or (
+        "OMP_NUM_THREADS=3, " in result["threads"]["found"]
     )
 
 
@@ -362,9 +362,9 @@ def test_doctor_sees_a_cache_that_cannot_be_written(
     monkeypatch.setattr(gl, "gl_available", lambda kind: True)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SOFTGRASP_CACHE", str(tmp_path / "file" / "cache"))
-    found = {row["what"]: row for row in run("doctor", "--json").json}
-    assert found["cache"]["found"].endswith("file/cache, cannot be written")
-    assert found["cache"]["cure"] == "set SOFTGRASP_CACHE to a folder that can be written"
+    result = {row["what"]: row for row in run("doctor", "--json").json}
+    assert result["cache"]["found"].endswith("file/cache, cannot be written")
+    assert result["cache"]["cure"] == "set SOFTGRASP_CACHE to a folder that can be written"
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -30,8 +30,8 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(step: object) -> None:
         raise KeyboardInterrupt
 
-    for place in ("workbench", "result_view"):
-        monkeypatch.setattr(f"softgrasp.view.{place}.serve", interrupt)
+    for position in ("workbench", "result_view"):
+        monkeypatch.setattr(f"softgrasp.view.{position}.serve", interrupt)
     for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(variable, raising=False)
 

@@ -47,9 +47,9 @@ def test_a_world_elsewhere_says_how_its_controller_is_found(run: Run, tmp_path: 
         f"run it with WEBOTS_EXTRA_PROJECT_PATH={tmp_path} webots soft.wbt; in a folder called "
         "worlds it would find its controller by itself"
     )
-    told = run("convert", "soft_gripper", "soft.wbt", "--json")
-    assert told.json["file"] == "soft.wbt"
-    assert len(told.json["files"]) == 4
+    message = run("convert", "soft_gripper", "soft.wbt", "--json")
+    assert message.json["file"] == "soft.wbt"
+    assert len(message.json["files"]) == 4
 
 
 def test_a_release_becomes_a_project(run: Run) -> None:
@@ -62,17 +62,17 @@ def test_a_release_becomes_a_project(run: Run) -> None:
 def test_meshes_are_made_coarser_only_when_that_is_asked(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("fast_simplification", reason="fast-simplification is not installed")
     assert run("convert", "demo", "all.wbt").code == 0
-    assert run("convert", "demo", "few.wbt", "--most-faces", "200").code == 0
+    assert run("convert", "demo", "few.wbt", "--max-faces", "200").code == 0
     sizes = [(tmp_path / name).stat().st_size for name in ("few.wbt", "all.wbt")]
     assert sizes[0] < 0.3 * sizes[1]
     assert run("check", "few.wbt").code == 0
 
 
 def test_only_worlds_have_coarser_meshes(run: Run) -> None:
-    ran = run("convert", "demo", "demo.xml", "--most-faces", "200")
+    ran = run("convert", "demo", "demo.xml", "--max-faces", "200")
     assert ran.code == 2
     assert ran.err == (
-        "softgrasp: error: --most-faces: expected a target ending in .wbt, found demo.xml\n"
+        "softgrasp: error: --max-faces: expected a target ending in .wbt, found demo.xml\n"
     )
 
 
@@ -139,12 +139,12 @@ def test_the_controller_needs_the_standard_library_only(run: Run, tmp_path: Path
     import sys
 
     run("convert", "soft_gripper", "soft.wbt")
-    folder = tmp_path / "controllers" / "softgrasp_job"
-    for file in folder.glob("*.py"):
+    directory = tmp_path / "controllers" / "softgrasp_job"
+    for file in directory.glob("*.py"):
         tree = ast.parse(file.read_text("utf-8"))
         names = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
         names |= {a.name for n in tree.body if isinstance(n, ast.Import) for a in n.names}
         foreign = {str(name).split(".")[0] for name in names} - set(sys.stdlib_module_names)
         assert foreign <= {"controller", "laws"}
-    job = json.loads((folder / "soft.json").read_text("utf-8"))
+    job = json.loads((directory / "soft.json").read_text("utf-8"))
     assert not Path(job["result"]).is_absolute()

@@ -25,7 +25,7 @@ DRIVES = {
 }
 
 
-def arm(segments: int = 1, drives: str = "tendons", **options: Any) -> Robot:
+def arm(segments: int = 1, actuators: str = "tendons", **options: Any) -> Robot:
     """A chain of segments with kappa and phi as interfaces; options are those of its system."""
     parts = tuple(
         Bendable(
@@ -36,7 +36,7 @@ def arm(segments: int = 1, drives: str = "tendons", **options: Any) -> Robot:
             backbone=Backbone(
                 length=LENGTH, radius=0.07, bending_stiffness=STIFFNESS, damping=0.1, links=6
             ),
-            actuation=DRIVES[drives],
+            actuation=DRIVES[actuators],
             inertial=Inertial(mass=0.3),
         )
         for index in range(1, segments + 1)

@@ -13,13 +13,13 @@ from tests.mechanics.hydraulic.arms import one_section, two_sections
 PERIOD = 0.01
 
 
-def first_order(pid: Pid, wanted: float, samples: int, state: float = 0.0) -> list[float]:
+def first_order(pid: Pid, target: float, samples: int, state: float = 0.0) -> list[float]:
     """A plant y' = (u − y)/0.2 s under a PID."""
-    found = []
+    result = []
     for _ in range(samples):
-        state += PERIOD * (float(pid.output(wanted, state)) - state) / 0.2
-        found.append(state)
-    return found
+        state += PERIOD * (float(pid.output(target, state)) - state) / 0.2
+        result.append(state)
+    return result
 
 
 def test_the_output_is_the_sum_of_its_three_parts() -> None:
@@ -28,8 +28,8 @@ def test_the_output_is_the_sum_of_its_three_parts() -> None:
     outputs = [float(pid.output(0.0, slope * PERIOD * k)) for k in range(400)]
     last = 399
     integral = -3.0 * PERIOD * slope * PERIOD * sum(range(last))
-    told = -2.0 * slope * PERIOD * last + integral - 0.5 * slope
-    assert outputs[last] == pytest.approx(told, rel=1e-9)
+    message = -2.0 * slope * PERIOD * last + integral - 0.5 * slope
+    assert outputs[last] == pytest.approx(message, rel=1e-9)
 
 
 def test_without_an_integral_an_error_stays_and_with_one_it_goes() -> None:
@@ -72,10 +72,10 @@ def test_chambers_make_the_moments_with_the_least_pressures() -> None:
     """One chamber of each section pushes nothing, and the moments are those asked for."""
     arm = two_sections()
     control = sg.ArmBendPid(arm, PERIOD, kp=1.0, ki=0.0, kd=0.0)
-    wanted = np.array([[0.4, 0.1], [-0.2, 0.3]])
-    pressures = control.pressures(wanted, np.zeros((2, 2))).reshape(2, 3)
+    target = np.array([[0.4, 0.1], [-0.2, 0.3]])
+    pressures = control.pressures(target, np.zeros((2, 2))).reshape(2, 3)
     assert (pressures.min(axis=1) < 1e-6).all()
-    for section, own, moment in zip(arm.sections, pressures, wanted, strict=True):
+    for section, own, moment in zip(arm.sections, pressures, target, strict=True):
         ways = np.array([[np.cos(c.angle), np.sin(c.angle)] for c in section.chambers])
         made = -sum(
             p * c.area * c.radius * w for p, c, w in zip(own, section.chambers, ways, strict=True)
@@ -91,25 +91,25 @@ class Loop:
         self.drives = sg.hydraulic.DriveStepper(sg.hydraulic.drive_model(arm), PERIOD)
         self.control = sg.ArmBendPid(arm, PERIOD)
 
-    def go(self, wanted: list[list[float]], duration: float) -> Array:
+    def go(self, target: list[list[float]], duration: float) -> Array:
         """Bends [rad], (t, sections, 2)."""
-        found = []
+        result = []
         for _ in range(round(duration / PERIOD)):
-            torques = self.control.torques(wanted, self.chain.bends())
+            torques = self.control.torques(target, self.chain.bends())
             self.chain.advance(self.drives.step(torques), PERIOD)
-            found.append(self.chain.bends())
-        return np.array(found)
+            result.append(self.chain.bends())
+        return np.array(result)
 
 
 @pytest.mark.slow
 def test_the_arm_reaches_its_bends_and_a_pull_at_its_tip_does_not_last() -> None:
-    loop, wanted = Loop(two_sections()), [[1.0, 0.0], [-0.5, 0.7]]
-    bends = loop.go(wanted, 2.5)
-    assert bends[-50:] == pytest.approx(np.tile(wanted, (50, 1, 1)), abs=0.01)
+    loop, target = Loop(two_sections()), [[1.0, 0.0], [-0.5, 0.7]]
+    bends = loop.go(target, 2.5)
+    assert bends[-50:] == pytest.approx(np.tile(target, (50, 1, 1)), abs=0.01)
     loop.chain.load = loop.chain.load.replace(force=(0.0, 0.3, 0.0), frame="base")
-    pulled = loop.go(wanted, 2.5)
-    assert np.abs(pulled - wanted).max() > 0.03
-    assert pulled[-50:] == pytest.approx(np.tile(wanted, (50, 1, 1)), abs=0.01)
+    pulled = loop.go(target, 2.5)
+    assert np.abs(pulled - target).max() > 0.03
+    assert pulled[-50:] == pytest.approx(np.tile(target, (50, 1, 1)), abs=0.01)
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def trajectory(segments: int = 1) -> tuple[JointTrajectoryController, ResourceMa
     return controller, resources
 
 
-def place(controller: JointTrajectoryController, time: float) -> np.ndarray:
+def position(controller: JointTrajectoryController, time: float) -> np.ndarray:
     """(u, v) of the segment at a time."""
     resources = ResourceManager(arm())
     resources.claim(controller.claims(), controller.name)
@@ -142,9 +142,9 @@ def test_a_target_that_is_no_number_changes_nothing(
 def test_a_new_target_takes_over_the_motion() -> None:
     controller, _ = trajectory()
     controller.go({"s1": (3.0, 0.0)}, now=0.0)
-    ways = [place(controller, 0.01 * tick) for tick in range(141)]
+    ways = [position(controller, 0.01 * tick) for tick in range(141)]
     controller.go({"s1": (1.0, 1.0)}, now=1.4)
-    ways += [place(controller, 1.4 + 0.01 * tick) for tick in range(1, 400)]
+    ways += [position(controller, 1.4 + 0.01 * tick) for tick in range(1, 400)]
     speed = np.diff(np.array(ways), axis=0) / 0.01
     assert np.linalg.norm(speed, axis=1).max() <= 2.001
     assert np.abs(np.diff(speed, axis=0)).max() < 0.25  # no jump of the speed
@@ -178,7 +178,7 @@ def test_the_plane_turns_no_faster_than_its_rate() -> None:
     controller.go({"s1": (0.5, 0.0)}, now=0.0)
     begin = controller.duration
     controller.go({"s1": (0.5, 3.0)}, now=begin)
-    ways = np.array([place(controller, begin + time)
+    ways = np.array([position(controller, begin + time)
                      for time in np.linspace(0.0, controller.duration, 4000)])  # fmt: skip
     phi = np.unwrap(np.arctan2(ways[:, 1], ways[:, 0]))
     fastest = np.abs(np.diff(phi)).max() / (controller.duration / 3999)

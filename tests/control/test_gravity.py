@@ -66,11 +66,11 @@ def test_rigid_joints_and_segments_move_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gravity", "found"),
+    ("gravity", "result"),
     [(-9.81, "-9.81"), ((0.0, 0.0), "(0.0, 0.0)"), ((0.0, 0.0, math.nan), "(0.0, 0.0, nan)")],
 )
-def test_gravity_is_three_numbers(gravity: object, found: str) -> None:
-    sentence = f"gravity: expected three finite numbers, or true or false, found {found}"
+def test_gravity_is_three_numbers(gravity: object, result: str) -> None:
+    sentence = f"gravity: expected three finite numbers, or true or false, found {result}"
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
         ControlledRobot(arm(), gravity=gravity)
 
@@ -90,7 +90,7 @@ def test_names_that_are_not_there() -> None:
     machine = ControlledRobot(arm())
     for call, sentence in (
         (lambda: machine.curvature("s2"), "no bendable 's2' under control; known: s1"),
-        (lambda: machine.place_of("tip"), "no link 'tip'; known: l0, l1"),
+        (lambda: machine.position_of("tip"), "no link 'tip'; known: l0, l1"),
         (lambda: machine.robot.bendable("x"), "no bendable 'x'; known: s1"),
         (lambda: machine.robot.link("x"), "no link 'x'; known: l0, l1"),
     ):

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.control.hardware.lengths import bend_of_lengths, drive_lengths
+from softgrasp.control.hardware.lengths import bend_of_lengths, tendon_lengths
 from softgrasp.control.hardware.plugins import options_of
-from softgrasp.control.hardware.share import DriveShare
+from softgrasp.control.hardware.share import ActuatorAllocation
 from softgrasp.control.impedance import ImpedanceController
 from softgrasp.control.joint_trajectory import JointTrajectoryController
 from softgrasp.control.run import ControlledRobot
@@ -26,9 +26,9 @@ from tests.control.arms import ANGLES, DRIVES, LENGTH, STIFFNESS, arm
 def test_lengths_and_bending_are_converted_both_ways(
     kappa: float, phi: float, length: float, count: int
 ) -> None:
-    drives = [Tendon(angle=2 * math.pi * k / count + 0.3, radius=0.05) for k in range(count)]
-    lengths = drive_lengths(kappa, phi, length, drives)
-    back = bend_of_lengths(lengths, drives)
+    actuators = [Tendon(angle=2 * math.pi * k / count + 0.3, radius=0.05) for k in range(count)]
+    lengths = tendon_lengths(kappa, phi, length, actuators)
+    back = bend_of_lengths(lengths, actuators)
     assert back[0] == pytest.approx(kappa, abs=1e-10)
     assert math.remainder(back[1] - phi, math.tau) == pytest.approx(0.0, abs=1e-9)
     assert back[2] == pytest.approx(length, abs=1e-12)
@@ -42,7 +42,7 @@ def test_two_tendons_do_not_tell_a_bend() -> None:
 @given(st.floats(-2.0, 2.0), st.floats(-2.0, 2.0))
 def test_tendons_pull_only_and_give_the_moment(x: float, y: float) -> None:
     part = arm().bendables[0]
-    tensions = DriveShare(part, 0.5, clamp=False).controls(np.array([x, y]))
+    tensions = ActuatorAllocation(part, 0.5, clamp=False).controls(np.array([x, y]))
     assert tensions.min() == pytest.approx(0.5)
     moment = sum(
         t * d.radius * np.array([math.cos(d.angle), math.sin(d.angle)])
@@ -52,15 +52,15 @@ def test_tendons_pull_only_and_give_the_moment(x: float, y: float) -> None:
 
 
 def test_a_pressure_out_of_range_is_refused_unless_it_is_clamped() -> None:
-    drives = tuple(Chamber(angle=a, radius=0.05, area=2e-4, pressure_max=5e4) for a in ANGLES)
-    part = arm(drives="chambers").bendables[0].replace(actuation=drives)
+    actuators = tuple(Chamber(angle=a, radius=0.05, area=2e-4, pressure_max=5e4) for a in ANGLES)
+    part = arm(actuators="chambers").bendables[0].replace(actuation=actuators)
     with pytest.raises(sg.SimulationError) as caught:
-        DriveShare(part, 0.0, clamp=False).controls(np.array([1.5, 0.1]))
+        ActuatorAllocation(part, 0.0, clamp=False).controls(np.array([1.5, 0.1]))
     assert str(caught.value) == (
         "bendable 's1': expected a pressure between 0 and 50000 Pa of drive 3, found 155774 Pa; "
         "the hardware parameter clamp cuts it"
     )
-    cut = DriveShare(part, 0.0, clamp=True).controls(np.array([1.5, 0.0]))
+    cut = ActuatorAllocation(part, 0.0, clamp=True).controls(np.array([1.5, 0.0]))
     assert cut.max() == pytest.approx(5e4, rel=1e-9)
 
 
@@ -95,8 +95,8 @@ def test_what_a_file_asks_of_the_hardware_is_checked(options: dict, sentence: st
 
 
 def test_parameters_of_the_file_are_honoured() -> None:
-    found = options_of(arm(params=(("pretension", "2.5"), ("clamp", "true"))).control[0])
-    assert (found.pretension, found.clamp, found.integral_gain) == (2.5, True, None)
+    result = options_of(arm(params=(("pretension", "2.5"), ("clamp", "true"))).control[0])
+    assert (result.pretension, result.clamp, result.integral_gain) == (2.5, True, None)
     machine = ControlledRobot(arm(params=(("pretension", "2.5"),)))
     machine.step(0.1)
     assert machine.data.ctrl == pytest.approx([2.5] * 3)
@@ -116,30 +116,30 @@ def driven(robot: Robot, kappa: float, seconds: float = 4.0) -> ControlledRobot:
 
 
 @pytest.mark.parametrize("segments", [2, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("drives", ["tendons", "chambers"])
+@pytest.mark.parametrize("actuators", ["tendons", "chambers"])
 @pytest.mark.parametrize("kappa", [0.5, 1.5, 3.0])
 def test_every_segment_bends_as_commanded_and_straightens_when_released(
-    segments: int, drives: str, kappa: float
+    segments: int, actuators: str, kappa: float
 ) -> None:
     """Within 2 %, by swapping the description only; straight again within 1 %."""
-    machine = driven(arm(segments, drives), kappa)
+    machine = driven(arm(segments, actuators), kappa)
     for index, name in enumerate(machine.segments):
         measured, phi = machine.curvature(name)
         assert measured == pytest.approx(kappa, rel=0.02)
         assert phi == pytest.approx(0.5 + index, abs=0.02)
     tip = f"l{segments}"
     straight = np.array([0.0, 0.0, segments * LENGTH])
-    bent = np.linalg.norm(machine.place_of(tip) - straight)
+    bent = np.linalg.norm(machine.position_of(tip) - straight)
     machine.release(4.0 * segments)
-    assert np.linalg.norm(machine.place_of(tip) - straight) < 0.01 * bent
+    assert np.linalg.norm(machine.position_of(tip) - straight) < 0.01 * bent
 
 
 @pytest.mark.slow
 def test_the_shipped_arm_goes_where_constant_curvature_says() -> None:
     machine = driven(sg.load_robot("three_segment_arm"), 2.0, seconds=10.0)
     planes = [0.5, 1.5, 2.5]
-    wanted = sg.pcc.chain_transform([2.0] * 3, planes, [LENGTH] * 3)[:3, 3]
-    assert machine.place_of("eef") == pytest.approx(wanted, abs=0.01)
+    target = sg.pcc.chain_transform([2.0] * 3, planes, [LENGTH] * 3)[:3, 3]
+    assert machine.position_of("eef") == pytest.approx(target, abs=0.01)
 
 
 @pytest.mark.slow
@@ -163,9 +163,9 @@ def test_the_ideal_hardware_is_where_it_is_commanded_to_be() -> None:
     assert machine.curvature("s2") == pytest.approx((1.0, 1.5), abs=1e-9)
 
 
-@pytest.mark.parametrize("drives", ["tendons", "moments"])
-def test_impedance_makes_a_segment_as_stiff_as_asked(drives: str) -> None:
-    robot = arm(drives=drives)
+@pytest.mark.parametrize("actuators", ["tendons", "moments"])
+def test_impedance_makes_a_segment_as_stiff_as_asked(actuators: str) -> None:
+    robot = arm(actuators=actuators)
     machine = ControlledRobot(robot)
     controller = ImpedanceController(robot, stiffness=2 * STIFFNESS, damping=0.05, name="soft")
     machine.manager.load(controller)

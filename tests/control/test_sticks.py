@@ -21,15 +21,15 @@ RIGHT, UP = (1.0, 0.0), (0.0, 1.0)
 
 def test_a_sample_is_held_until_the_next_one() -> None:
     sticks = RecordedSticks([(0.5, {"s1": RIGHT}), (1.0, {"s1": UP}), (1.0, {"s2": UP})])
-    found = [sticks(time) for time in (0.0, 0.49, 0.5, 0.99, 1.0, 50.0)]
-    assert found == [{}, {}, {"s1": RIGHT}, {"s1": RIGHT}, {"s2": UP}, {"s2": UP}]
+    result = [sticks(time) for time in (0.0, 0.49, 0.5, 0.99, 1.0, 50.0)]
+    assert result == [{}, {}, {"s1": RIGHT}, {"s1": RIGHT}, {"s2": UP}, {"s2": UP}]
 
 
 @given(st.lists(st.integers(0, 500), max_size=30), st.lists(st.integers(0, 600), max_size=30))
-def test_the_last_sample_that_has_begun_counts(begun: list[int], asked: list[int]) -> None:
+def test_the_last_sample_that_has_begun_counts(begun: list[int], requested: list[int]) -> None:
     samples = [(0.01 * t, {"s1": (0.001 * t, 0.0)}) for t in sorted(begun)]
     sticks = RecordedSticks(samples)
-    for t in sorted(asked):
+    for t in sorted(requested):
         last = max((b for b in begun if b <= t), default=None)
         assert sticks(0.01 * t) == ({} if last is None else {"s1": (0.001 * last, 0.0)})
 

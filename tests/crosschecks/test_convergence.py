@@ -15,16 +15,16 @@ def test_the_order_is_recovered(order: float) -> None:
     steps = np.array([8.0, 4.0, 2.0, 1.0]) * 1e-3
     exact = np.array([1.0, -2.0])
     answers = exact + np.outer(steps**order, [3.0, -7.0])
-    found = convergence(steps, answers)
-    assert found.order == pytest.approx(order, rel=1e-6)
-    assert found.deviation[-1] == 0.0
-    assert found.shrinking
+    result = convergence(steps, answers)
+    assert result.order == pytest.approx(order, rel=1e-6)
+    assert result.deviation[-1] == 0.0
+    assert result.shrinking
 
 
 def test_an_answer_that_does_not_change_has_no_order() -> None:
-    found = convergence([2e-3, 1e-3, 5e-4], [1.0, 1.0, 1.0])
-    assert math.isnan(found.order)
-    assert not found.shrinking
+    result = convergence([2e-3, 1e-3, 5e-4], [1.0, 1.0, 1.0])
+    assert math.isnan(result.order)
+    assert not result.shrinking
     assert math.isnan(convergence([2e-3, 1e-3], [1.0, 2.0]).order)
 
 

@@ -116,9 +116,9 @@ def test_whole_forces_of_others_are_compared_with_those_of_webots(ran: sg.GraspR
     assert force_at(runs.resting["mujoco"], "F1_P3") == pytest.approx(
         1.25 * force_at(ran, "F1_P3"), rel=1e-12
     )
-    found = {one.name: one for one in grasp_findings(runs_of(
+    result = {one.name: one for one in grasp_findings(runs_of(
         {"mujoco": mujoco, "ode": mujoco, "webots": webots}), sg.Tolerances())}  # fmt: skip
-    force = found["normal_force"]
+    force = result["normal_force"]
     assert force.difference == pytest.approx(0.0, abs=1e-9)
     assert force.quantity.startswith("Whole contact force of F")
     assert (

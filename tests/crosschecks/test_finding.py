@@ -50,9 +50,9 @@ def test_no_difference_is_equal() -> None:
 
 
 def test_what_is_only_told_passes_whatever_it_is() -> None:
-    told = finding(tolerance=None, difference=90.0)
-    assert told.passed
-    assert told.sentence == "Normal force of F1_P3 at rest: 90 % apart in ode"
+    message = finding(tolerance=None, difference=90.0)
+    assert message.passed
+    assert message.sentence == "Normal force of F1_P3 at rest: 90 % apart in ode"
 
 
 def test_what_could_not_be_compared_does_not_pass() -> None:

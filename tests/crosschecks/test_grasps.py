@@ -24,7 +24,7 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> Twin:
 
     def make(change: Change) -> None:
         monkeypatch.setitem(
-            BACKENDS, "twin", lambda scene, tell, _: run_mujoco(change(scene), tell)
+            BACKENDS, "twin", lambda scene, update, _: run_mujoco(change(scene), update)
         )
 
     return make
@@ -37,11 +37,11 @@ def compared(scene: sg.GraspScene, *, quick: bool = True) -> sg.CrosscheckResult
 @pytest.mark.slow
 def test_an_engine_agrees_with_itself(twin: Twin, tmp_path: Path) -> None:
     twin(lambda scene: scene)
-    told: list[str] = []
+    message: list[str] = []
     result = sg.crosscheck(
         pinch(success=sg.SuccessCriterion()),
         ("mujoco", "twin"),
-        progress=lambda text, done: told.append(text),
+        progress=lambda text, done: message.append(text),
     )
     assert result.passed
     assert [finding.name for finding in result.findings] == [
@@ -52,12 +52,12 @@ def test_an_engine_agrees_with_itself(twin: Twin, tmp_path: Path) -> None:
     assert set(apart) <= {"critical_load"}
     assert apart.get("critical_load", 0.0) < 1.6  # the search ends there
     assert result.summary == "mujoco, twin: all 10 differences are within their tolerances"
-    assert "twin: closing" in told
+    assert "twin: closing" in message
     runs = result.runs
     assert len(runs.loads) == len(FACTORS)
     assert runs.held["mujoco"][0]
     assert not runs.held["mujoco"][-1]
-    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_page(result, tmp_path)
+    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_report(result, tmp_path)
     assert [file.name for file in files] == [
         "crosscheck.json", "crosscheck.npz", "crosscheck_forces.png", "crosscheck_forces.csv",
         "crosscheck_loads.png", "crosscheck_loads.csv", "crosscheck_steps.png",
@@ -138,31 +138,31 @@ def test_a_grasp_that_diverges_in_all_engines_does_not_pass(twin: Twin, tmp_path
     )
     assert not result.passed
     assert result.summary == "mujoco, twin: the simulation has diverged in mujoco, twin"
-    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_page(result, tmp_path)
+    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_report(result, tmp_path)
     assert [file.name for file in files] == ["crosscheck.json", "crosscheck.npz", "report.html"]
     assert '<p class="badge bad">diverged</p>' in files[-1].read_text("utf-8")
 
 
 def test_parts_of_the_hand_pass_through_each_other_in_every_engine(twin: Twin) -> None:
-    asked = []
-    twin(lambda scene: asked.append(scene.self_contact) or scene)
+    requested = []
+    twin(lambda scene: requested.append(scene.self_contact) or scene)
     result = compared(pinch())
     assert result.warnings == (
         "quick: other time steps and critical loads were left out",
         "parts of the hand pass through each other in every engine here: worlds of Webots cannot "
         "let them touch",
     )
-    assert asked == [False, False]
+    assert requested == [False, False]
     assert {run.scene.self_contact for run in result.runs.closing.values()} == {False}
     assert compared(pinch(self_contact=False)).warnings == result.warnings[:1]
 
 
 def test_the_same_again_is_a_call_in_python(twin: Twin) -> None:
     twin(lambda scene: scene)
-    told = sg.crosscheck(
+    message = sg.crosscheck(
         pinch(), ("mujoco", "twin"), tolerances=sg.Tolerances(touch_samples=2), quick=True
     )
-    assert told.again == document(told)["again"] == (
+    assert message.again == document(message)["again"] == (
         "sg.crosscheck(scene, ('mujoco', 'twin'), tolerances=sg.Tolerances(touch_samples=2.0), "
         "quick=True)"
     )  # fmt: skip

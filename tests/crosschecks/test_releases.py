@@ -24,18 +24,18 @@ RELEASE = [
 def twin(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes a second engine: MuJoCo with another finger or another time step."""
 
-    def make(factor: float = 1.0, field: str = "damping", share: float = 1.0) -> None:
-        def told(
+    def make(factor: float = 1.0, field: str = "damping", fraction: float = 1.0) -> None:
+        def message(
             finger: sg.SoftFinger, start: Array, backend: str, step: float, period: float, n: int
         ) -> Any:
             joints = tuple(
                 joint.replace(**{field: factor * getattr(joint, field)}) for joint in finger.joints
             )
             changed = finger.replace(joints=joints)
-            angles, engine = finger_release._in_mujoco(changed, start, share * step, period, n)
+            angles, engine = finger_release._in_mujoco(changed, start, fraction * step, period, n)
             return angles, engine._replace(name=backend, version="made up")
 
-        monkeypatch.setattr(finger_release, "_told", told)
+        monkeypatch.setattr(finger_release, "_simulated", message)
         monkeypatch.setitem(BACKENDS, "twin", run_mujoco)
 
     return make
@@ -61,7 +61,7 @@ def test_an_engine_agrees_with_itself(twin: Callable[..., None], tmp_path: Path)
     assert result.finding("without_hk").difference > 0.3
     mode = result.finding("frequency")
     assert mode.values["mujoco"] == pytest.approx(mode.values["linear mode"], rel=5e-3)
-    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_page(result, tmp_path)
+    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_report(result, tmp_path)
     assert [file.name for file in files] == [
         "crosscheck.json", "crosscheck.npz", "crosscheck_release.png", "crosscheck_release.csv",
         "crosscheck_mode.png", "crosscheck_mode.csv", "crosscheck_convergence.png",

@@ -16,38 +16,38 @@ from softgrasp.crosschecks.threshold import (
 
 @pytest.mark.parametrize("critical", [0.1, 0.99, 1.01, 5.1, 100.0])
 def test_the_critical_load_is_found(critical: float) -> None:
-    asked: list[float] = []
+    requested: list[float] = []
 
     def holds(load: float) -> bool:
-        asked.append(load)
+        requested.append(load)
         return load < critical
 
-    found = find_threshold(Verdicts(holds))
-    assert found.middle == pytest.approx(critical, rel=CLOSE - 1.0)
-    assert len(asked) == len(set(asked)) < 15
+    result = find_threshold(Verdicts(holds))
+    assert result.middle == pytest.approx(critical, rel=CLOSE - 1.0)
+    assert len(requested) == len(set(requested)) < 15
 
 
-@pytest.mark.parametrize(("held", "found"), [(True, (FARTHEST, None)), (False, (None, 1 / 128))])
+@pytest.mark.parametrize(("held", "result"), [(True, (FARTHEST, None)), (False, (None, 1 / 128))])
 def test_a_load_that_is_always_held_or_never_has_no_critical_one(
-    held: bool, found: tuple[float | None, float | None]
+    held: bool, result: tuple[float | None, float | None]
 ) -> None:
     threshold = find_threshold(Verdicts(lambda load: held))
-    assert threshold == Threshold(*found)
+    assert threshold == Threshold(*result)
     assert threshold.middle is None
 
 
 def test_what_is_known_is_not_asked_again() -> None:
-    asked: list[float] = []
+    requested: list[float] = []
 
     def holds(load: float) -> bool:
-        asked.append(load)
+        requested.append(load)
         return load < 4.9
 
     verdicts = Verdicts(holds)
     for load in (2.0, 4.0, 6.0):
         verdicts(load)
     find_threshold(verdicts)
-    assert all(4.0 < load < 6.0 for load in asked[3:])
+    assert all(4.0 < load < 6.0 for load in requested[3:])
 
 
 def test_loads_that_are_held_again_are_noticed() -> None:

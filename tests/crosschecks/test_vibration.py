@@ -21,17 +21,17 @@ def swing(frequency: float, ratio: float) -> np.ndarray:
 @pytest.mark.parametrize(("frequency", "ratio"), [(10.4, 0.118), (10.4, 0.02), (3.0, 0.3)])
 def test_one_mode_is_found_to_rounding(frequency: float, ratio: float) -> None:
     expected = LinearMode(0.9 * frequency, 1.1 * ratio)
-    found = vibration(TIME, 7.0 + 0.02 * swing(frequency, ratio), expected)
-    assert found.frequency == pytest.approx(frequency, rel=1e-6)
-    assert found.ratio == pytest.approx(ratio, rel=1e-6)
-    assert found.residual < 1e-6
+    result = vibration(TIME, 7.0 + 0.02 * swing(frequency, ratio), expected)
+    assert result.frequency == pytest.approx(frequency, rel=1e-6)
+    assert result.ratio == pytest.approx(ratio, rel=1e-6)
+    assert result.residual < 1e-6
 
 
 def test_a_faster_mode_that_dies_away_does_not_disturb() -> None:
     signal = swing(10.4, 0.118) + 0.3 * swing(60.0, 0.12)
-    found = vibration(TIME, signal, LinearMode(10.4, 0.118))
-    assert found.frequency == pytest.approx(10.4, rel=1e-3)
-    assert found.ratio == pytest.approx(0.118, rel=1e-2)
+    result = vibration(TIME, signal, LinearMode(10.4, 0.118))
+    assert result.frequency == pytest.approx(10.4, rel=1e-3)
+    assert result.ratio == pytest.approx(0.118, rel=1e-2)
 
 
 def test_what_is_too_short_or_does_not_swing_is_not_a_number() -> None:

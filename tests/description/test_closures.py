@@ -16,7 +16,7 @@ SOME: dict[str, Any] = {
     "position-increment": sg.PositionIncrementClosure(samples=5),
     "synergy-increment": sg.SynergyIncrementClosure(synergy_stiffness=3.0, end=(2.0,)),
     "force-limited": sg.ForceLimitedClosure(torque=0.3),
-    "underactuated": sg.UnderactuatedClosure(drive="tension", differential=True),
+    "underactuated": sg.UnderactuatedClosure(control_mode="tension", differential=True),
     "joint-torque": sg.JointTorqueClosure(rates=(1.0,), torque=0.2),
 }
 
@@ -39,7 +39,7 @@ def test_every_closure_has_drives_for_every_grasp() -> None:
     for name, kind in CLOSURES.items():
         hand = sg.load_hand("hybrid_gripper" if name == "pressure" else "four_finger")
         scene = pinch(hand=hand, closure=kind())
-        sizes = {len(scene.drives), len(scene.rates), len(scene.start), len(scene.limits)}
+        sizes = {len(scene.actuators), len(scene.rates), len(scene.start), len(scene.limits)}
         assert len(sizes) == 1
         assert scene.longest_closure > 0.0
 

@@ -180,11 +180,11 @@ def test_gravity_can_be_switched() -> None:
 
 
 def test_the_contact_is_the_scenes_or_the_materials_or_the_default() -> None:
-    assert pinch().asked_contact == sg.Contact()
+    assert pinch().requested_contact == sg.Contact()
     slippery = ball().replace(material=sg.Material(name="soap", static_friction=0.1))
-    assert pinch(object=slippery).asked_contact == sg.Contact(static_friction=0.1)
+    assert pinch(object=slippery).requested_contact == sg.Contact(static_friction=0.1)
     given_contact = sg.Contact(stiffness=1e4, damping=100)
-    assert pinch(object=slippery, contact=given_contact).asked_contact == given_contact
+    assert pinch(object=slippery, contact=given_contact).requested_contact == given_contact
 
 
 def test_an_object_can_be_given_another_mass() -> None:

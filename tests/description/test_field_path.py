@@ -71,6 +71,6 @@ def test_a_field_can_be_unset(scene: sg.GraspScene) -> None:
 def test_what_does_not_exist_or_fit_is_told(
     scene: sg.GraspScene, path: str, value: object, sentence: str
 ) -> None:
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         with_field(scene, path, value)
-    assert str(told.value).startswith(sentence)
+    assert str(message.value).startswith(sentence)

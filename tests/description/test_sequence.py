@@ -120,23 +120,27 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("changes", "sentence"), REFUSED, ids=[s[:40] for _, s in REFUSED])
 def test_what_cannot_be_is_one_sentence(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         pinch(**changes)
-    assert str(told.value) == sentence
+    assert str(message.value) == sentence
 
 
 def test_a_preshape_outside_the_limits_is_told_in_degrees() -> None:
     hand = sg.load_hand("four_finger")
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         hand.replace(preshapes={"far": (0.0, 2.0, *(0.0,) * 10)})
-    assert str(told.value) == (
+    assert str(message.value) == (
         "preshapes[0].positions[1]: expected joint 'F1_J2' inside its limits "
         "[-0.0872665, 1.74533] rad ([-5, 100]°), found 2 rad (114.592°)"
     )
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         hand.replace(preshapes={"short": (0.0,)})
-    assert str(told.value) == ("preshapes[0].positions: expected 12 numbers, one a joint, found 1")
+    assert str(message.value) == (
+        "preshapes[0].positions: expected 12 numbers, one a joint, found 1"
+    )
     twice = [{"name": "a", "positions": (0.0,) * 12}] * 2
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         hand.replace(preshapes=twice)
-    assert str(told.value) == "preshapes[1].name: expected unique names, found preshape 'a' twice"
+    assert (
+        str(message.value) == "preshapes[1].name: expected unique names, found preshape 'a' twice"
+    )

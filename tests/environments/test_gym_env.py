@@ -15,7 +15,7 @@ import softgrasp as sg
 from softgrasp.build.scene import build
 from softgrasp.environments import make
 from softgrasp.mechanics.transforms import relative_quaternions
-from softgrasp.simulation.laws import free_drives
+from softgrasp.simulation.laws import free_actuators
 from softgrasp.simulation.state import ClosureLayout, closure_layout
 from tests.scenes import pinch
 
@@ -47,7 +47,7 @@ def closes(env: Any) -> np.ndarray:
     """What the scene's own controller would do: close what contact does not stop."""
     layout = layout_of(env.task.scene)
     touching = env._episode.touch.in_contact.astype(int).tolist()
-    free = free_drives(layout.stops, touching)[: len(env.task.drives)]
+    free = free_actuators(layout.stops, touching)[: len(env.task.actuators)]
     return np.array(free, dtype=np.float32)[env.task.active]
 
 
@@ -169,8 +169,8 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
 
 def test_noise_has_its_standard_deviation_and_starts_clear_of_the_hand() -> None:
     env = sg.make_env(quick(), noise=sg.PoseNoise(position=1e-3))
-    places = [env.reset(seed=seed)[0]["object_position"] for seed in range(200)]
-    assert np.std(places, axis=0) == pytest.approx([1e-3] * 3, rel=0.2)
+    positions = [env.reset(seed=seed)[0]["object_position"] for seed in range(200)]
+    assert np.std(positions, axis=0) == pytest.approx([1e-3] * 3, rel=0.2)
     env._plant._is_clear = lambda offset: False
     with pytest.raises(sg.SimulationError) as refused:
         env.reset(seed=0)
@@ -191,9 +191,9 @@ def test_an_object_on_a_table_stays_on_it() -> None:
     assert np.ptp([row[2] for row in starts]) == 0.0
     assert np.ptp([row[0] for row in starts]) > 1e-4
     upright = env.model.key_qpos[0, first + 3 : first + 7]
-    turns = relative_quaternions(np.array([row[3:] for row in starts]), upright)
-    assert np.abs(turns[:, 1:3]).max() < 1e-12
-    assert np.ptp(turns[:, 3]) > 1e-3
+    rotations = relative_quaternions(np.array([row[3:] for row in starts]), upright)
+    assert np.abs(rotations[:, 1:3]).max() < 1e-12
+    assert np.ptp(rotations[:, 3]) > 1e-3
 
 
 def test_a_vector_of_environments_runs_them_side_by_side() -> None:
@@ -222,9 +222,9 @@ def test_targets_go_where_an_action_says_at_the_rate_of_the_drive() -> None:
     action = np.full(12, 0.2, dtype=np.float32)
     before = env._episode.targets.copy()
     observation, *_ = env.step(action)
-    wanted = env.task.lower + 0.6 * (env.task.upper - env.task.lower)
+    target = env.task.lower + 0.6 * (env.task.upper - env.task.lower)
     way = 20 * np.abs(env.task.increments)
-    expected = before + np.clip(wanted - before, -way, way)
+    expected = before + np.clip(target - before, -way, way)
     assert observation["target"] == pytest.approx(expected, abs=1e-6)
     assert env.task.increments[0] == pytest.approx(2.0 * env.task.scene.rates[0] * 1e-3)
     for _ in range(4):
@@ -370,10 +370,10 @@ def test_unknown_settings_and_options_are_refused() -> None:
         env.reset(options={"place": 1})
     assert str(refused.value) == "expected no options, found place"
     env.reset()
-    for action, found in ((np.zeros(3), "an array of shape (3,)"), (np.full(12, np.nan), "NaN")):
+    for action, result in ((np.zeros(3), "an array of shape (3,)"), (np.full(12, np.nan), "NaN")):
         with pytest.raises(sg.DescriptionError) as wrong:
             env.step(action)
-        assert str(wrong.value) == f"action: expected 12 numbers, one a drive, found {found}"
+        assert str(wrong.value) == f"action: expected 12 numbers, one a drive, found {result}"
 
 
 def test_a_missing_gymnasium_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -399,6 +399,6 @@ def test_a_missing_gymnasium_says_what_to_install(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_what_environments_leave_out_is_refused(change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         make.make_env(pinch().replace(**change))
-    assert str(told.value) == sentence
+    assert str(message.value) == sentence

@@ -26,6 +26,6 @@ def test_contacts_are_those_of_the_law(
     for forces in actions:
         for row in forces:
             debounce(row, 0.1, samples, counts, touched, in_contact, changes)
-        touch.judge(np.array(forces))
+        touch.update(np.array(forces))
         assert touch.in_contact.tolist() == [bool(flag) for flag in in_contact]
         assert touch.forces.tolist() == list(forces[-1])

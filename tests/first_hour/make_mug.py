@@ -10,8 +10,8 @@ RINGS, AROUND, RADIUS = 24, 16, 5.0
 
 
 def handle() -> trimesh.Trimesh:
-    turn = np.linspace(-np.pi / 2, np.pi / 2, RINGS)
-    centers = np.c_[34.5 + 30 * np.cos(turn), 0 * turn, 47 + 27 * np.sin(turn)]
+    rotation = np.linspace(-np.pi / 2, np.pi / 2, RINGS)
+    centers = np.c_[34.5 + 30 * np.cos(rotation), 0 * rotation, 47 + 27 * np.sin(rotation)]
     along = np.gradient(centers, axis=0)
     along /= np.linalg.norm(along, axis=1)[:, None]
     aside = np.array([0.0, 1.0, 0.0])

@@ -22,11 +22,11 @@ from softgrasp.formats.mesh_sections import extents
     taper=st.floats(0.0, 0.8),
 )
 def test_the_surface_is_closed_and_has_the_size_that_was_asked(
-    count: int, length: float, shares: tuple[float, float, float], taper: float
+    count: int, length: float, fractions: tuple[float, float, float], taper: float
 ) -> None:
-    width, height = shares[0] * length, shares[1] * length
+    width, height = fractions[0] * length, fractions[1] * length
     made = bellows_mesh(
-        count, length=length, width=width, height=height, depth=shares[2] * height, taper=taper,
+        count, length=length, width=width, height=height, depth=fractions[2] * height, taper=taper,
         resolution=length / 20,
     )  # fmt: skip
     assert made.surface.is_watertight

@@ -45,18 +45,18 @@ def test_a_file_has_units_and_lends_its_name(tmp_path: Path) -> None:
         "units: {length: mm, angle: deg}\n"
         "motion:\n"
         "  - hold\n"
-        "  - {type: move, displacement: [10, 0, 0], turn: [0, 0, 90], about: [1, 2, 3]}\n"
+        "  - {type: move, displacement: [10, 0, 0], rotation_vector: [0, 0, 90], about: [1, 2, 3]}\n"
         "  - {type: shake, amplitude: 5, angle: 10}\n"
         "max_drop: 2\n"
         "min_lift: 30\n"
     )
-    found = sg.load_criterion(path)
-    assert found == sg.SuccessCriterion(
+    result = sg.load_criterion(path)
+    assert result == sg.SuccessCriterion(
         name="mine",
         motion=(
             sg.HoldPhase(),
             sg.MovePhase(
-                displacement=(0.01, 0, 0), turn=(0, 0, 90 * math.pi / 180),
+                displacement=(0.01, 0, 0), rotation_vector=(0, 0, 90 * math.pi / 180),
                 about=(0.001, 0.002, 0.003),
             ),
             sg.ShakePhase(amplitude=0.005, angle=10 * math.pi / 180),
@@ -69,15 +69,15 @@ def test_a_file_has_units_and_lends_its_name(tmp_path: Path) -> None:
 def test_mistakes_have_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text("max_drop: 0.1\nmotion:\n  - {type: shak}\n")
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         sg.load_criterion(path)
-    assert str(told.value) == (
+    assert str(message.value) == (
         f"{path}:3: motion[0]: expected hold, lift, move or shake, found 'shak'; "
         "did you mean 'shake'?"
     )
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         sg.load_criterion("lift_10")
-    assert str(told.value) == (
+    assert str(message.value) == (
         "no criterion 'lift_10'; did you mean 'lift_10cm'? known: " + ", ".join(SHIPPED)
     )
 
@@ -88,9 +88,9 @@ def test_a_scene_names_its_criterion(tmp_path: Path) -> None:
     assert "success: isaac_shake\n" in path.read_text()
     assert sg.load_scene(path).success == scene.success
     path.write_text("hand: four_finger\nobject: sphere\nsuccess: isaac_shak\n")
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         sg.load_scene(path)
-    assert str(told.value) == (
+    assert str(message.value) == (
         f"{path}:3: success: no criterion 'isaac_shak'; did you mean 'isaac_shake'? known: "
         + ", ".join(SHIPPED)
     )

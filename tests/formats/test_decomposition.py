@@ -16,7 +16,7 @@ import trimesh
 from softgrasp.description.shapes import Mesh
 from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
 from softgrasp.formats import decomposition
-from softgrasp.formats.decomposition import cache_folder, decompose
+from softgrasp.formats.decomposition import cache_directory, decompose
 from softgrasp.formats.mesh_solid import hull_of
 from softgrasp.formats.meshes import load_mesh
 from softgrasp.formats.progress import listening
@@ -46,9 +46,9 @@ def volume(parts: tuple[np.ndarray, ...]) -> float:
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("SOFTGRASP_CACHE", str(folder))
-    return folder
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("SOFTGRASP_CACHE", str(directory))
+    return directory
 
 
 @needs_coacd
@@ -176,7 +176,7 @@ def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.delenv("SOFTGRASP_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")
-    assert cache_folder() == tmp_path / "softgrasp"
+    assert cache_directory() == tmp_path / "softgrasp"
 
 
 def test_the_ycb_mug_fills_up_and_says_so() -> None:
@@ -185,7 +185,7 @@ def test_the_ycb_mug_fills_up_and_says_so() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         body = load_mesh(mug)
-    said = [str(found.message) for found in caught]
+    text = [str(result.message) for result in caught]
     assert body.volume == pytest.approx(136.15e-6, rel=1e-3)
-    assert "37 edges belong to one face only; 11 holes" in said[0]
-    assert "the convex hull fills 524 cm³ where the mesh fills 136 cm³" in said[1]
+    assert "37 edges belong to one face only; 11 holes" in text[0]
+    assert "the convex hull fills 524 cm³ where the mesh fills 136 cm³" in text[1]

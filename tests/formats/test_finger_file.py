@@ -18,7 +18,7 @@ positive = st.floats(1e-6, 1e6)
 @st.composite
 def fingers(draw: st.DrawFn) -> sg.SoftFinger:
     """Any finger."""
-    places = sorted(draw(st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=5, unique=True)))
+    positions = sorted(draw(st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=5, unique=True)))
     joints = [
         sg.SoftJoint(
             position=(x, draw(numbers), draw(numbers)),
@@ -26,7 +26,7 @@ def fingers(draw: st.DrawFn) -> sg.SoftFinger:
             damping=draw(st.floats(0.0, 1e3)),
             pressure_gain=draw(numbers),
         )
-        for x in places
+        for x in positions
     ]
     links = [
         sg.SoftLink(
@@ -34,7 +34,7 @@ def fingers(draw: st.DrawFn) -> sg.SoftFinger:
             mass=draw(positive),
             size=draw(st.tuples(positive, positive, positive)),
         )
-        for _ in range(len(places) + 1)
+        for _ in range(len(positions) + 1)
     ]
     return sg.SoftFinger(
         name=draw(st.text(min_size=1, max_size=20)),

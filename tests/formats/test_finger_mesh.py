@@ -118,8 +118,8 @@ def test_youngs_modulus_gives_the_stiffness_of_every_section(tmp_path: Path) -> 
         / (0.02 * 0.01**3 / 12.0)
     )
     exact[2] += 0.02 / 1e6 / (0.02 * 0.006**3 / 12.0)
-    found = [1.0 / joint.stiffness for joint in finger.joints]
-    assert found == pytest.approx(exact, rel=1e-3)
+    result = [1.0 / joint.stiffness for joint in finger.joints]
+    assert result == pytest.approx(exact, rel=1e-3)
 
 
 def test_a_rounded_tip_does_not_make_the_last_joint_soft(tmp_path: Path) -> None:

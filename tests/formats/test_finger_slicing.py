@@ -31,9 +31,9 @@ def warned(*sentences: str) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    found = [str(warning.message) for warning in caught]
-    assert len(found) == len(sentences), found
-    for text, begin in zip(found, sentences, strict=True):
+    result = [str(warning.message) for warning in caught]
+    assert len(result) == len(sentences), result
+    for text, begin in zip(result, sentences, strict=True):
         assert text.startswith(begin)
 
 
@@ -55,10 +55,10 @@ def placed(made: BellowsMesh, path: Path, seed: int, noise: float = 0.0) -> Arra
     return pose
 
 
-def check_found(found: SlicedFinger, made: BellowsMesh, tolerance: float) -> None:
-    assert len(found.joints) == len(made.valleys)
-    assert len(found.pieces) == len(made.valleys) + 1
-    distances = np.linalg.norm(found.joints - expected_joints(made), axis=1)
+def check_found(result: SlicedFinger, made: BellowsMesh, tolerance: float) -> None:
+    assert len(result.joints) == len(made.valleys)
+    assert len(result.pieces) == len(made.valleys) + 1
+    distances = np.linalg.norm(result.joints - expected_joints(made), axis=1)
     assert distances.max() < tolerance
 
 
@@ -99,33 +99,33 @@ def test_a_clean_finger_is_found_wherever_it_lies(
     length = made.surface.extents[0]
     pose = placed(made, tmp_path / "finger.ply", seed=3)
     # a finger that does not taper does not tell which end is clamped
-    found = slice_finger(tmp_path / "finger.ply", base=pose[:3, 3])
-    check_found(found, made, 4e-3 * length)
+    result = slice_finger(tmp_path / "finger.ply", base=pose[:3, 3])
+    check_found(result, made, 4e-3 * length)
     lifted = np.eye(4)
-    lifted[2, 3] = found.transform[:3, 2] @ (found.transform[:3, 3] - pose[:3, 3])
-    np.testing.assert_allclose(found.transform, pose @ lifted, atol=1e-4)
-    volumes = [piece.volume for piece in found.pieces]
+    lifted[2, 3] = result.transform[:3, 2] @ (result.transform[:3, 3] - pose[:3, 3])
+    np.testing.assert_allclose(result.transform, pose @ lifted, atol=1e-4)
+    volumes = [piece.volume for piece in result.pieces]
     assert sum(volumes) == pytest.approx(made.surface.volume, rel=1e-6)  # PLY: single precision
 
 
-def with_profile(heights: Array, places: Array) -> trimesh.Trimesh:
+def with_profile(heights: Array, positions: Array) -> trimesh.Trimesh:
     """A finger of 80 mm with a given height along it."""
     surface = bellows_mesh(1, length=0.08, resolution=1e-3, depth=1e-6).surface
     surface = surface.subdivide_to_size(2e-3)
     x = surface.vertices[:, 0]
-    surface.vertices[:, 2] *= np.interp(x, places, heights) / 0.021
+    surface.vertices[:, 2] *= np.interp(x, positions, heights) / 0.021
     return surface
 
 
 def test_narrow_gaps_between_boxes_are_valleys(tmp_path: Path) -> None:
     gaps = np.array([0.02, 0.03, 0.04, 0.05, 0.06])
     steps = np.array([-1.2e-3, -1e-3, 1e-3, 1.2e-3])
-    places = np.concatenate([[0.0], (gaps[:, None] + steps).ravel(), [0.08]])
+    positions = np.concatenate([[0.0], (gaps[:, None] + steps).ravel(), [0.08]])
     heights = np.concatenate([[0.015], np.tile([0.015, 0.004, 0.004, 0.015], 5), [0.015]])
     # coarse in its vertices, so the gaps are worn, but in their places
-    with_profile(heights, places).export(tmp_path / "gaps.ply")
-    found = slice_finger(tmp_path / "gaps.ply", base="start")
-    assert found.joints[:, 0] == pytest.approx(gaps, abs=TOLERANCE)
+    with_profile(heights, positions).export(tmp_path / "gaps.ply")
+    result = slice_finger(tmp_path / "gaps.ply", base="start")
+    assert result.joints[:, 0] == pytest.approx(gaps, abs=TOLERANCE)
 
 
 def test_a_hollow_finger_is_sliced_at_the_valleys_of_its_outside(tmp_path: Path) -> None:
@@ -138,9 +138,9 @@ def test_a_hollow_finger_is_sliced_at_the_valleys_of_its_outside(tmp_path: Path)
     chamber.apply_translation((0.005, 0.0, 0.001))
     chamber.invert()
     trimesh.util.concatenate([made.surface, chamber]).export(tmp_path / "hollow.ply")
-    found = slice_finger(tmp_path / "hollow.ply")
-    assert found.joints[:, 0] == pytest.approx(made.valleys, abs=TOLERANCE)
-    volume = sum(piece.volume for piece in found.pieces)
+    result = slice_finger(tmp_path / "hollow.ply")
+    assert result.joints[:, 0] == pytest.approx(made.valleys, abs=TOLERANCE)
+    volume = sum(piece.volume for piece in result.pieces)
     assert volume == pytest.approx(made.surface.volume - abs(chamber.volume), rel=1e-6)
 
 
@@ -157,13 +157,13 @@ def test_the_heights_along_the_finger_are_those_of_the_outline(
     tapered: tuple[BellowsMesh, Path],
 ) -> None:
     made, path = tapered
-    found = slice_finger(path)
-    assert found.places[0] == 0.0
-    assert found.places[-1] == pytest.approx(0.0635)
-    at_valleys = np.interp(made.valleys, found.places, found.heights)
+    result = slice_finger(path)
+    assert result.positions[0] == 0.0
+    assert result.positions[-1] == pytest.approx(0.0635)
+    at_valleys = np.interp(made.valleys, result.positions, result.heights)
     np.testing.assert_allclose(at_valleys, 2.0 * made.joints[:, 2], atol=3e-4)
-    moments = 0.02 * found.heights**3 / 12.0
-    np.testing.assert_allclose(found.second_moments, moments, rtol=1e-5)
+    moments = 0.02 * result.heights**3 / 12.0
+    np.testing.assert_allclose(result.second_moments, moments, rtol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ def test_the_base_is_where_it_is_said_to_be(
     given: dict[str, object], tapered: tuple[BellowsMesh, Path]
 ) -> None:
     made, path = tapered
-    found = slice_finger(path, **given)
-    assert found.joints[:, 0] == pytest.approx(0.0635 - made.valleys[::-1], abs=TOLERANCE)
-    assert found.transform[:3, 0] == pytest.approx([-1.0, 0.0, 0.0], abs=1e-6)
-    assert found.transform[:3, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-6)
+    result = slice_finger(path, **given)
+    assert result.joints[:, 0] == pytest.approx(0.0635 - made.valleys[::-1], abs=TOLERANCE)
+    assert result.transform[:3, 0] == pytest.approx([-1.0, 0.0, 0.0], abs=1e-6)
+    assert result.transform[:3, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-6)
 
 
 def test_of_two_ends_the_flatter_is_the_base(tmp_path: Path) -> None:
@@ -189,15 +189,15 @@ def test_of_two_ends_the_flatter_is_the_base(tmp_path: Path) -> None:
     surface.apply_transform(trimesh.transformations.rotation_matrix(np.pi, (0, 0, 1)))
     surface.export(tmp_path / "blunt.ply")
     with warned():
-        found = slice_finger(tmp_path / "blunt.ply")
-    assert found.transform[:3, 0] == pytest.approx([-1.0, 0.0, 0.0], abs=1e-6)
+        result = slice_finger(tmp_path / "blunt.ply")
+    assert result.transform[:3, 0] == pytest.approx([-1.0, 0.0, 0.0], abs=1e-6)
 
 
 def test_ends_that_look_alike_are_told(tmp_path: Path) -> None:
     bellows_mesh(5, resolution=3e-3).surface.export(tmp_path / "even.ply")
     with warned("even.ply: both ends look alike; the base is taken to be the one near (0, -0.01, "):
-        found = slice_finger(tmp_path / "even.ply")
-    assert found.transform[:3, 0] == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
+        result = slice_finger(tmp_path / "even.ply")
+    assert result.transform[:3, 0] == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
 
 
 def test_bellows_on_two_sides_are_told(tmp_path: Path) -> None:
@@ -213,8 +213,8 @@ def test_bellows_on_two_sides_are_told(tmp_path: Path) -> None:
     ):
         slice_finger(tmp_path / "both.ply")
     with warned():
-        found = slice_finger(tmp_path / "both.ply", up=(0.1, 0.0, -1.0))
-    assert found.transform[:3, 2] == pytest.approx([0.0, 0.0, -1.0], abs=1e-6)
+        result = slice_finger(tmp_path / "both.ply", up=(0.1, 0.0, -1.0))
+    assert result.transform[:3, 2] == pytest.approx([0.0, 0.0, -1.0], abs=1e-6)
 
 
 def test_valleys_by_hand_and_by_number(tapered: tuple[BellowsMesh, Path]) -> None:
@@ -236,8 +236,8 @@ def test_the_unit_of_the_file_counts_and_is_doubted(
     large.apply_scale(1000.0)
     large.export(tmp_path / "finger.stl")
     with warned():
-        found = slice_finger(tmp_path / "finger.stl", units="mm")
-    check_found(found, made, TOLERANCE)
+        result = slice_finger(tmp_path / "finger.stl", units="mm")
+    check_found(result, made, TOLERANCE)
     with warned("finger.stl: the finger is 63.5 m long; is the file in mm? Give units='mm'"):
         slice_finger(tmp_path / "finger.stl")
     small = made.surface.copy()
@@ -296,8 +296,8 @@ def test_nonsense_is_refused(
     given: dict[str, object], sentence: str, tapered: tuple[BellowsMesh, Path]
 ) -> None:
     _, path = tapered
-    wanted = re.escape(sentence.replace("FILE", str(path)))
-    with pytest.raises(sg.DescriptionError, match=f"^{wanted}$"):
+    target = re.escape(sentence.replace("FILE", str(path)))
+    with pytest.raises(sg.DescriptionError, match=f"^{target}$"):
         slice_finger(path, **given)
 
 

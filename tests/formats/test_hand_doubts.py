@@ -16,9 +16,9 @@ DEGREES = "expected at most a turn, 6.283 rad, found -30 … 90 rad; are the lim
 
 def test_a_turn_is_usual_and_two_are_odd_and_more_are_degrees() -> None:
     assert range_doubt(-3.1, 3.1) is None
-    turns = range_doubt(-6.28, 6.28)
-    assert turns is not None
-    assert (turns.severity, turns.advice) == ("remark", "")
+    rotations = range_doubt(-6.28, 6.28)
+    assert rotations is not None
+    assert (rotations.severity, rotations.advice) == ("remark", "")
     degrees = range_doubt(-30.0, 90.0)
     assert degrees is not None
     assert (degrees.severity, degrees.words) == ("problem", DEGREES)
@@ -35,9 +35,9 @@ def test_reading_limits_in_degrees_warns_and_the_grasp_stays_before_the_palm(
     tmp_path: Path,
 ) -> None:
     path = written(tmp_path, gripper_urdf(3, limits=(-30.0, 90.0)), "hand.urdf")
-    with pytest.warns(sg.SoftgraspWarning) as told:
+    with pytest.warns(sg.SoftgraspWarning) as message:
         hand = sg.load_hand(path)
-    assert f"joint 'f1_j1' and 5 more: {DEGREES}" in [str(one.message) for one in told]
+    assert f"joint 'f1_j1' and 5 more: {DEGREES}" in [str(one.message) for one in message]
     for _, preset in hand.grasps:
         assert preset.center[2] > 0.0
 

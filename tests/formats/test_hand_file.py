@@ -42,18 +42,18 @@ grasps:
 MATRIX = "[0, -1, 0, 30]\n      - [0, 0, 1, 0]\n      - [-1, 0, 0, 0]"
 
 
-def written(folder: Path, text: str) -> Path:
-    path = folder / "hand.yaml"
+def written(directory: Path, text: str) -> Path:
+    path = directory / "hand.yaml"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def read(folder: Path, text: str) -> sg.Hand:
-    return read_hand(written(folder, text))
+def read(directory: Path, text: str) -> sg.Hand:
+    return read_hand(written(directory, text))
 
 
-def refusal(folder: Path, text: str) -> str:
-    path = written(folder, text)
+def refusal(directory: Path, text: str) -> str:
+    path = written(directory, text)
     with pytest.raises(sg.DescriptionError) as refused:
         read_hand(path)
     return str(refused.value).replace(str(path), "hand.yaml")
@@ -134,13 +134,13 @@ def test_shapes_of_phalanges_and_palm_stand_in_poses(tmp_path: Path) -> None:
 
 
 def test_euler_angles_quaternions_and_matrices_say_the_same(tmp_path: Path) -> None:
-    turned = [
+    rotated = [
         "{position: [30, 0, 0], euler: [-90, 90, 0]}",
         "{position: [30, 0, 0], quaternion: [0.5, -0.5, 0.5, 0.5]}",
         f"\n      - {MATRIX}",
         f"\n      - {MATRIX}\n      - [0, 0, 0, 1]",
     ]
-    hands = [read(tmp_path, changed(f"\n      - {MATRIX}", f" {base}")) for base in turned]
+    hands = [read(tmp_path, changed(f"\n      - {MATRIX}", f" {base}")) for base in rotated]
     for hand in hands:
         assert hand.fingers[1].base.position == (0.03, 0, 0)
         assert hand.fingers[1].base.quaternion == pytest.approx((0.5, -0.5, 0.5, 0.5))
@@ -369,9 +369,9 @@ def test_a_mistake_is_one_sentence_with_file_line_and_field(tmp_path: Path, mist
 
 def test_a_base_frame_that_is_only_rounded_is_repaired_and_said(tmp_path: Path) -> None:
     text = changed("[0, -1, 0, 30]", "[0, -1.00002, 0, 30]")
-    with pytest.warns(sg.SoftgraspWarning) as said:
+    with pytest.warns(sg.SoftgraspWarning) as caught:
         hand = read(tmp_path, text)
-    assert [str(warning.message) for warning in said] == [
+    assert [str(warning.message) for warning in caught] == [
         "finger 'right': the base frame is off orthonormal by 4e-05 and was made orthonormal"
     ]
     assert np.linalg.norm(hand.fingers[1].base.quaternion) == pytest.approx(1.0, abs=1e-15)

@@ -56,8 +56,8 @@ def test_any_hand_reads_back_equal(
         source=source,
         notes=tuple(note for *_, note in rows),
     )
-    folder = tmp_path_factory.mktemp("hand")
-    assert sg.load_hand(sg.save_hand(hand, folder / "hand.yaml")) == hand
+    directory = tmp_path_factory.mktemp("hand")
+    assert sg.load_hand(sg.save_hand(hand, directory / "hand.yaml")) == hand
 
 
 def test_a_hand_with_a_mesh_and_modified_rows_reads_back_equal(tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ def refused(tmp_path: Path, old: str, new: str) -> str:
     assert old in SHIPPED
     path = tmp_path / "arm.yaml"
     path.write_text(SHIPPED.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(DescriptionError) as told:
+    with pytest.raises(DescriptionError) as message:
         load_hydraulic_arm(path)
-    return str(told.value)
+    return str(message.value)
 
 
 def line_of(text: str) -> int:
@@ -117,8 +117,8 @@ def test_mistakes_are_told_with_their_field(
 
 
 def test_mistakes_are_told_with_file_and_line(tmp_path: Path) -> None:
-    found = refused(tmp_path, "lead: 5", "lead: -5")
-    assert found.startswith(f"{tmp_path / 'arm.yaml'}:{line_of('lead: 5')}: drive.screw.lead")
+    result = refused(tmp_path, "lead: 5", "lead: -5")
+    assert result.startswith(f"{tmp_path / 'arm.yaml'}:{line_of('lead: 5')}: drive.screw.lead")
 
 
 def test_an_unknown_arm_is_told_with_those_that_exist() -> None:

@@ -150,7 +150,7 @@ def test_what_is_not_said_is_as_by_default(tmp_path: Path) -> None:
 
 
 def test_the_arm_of_the_page_is_one(tmp_path: Path) -> None:
-    page = (library.folder("hydraulic_arms").parents[1] / "docs/hydraulic_arm.md").read_text(
+    page = (library.directory("hydraulic_arms").parents[1] / "docs/hydraulic_arm.md").read_text(
         "utf-8"
     )
     text = page.split("```xml\n")[1].split("```")[0]
@@ -189,18 +189,18 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
     text = text.replace('<link name="base"/>', f'<link name="base">{shape}'
                         '<inertial><mass value="1"/></inertial></link>')  # fmt: skip
     path = written(tmp_path, text)
-    with pytest.warns(sg.SoftgraspWarning) as told:
+    with pytest.warns(sg.SoftgraspWarning) as message:
         sg.load_hydraulic_arm(path)
-    assert [str(one.message) for one in told] == [
+    assert [str(one.message) for one in message] == [
         f"{path}: left out, as a hydraulic arm has none of it: limits of bendable 'arm', links of "
         "bendable 'arm', discs of bendable 'arm', shapes of link 'base', mass of link 'base', "
         "which stands still"
     ]
 
 
-def refused(folder: Path, text: str) -> str:
+def refused(directory: Path, text: str) -> str:
     """The sentence about a file, without the folder."""
-    path = written(folder, text)
+    path = written(directory, text)
     with pytest.raises(sg.DescriptionError) as caught:
         sg.load_hydraulic_arm(path)
     assert caught.value.file == path

@@ -17,18 +17,18 @@ HANDS = ".yaml, .yml, .ucrdf, .urdf, .xacro, .xml"
 def test_a_mesh_file_in_millimetres(tmp_path: Path) -> None:
     path = tmp_path / "corner.obj"
     path.write_text(TETRAHEDRON)
-    thing = sg.load_object(path, density=1000, units="mm")
-    model = sg.compile_model(pinch(object=thing))
+    obj = sg.load_object(path, density=1000, units="mm")
+    model = sg.compile_model(pinch(object=obj))
     assert model.body("object").mass[0] == pytest.approx(1000 * 0.04**3 / 6)
 
 
 def test_a_mesh_file_that_has_changed_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "corner.obj"
     path.write_text(TETRAHEDRON)
-    thing = sg.load_object(path, mass=0.1, units="mm")
+    obj = sg.load_object(path, mass=0.1, units="mm")
     path.write_text(TETRAHEDRON.replace("40", "41"))
     with pytest.raises(sg.DescriptionError, match="it has changed"):
-        sg.compile_model(pinch(object=thing))
+        sg.compile_model(pinch(object=obj))
 
 
 def test_a_mesh_file_needs_a_mass(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ import trimesh
 
 import softgrasp as sg
 from softgrasp.cli.sweep_plan import axis_of
-from softgrasp.formats.mesh_folder import with_folders
+from softgrasp.formats.mesh_folder import expand_directories
 from softgrasp.formats.plan_file import load_plan
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def directory(tmp_path: Path) -> Path:
     """Two meshes and a note."""
     meshes = tmp_path / "meshes"
     meshes.mkdir()
@@ -25,26 +25,29 @@ def folder(tmp_path: Path) -> Path:
     return meshes
 
 
-def test_a_folder_is_its_meshes_by_name_and_names_stay(folder: Path) -> None:
-    files = [str(folder / "a.obj"), str(folder / "b.STL")]
-    assert with_folders("object", ["sphere", "meshes"], folder.parent) == ["sphere", *files]
-    assert with_folders("scene", ["meshes"], folder.parent) == ["meshes"]
-    assert with_folders("object.density", [700.0], folder.parent) == [700.0]
+def test_a_folder_is_its_meshes_by_name_and_names_stay(directory: Path) -> None:
+    files = [str(directory / "a.obj"), str(directory / "b.STL")]
+    assert expand_directories("object", ["sphere", "meshes"], directory.parent) == [
+        "sphere",
+        *files,
+    ]
+    assert expand_directories("scene", ["meshes"], directory.parent) == ["meshes"]
+    assert expand_directories("object.density", [700.0], directory.parent) == [700.0]
 
 
 def test_on_the_command_line_and_in_a_plan_file(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
-    monkeypatch.chdir(folder.parent)
-    told = axis_of("object=meshes")
-    assert [Path(str(value)).name for value in told["values"]] == ["a.obj", "b.STL"]
-    path = folder.parent / "plan.yaml"
+    monkeypatch.chdir(directory.parent)
+    message = axis_of("object=meshes")
+    assert [Path(str(value)).name for value in message["values"]] == ["a.obj", "b.STL"]
+    path = directory.parent / "plan.yaml"
     path.write_text(
         "scene: {hand: four_finger, object: sphere, duration: 0.01}\naxes: {object: [meshes]}\n",
         encoding="utf-8",
     )
-    monkeypatch.chdir(folder)  # names are relative to the plan
+    monkeypatch.chdir(directory)  # names are relative to the plan
     table = sg.sweep(load_plan(path), workers=1)
     assert table["status"].tolist() == ["TIMED_OUT", "TIMED_OUT"]
     assert [Path(value).name for value in table["object"]] == ["a.obj", "b.STL"]
@@ -55,4 +58,4 @@ def test_a_folder_without_meshes_is_told(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     sentence = f"{tmp_path}: expected mesh files (.stl, .obj, .ply, .glb, .off), found notes.txt"
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        with_folders("object", [str(tmp_path)], Path())
+        expand_directories("object", [str(tmp_path)], Path())

@@ -16,13 +16,13 @@ from softgrasp.formats.mesh_slices import slices
 def test_the_sections_of_a_tapered_bar_are_rectangles() -> None:
     bar = trimesh.creation.box((1.0, 0.2, 0.3))
     bar.vertices[:, 2] *= np.where(bar.vertices[:, 0] > 0.0, 0.5, 1.0)
-    places = np.linspace(-0.45, 0.45, 19)
-    height = 0.3 * (1.0 - 0.5 * (places + 0.5))
-    found = sections(bar.vertices, bar.faces, places)
-    np.testing.assert_allclose(found.areas, 0.2 * height, rtol=1e-12)
-    np.testing.assert_allclose(found.centers, 0.0, atol=1e-12)
-    np.testing.assert_allclose(found.second_moments, 0.2 * height**3 / 12.0, rtol=1e-12)
-    low, high = extents(bar.vertices, bar.faces, places)
+    positions = np.linspace(-0.45, 0.45, 19)
+    height = 0.3 * (1.0 - 0.5 * (positions + 0.5))
+    result = sections(bar.vertices, bar.faces, positions)
+    np.testing.assert_allclose(result.areas, 0.2 * height, rtol=1e-12)
+    np.testing.assert_allclose(result.centers, 0.0, atol=1e-12)
+    np.testing.assert_allclose(result.second_moments, 0.2 * height**3 / 12.0, rtol=1e-12)
+    low, high = extents(bar.vertices, bar.faces, positions)
     np.testing.assert_allclose(high, np.stack([0.0 * height + 0.1, 0.5 * height], -1), rtol=1e-12)
     np.testing.assert_allclose(low, -high, rtol=1e-12)
 
@@ -30,16 +30,16 @@ def test_the_sections_of_a_tapered_bar_are_rectangles() -> None:
 def test_second_moments_count_from_the_centroid_wherever_the_bar_lies() -> None:
     bar = trimesh.creation.box((1.0, 0.2, 0.3))
     bar.apply_translation((5.0, 2.0, -3.0))
-    found = sections(bar.vertices, bar.faces, np.array([5.0]))
-    assert found.second_moments == pytest.approx([0.2 * 0.3**3 / 12.0], rel=1e-9)
-    assert found.centers[0] == pytest.approx([2.0, -3.0])
+    result = sections(bar.vertices, bar.faces, np.array([5.0]))
+    assert result.second_moments == pytest.approx([0.2 * 0.3**3 / 12.0], rel=1e-9)
+    assert result.centers[0] == pytest.approx([2.0, -3.0])
 
 
 def test_a_plane_through_vertices_and_one_beside_the_solid() -> None:
     bar = trimesh.creation.box((1.0, 0.2, 0.3)).subdivide()
-    found = sections(bar.vertices, bar.faces, np.array([-0.6, 0.0, 0.6]))
-    assert found.areas == pytest.approx([0.0, 0.06, 0.0])
-    assert np.isnan(found.centers[[0, 2]]).all()
+    result = sections(bar.vertices, bar.faces, np.array([-0.6, 0.0, 0.6]))
+    assert result.areas == pytest.approx([0.0, 0.06, 0.0])
+    assert np.isnan(result.centers[[0, 2]]).all()
 
 
 def test_holes_are_material_only_where_that_is_asked() -> None:
@@ -48,15 +48,15 @@ def test_holes_are_material_only_where_that_is_asked() -> None:
     chamber.apply_translation((0.0, 0.0, 0.1))
     chamber.invert()
     tube = trimesh.util.concatenate([outer, chamber])
-    places = np.array([-0.4, 0.0, 0.4])
-    hollow = sections(tube.vertices, tube.faces, places)
+    positions = np.array([-0.4, 0.0, 0.4])
+    hollow = sections(tube.vertices, tube.faces, positions)
     assert hollow.areas == pytest.approx([0.16, 0.14, 0.16])
     assert hollow.centers[1, 1] == pytest.approx(-0.1 * 0.02 / 0.14)
     whole = 0.4**4 / 12.0
     hole = 0.2 * 0.1**3 / 12.0 + 0.02 * 0.1**2
     shift = 0.14 * (0.1 * 0.02 / 0.14) ** 2
     assert hollow.second_moments == pytest.approx([whole, whole - hole - shift, whole])
-    filled = sections(tube.vertices, tube.faces, places, filled=True)
+    filled = sections(tube.vertices, tube.faces, positions, filled=True)
     assert filled.areas == pytest.approx([0.16] * 3)
     assert filled.second_moments == pytest.approx([whole] * 3)
 

@@ -26,8 +26,8 @@ BOX = trimesh.creation.box((0.04, 0.05, 0.06))
 CUBE_VOLUME = 0.04 * 0.05 * 0.06
 
 
-def written(mesh: trimesh.Trimesh, folder: Path, name: str = "thing.stl") -> Mesh:
-    file = folder / name
+def written(mesh: trimesh.Trimesh, directory: Path, name: str = "thing.stl") -> Mesh:
+    file = directory / name
     mesh.export(file)
     return Mesh(file=str(file))
 
@@ -40,8 +40,8 @@ def quietly(shape: Mesh) -> tuple[MeshBody, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         body = load_mesh(shape)
-    assert [str(found.message) for found in caught] == list(body.warnings)
-    assert all(found.category is SoftgraspWarning for found in caught)
+    assert [str(result.message) for result in caught] == list(body.warnings)
+    assert all(result.category is SoftgraspWarning for result in caught)
     return body, list(body.warnings)
 
 
@@ -119,15 +119,15 @@ def test_moving_and_turning_a_solid_moves_and_turns_its_mass_properties(
     offset: tuple[float, float, float], axis: tuple[float, float, float], angle: float
 ) -> None:
     mesh = l_solid()
-    turn = trimesh.transformations.rotation_matrix(angle, axis)[:3, :3]
+    rotation = trimesh.transformations.rotation_matrix(angle, axis)[:3, :3]
     before = make_solid(mesh.vertices, mesh.faces)
-    after = make_solid(mesh.vertices @ turn.T + offset, mesh.faces)
+    after = make_solid(mesh.vertices @ rotation.T + offset, mesh.faces)
     assert before.volume == pytest.approx(5 * 0.02**3, rel=1e-9)
     assert after.volume == pytest.approx(before.volume, rel=1e-9)
     np.testing.assert_allclose(
-        after.center_of_mass, before.center_of_mass @ turn.T + offset, atol=1e-9
+        after.center_of_mass, before.center_of_mass @ rotation.T + offset, atol=1e-9
     )
-    np.testing.assert_allclose(after.inertia, turn @ before.inertia @ turn.T, atol=1e-15)
+    np.testing.assert_allclose(after.inertia, rotation @ before.inertia @ rotation.T, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["strawberry", "pear", "screwdriver", "mug"])
@@ -184,23 +184,23 @@ TWICE = "was it converted from millimetres twice? With `scale: 1000` it is 60 mm
 
 
 @pytest.mark.parametrize(
-    ("factor", "said"),
+    ("factor", "text"),
     [
         (1e3, "60 m, more than 2 m; is the file in mm? With `units: mm` (--units mm) it is 60 mm"),
         (1e-3, f"0.06 mm, less than 2 mm; {TWICE}"),
         (1e6, "6e+04 m, more than 2 m; look at `units` and `scale`"),
     ],
 )
-def test_a_wrong_unit_is_guessed(tmp_path: Path, factor: float, said: str) -> None:
+def test_a_wrong_unit_is_guessed(tmp_path: Path, factor: float, text: str) -> None:
     wrong = BOX.copy()
     wrong.apply_scale(factor)
-    _, found = quietly(written(wrong, tmp_path))
-    assert found == [f"thing.stl: the largest extent is {said}"]
+    _, result = quietly(written(wrong, tmp_path))
+    assert result == [f"thing.stl: the largest extent is {text}"]
 
 
 def test_metres_taken_for_millimetres_are_guessed(tmp_path: Path) -> None:
-    _, found = quietly(written(BOX, tmp_path).replace(units="mm"))
-    assert found == [
+    _, result = quietly(written(BOX, tmp_path).replace(units="mm"))
+    assert result == [
         (
             "thing.stl: the largest extent is 0.06 mm, less than 2 mm; is the file in m? With "
             "`units: m` (--units m) it is 60 mm"
@@ -218,9 +218,9 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     shape = written(BOX, tmp_path)
     known = load_mesh(shape).sha256
     assert load_mesh(shape.replace(sha256=known)).sha256 == known
-    said = refusal(shape.replace(sha256="0" * 64))
-    assert said.startswith(f"{shape.file}: expected the file with SHA-256 000")
-    assert said.endswith("it has changed")
+    text = refusal(shape.replace(sha256="0" * 64))
+    assert text.startswith(f"{shape.file}: expected the file with SHA-256 000")
+    assert text.endswith("it has changed")
 
 
 # Bad files
@@ -229,7 +229,7 @@ ACCEPTED = "STL, OBJ, PLY, GLB, OFF"
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "text"),
     [
         ("gone.stl", None, "expected a mesh file, found no such file"),
         ("empty.obj", b"", "expected a mesh, found an empty file (0 bytes)"),
@@ -253,20 +253,20 @@ ACCEPTED = "STL, OBJ, PLY, GLB, OFF"
     ],
 )  # fmt: skip
 def test_a_bad_file_gives_one_sentence(
-    tmp_path: Path, name: str, content: bytes | None, said: str
+    tmp_path: Path, name: str, content: bytes | None, text: str
 ) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    found = refusal(Mesh(file=str(tmp_path / name)))
-    assert found.startswith(f"{tmp_path / name}: {said}")
-    assert "\n" not in found
+    result = refusal(Mesh(file=str(tmp_path / name)))
+    assert result.startswith(f"{tmp_path / name}: {text}")
+    assert "\n" not in result
 
 
 @pytest.mark.parametrize("suffix", [".step", ".STP", ".iges"])
 def test_a_cad_file_names_the_conversion(tmp_path: Path, suffix: str) -> None:
-    found = refusal(Mesh(file=str(tmp_path / f"pear{suffix}")))
-    assert "found a CAD file; convert it first: export STL from FreeCAD, or run" in found
-    assert f"`gmsh pear{suffix} -2 -o pear.stl`" in found
+    result = refusal(Mesh(file=str(tmp_path / f"pear{suffix}")))
+    assert "found a CAD file; convert it first: export STL from FreeCAD, or run" in result
+    assert f"`gmsh pear{suffix} -2 -o pear.stl`" in result
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
@@ -301,9 +301,9 @@ def test_rubbish_gives_a_description_error(tmp_path: Path, content: bytes, suffi
 
 def test_a_small_hole_is_closed_and_said(tmp_path: Path) -> None:
     ball = trimesh.creation.icosphere(3, radius=0.03)
-    body, said = quietly(written(raw(ball.vertices, ball.faces[1:]), tmp_path))
+    body, text = quietly(written(raw(ball.vertices, ball.faces[1:]), tmp_path))
     assert body.volume == pytest.approx(ball.volume, rel=1e-3)
-    assert said == [
+    assert text == [
         (
             "thing.stl: not watertight: 3 edges belong to one face only; 1 hole (0.073 % of the "
             "surface) closed by fans; volume 112.1 cm³, 100 % of the convex hull"
@@ -314,10 +314,10 @@ def test_a_small_hole_is_closed_and_said(tmp_path: Path) -> None:
 def test_a_large_hole_falls_back_to_the_hull_and_says_so(tmp_path: Path) -> None:
     ball = trimesh.creation.icosphere(3, radius=0.03)
     bowl = ball.faces[ball.triangles_center[:, 2] < 0.0]
-    body, said = quietly(written(raw(ball.vertices, bowl), tmp_path))
+    body, text = quietly(written(raw(ball.vertices, bowl), tmp_path))
     assert body.volume == pytest.approx(ball.volume / 2, rel=0.1)
-    assert said[0].endswith("1 hole (37 % of the surface)")
-    assert said[1].startswith(
+    assert text[0].endswith("1 hole (37 % of the surface)")
+    assert text[1].startswith(
         "thing.stl: holes above 20 % of the surface are too large to guess: mass properties and "
         "collision are those of the convex hull; volume "
     )
@@ -325,32 +325,32 @@ def test_a_large_hole_falls_back_to_the_hull_and_says_so(tmp_path: Path) -> None
 
 
 def test_a_surface_inside_out_is_turned_and_said(tmp_path: Path) -> None:
-    body, said = quietly(written(raw(BOX.vertices, BOX.faces[:, ::-1]), tmp_path))
+    body, text = quietly(written(raw(BOX.vertices, BOX.faces[:, ::-1]), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    assert "the surface was inside out (negative volume); turned outward" in said[0]
+    assert "the surface was inside out (negative volume); turned outward" in text[0]
 
 
 def test_faces_wound_against_the_others_are_turned_and_said(tmp_path: Path) -> None:
     faces = BOX.faces.copy()
     faces[[2, 7]] = faces[[2, 7]][:, ::-1]
-    body, said = quietly(written(raw(BOX.vertices, faces), tmp_path))
+    body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    assert "2 of 12 faces were wound against the others; turned" in said[0]
+    assert "2 of 12 faces were wound against the others; turned" in text[0]
 
 
 def test_a_double_sided_surface_counts_once(tmp_path: Path) -> None:
     faces = np.vstack([BOX.faces, BOX.faces[:, ::-1]])
-    body, said = quietly(written(raw(BOX.vertices, faces), tmp_path))
+    body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    assert "the surface is drawn double-sided; one side is kept" in said[0]
+    assert "the surface is drawn double-sided; one side is kept" in text[0]
 
 
 def test_faces_given_twice_count_once(tmp_path: Path) -> None:
     faces = np.vstack([BOX.faces, BOX.faces[:3]])
-    body, said = quietly(written(raw(BOX.vertices, faces), tmp_path))
+    body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
     assert (
-        "not watertight: 3 faces are given twice or in folds of zero thickness; left out" in said[0]
+        "not watertight: 3 faces are given twice or in folds of zero thickness; left out" in text[0]
     )
 
 
@@ -360,8 +360,8 @@ def test_a_closed_cavity_is_kept() -> None:
     solid = make_solid(vertices, faces)
     assert solid.volume == pytest.approx(CUBE_VOLUME * 7 / 8, rel=1e-9)
     assert solid.notes == ()
-    turned = make_solid(vertices, faces[:, ::-1])
-    assert turned.volume == pytest.approx(solid.volume, rel=1e-9)
+    rotated = make_solid(vertices, faces[:, ::-1])
+    assert rotated.volume == pytest.approx(solid.volume, rel=1e-9)
 
 
 def test_one_of_two_pieces_inside_out_is_turned() -> None:
@@ -403,9 +403,9 @@ def test_a_moebius_strip_has_no_inside() -> None:
 
 
 def test_the_hull_of_a_hollow_thing_is_a_warning_with_numbers(tmp_path: Path) -> None:
-    body, said = quietly(written(l_solid(), tmp_path).replace(collision="hull"))
+    body, text = quietly(written(l_solid(), tmp_path).replace(collision="hull"))
     assert len(body.parts) == 1
-    assert said == [
+    assert text == [
         (
             "thing.stl: the convex hull fills 56 cm³ where the mesh fills 40 cm³: hollows are "
             "filled for whatever touches the object; use `collision: decompose`, or name convex "
@@ -414,17 +414,17 @@ def test_the_hull_of_a_hollow_thing_is_a_warning_with_numbers(tmp_path: Path) ->
     ]
 
 
-def two_boxes(folder: Path, gap: float = 0.0) -> Mesh:
+def two_boxes(directory: Path, gap: float = 0.0) -> Mesh:
     """The L, with its two arms as convex parts."""
-    shape = written(l_solid(), folder, "l.obj")
+    shape = written(l_solid(), directory, "l.obj")
     arms = {"long": ((0, 0, 0), (3, 1, 1)), "short": ((0, 1, 0), (1, 2, 1))}
     scene = trimesh.Scene()
     for name, (corner, size) in arms.items():
         arm = trimesh.creation.box(np.array(size) * 0.02)
         arm.apply_translation((np.array(corner) + np.array(size) / 2) * 0.02 + gap)
         scene.add_geometry(arm, geom_name=name, node_name=name)
-    scene.export(folder / "arms.obj", include_normals=False)
-    scene.export(folder / "arms.glb")
+    scene.export(directory / "arms.obj", include_normals=False)
+    scene.export(directory / "arms.glb")
     return shape
 
 
@@ -441,28 +441,28 @@ def test_parts_from_a_file_stand_in_the_frame_of_the_mesh(tmp_path: Path, suffix
 
 def test_parts_in_another_frame_are_a_warning(tmp_path: Path) -> None:
     shape = two_boxes(tmp_path, gap=0.03).replace(parts=str(tmp_path / "arms.obj"))
-    _, said = quietly(shape)
-    assert said == [
+    _, text = quietly(shape)
+    assert text == [
         ("l.obj: the convex parts end 30 mm from where the mesh ends; are they in its frame?")
     ]
 
 
 def test_a_part_that_is_not_convex_is_refused(tmp_path: Path) -> None:
     shape = written(l_solid(), tmp_path, "l.obj")
-    said = refusal(shape.replace(collision="parts", parts=shape.file))
-    assert said.endswith("expected a convex surface, found faces 6.67 mm inside its hull")
-    assert f"{shape.file}: part '" in said
+    text = refusal(shape.replace(collision="parts", parts=shape.file))
+    assert text.endswith("expected a convex surface, found faces 6.67 mm inside its hull")
+    assert f"{shape.file}: part '" in text
 
 
 def test_parts_without_a_file_are_refused(tmp_path: Path) -> None:
-    said = refusal(written(BOX, tmp_path).replace(collision="parts"))
-    assert said.endswith("parts: expected a file with convex parts, found none: give `parts`")
+    text = refusal(written(BOX, tmp_path).replace(collision="parts"))
+    assert text.endswith("parts: expected a file with convex parts, found none: give `parts`")
 
 
 def test_a_parts_file_that_would_not_be_used_is_refused(tmp_path: Path) -> None:
     shape = written(BOX, tmp_path)
-    said = refusal(shape.replace(collision="hull", parts=shape.file))
-    assert "expected no `parts` beside `collision: hull`" in said
+    text = refusal(shape.replace(collision="hull", parts=shape.file))
+    assert "expected no `parts` beside `collision: hull`" in text
 
 
 def test_parts_that_are_too_small_are_a_warning(tmp_path: Path) -> None:
@@ -470,8 +470,8 @@ def test_parts_that_are_too_small_are_a_warning(tmp_path: Path) -> None:
     small = BOX.copy()
     small.apply_scale(0.93)
     small.export(tmp_path / "small.obj")
-    _, said = quietly(shape.replace(parts=str(tmp_path / "small.obj")))
-    assert said == [
+    _, text = quietly(shape.replace(parts=str(tmp_path / "small.obj")))
+    assert text == [
         (
             "box.obj: the convex part fills 96.5 cm³ where the mesh fills 120 cm³: fingers reach "
             "into the object"

@@ -15,16 +15,16 @@ RELEASES = [name for name in library.names("scenes") if is_release(name)]
 
 def test_the_shipped_release_is_table_one_of_paper_000() -> None:
     assert RELEASES == ["paper000_release"]
-    found = sg.load_release("paper000_release")
-    assert found.finger == sg.load_finger("paper000")
-    assert (found.tip_mass, found.webots_timestep, found.timestep) == (0.02, 1e-3, 1e-3)
-    assert found.source
+    result = sg.load_release("paper000_release")
+    assert result.finger == sg.load_finger("paper000")
+    assert (result.tip_mass, result.webots_timestep, result.timestep) == (0.02, 1e-3, 1e-3)
+    assert result.source
 
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_shipped_release_comes_back_equal(name: str, tmp_path: Path) -> None:
-    found = sg.load_release(name)
-    assert sg.load_release(sg.save_release(found, tmp_path / f"{name}.yaml")) == found
+    result = sg.load_release(name)
+    assert sg.load_release(sg.save_release(result, tmp_path / f"{name}.yaml")) == result
 
 
 def test_a_changed_finger_is_written_out_and_a_nameless_release_is_called_as_its_file(
@@ -35,8 +35,8 @@ def test_a_changed_finger_is_written_out_and_a_nameless_release_is_called_as_its
         joints=tuple(joint.replace(stiffness=2 * joint.stiffness) for joint in finger.joints)
     )
     made = sg.FingerRelease(finger=stiffer, tip_mass=0.05)
-    found = sg.load_release(sg.save_release(made, tmp_path / "stiff.yaml"))
-    assert found == made.replace(name="stiff")
+    result = sg.load_release(sg.save_release(made, tmp_path / "stiff.yaml"))
+    assert result == made.replace(name="stiff")
 
 
 def test_a_finger_file_lies_beside_the_release(tmp_path: Path) -> None:

@@ -56,16 +56,16 @@ def test_the_document_has_the_names_of_the_contract(result: sg.GraspResult, tmp_
 
 
 def test_the_same_result_gives_the_same_bytes(result: sg.GraspResult, tmp_path: Path) -> None:
-    for folder in ("a", "b"):
-        result.save(tmp_path / folder)
+    for directory in ("a", "b"):
+        result.save(tmp_path / directory)
     for name in ("result.json", "trajectory.npz"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def refusal(folder: Path) -> str:
+def refusal(directory: Path) -> str:
     with pytest.raises(sg.ResultError) as refused:
-        sg.load_result(folder)
-    return str(refused.value).replace(str(folder), "R")
+        sg.load_result(directory)
+    return str(refused.value).replace(str(directory), "R")
 
 
 def test_damaged_results_are_refused_with_the_reason(
@@ -99,14 +99,14 @@ def test_damaged_results_are_refused_with_the_reason(
         tmp_path
     )
     document = json.loads(text)
-    for key, value, told in (
+    for key, value, message in (
         ("contacts", None, "damaged: "),
         ("contacts", [None], "damaged: expected the fields of a BodyContact, found None"),
         ("message", None, "damaged: "),
         ("scene", {}, "damaged: hand: this field is missing; expected a mapping of fields"),
     ):
         path.write_text(json.dumps(document | {key: value}))
-        assert told in refusal(tmp_path)
+        assert message in refusal(tmp_path)
     path.write_text(text.replace(result.trajectory_sha256, "0" * 64))
     assert "the two files are not of one run" in refusal(tmp_path)
     path.write_text(text)
@@ -122,9 +122,9 @@ def test_a_trajectory_that_is_cut_off_or_damaged_is_told(
     damaged[len(whole) // 2 : len(whole) // 2 + 200] = bytes(200)
     for content in (b"", b"PK nonsense", whole[:100], whole[:-100], whole[:-1], bytes(damaged)):
         path.write_bytes(content)
-        told = refusal(tmp_path)
-        assert told.startswith("R/trajectory.npz: expected arrays without pickles, found: ")
-        assert told.endswith(
+        message = refusal(tmp_path)
+        assert message.startswith("R/trajectory.npz: expected arrays without pickles, found: ")
+        assert message.endswith(
             f"({len(content)} bytes); the file is cut off or damaged: copy it again, or simulate "
             "the scene anew"
         )

@@ -42,7 +42,7 @@ def test_the_arm_has_the_dimensions_of_paper_002() -> None:
     for part in arm.bendables:
         assert (part.backbone.length, 2 * part.backbone.radius) == (0.316, 0.154)
         assert part.theta_max == math.radians(60)
-        angles = sorted(drive.angle for drive in part.actuation)
+        angles = sorted(actuator.angle for actuator in part.actuation)
         assert angles == pytest.approx([-math.tau / 3, 0, math.tau / 3])
     assert math.fsum(part.backbone.length for part in arm.bendables) == pytest.approx(0.948)
 

@@ -66,9 +66,9 @@ def test_the_units_of_a_scene_hold_for_all_its_fields(tmp_path: Path) -> None:
         f"hand_pose: {{position: [0, 0, 100], euler: [{math.degrees(0.5)}, 0, 0]}}\n"
     )
     scene = sg.load_scene(path)
-    turned = sg.Pose(position=(0, 0, 0.1), quaternion=(math.cos(0.25), math.sin(0.25), 0, 0))
-    assert scene.hand_pose.position == turned.position
-    assert scene.hand_pose.quaternion == pytest.approx(turned.quaternion)
+    rotated = sg.Pose(position=(0, 0, 0.1), quaternion=(math.cos(0.25), math.sin(0.25), 0, 0))
+    assert scene.hand_pose.position == rotated.position
+    assert scene.hand_pose.quaternion == pytest.approx(rotated.quaternion)
     assert scene.closure.rates == pytest.approx([math.radians(rate) for rate in (60, 6, 3)])
     assert scene.object_position == (0, 0, -0.085)
     assert scene.success == sg.SuccessCriterion(max_drop=5e-4, max_rotation=math.radians(5))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.description.mounted_gripper import MountedGripper
+from softgrasp.description.mounted_gripper import GripperMount
 from softgrasp.description.twin import Twin
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.pressure_fit_file import load_pressure_fit, save_pressure_fit
@@ -26,8 +26,8 @@ flange: {type: robot, program: pick_and_place}
 """
 
 
-def written(folder: Path, text: str = TEXT) -> Path:
-    path = folder / "mine.yaml"
+def written(directory: Path, text: str = TEXT) -> Path:
+    path = directory / "mine.yaml"
     path.write_text(text)
     return path
 
@@ -38,7 +38,7 @@ def test_parts_are_named_and_measures_have_units(tmp_path: Path) -> None:
     assert twin.finger == load_pressure_fit("four_piece")
     assert twin.finger_radius == pytest.approx(7e-3)
     np.testing.assert_allclose(twin.phis, np.radians([12, 8.8, 6, 3.3]))
-    assert twin.gripper == MountedGripper.around_axis(
+    assert twin.gripper == GripperMount.around_axis(
         3, 0.03, height=0.04, tilt=np.radians(5.0), mount=twin.gripper.mount
     )
     assert twin.gripper.mount.position == pytest.approx((0.0, 0.0, 0.01))
@@ -87,7 +87,7 @@ def test_the_shipped_twin_survives_its_json() -> None:
 def test_mistakes_are_told_with_their_place(
     tmp_path: Path, old: str, new: str, sentence: str
 ) -> None:
-    with pytest.raises(DescriptionError) as told:
+    with pytest.raises(DescriptionError) as message:
         load_twin(written(tmp_path, TEXT.replace(old, new)))
-    assert sentence in str(told.value)
-    assert "mine.yaml" in str(told.value)
+    assert sentence in str(message.value)
+    assert "mine.yaml" in str(message.value)

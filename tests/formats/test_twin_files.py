@@ -141,7 +141,7 @@ def test_the_shipped_fit_is_made_by_its_script(tmp_path: Path) -> None:
     """And its curves are nearer than 0.4 σ to the finger without noise."""
     made = runpy.run_path(str(MAKER))
     made["make"](tmp_path)
-    shipped = library.folder("pressure_fits")
+    shipped = library.directory("pressure_fits")
     table, remade = load_piece_angles("four_piece"), load_piece_angles(tmp_path / "four_piece.csv")
     assert remade.angles == pytest.approx(table.angles, abs=np.radians(0.0101))
     assert "not measured" in (shipped / "four_piece.csv").read_text("utf-8")

@@ -33,7 +33,9 @@ def gripper(**changes: Any) -> Robot:
     return whole.replace(joints=(), links=links, bendables=parts, control=())
 
 
-def turned(robot: Robot, xyz: tuple[float, float, float], rpy: tuple[float, float, float]) -> Robot:
+def rotated(
+    robot: Robot, xyz: tuple[float, float, float], rpy: tuple[float, float, float]
+) -> Robot:
     """The same fingers on a palm whose link frame stands elsewhere."""
     frame = origin_frame(Origin(xyz=xyz, rpy=rpy))
 
@@ -91,7 +93,7 @@ def test_its_fingers_bend_as_the_segments_of_the_robot(pressure: float) -> None:
 @pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.7), (0.3, -0.4, 1.0), (np.pi, 0.0, 0.0)])
 def test_where_the_palm_has_its_frame_changes_nothing(rpy: tuple[float, float, float]) -> None:
     plain = soft_hand(gripper())
-    moved = soft_hand(turned(gripper(), (0.1, -0.2, 0.3), rpy))
+    moved = soft_hand(rotated(gripper(), (0.1, -0.2, 0.3), rpy))
     for one, other in zip(plain.soft_fingers, moved.soft_fingers, strict=True):
         assert other.base.position == pytest.approx(one.base.position, abs=1e-12)
         same = abs(np.dot(other.base.quaternion, one.base.quaternion))

@@ -23,15 +23,15 @@ CONTROL = "ros2_control 'arm': joint 'first'"
 FIRST, SECOND = "bendable 'first'", "bendable 'second'"
 
 
-def refused(folder: Path, text: str | bytes, name: str = "robot.ucrdf") -> str:
+def refused(directory: Path, text: str | bytes, name: str = "robot.ucrdf") -> str:
     """The sentence about a file, without the folder."""
     needs_xacro(name)
-    path = folder / name
+    path = directory / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(DescriptionError) as caught:
         read_robot(path)
     assert caught.value.file == path
-    return str(caught.value).removeprefix(f"{folder}/{name}:").strip()
+    return str(caught.value).removeprefix(f"{directory}/{name}:").strip()
 
 
 def changed(text: str, old: str, new: str) -> str:
@@ -417,8 +417,8 @@ def test_ucrdf(old: str, new: str, sentence: str, tmp_path: Path) -> None:
     ],
 )
 def test_urdf(old: str, new: str, sentence: str, tmp_path: Path) -> None:
-    found = refused(tmp_path, changed(HINGE, old, new), "robot.urdf")
-    assert found == sentence.replace("FOLDER", str(tmp_path))
+    result = refused(tmp_path, changed(HINGE, old, new), "robot.urdf")
+    assert result == sentence.replace("FOLDER", str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -445,8 +445,8 @@ def test_no_file(name: str, tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_kind(tmp_path: Path) -> None:
-    found = refused(tmp_path, ARM, "robot.sdf")
-    assert found == f"expected a robot as {', '.join(ROBOT_SUFFIXES)}, found '.sdf'"
+    result = refused(tmp_path, ARM, "robot.sdf")
+    assert result == f"expected a robot as {', '.join(ROBOT_SUFFIXES)}, found '.sdf'"
 
 
 WORDS = st.sampled_from(
@@ -479,12 +479,12 @@ BOMB = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
 DOCTYPE = "2: expected no document type, found a <!DOCTYPE>"
 
 
-@pytest.mark.parametrize("place", ["name", "text", "unused"])
+@pytest.mark.parametrize("position", ["name", "text", "unused"])
 @pytest.mark.parametrize("suffix", ROBOT_SUFFIXES)
 def test_a_document_that_would_grow_without_bound_is_refused(
-    place: str, suffix: str, tmp_path: Path
+    position: str, suffix: str, tmp_path: Path
 ) -> None:
-    name, text = {"name": ("&e11;", ""), "text": ("r", "&e11;"), "unused": ("r", "")}[place]
+    name, text = {"name": ("&e11;", ""), "text": ("r", "&e11;"), "unused": ("r", "")}[position]
     bomb = (
         f'<?xml version="1.0"?>\n<!DOCTYPE r [<!ENTITY e0 "ha">{BOMB}]>\n'
         f'<robot name="{name}"><link name="a"/>{text}</robot>'
@@ -503,8 +503,8 @@ def test_no_other_file_is_fetched(declared: str, tmp_path: Path) -> None:
 
 def test_a_document_type_in_another_encoding_is_refused_too(tmp_path: Path) -> None:
     text = '<?xml version="1.0" encoding="utf-16"?><!DOCTYPE r><robot name="r"><link name="a"/>'
-    found = refused(tmp_path, f"{text}</robot>".encode("utf-16"))
-    assert found == DOCTYPE.removeprefix("2: ")
+    result = refused(tmp_path, f"{text}</robot>".encode("utf-16"))
+    assert result == DOCTYPE.removeprefix("2: ")
 
 
 MACRO = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="r">
@@ -550,8 +550,8 @@ def test_xacro(old: str, new: str, sentence: str, tmp_path: Path) -> None:
 
 def test_macros_without_end_are_refused(tmp_path: Path) -> None:
     text = changed(MACRO, "    <link", '<xacro:segment name="${name}a"/>\n    <link')
-    found = refused(tmp_path, text, "robot.xacro")
-    assert re.match("macro 'segment': expected macros that expand, found: .*recursion", found)
+    result = refused(tmp_path, text, "robot.xacro")
+    assert re.match("macro 'segment': expected macros that expand, found: .*recursion", result)
 
 
 def test_without_xacro_it_is_said_what_to_install(

@@ -15,9 +15,9 @@ from softgrasp.formats.ucrdf import read_robot
 from tests.robots import ARM, HINGE, TETRAHEDRON, needs_xacro, outside_robot, written
 
 
-def read(folder: Path, text: str, name: str = "robot.urdf") -> Robot:
+def read(directory: Path, text: str, name: str = "robot.urdf") -> Robot:
     needs_xacro(name)
-    return read_robot(written(folder, text, name))
+    return read_robot(written(directory, text, name))
 
 
 def test_bendables(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ BOX = '<box size="0.04 0.04 0.3"/>'
 
 
 @pytest.mark.parametrize(
-    ("given", "place"),
+    ("given", "position"),
     [
         ("corner.obj", "robots/corner.obj"),
         ("../meshes/corner.obj", "meshes/corner.obj"),
@@ -123,8 +123,8 @@ BOX = '<box size="0.04 0.04 0.3"/>'
         ("FOLDER/corner.obj", "corner.obj"),
     ],
 )
-def test_meshes_are_found(given: str, place: str, tmp_path: Path) -> None:
-    mesh = written(tmp_path, TETRAHEDRON, place)
+def test_meshes_are_found(given: str, position: str, tmp_path: Path) -> None:
+    mesh = written(tmp_path, TETRAHEDRON, position)
     name = given.replace("FOLDER", str(tmp_path))
     text = HINGE.replace(BOX, f'<mesh filename="{name}" scale="1 2 3"/>')
     shape = read(tmp_path, text, "robots/robot.urdf").link("arm").collisions[0].shape
@@ -136,12 +136,12 @@ def test_a_package_is_the_folder_with_its_manifest(tmp_path: Path) -> None:
     text = HINGE.replace(BOX, '<mesh filename="package://pack/corner.obj"/>')
     named = written(tmp_path, TETRAHEDRON, "clone/corner.obj")
     written(tmp_path, "<package><name>pack</name></package>", "clone/package.xml")
-    found = read(tmp_path, text, "clone/robots/r.urdf").link("arm").collisions[0].shape
-    assert found == Mesh(file=str(named.resolve()))
+    result = read(tmp_path, text, "clone/robots/r.urdf").link("arm").collisions[0].shape
+    assert result == Mesh(file=str(named.resolve()))
     by_folder = written(tmp_path, TETRAHEDRON, "ws/pack/corner.obj")
     written(tmp_path, "<package/>", "ws/pack/manifest.xml")
-    found = read(tmp_path, text, "ws/pack/urdf/r.urdf").link("arm").collisions[0].shape
-    assert found == Mesh(file=str(by_folder.resolve()))
+    result = read(tmp_path, text, "ws/pack/urdf/r.urdf").link("arm").collisions[0].shape
+    assert result == Mesh(file=str(by_folder.resolve()))
 
 
 def test_packages_on_the_path_of_ros(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,9 +178,9 @@ def test_what_is_not_kept_is_named_once_with_its_lines(tmp_path: Path) -> None:
         "<visual>", '<visual><geometry><mesh filename="a.dae"/></geometry></visual><visual>'
     )
     path = written(tmp_path, text, "robot.urdf")
-    with pytest.warns(SoftgraspWarning) as told:
+    with pytest.warns(SoftgraspWarning) as message:
         robot = read_robot(path)
-    assert [str(warning.message) for warning in told] == [
+    assert [str(warning.message) for warning in message] == [
         f"{path}: left out: <visual> with a mesh of another kind (line 9), <collison>; did you "
         "mean collision? (line 13), <gazebo> (lines 15, 17), <transmission> (line 16), attribute "
         "efort of <limit>; did you mean effort? (line 22), <safety_controller> (line 23), "
@@ -215,9 +215,9 @@ def test_what_ros2_control_says_besides_is_named(tmp_path: Path) -> None:
         '<command_interface name="phi"><param name="offset">1</param></command_interface>',
     )
     path = written(tmp_path, text)
-    with pytest.warns(SoftgraspWarning) as told:
+    with pytest.warns(SoftgraspWarning) as message:
         read_robot(path)
-    assert [str(warning.message) for warning in told] == [
+    assert [str(warning.message) for warning in message] == [
         f"{path}: left out: <param name='offset'> of <command_interface> (line 37), <gpio> (line "
         "40)"
     ]

@@ -100,10 +100,10 @@ def test_ends_and_discs_stand_on_the_arcs(
     base = np.eye(4)
     for index, (kappa, phi, length) in enumerate(states):
         for disc in range(1, 7):
-            wanted = base @ pcc.segment_transform(kappa, phi, length * disc / 6, frame)
-            found = data.body(f"b{index}_disc{disc}")
-            np.testing.assert_allclose(found.xpos, wanted[:3, 3], atol=1e-12)
-            np.testing.assert_allclose(found.xmat.reshape(3, 3), wanted[:3, :3], atol=1e-12)
+            target = base @ pcc.segment_transform(kappa, phi, length * disc / 6, frame)
+            result = data.body(f"b{index}_disc{disc}")
+            np.testing.assert_allclose(result.xpos, target[:3, 3], atol=1e-12)
+            np.testing.assert_allclose(result.xmat.reshape(3, 3), target[:3, :3], atol=1e-12)
         base = base @ pcc.segment_transform(kappa, phi, length, frame)
         np.testing.assert_allclose(data.body(f"l{index + 1}").xpos, base[:3, 3], atol=1e-12)
         parents = {model.body(f"b{index}_disc{disc}").parentid[0] for disc in range(1, 7)}
@@ -115,8 +115,8 @@ def test_polynomial_curvature_bends_discs_and_end() -> None:
     robot = robot.replace(bendables=(robot.bendables[0].replace(model="ppc", degree=2),))
     state = (1.0, -8.0, 12.0, 0.7)
     rigid, _ = lowered(robot, {"b0": state})
-    wanted = frames_along(robot.bendables[0], BentState(state[:3], 0.7, 0.3), np.arange(1, 7) / 6)
-    for joint, frame in zip(rigid.joints, [*wanted, wanted[-1]], strict=True):
+    target = frames_along(robot.bendables[0], BentState(state[:3], 0.7, 0.3), np.arange(1, 7) / 6)
+    for joint, frame in zip(rigid.joints, [*target, target[-1]], strict=True):
         np.testing.assert_allclose(joint.origin.xyz, frame[:3, 3], atol=1e-15)
     with pytest.raises(DescriptionError) as refused:
         lowered(robot, {"b0": (1.0, 0.0)})
@@ -126,14 +126,14 @@ def test_polynomial_curvature_bends_discs_and_end() -> None:
     )
 
 
-@pytest.mark.parametrize("turn", [0.5, 1.0, 1.5, 1.9])
-def test_quarter_turns_keep_their_rotation(turn: float) -> None:
+@pytest.mark.parametrize("rotation", [0.5, 1.0, 1.5, 1.9])
+def test_quarter_turns_keep_their_rotation(rotation: float) -> None:
     """Roll and yaw are not apart where the pitch is a quarter turn."""
-    angle = turn * math.pi
+    angle = rotation * math.pi
     joint = lowered(chain(1), bent(chain(1), angle / 0.3, 0.3)).robot.joints[-1]
-    wanted = pcc.segment_transform(angle / 0.3, 0.3, 0.3)
+    target = pcc.segment_transform(angle / 0.3, 0.3, 0.3)
     np.testing.assert_allclose(
-        rotation_from_euler(joint.origin.rpy), wanted[:3, :3], atol=1e-15
+        rotation_from_euler(joint.origin.rpy), target[:3, :3], atol=1e-15
     )  # fmt: skip
 
 
@@ -274,9 +274,9 @@ def test_what_plain_urdf_cannot_hold_is_told() -> None:
     robot = robot.replace(
         bendables=(robot.bendables[0].replace(inertial=odd), *robot.bendables[1:])
     )
-    with pytest.warns(SoftgraspWarning) as told:
+    with pytest.warns(SoftgraspWarning) as message:
         rigid_urdf(robot)
-    assert [str(warning.message) for warning in told] == [
+    assert [str(warning.message) for warning in message] == [
         "three_segment_arm: bendable 'segment1': its inertia is replaced by that of a uniform "
         "cylinder",
         "three_segment_arm: ros2_control 'three_segment_arm' is left out: plain URDF has no "

@@ -43,10 +43,10 @@ def test_an_outside_robot_comes_back_equal(name: str, tmp_path: Path) -> None:
 def test_any_robot_comes_back_equal(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    folder = tmp_path_factory.mktemp("robot")
-    mesh = written(folder, TETRAHEDRON, "corner.obj")
+    directory = tmp_path_factory.mktemp("robot")
+    mesh = written(directory, TETRAHEDRON, "corner.obj")
     robot = data.draw(robots(str(mesh)))
-    assert read_robot(write_robot(robot, folder / "robot.ucrdf")) == robot
+    assert read_robot(write_robot(robot, directory / "robot.ucrdf")) == robot
 
 
 def test_a_shipped_mesh_keeps_its_name(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from softgrasp.formats.object_file import read_object
 from softgrasp.formats.yaml_file import YamlFile, dump, take_units, to_si
 
 
-def written(folder: Path, text: str) -> Path:
-    path = folder / "thing.yaml"
+def written(directory: Path, text: str) -> Path:
+    path = directory / "thing.yaml"
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -79,11 +79,11 @@ def test_lengths_are_converted(tmp_path: Path) -> None:
 def test_mistakes_are_told_with_file_line_and_field(
     tmp_path: Path, text: str, sentence: str | None
 ) -> None:
-    found = refusal(written(tmp_path, text))
+    result = refusal(written(tmp_path, text))
     if sentence is None:
-        assert found.startswith("thing.yaml:2: expected YAML, found:")
+        assert result.startswith("thing.yaml:2: expected YAML, found:")
     else:
-        assert found == sentence
+        assert result == sentence
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:

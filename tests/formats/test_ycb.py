@@ -14,7 +14,7 @@ from tests.outside import outside_file
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def directory(tmp_path: Path) -> Path:
     """A YCB folder with boxes for objects."""
     box = trimesh.creation.box((0.04, 0.05, 0.06))
     files = [
@@ -42,8 +42,8 @@ def refusal(name: str, root: Path | None) -> str:
 
 
 @pytest.mark.parametrize("name", ["ycb:016_pear", "ycb:pear", "016_pear", "pear"])
-def test_an_object_is_found_by_any_of_its_names(folder: Path, name: str) -> None:
-    pear = load_ycb(name, root=folder)
+def test_an_object_is_found_by_any_of_its_names(directory: Path, name: str) -> None:
+    pear = load_ycb(name, root=directory)
     assert pear.name == "016_pear"
     assert pear.mass == 0.049
     assert pear.density is None
@@ -52,41 +52,41 @@ def test_an_object_is_found_by_any_of_its_names(folder: Path, name: str) -> None
     assert "Calli et al. 2015" in pear.source
 
 
-def test_letters_and_endings_name_objects(folder: Path) -> None:
-    assert load_ycb("a_cups", root=folder).mass == 0.013
-    assert load_ycb("phillips_screwdriver", root=folder).name == "043_phillips_screwdriver"
+def test_letters_and_endings_name_objects(directory: Path) -> None:
+    assert load_ycb("a_cups", root=directory).mass == 0.013
+    assert load_ycb("phillips_screwdriver", root=directory).name == "043_phillips_screwdriver"
 
 
-def test_the_small_mesh_comes_first(folder: Path) -> None:
-    shape = load_ycb("mug", root=folder).shape
+def test_the_small_mesh_comes_first(directory: Path) -> None:
+    shape = load_ycb("mug", root=directory).shape
     assert shape.type == "mesh"
     assert shape.file.endswith("025_mug/decimated_2k.obj")
     assert load_mesh(shape).sha256 == shape.sha256
 
 
 def test_the_folder_comes_from_the_environment(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SOFTGRASP_YCB", str(folder))
+    monkeypatch.setenv("SOFTGRASP_YCB", str(directory))
     assert load_ycb("pear").name == "016_pear"
     monkeypatch.delenv("SOFTGRASP_YCB")
-    said = refusal("pear", None)
-    assert said.startswith("expected the folder of the YCB objects in SOFTGRASP_YCB, found none")
-    assert "export SOFTGRASP_YCB=FOLDER" in said
-    monkeypatch.setenv("SOFTGRASP_YCB", str(folder / "gone"))
-    said = refusal("pear", None)
-    assert said == f"{folder / 'gone'}: expected the folder of the YCB objects, found none"
+    text = refusal("pear", None)
+    assert text.startswith("expected the folder of the YCB objects in SOFTGRASP_YCB, found none")
+    assert "export SOFTGRASP_YCB=FOLDER" in text
+    monkeypatch.setenv("SOFTGRASP_YCB", str(directory / "gone"))
+    text = refusal("pear", None)
+    assert text == f"{directory / 'gone'}: expected the folder of the YCB objects, found none"
 
 
-def test_an_unknown_object_is_answered_with_what_exists(folder: Path) -> None:
+def test_an_unknown_object_is_answered_with_what_exists(directory: Path) -> None:
     assert "no YCB object 'paer'; did you mean 'pear'? known: a_cups, flat_s" in refusal(
-        "ycb:paer", folder
+        "ycb:paer", directory
     )
-    assert "did you mean '025_mug'?" in refusal("026_mug", folder)
+    assert "did you mean '025_mug'?" in refusal("026_mug", directory)
 
 
-def test_an_ambiguous_ending_names_the_candidates(folder: Path) -> None:
-    assert refusal("screwdriver", folder).endswith(
+def test_an_ambiguous_ending_names_the_candidates(directory: Path) -> None:
+    assert refusal("screwdriver", directory).endswith(
         "expected one YCB object, found 2 that end in 'screwdriver': 043_phillips_screwdriver, "
         "044_flat_screwdriver"
     )
@@ -96,12 +96,12 @@ def test_a_folder_without_objects_is_refused(tmp_path: Path) -> None:
     assert "expected folders such as 025_mug with a mesh" in refusal("pear", tmp_path)
 
 
-def test_an_object_without_a_published_mass_needs_one(folder: Path) -> None:
-    assert refusal("thing", folder) == (
+def test_an_object_without_a_published_mass_needs_one(directory: Path) -> None:
+    assert refusal("thing", directory) == (
         "no published mass of the YCB object '099_thing' is known here; give a mass or a density"
     )
-    assert load_ycb("thing", root=folder, density=500.0).density == 500.0
-    assert load_ycb("pear", root=folder, mass=0.2).mass == 0.2
+    assert load_ycb("thing", root=directory, density=500.0).density == 500.0
+    assert load_ycb("pear", root=directory, mass=0.2).mass == 0.2
 
 
 @pytest.mark.parametrize(

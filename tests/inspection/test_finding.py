@@ -17,14 +17,14 @@ def finding(severity: str) -> Finding:
         severity=severity,
         check="mass",
         expected="1 kg",
-        found="2 kg",
+        actual="2 kg",
         numbers={"mass_kg": 2.0},
         advice="eat less",
     )
 
 
 @pytest.mark.parametrize(
-    ("found", "verdict", "sentence"),
+    ("result", "verdict", "sentence"),
     [
         ((), "ok", "2 checks: no problems found"),
         (("remark",), "remark", "2 checks: no problems found, 1 remark"),
@@ -32,12 +32,12 @@ def finding(severity: str) -> Finding:
         (("remark", "problem", "problem"), "problem", "2 checks: 2 problems found, 1 remark"),
     ],
 )
-def test_the_verdict_is_counted(found: tuple[str, ...], verdict: str, sentence: str) -> None:
-    check = Check("mass", "2 kg", tuple(map(finding, found)))
+def test_the_verdict_is_counted(result: tuple[str, ...], verdict: str, sentence: str) -> None:
+    check = Check("mass", "2 kg", tuple(map(finding, result)))
     whole = Inspection("robot", "r", (Check("size", "1 m"), check))
     assert check.verdict == verdict
     assert whole.verdict == sentence
-    assert len(whole.problems) + len(whole.remarks) == len(whole.findings) == len(found)
+    assert len(whole.problems) + len(whole.remarks) == len(whole.findings) == len(result)
 
 
 def test_a_finding_is_a_sentence_and_plain_data() -> None:

@@ -51,16 +51,16 @@ def only(described: sg.Hand, check: str) -> Finding:
 
 @pytest.mark.parametrize("name", library.names("hands"))
 def test_a_shipped_hand_has_no_problems(name: str) -> None:
-    found = sg.inspect(sg.load_hand(name))
-    assert tuple(check.name for check in found.checks) == EVERY
-    assert [one.sentence for one in found.problems] == []
+    result = sg.inspect(sg.load_hand(name))
+    assert tuple(check.name for check in result.checks) == EVERY
+    assert [one.sentence for one in result.problems] == []
 
 
 def test_a_plain_hand_has_no_findings() -> None:
-    found = sg.inspect(hand())
-    assert found.findings == ()
-    assert found.verdict == "10 checks: no problems found"
-    assert found.check("inertia").measured == (
+    result = sg.inspect(hand())
+    assert result.findings == ()
+    assert result.verdict == "10 checks: no problems found"
+    assert result.check("inertia").measured == (
         "stated for 4 of 4 bodies, 1 x that of a uniform solid of their geometry"
     )
 
@@ -77,8 +77,8 @@ def test_masses(mass: float, severity: str) -> None:
 def test_a_mass_in_grams() -> None:
     volume = math.pi * 0.008**2 * (0.05 + 4 / 3 * 0.008)
     grams = row(density=None, mass=1e3 * 1200.0 * volume)
-    found = sg.inspect(hand(finger("L", -0.05, grams), finger("R", 0.05)))
-    (finding,) = found.check("density").findings
+    result = sg.inspect(hand(finger("L", -0.05, grams), finger("R", 0.05)))
+    (finding,) = result.check("density").findings
     assert finding.subject == "link 'L_P1'"
     assert finding.advice == (
         "divided by 1000 it is 0.01464 kg and 1200 kg/m³: grams written as kilograms"
@@ -87,21 +87,21 @@ def test_a_mass_in_grams() -> None:
 
 def test_sizes() -> None:
     long = hand(finger("L", -0.05, row(a=2.5)), finger("R", 0.05))
-    assert only(long, "size").found == "2.5 m"
+    assert only(long, "size").actual == "2.5 m"
 
 
 @pytest.mark.parametrize(
-    ("limits", "severity", "found"),
+    ("limits", "severity", "result"),
     [
         ((0.0, 0.0), "remark", "0 … 1e-09 rad"),
         ((-90.0, 90.0), "problem", "-90 … 90 rad"),
         ((-3.2, 3.2), "remark", "-3.2 … 3.2 rad"),
     ],
 )
-def test_limits(limits: tuple[float, float], severity: str, found: str) -> None:
+def test_limits(limits: tuple[float, float], severity: str, result: str) -> None:
     odd = hand(finger("L", -0.05, row(limits=limits), row()), finger("R", 0.05))
     finding = only(odd, "limits")
-    assert (finding.severity, finding.found) == (severity, found)
+    assert (finding.severity, finding.actual) == (severity, result)
     assert finding.subject == "joint 'L_J1'"
 
 
@@ -114,7 +114,7 @@ def test_a_start_on_the_wrong_side() -> None:
     )
     assert precision.severity == "problem"
     still = hand(preset=sg.GraspPreset(center=(0.0, 0.0, -0.05), rates=(0.0,)))
-    assert sg.inspect(still).check("closing").findings[0].found == "rates of 0 in all"
+    assert sg.inspect(still).check("closing").findings[0].actual == "rates of 0 in all"
 
 
 def test_fingers_that_start_inside_each_other() -> None:
@@ -123,7 +123,7 @@ def test_fingers_that_start_inside_each_other() -> None:
     assert finding.severity == "problem"
     # capsules of radius 8 mm, 10 mm apart
     assert finding.numbers["deepest_m"] == pytest.approx(0.006, abs=1e-6)
-    assert "L_P1 and R_P1 6.00 mm" in finding.found
+    assert "L_P1 and R_P1 6.00 mm" in finding.actual
 
 
 def test_an_overlap_where_no_grasp_starts_is_a_remark() -> None:
@@ -140,8 +140,8 @@ def test_a_joint_whose_way_is_blocked(low: float, severity: str | None) -> None:
     """A post in the finger's way: free below asin(22/50) = 0.455 rad."""
     post = finger("R", 0.02, row(limits=(0.0, 0.0), radius=0.01))
     moving = finger("L", -0.02, row(limits=(low, 1.0), start=low))
-    found = sg.inspect(hand(moving, post)).check("reachable").findings
-    assert [one.severity for one in found if one.subject == "joint 'L_J1'"] == (
+    result = sg.inspect(hand(moving, post)).check("reachable").findings
+    assert [one.severity for one in result if one.subject == "joint 'L_J1'"] == (
         [] if severity is None else [severity]
     )
 
@@ -150,17 +150,17 @@ def test_a_joint_whose_way_is_blocked(low: float, severity: str | None) -> None:
 def test_the_reach_of_the_fingers(depth: float, severity: str | None) -> None:
     """Fingers of 100 mm, 50 mm beside the middle."""
     far = hand(preset=sg.GraspPreset(center=(0.0, 0.0, -depth), rates=(1.0,)))
-    found = sg.inspect(far).check("reach").findings
-    assert [one.severity for one in found] == ([] if severity is None else [severity] * 2)
-    for one in found:
+    result = sg.inspect(far).check("reach").findings
+    assert [one.severity for one in result] == ([] if severity is None else [severity] * 2)
+    for one in result:
         assert one.numbers["short_by_m"] == pytest.approx(math.hypot(0.05, depth) - 0.1)
 
 
 def test_a_hand_that_mujoco_refuses() -> None:
     light = hand(finger("L", -0.05, row(density=None, mass=1e-17)), finger("R", 0.05))
-    found = sg.inspect(light)
-    assert [check.name for check in found.checks] == ["build"]
-    assert "expected a body that MuJoCo can move" in found.problems[0].found
+    result = sg.inspect(light)
+    assert [check.name for check in result.checks] == ["build"]
+    assert "expected a body that MuJoCo can move" in result.problems[0].actual
 
 
 def test_a_ball_that_does_not_fit_at_the_centre() -> None:

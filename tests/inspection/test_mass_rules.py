@@ -51,7 +51,7 @@ def test_a_cube_of_water_keeps_all_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mass", "told"),
+    ("mass", "message"),
     [
         (8.0, "divided by 1000 it is 0.008 kg and 1000 kg/m³: grams written as kilograms"),
         (
@@ -63,10 +63,10 @@ def test_a_cube_of_water_keeps_all_rules() -> None:
         (4e-4, "check its mass and the size of its geometry"),
     ],
 )
-def test_odd_densities_are_told_with_a_guess(mass: float, told: str) -> None:
+def test_odd_densities_are_told_with_a_guess(mass: float, message: str) -> None:
     (finding,) = density_check([cube(mass)]).findings
     assert finding.severity == "problem"
-    assert finding.advice == told
+    assert finding.advice == message
     assert finding.numbers["density_kg_m3"] == pytest.approx(mass / SIDE**3)
     assert finding.expected == "a density of 100 … 20000 kg/m³"
 
@@ -77,9 +77,9 @@ def test_odd_densities_are_told_with_a_guess(mass: float, told: str) -> None:
      (4.6, "problem"), (0.019, "problem"), (1e6, "problem")],
 )  # fmt: skip
 def test_inertia_is_compared_with_the_geometry(factor: float, severity: str | None) -> None:
-    found = inertia_check([cube(factor=factor)]).findings
-    assert [finding.severity for finding in found] == ([] if severity is None else [severity])
-    for finding in found:
+    result = inertia_check([cube(factor=factor)]).findings
+    assert [finding.severity for finding in result] == ([] if severity is None else [severity])
+    for finding in result:
         assert finding.numbers["to_uniform_solid"] == pytest.approx(factor)
 
 
@@ -120,6 +120,6 @@ def test_impossible_moments() -> None:
 def test_a_mass_without_an_inertia() -> None:
     body = Body("link 'c'", "c", 1.0, np.zeros(3), None, CUBE)
     (finding,) = inertia_check([body]).findings
-    assert finding.found == "none"
+    assert finding.actual == "none"
     bare = Body("link 'c'", "c", 1.0, np.zeros(3), np.eye(3), None)
     assert density_check([bare]).findings == inertia_check([bare]).findings == ()

@@ -16,11 +16,11 @@ from softgrasp.inspection.finding import Finding, Inspection
 from tests.outside import outside_file
 
 
-def written(folder: Path, name: str, vertices: np.ndarray, faces: np.ndarray) -> Path:
+def written(directory: Path, name: str, vertices: np.ndarray, faces: np.ndarray) -> Path:
     """An OBJ file of a surface, or of parts where faces of several are given."""
     lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in np.asarray(vertices, dtype=float).tolist()]
     lines += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces.tolist()]
-    path = folder / name
+    path = directory / name
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -32,8 +32,8 @@ SIDES = np.array(
 )  # fmt: skip
 
 
-def box(folder: Path, **mesh: object) -> sg.GraspObject:
-    path = written(folder, "box.obj", CORNERS, SIDES)
+def box(directory: Path, **mesh: object) -> sg.GraspObject:
+    path = written(directory, "box.obj", CORNERS, SIDES)
     return sg.GraspObject(name="box", shape=sg.Mesh(file=str(path), **mesh), density=1000.0)
 
 
@@ -46,9 +46,9 @@ def quiet(recwarn: pytest.WarningsRecorder) -> pytest.WarningsRecorder:
     return recwarn
 
 
-def only(found: Inspection, check: str) -> Finding:
+def only(result: Inspection, check: str) -> Finding:
     """The one finding of a check."""
-    (finding,) = found.check(check).findings
+    (finding,) = result.check(check).findings
     return finding
 
 
@@ -58,10 +58,10 @@ def test_a_shipped_object_has_no_problems(name: str) -> None:
 
 
 def test_a_box_has_no_findings(tmp_path: Path) -> None:
-    found = sg.inspect(box(tmp_path))
-    assert found.findings == ()
-    assert found.verdict == "8 checks: no problems found"
-    assert found.check("parts").measured == (
+    result = sg.inspect(box(tmp_path))
+    assert result.findings == ()
+    assert result.verdict == "8 checks: no problems found"
+    assert result.check("parts").measured == (
         "1 convex part fills 64 cm³ where the mesh fills 64 cm³"
     )
     assert sg.inspect(box(tmp_path).shape).kind == "mesh"
@@ -94,9 +94,9 @@ def test_surfaces_that_had_to_be_mended(
 @pytest.mark.usefixtures("quiet")
 def test_a_surface_that_bounds_nothing_is_its_hull(tmp_path: Path) -> None:
     path = written(tmp_path, "b.obj", CORNERS, SIDES[:6])
-    found = sg.inspect(sg.load_object(path, density=1000.0)).check("surface")
-    assert [one.expected for one in found.findings][-1] == "a surface that bounds a volume"
-    assert found.measured.startswith("open, its hull stands in")
+    result = sg.inspect(sg.load_object(path, density=1000.0)).check("surface")
+    assert [one.expected for one in result.findings][-1] == "a surface that bounds a volume"
+    assert result.measured.startswith("open, its hull stands in")
 
 
 def test_the_origin_of_the_file(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_the_origin_of_the_file(tmp_path: Path) -> None:
     finding = only(sg.inspect(sg.load_object(path, density=1000.0)), "origin")
     assert finding.severity == "remark"
     assert finding.numbers["distance_m"] == pytest.approx(0.01)
-    assert finding.found == "the centre of mass 10 mm away from it, at (10, 0, 0) mm"
+    assert finding.actual == "the centre of mass 10 mm away from it, at (10, 0, 0) mm"
 
 
 def test_many_faces(tmp_path: Path) -> None:
@@ -124,9 +124,9 @@ def test_many_faces(tmp_path: Path) -> None:
         ]
         faces = np.vstack([np.stack(three, axis=1) for three in corners])
     path = written(tmp_path, "b.obj", vertices, faces)
-    found = sg.inspect(sg.load_object(path, density=1000.0))
-    assert only(found, "faces").numbers == {"faces": 12 * 4**5}
-    assert found.problems == ()
+    result = sg.inspect(sg.load_object(path, density=1000.0))
+    assert only(result, "faces").numbers == {"faces": 12 * 4**5}
+    assert result.problems == ()
 
 
 @pytest.mark.usefixtures("quiet")
@@ -139,11 +139,11 @@ def test_the_volume_of_the_parts(
     scale: float, severity: str | None, word: str, tmp_path: Path
 ) -> None:
     parts = written(tmp_path, "parts.obj", CORNERS * scale, SIDES)
-    found = sg.inspect(box(tmp_path, parts=str(parts))).check("parts").findings
-    assert [one.severity for one in found] == ([] if severity is None else [severity])
-    for finding in found:
+    result = sg.inspect(box(tmp_path, parts=str(parts))).check("parts").findings
+    assert [one.severity for one in result] == ([] if severity is None else [severity])
+    for finding in result:
         assert finding.numbers["ratio"] == pytest.approx(scale**3, rel=1e-6)
-        assert finding.found.endswith(f"% {word}")
+        assert finding.actual.endswith(f"% {word}")
 
 
 @pytest.mark.usefixtures("quiet")
@@ -219,10 +219,10 @@ YCB = {
 @pytest.mark.usefixtures("quiet")
 def test_the_inertia_that_one_data_set_gives_to_everything() -> None:
     path = outside_file("ycb/012_strawberry/full.stl")
-    found = sg.inspect(sg.load_object(path, mass=0.018), inertia=(1e-3,) * 3)
-    assert only(found, "inertia").numbers["to_uniform_solid"] == pytest.approx(265, abs=1)
-    assert only(found, "origin").numbers["distance_m"] == pytest.approx(0.0262, abs=1e-4)
-    assert only(found, "faces").numbers["faces"] == 16384
+    result = sg.inspect(sg.load_object(path, mass=0.018), inertia=(1e-3,) * 3)
+    assert only(result, "inertia").numbers["to_uniform_solid"] == pytest.approx(265, abs=1)
+    assert only(result, "origin").numbers["distance_m"] == pytest.approx(0.0262, abs=1e-4)
+    assert only(result, "faces").numbers["faces"] == 16384
 
 
 @pytest.mark.usefixtures("quiet")

@@ -58,8 +58,8 @@ def test_a_shipped_robot_has_no_findings(name: str) -> None:
 
 
 def test_a_robot_of_water_has_no_findings() -> None:
-    found = sg.inspect(robot())
-    assert found.verdict == "5 checks: no problems found"
+    result = sg.inspect(robot())
+    assert result.verdict == "5 checks: no problems found"
     assert sg.repairs(robot()) == ()
     assert sg.repaired(robot()) == robot()
 
@@ -67,9 +67,9 @@ def test_a_robot_of_water_has_no_findings() -> None:
 def test_masses_in_milligrams_and_their_repair() -> None:
     water = 1000.0 * VOLUME
     odd = robot(bar("a", water), bar("b", 1e6 * water), bar("c", 1e6 * water))
-    found = sg.inspect(odd)
-    assert [one.check for one in found.problems] == ["mass", "density", "density"]
-    assert found.problems[0].numbers["repaired_mass_kg"] == pytest.approx(3 * water)
+    result = sg.inspect(odd)
+    assert [one.check for one in result.problems] == ["mass", "density", "density"]
+    assert result.problems[0].numbers["repaired_mass_kg"] == pytest.approx(3 * water)
     whole = sg.repaired(odd)
     assert sg.inspect(whole).findings == ()
     for link in whole.links:
@@ -92,16 +92,16 @@ def test_repair_recovers_the_robot_before_the_slip(
     first, *others = (density * VOLUME for density in densities)
     true = robot(bar("a", first), *(bar(n, m) for n, m in zip("bc", others, strict=True)))
     odd = robot(bar("a", first), *(bar(n, factor * m) for n, m in zip("bc", others, strict=True)))
-    found = sg.repaired(odd)
-    for link, wanted in zip(found.links, true.links, strict=True):
+    result = sg.repaired(odd)
+    for link, target in zip(result.links, true.links, strict=True):
         assert link.inertial is not None
-        assert wanted.inertial is not None
-        assert link.inertial.mass == pytest.approx(wanted.inertial.mass)
-        np.testing.assert_allclose(link.inertial.inertia, wanted.inertial.inertia)
+        assert target.inertial is not None
+        assert link.inertial.mass == pytest.approx(target.inertial.mass)
+        np.testing.assert_allclose(link.inertial.inertia, target.inertial.inertia)
     scaled = sg.repaired(odd, total_mass=total)
     assert total_mass(scaled) == pytest.approx(total)
-    shares = [link.inertial.mass / total for link in scaled.links if link.inertial]
-    np.testing.assert_allclose(shares, np.array(densities) / sum(densities))
+    fractions = [link.inertial.mass / total for link in scaled.links if link.inertial]
+    np.testing.assert_allclose(fractions, np.array(densities) / sum(densities))
 
 
 def test_only_the_inertia_is_in_another_unit() -> None:
@@ -124,13 +124,13 @@ def test_only_the_inertia_is_in_another_unit() -> None:
 )
 def test_inertia_from_the_geometry(inertia: tuple[float, ...] | None, reason: str) -> None:
     water = 1000.0 * VOLUME
-    turned = Origin(rpy=(0.3, -0.2, 1.0))
+    rotated = Origin(rpy=(0.3, -0.2, 1.0))
     odd = robot(bar("a", water), bar("b", water, inertia=inertia), bar("c", water))
     assert len(sg.inspect(odd).problems) == 1
     (change,) = sg.repairs(odd)
     assert reason in change.sentence
     np.testing.assert_allclose(change.after, bar("b", water).inertial.inertia, atol=1e-18)
-    askew = robot(bar("a", water), bar("b", water, inertia=inertia, origin=turned),
+    askew = robot(bar("a", water), bar("b", water, inertia=inertia, origin=rotated),
                   bar("c", water))  # fmt: skip
     assert sg.inspect(sg.repaired(askew)).problems == ()
 
@@ -157,7 +157,7 @@ def test_limits(fields: dict[str, float], severity: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("multiplier", "offset", "limits", "share", "asked"),
+    ("multiplier", "offset", "limits", "fraction", "requested"),
     [
         (1.0, 0.0, (-1.0, 1.0), 1.0, (-1.0, 1.0)),
         (0.5, 0.5, (0.0, 1.0), 1.0, (0.0, 1.0)),
@@ -173,20 +173,20 @@ def test_followers(
     multiplier: float,
     offset: float,
     limits: tuple[float, float],
-    share: float,
-    asked: tuple[float, float],
+    fraction: float,
+    requested: tuple[float, float],
 ) -> None:
     mimic = Mimic(joint="first", multiplier=multiplier, offset=offset)
     described = robot(lower=limits[0], upper=limits[1], mimic=mimic)
-    (found,) = couplings(described)
-    assert found.share == pytest.approx(share)
-    assert found.asked == pytest.approx(asked)
+    (result,) = couplings(described)
+    assert result.fraction == pytest.approx(fraction)
+    assert result.requested == pytest.approx(requested)
     problems = sg.inspect(described).problems
-    assert bool(problems) == (share < 1.0)
+    assert bool(problems) == (fraction < 1.0)
     whole = sg.repaired(described)
     assert sg.inspect(whole).problems == ()
     if problems:
-        assert (whole.joints[1].lower, whole.joints[1].upper) == pytest.approx(asked)
+        assert (whole.joints[1].lower, whole.joints[1].upper) == pytest.approx(requested)
 
 
 @given(
@@ -199,11 +199,11 @@ def test_the_share_of_a_follower_is_what_sampling_finds(
     multiplier: float, offset: float, lower: float, width: float
 ) -> None:
     mimic = Mimic(joint="first", multiplier=multiplier, offset=offset)
-    (found,) = couplings(robot(lower=lower, upper=lower + width, mimic=mimic))
+    (result,) = couplings(robot(lower=lower, upper=lower + width, mimic=mimic))
     leads = np.linspace(-1.0, 1.0, 2001)
     follows = multiplier * leads + offset
     sampled = np.mean((follows >= lower) & (follows <= lower + width))
-    assert found.share == pytest.approx(sampled, abs=2e-3)
+    assert result.fraction == pytest.approx(sampled, abs=2e-3)
 
 
 @pytest.mark.parametrize("total", [0.0, -1.0, math.inf, math.nan])
@@ -220,14 +220,14 @@ ABILITY = "urdf_hands/ability_hand/ability_hand_right_large_no_fsr.urdf"
 def test_the_barrett_of_264_tonnes(tmp_path: Path) -> None:
     """Eight links weigh 1e6 times too much: 1000 kg/m³ as 1e9, while lengths are right."""
     barrett = sg.load_robot(outside_file(BARRETT))
-    found = sg.inspect(barrett)
-    assert found.check("mass").findings[0].numbers["mass_kg"] == pytest.approx(264276.86, abs=0.01)
-    odd = found.check("density").findings
+    result = sg.inspect(barrett)
+    assert result.check("mass").findings[0].numbers["mass_kg"] == pytest.approx(264276.86, abs=0.01)
+    odd = result.check("density").findings
     assert len(odd) == 8
     assert {one.numbers["factor"] for one in odd} == {1e6}
     for one in odd:
         assert one.numbers["density_kg_m3"] == pytest.approx(1.004e9, rel=3e-3)
-    assert found.check("inertia").findings == ()  # it is as wrong as the masses
+    assert result.check("inertia").findings == ()  # it is as wrong as the masses
     whole = sg.repaired(barrett)
     assert total_mass(whole) == pytest.approx(0.6422, abs=1e-4)
     assert sg.inspect(whole).problems == ()
@@ -238,13 +238,13 @@ def test_the_barrett_of_264_tonnes(tmp_path: Path) -> None:
 
 def test_the_robotiq_that_cannot_follow() -> None:
     gripper = sg.load_robot(outside_file(ROBOTIQ))
-    found = sg.inspect(gripper)
-    assert [one.subject for one in found.problems] == [
+    result = sg.inspect(gripper)
+    assert [one.subject for one in result.problems] == [
         "joint 'left_inner_finger_joint'",
         "joint 'right_inner_knuckle_joint'",
         "joint 'right_outer_knuckle_joint'",
     ]
-    assert found.problems[0].sentence == (
+    assert result.problems[0].sentence == (
         "joint 'left_inner_finger_joint': expected limits that hold -0.725 … 0 rad, -1 x those of "
         "'finger_joint' (0 … 0.725) + 0, found 0 … 0.8757 rad: 'finger_joint' can move only at 0, "
         "0 % of its range; give it the limits that it is asked for, or the multiplier another sign"
@@ -253,13 +253,13 @@ def test_the_robotiq_that_cannot_follow() -> None:
 
 
 def test_the_ability_hand_loads_without_a_picture_of_its_wrist() -> None:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as message:
         warnings.simplefilter("always")
         ability = sg.load_robot(outside_file(ABILITY))
-    (warning,) = told
+    (warning,) = message
     assert issubclass(warning.category, SoftgraspWarning)
     assert str(warning.message).endswith(
         "left out: <visual> 'models/wristmesh.STL' (line 24), no such file"
     )
     assert sg.inspect(ability).findings == ()
-    assert [round(one.share, 12) for one in couplings(ability)] == [1.0] * 4
+    assert [round(one.fraction, 12) for one in couplings(ability)] == [1.0] * 4

@@ -20,9 +20,9 @@ TRUE = st.lists(st.floats(300.0, 3000.0), min_size=1, max_size=6)
 def test_the_factor_that_was_put_in_is_found(
     wrong: list[float], right: list[float], factor: float
 ) -> None:
-    found = mass_guess([*right, *(factor * density for density in wrong)], DENSITIES)
-    assert found is not None
-    assert found.factor == factor
+    result = mass_guess([*right, *(factor * density for density in wrong)], DENSITIES)
+    assert result is not None
+    assert result.factor == factor
 
 
 @given(TRUE)
@@ -36,9 +36,9 @@ def test_densities_that_no_factor_explains_are_not_guessed() -> None:
 
 @given(st.floats(0.35, 2.9), st.sampled_from(sorted(INERTIA_SLIPS)))
 def test_slips_of_inertia(ratio: float, factor: float) -> None:
-    found = inertia_guess(ratio * factor, 3.0)
-    assert found is not None
-    assert 1 / 3.001 <= ratio * factor / found.factor <= 3.001
+    result = inertia_guess(ratio * factor, 3.0)
+    assert result is not None
+    assert 1 / 3.001 <= ratio * factor / result.factor <= 3.001
     assert inertia_guess(ratio, 3.0) is None
 
 

@@ -47,14 +47,14 @@ def test_the_jacobian_of_modified_rows_turns_about_their_own_axes() -> None:
 
 
 def test_the_flange_goes_straight_and_does_not_turn() -> None:
-    shares = np.linspace(0.0, 1.0, 9)
-    path = straight_path(ARM, START, (0.02, -0.03, 0.1), shares)
+    fractions = np.linspace(0.0, 1.0, 9)
+    path = straight_path(ARM, START, (0.02, -0.03, 0.1), fractions)
     home = forward_kinematics(ARM, START)[-1]
-    for share, joints in zip(shares, path, strict=True):
+    for fraction, joints in zip(fractions, path, strict=True):
         frame = forward_kinematics(ARM, joints.tolist())[-1]
         assert frame[:3, :3] == pytest.approx(home[:3, :3], abs=1e-8)
         assert frame[:3, 3] - home[:3, 3] == pytest.approx(
-            share * np.array([0.02, -0.03, 0.1]), abs=1e-8
+            fraction * np.array([0.02, -0.03, 0.1]), abs=1e-8
         )
     assert path[0] == pytest.approx(START)
 

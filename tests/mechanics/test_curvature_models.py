@@ -22,11 +22,11 @@ def test_every_model_of_a_bendable_is_known() -> None:
 
 @pytest.mark.parametrize("frame", ["bishop", "webster"])
 def test_pcc_is_the_closed_form(frame: str) -> None:
-    found = frames_along("pcc", 0, frame, (4.0, 0.7), 0.3, [0.0, *SHARES])  # type: ignore[arg-type]
-    wanted = sg.pcc.segment_transform(4.0, 0.7, 0.3 * SHARES, frame)  # type: ignore[arg-type]
-    assert found[1:] == pytest.approx(wanted, abs=1e-15)
-    turn = rotate_about("z", 0.7 if frame == "webster" else 0.0)
-    assert found[0] == pytest.approx(turn, abs=1e-15)
+    result = frames_along("pcc", 0, frame, (4.0, 0.7), 0.3, [0.0, *SHARES])  # type: ignore[arg-type]
+    target = sg.pcc.segment_transform(4.0, 0.7, 0.3 * SHARES, frame)  # type: ignore[arg-type]
+    assert result[1:] == pytest.approx(target, abs=1e-15)
+    rotation = rotate_about("z", 0.7 if frame == "webster" else 0.0)
+    assert result[0] == pytest.approx(rotation, abs=1e-15)
 
 
 def test_ppc_of_degree_0_is_pcc_in_both_frames() -> None:
@@ -36,8 +36,8 @@ def test_ppc_of_degree_0_is_pcc_in_both_frames() -> None:
 
 
 def test_ppc_is_a_polynomial() -> None:
-    found = frames_along("ppc", 2, "bishop", (4.0, -3.0, 2.0, 0.7), 0.3, SHARES)
-    assert found == pytest.approx(segment_frames([4.0, -3.0, 2.0], 0.7, 0.3, SHARES), abs=0.0)
+    result = frames_along("ppc", 2, "bishop", (4.0, -3.0, 2.0, 0.7), 0.3, SHARES)
+    assert result == pytest.approx(segment_frames([4.0, -3.0, 2.0], 0.7, 0.3, SHARES), abs=0.0)
 
 
 @pytest.mark.parametrize(

@@ -118,8 +118,8 @@ def test_both_conventions_describe_the_same_chain(chain: tuple[sg.Finger, list[f
 def test_a_planar_chain_is_the_sum_of_its_links_in_both_conventions() -> None:
     lengths, joints = (0.05, 0.035, 0.028), (0.3, 0.5, 0.7)
     finger = standard([{"a": length} for length in lengths])
-    turned = np.cumsum(joints)
-    expected = [np.dot(lengths, np.cos(turned)), np.dot(lengths, np.sin(turned)), 0.0]
+    rotated = np.cumsum(joints)
+    expected = [np.dot(lengths, np.cos(rotated)), np.dot(lengths, np.sin(rotated)), 0.0]
     assert_allclose(fingertip(finger, joints), expected, atol=1e-15)
     assert_allclose(fingertip(as_modified(finger), joints), expected, atol=1e-15)
     assert as_modified(finger).link_ends == finger.link_ends

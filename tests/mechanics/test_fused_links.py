@@ -12,10 +12,10 @@ from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
 from softgrasp.description.shapes import Sphere
 from softgrasp.mechanics.fused_links import (
     fused,
+    in_frame,
     inertia_matrix,
     joined_inertials,
     principal_moments,
-    turned,
 )
 from softgrasp.mechanics.robot_frames import origin_frame, origin_of
 
@@ -54,11 +54,11 @@ def about_origin(parts: list[tuple[np.ndarray, Inertial]]) -> np.ndarray:
     """Mass, first moments and inertia about the origin, (3, 5)."""
     first, second, mass = np.zeros(3), np.zeros((3, 3)), 0.0
     for frame, inertial in parts:
-        place = frame @ origin_frame(inertial.origin)
-        turn, at = place[:3, :3], place[:3, 3]
+        position = frame @ origin_frame(inertial.origin)
+        rotation, at = position[:3, :3], position[:3, 3]
         mass += inertial.mass
         first += inertial.mass * at
-        second += turn @ inertia_matrix(inertial.inertia) @ turn.T
+        second += rotation @ inertia_matrix(inertial.inertia) @ rotation.T
         second += inertial.mass * (at @ at * np.eye(3) - np.outer(at, at))
     return np.column_stack([second, first, np.full(3, mass)])
 
@@ -66,7 +66,7 @@ def about_origin(parts: list[tuple[np.ndarray, Inertial]]) -> np.ndarray:
 @given(ORIGINS)
 def test_turning_the_frame_keeps_principal_moments(origin: Origin) -> None:
     body = Inertial(mass=1.0, origin=origin, inertia=(3.0, 4.0, 5.0, 0.1, -0.2, 0.3))
-    seen = turned(body, origin_frame(origin))
+    seen = in_frame(body, origin_frame(origin))
     assert principal_moments(seen) == pytest.approx(principal_moments(body))
 
 
@@ -88,12 +88,12 @@ def test_what_hangs_on_a_fixed_link_stays_where_it_is(
         name="hinge", type="continuous", parent="c", child="d", origin=moving, axis=(0, 1, 0)
     )
     joints = (fixed("ab", "a", "b", first), fixed("bc", "b", "c", second), hinge)
-    whole, places = fused(Robot(name="r", links=links, joints=joints))
+    whole, positions = fused(Robot(name="r", links=links, joints=joints))
     assert [link.name for link in whole.links] == ["a", "d"]
     assert [joint.name for joint in whole.joints] == ["hinge"]
     there = origin_frame(first) @ origin_frame(second)
-    assert places["c"].link == "a"
-    assert places["c"].frame == pytest.approx(there)
+    assert positions["c"].link == "a"
+    assert positions["c"].frame == pytest.approx(there)
     assert origin_frame(whole.joints[0].origin) == pytest.approx(
         there @ origin_frame(moving), abs=1e-12
     )

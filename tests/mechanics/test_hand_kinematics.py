@@ -82,14 +82,19 @@ def test_frames_are_those_of_the_compiled_hand(targets: tuple[float, ...]) -> No
 
 def test_a_joint_that_follows_has_no_drive_and_stands_where_its_leader_has_it() -> None:
     hand = tree()
-    assert [drive.name for drive in hand.drives] == ["stem_J1", "stem_J2", "one_J1", "two_J2"]
+    assert [actuator.name for actuator in hand.actuators] == [
+        "stem_J1",
+        "stem_J2",
+        "one_J1",
+        "two_J2",
+    ]
     assert hand.posture([0.1, 0.2, 0.5, 0.004]) == pytest.approx(
         {"stem_J1": 0.1, "stem_J2": 0.2, "one_J1": 0.5, "two_J1": 0.45, "two_J2": 0.004}
     )
 
 
 def test_a_drive_is_stopped_by_all_that_it_moves() -> None:
-    stops = {drive.name: set(drive.stops) for drive in tree().drives}
+    stops = {actuator.name: set(actuator.stops) for actuator in tree().actuators}
     outer = {"one_P1", "two_P1", "two_P2"}
     assert stops == {
         "stem_J1": {"stem_P1", "stem_P2"} | outer,
@@ -168,31 +173,31 @@ def test_a_spring_pulls_a_passive_joint_to_its_rest_angle() -> None:
     ],
 )
 def test_couplings_that_cannot_be(change: dict[str, object], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         tree().replace(**change)
-    assert str(told.value) == sentence
+    assert str(message.value) == sentence
 
 
 def test_a_finger_stands_on_an_earlier_one() -> None:
     hand = tree()
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         hand.replace(fingers=(hand.fingers[0], hand.fingers[1].replace(on="stem_P3")), couplings=())
-    assert str(told.value) == (
+    assert str(message.value) == (
         "fingers[1].on: expected a body of an earlier finger, found 'stem_P3'; did you mean "
         "'stem_P2'? known: stem_P1, stem_P2"
     )
 
 
 def test_rows_keep_to_their_convention() -> None:
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         Finger(name="F", convention="placed", phalanges=(row(a=0.03),), tip=(0, 0, 0.1))
-    assert str(told.value) == (
+    assert str(message.value) == (
         "phalanges[0]: expected an origin only in a row of convention 'placed', "
         "found a, alpha, d or theta"
     )
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         Finger(name="F", convention="standard", phalanges=(row(a=0.03, origin=UPRIGHT),))
-    assert str(told.value) == (
+    assert str(message.value) == (
         "phalanges[0].origin: expected none with convention 'standard', found one"
     )
     assert math.isclose(UPRIGHT.quaternion[0], math.sqrt(0.5))

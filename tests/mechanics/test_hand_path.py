@@ -44,15 +44,15 @@ def test_a_shake_returns_and_rests_at_both_ends(cycles: int, samples_a_cycle: in
 
 @given(vectors, vectors, vectors)
 def test_the_point_that_a_hand_turns_about_goes_straight(
-    way: tuple[float, ...], turn: tuple[float, ...], about: tuple[float, ...]
+    way: tuple[float, ...], rotation: tuple[float, ...], about: tuple[float, ...]
 ) -> None:
-    shares = eased(50)[:, None]
-    poses = moved(HOME, shares * np.array(way), shares * np.array(turn), about)
+    fractions = eased(50)[:, None]
+    poses = moved(HOME, fractions * np.array(way), fractions * np.array(rotation), about)
     carried = poses[:, :3, :3] @ about + poses[:, :3, 3]
     began = HOME[:3, :3] @ about + HOME[:3, 3]
-    np.testing.assert_allclose(carried, began + shares * np.array(way), atol=1e-12)
-    turned = Rotation.from_matrix(poses[-1, :3, :3] @ HOME[:3, :3].T).as_rotvec()
-    np.testing.assert_allclose(turned, turn, atol=1e-9)
+    np.testing.assert_allclose(carried, began + fractions * np.array(way), atol=1e-12)
+    rotated = Rotation.from_matrix(poses[-1, :3, :3] @ HOME[:3, :3].T).as_rotvec()
+    np.testing.assert_allclose(rotated, rotation, atol=1e-9)
 
 
 @given(vectors, st.tuples(st.floats(-3.0, 3.0), st.floats(-1.4, 1.4), st.floats(-3.0, 3.0)))
@@ -70,17 +70,19 @@ def test_the_wrist_has_the_pose_that_was_asked(
 
 
 def test_turns_go_on_beyond_half_a_turn() -> None:
-    shares = eased(200)[:, None]
-    poses = moved(HOME, 0.0 * shares * np.ones(3), shares * [0.0, 0.0, 3.0 * np.pi], np.zeros(3))
+    fractions = eased(200)[:, None]
+    poses = moved(
+        HOME, 0.0 * fractions * np.ones(3), fractions * [0.0, 0.0, 3.0 * np.pi], np.zeros(3)
+    )
     values = wrist_values(HOME, poses, np.zeros(6))
-    np.testing.assert_allclose(values[:, 3], 3.0 * np.pi * shares[:, 0], atol=1e-12)
+    np.testing.assert_allclose(values[:, 3], 3.0 * np.pi * fractions[:, 0], atol=1e-12)
 
 
 def test_a_turn_that_the_wrist_cannot_tell_is_refused() -> None:
     poses = moved(HOME, np.zeros((1, 3)), np.array([[0.0, 1.55, 0.0]]), np.zeros(3))
-    with pytest.raises(sg.BuildError) as told:
+    with pytest.raises(sg.BuildError) as message:
         wrist_values(HOME, poses, np.zeros(6))
-    assert str(told.value) == (
+    assert str(message.value) == (
         "sequence: expected turns of at most 85° about y of the world on a wrist whose hinges turn "
         "about z, y and x, found 88.8°; turn the scene (hand_pose, object) so that the large turn "
         "is about x or z"

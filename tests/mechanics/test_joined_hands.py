@@ -26,12 +26,12 @@ def two(name: str = "four_finger") -> sg.Hand:
 @pytest.mark.parametrize("name", ["four_finger", "allegro_right", "soft_gripper"])
 def test_each_part_stands_where_its_pose_says(name: str) -> None:
     hand, joined = sg.load_hand(name), two(name)
-    alone = link_frames(hand, hand.posture([drive.start for drive in hand.drives]))
-    found = link_frames(joined, joined.posture([drive.start for drive in joined.drives]))
+    alone = link_frames(hand, hand.posture([actuator.start for actuator in hand.actuators]))
+    result = link_frames(joined, joined.posture([actuator.start for actuator in joined.actuators]))
     for prefix, pose in (("left", LEFT), ("right", RIGHT)):
         frame = transform(pose.position, pose.quaternion)
         for body, inner in alone.items():
-            np.testing.assert_allclose(found[f"{prefix}_{body}"], frame @ inner, atol=1e-12)
+            np.testing.assert_allclose(result[f"{prefix}_{body}"], frame @ inner, atol=1e-12)
 
 
 def test_the_joined_hand_weighs_what_its_parts_weigh() -> None:
@@ -45,8 +45,8 @@ def test_palms_are_bodies_of_their_own_around_their_own_fingers() -> None:
     model = build_hand_spec(two("modular")).compile()
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
-    places = {name: data.geom(name).xpos for name in ("left_palm", "right_palm")}
-    assert places["left_palm"][0] < -0.1 < 0.1 < places["right_palm"][0]
+    positions = {name: data.geom(name).xpos for name in ("left_palm", "right_palm")}
+    assert positions["left_palm"][0] < -0.1 < 0.1 < positions["right_palm"][0]
 
 
 def test_a_ball_too_large_for_one_hand_is_held_by_both() -> None:
@@ -70,7 +70,7 @@ def test_one_of_the_hands_alone_does_not_hold_it() -> None:
 def test_the_joined_hand_lies_in_a_file_and_in_a_scene(tmp_path: Path) -> None:
     hand = sg.load_hand("two_hands")
     assert hand.name == "two_hands"
-    assert fingertips(hand, hand.posture([d.start for d in hand.drives])).keys() == {
+    assert fingertips(hand, hand.posture([d.start for d in hand.actuators])).keys() == {
         f"{side}_F{index}" for side in ("left", "right") for index in (1, 2, 3, 4)
     }
     scene = sg.load_scene("two_hands_ball")
@@ -102,6 +102,6 @@ def test_the_joined_hand_lies_in_a_file_and_in_a_scene(tmp_path: Path) -> None:
 def test_mistakes_are_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
     file = tmp_path / "hand.yaml"
     file.write_text(f"name: mine\n{text}\n")
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         sg.load_hand(file)
-    assert str(told.value).endswith(sentence)
+    assert str(message.value).endswith(sentence)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from softgrasp.description.mounted_gripper import MountedGripper, MountedPose
+from softgrasp.description.mounted_gripper import GripperMount, MountedPose
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics import pcc
 from softgrasp.mechanics.mounted_fingers import (
@@ -24,33 +24,33 @@ LENGTHS = np.array([14.0, 14.0, 12.32, 15.39]) * 1e-3
 BENDS = np.radians([10.0, 15.0, 20.0, 25.0])
 FLAT = np.zeros(4)
 MOUNT = MountedPose(position=(0.0, 0.0, 0.05), quaternion=(np.cos(0.2), 0.0, 0.0, np.sin(0.2)))
-THREE = MountedGripper.around_axis(3, 0.03, height=0.02, mount=MOUNT)
+THREE = GripperMount.around_axis(3, 0.03, height=0.02, mount=MOUNT)
 parts = st.floats(-1.0, 1.0)
 
 
 @settings(max_examples=50)
 @given(turn=st.tuples(parts, parts, parts, parts), place=st.tuples(parts, parts, parts))
-def test_the_flange_turns_as_scipy_says(turn: tuple, place: tuple) -> None:
-    norm = np.linalg.norm(turn)
+def test_the_flange_turns_as_scipy_says(rotation: tuple, position: tuple) -> None:
+    norm = np.linalg.norm(rotation)
     if norm < 0.1:
         return
-    found = flange_transform(place, np.array(turn) / norm)
-    assert found[:3, :3] == pytest.approx(
-        Rotation.from_quat(turn, scalar_first=True).as_matrix(), abs=1e-14
+    result = flange_transform(position, np.array(rotation) / norm)
+    assert result[:3, :3] == pytest.approx(
+        Rotation.from_quat(rotation, scalar_first=True).as_matrix(), abs=1e-14
     )
-    assert found[:3, 3] == pytest.approx(place)
+    assert result[:3, 3] == pytest.approx(position)
 
 
 def test_fingers_are_the_product_of_all_frames() -> None:
     flange = flange_transform((0.4, -0.1, 0.5), (0.5, 0.5, -0.5, 0.5))
-    found = mounted_fingers(flange, THREE, BENDS, FLAT, LENGTHS)
-    assert found.shape == (3, 5, 4, 4)
+    result = mounted_fingers(flange, THREE, BENDS, FLAT, LENGTHS)
+    assert result.shape == (3, 5, 4, 4)
     own = pcc.chain_frames(BENDS / LENGTHS, FLAT, LENGTHS, "webster")
     mount = translate(z=0.05) @ rotate_about("z", 0.4)
     for index in range(3):
         around = 2.0 * np.pi * index / 3
         root = rotate_about("z", around) @ translate(0.03, 0.0, 0.02) @ rotate_about("z", np.pi)
-        assert found[index] == pytest.approx(flange @ mount @ root @ own, abs=1e-14)
+        assert result[index] == pytest.approx(flange @ mount @ root @ own, abs=1e-14)
 
 
 def test_the_fingers_stay_alike_around_the_axis() -> None:
@@ -74,14 +74,14 @@ def test_moving_the_robot_moves_all_and_bends_nothing() -> None:
 
 def test_each_finger_may_bend_on_its_own() -> None:
     bends = np.array([BENDS, 0.5 * BENDS, 0.0 * BENDS])
-    found = mounted_fingers(np.eye(4), THREE, bends, FLAT, LENGTHS)
+    result = mounted_fingers(np.eye(4), THREE, bends, FLAT, LENGTHS)
     same = mounted_fingers(np.eye(4), THREE, 0.5 * BENDS, FLAT, LENGTHS)
-    assert found[1] == pytest.approx(same[1])
-    assert found[2, -1, 2, 3] == pytest.approx(0.05 + 0.02 + LENGTHS.sum())
+    assert result[1] == pytest.approx(same[1])
+    assert result[2, -1, 2, 3] == pytest.approx(0.05 + 0.02 + LENGTHS.sum())
 
 
 def test_tilted_fingers_lean_outwards() -> None:
-    tilted = MountedGripper.around_axis(4, 0.03, tilt=0.3)
+    tilted = GripperMount.around_axis(4, 0.03, tilt=0.3)
     roots = roots_in_flange(tilted)
     outwards = np.sum(roots[:, :3, 2] * roots[:, :3, 3], axis=1) / 0.03
     assert outwards == pytest.approx(np.full(4, np.sin(0.3)))
@@ -89,15 +89,15 @@ def test_tilted_fingers_lean_outwards() -> None:
 
 
 def test_a_quaternion_near_one_is_normalised_another_refused() -> None:
-    found = MountedPose(quaternion=(1.0009, 0.0, 0.0, 0.0))
-    assert found.quaternion == (1.0, 0.0, 0.0, 0.0)
-    told = (
+    result = MountedPose(quaternion=(1.0009, 0.0, 0.0, 0.0))
+    assert result.quaternion == (1.0, 0.0, 0.0, 0.0)
+    message = (
         "quaternion: expected a quaternion (w, x, y, z) of norm 1 within 0.001, found "
         "(1.0, 0.1, 0.0, 0.0) of norm 1.00499"
     )
-    with pytest.raises(DescriptionError, match=re.escape(told)):
+    with pytest.raises(DescriptionError, match=re.escape(message)):
         MountedPose(quaternion=(1.0, 0.1, 0.0, 0.0))
-    with pytest.raises(DescriptionError, match=re.escape(told)):
+    with pytest.raises(DescriptionError, match=re.escape(message)):
         flange_transform((0, 0, 0), (1.0, 0.1, 0.0, 0.0))
     for wrong in ((1.0, 0.0, 0.0), ("w", 0.0, 0.0, 0.0), (np.nan, 0.0, 0.0, 0.0)):
         with pytest.raises(DescriptionError, match="quaternion"):
@@ -123,4 +123,4 @@ def test_a_flange_without_numbers_is_refused() -> None:
     with pytest.raises(DescriptionError, match="expected a position of 3 and a quaternion of 4"):
         flange_transform((0, 0), (1, 0, 0, 0))
     with pytest.raises(DescriptionError, match="expected at least 1 finger, found 0"):
-        MountedGripper.around_axis(0, 0.03)
+        GripperMount.around_axis(0, 0.03)

@@ -184,10 +184,10 @@ def test_two_thousand_round_trips_of_one_segment() -> None:
     phi, length = random.uniform(-np.pi, np.pi, 2000), random.uniform(0.05, 1.0, 2000)
     for t, plane, arc in zip(theta, phi, length, strict=True):
         position = pcc.segment_transform(t / arc, plane, arc)[:3, 3]
-        kappa, angle, found = pcc.segment_inverse(position)
-        again = pcc.segment_transform(kappa, angle, found)[:3, 3]
+        kappa, angle, result = pcc.segment_inverse(position)
+        again = pcc.segment_transform(kappa, angle, result)[:3, 3]
         assert again == pytest.approx(position, abs=1e-12)
-        assert (kappa * found, found) == pytest.approx((t, arc), rel=1e-9)
+        assert (kappa * result, result) == pytest.approx((t, arc), rel=1e-9)
 
 
 def test_the_position_straight_ahead_is_a_straight_segment() -> None:
@@ -212,12 +212,12 @@ def reachable(count: int, oriented: bool) -> list[np.ndarray]:
 @pytest.mark.parametrize("oriented", [False, True])
 def test_every_target_that_an_arm_can_reach_is_reached(oriented: bool) -> None:
     for target in reachable(30, oriented):
-        shape = pcc.chain_inverse(target, ARM, most_bending=np.pi / 3)
+        shape = pcc.chain_inverse(target, ARM, max_bending=np.pi / 3)
         assert shape.reached
         end = pcc.chain_transform(shape.kappas, shape.phis, ARM)
         expected = target if oriented else np.vstack([target])
-        found = end if oriented else end[:3, 3][None]
-        assert found == pytest.approx(expected, abs=2e-8)
+        result = end if oriented else end[:3, 3][None]
+        assert result == pytest.approx(expected, abs=2e-8)
         assert (shape.kappas * ARM).max() <= np.pi / 3 + 1e-9
 
 
@@ -231,7 +231,7 @@ def test_bending_then_twisting_is_not_a_helix() -> None:
     """Paper 003's segment bends first and is then twisted: 18 % of its length from a rod of
     constant strain at 55° of torsion, 4.5 % at 13.8°."""
     kappa, length = 5.1, 0.24
-    for torsion, share in ((13.8, 0.045), (55.0, 0.18)):
+    for torsion, fraction in ((13.8, 0.045), (55.0, 0.18)):
         kz = np.radians(torsion) / length
         ours = pcc.strain_transform([0.0, kappa, kz, 0.0], length)
         twist = np.zeros((4, 4))
@@ -242,7 +242,7 @@ def test_bending_then_twisting_is_not_a_helix() -> None:
             (0.0, length), np.eye(4).reshape(-1), rtol=1e-11, atol=1e-12,
         ).y[:, -1].reshape(4, 4)  # fmt: skip
         apart = np.linalg.norm(ours[:3, 3] - rod[:3, 3]) / length
-        assert apart == pytest.approx(share, rel=0.05)
+        assert apart == pytest.approx(fraction, rel=0.05)
 
 
 @given(st.floats(-3, 3), st.floats(-3, 3), st.floats(-2, 2), st.floats(-0.3, 0.3), arcs)
@@ -283,7 +283,7 @@ def test_arguments_broadcast() -> None:
             "target: expected a position (3,) or a frame (4, 4), found shape (2,)",
         ),
         (
-            lambda: pcc.chain_inverse([0, 0, 1], [1], most_bending=0),
+            lambda: pcc.chain_inverse([0, 0, 1], [1], max_bending=0),
             "most_bending: expected above 0, found 0",
         ),
     ],

@@ -10,10 +10,10 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import project
 from softgrasp.mechanics.picked_angles import Picks, picked_angles, plane_coefficients
 from softgrasp.mechanics.piece_angles import (
+    angle_between,
     direction_rows,
     directions,
     solve_angles,
-    turn_between,
 )
 from softgrasp.mechanics.transforms import rotate_about
 
@@ -41,11 +41,11 @@ def picks_of(angles: np.ndarray, edges: bool, tilt: float = 0.0, heading: float 
     middles, both = arc_points(angles, heading)
     ahead = np.array([np.cos(heading), np.sin(heading)])
     line = np.array([-0.019 * ahead, -0.002 * ahead])
-    turn, place = rotate_about("y", tilt)[:3, :3], np.array([-0.019, 0.0, 0.35])
+    rotation, position = rotate_about("y", tilt)[:3, :3], np.array([-0.019, 0.0, 0.35])
 
     def seen(points: np.ndarray) -> np.ndarray:
         flat = points.reshape(-1, 2)
-        return place + np.column_stack([flat, np.zeros(len(flat))]) @ turn.T
+        return position + np.column_stack([flat, np.zeros(len(flat))]) @ rotation.T
 
     cuts = seen(both if edges else middles)
     shape = both.shape if edges else middles.shape
@@ -63,7 +63,7 @@ def test_a_chord_turns_half_the_arc() -> None:
 
 def test_the_turn_of_one_direction_to_another() -> None:
     first, second = np.array([[1.0, 0.0], [0.0, -2.0]]), np.array([[0.0, 3.0], [-1.0, -1.0]])
-    np.testing.assert_allclose(turn_between(first, second), [np.pi / 2, -np.pi / 4])
+    np.testing.assert_allclose(angle_between(first, second), [np.pi / 2, -np.pi / 4])
 
 
 @pytest.mark.parametrize("edges", [False, True])
@@ -83,8 +83,8 @@ def test_exact_for_pieces_of_constant_curvature(
 ) -> None:
     picks = picks_of(angles, edges, tilt)
     # depths without error tell the tilt, where picks lie about more than one line
-    found = picked_angles(CAMERA, picks, depth_noise=1e-9)
-    np.testing.assert_allclose(found.angles, angles, atol=1e-8)
+    result = picked_angles(CAMERA, picks, depth_noise=1e-9)
+    np.testing.assert_allclose(result.angles, angles, atol=1e-8)
 
 
 def test_a_finger_that_is_square_to_the_camera_needs_no_depths() -> None:
@@ -120,20 +120,20 @@ def test_distortion_that_is_left_in_makes_the_angles_wrong() -> None:
 def test_the_uncertainty_is_that_of_many_noisy_picks(edges: bool) -> None:
     picks = picks_of(RADIANS, edges)
     rng = np.random.default_rng(0)
-    told = picked_angles(CAMERA, picks, pick_noise=0.5, depth_noise=1e-3)
+    message = picked_angles(CAMERA, picks, pick_noise=0.5, depth_noise=1e-3)
     assert picks.line is not None
     assert picks.depths is not None
-    found = []
+    result = []
     for _ in range(80):
         noisy = Picks(
             picks.cuts + rng.normal(0.0, 0.5, picks.cuts.shape),
             picks.line + rng.normal(0.0, 0.5, (2, 2)),
             picks.depths + rng.normal(0.0, 1e-3, picks.depths.shape),
         )
-        found.append(picked_angles(CAMERA, noisy, pick_noise=0.5, depth_noise=1e-3).angles)
-    spread = np.std(found, axis=0)
+        result.append(picked_angles(CAMERA, noisy, pick_noise=0.5, depth_noise=1e-3).angles)
+    spread = np.std(result, axis=0)
     # the standard deviation of 80 samples is known to 8 %
-    np.testing.assert_allclose(spread, told.sigmas, rtol=0.3)
+    np.testing.assert_allclose(spread, message.sigmas, rtol=0.3)
 
 
 def test_chords_alone_amplify_noise_as_the_law_says() -> None:
@@ -142,8 +142,8 @@ def test_chords_alone_amplify_noise_as_the_law_says() -> None:
     across = np.array([[1, 0, 0, 0, 0], [-1, 1, 0, 0, 0], [0, -1, 1, 0, 0], [0, 0, -1, 1, 0],
                        [0, 0, 0, -1, 1]], dtype=float)  # fmt: skip
     across[0] = 0.0  # a perfect line; picks of pieces of length 1 move by 1 across
-    found = solve_angles(rows @ [0.0, *angles], across @ across.T, rows)
-    assert found.sigmas[3] == pytest.approx(np.sqrt(4 + 36 + 64 + 64 + 16))
+    result = solve_angles(rows @ [0.0, *angles], across @ across.T, rows)
+    assert result.sigmas[3] == pytest.approx(np.sqrt(4 + 36 + 64 + 64 + 16))
 
 
 def test_two_picks_a_cut_are_many_times_surer_than_one() -> None:
@@ -161,8 +161,8 @@ def test_the_plane_of_depths() -> None:
     np.testing.assert_allclose(plane_coefficients(plane, depths, 1e-9), coefficients, atol=1e-6)
     # picks in a row say nothing of a tilt across it: it stays square
     row = np.column_stack([np.linspace(-0.1, 0.1, 5), np.zeros(5)])
-    found = plane_coefficients(row, np.full(5, 0.35) + rng.normal(0.0, 2e-3, 5), 2e-3)
-    assert found[2] == pytest.approx(0.0, abs=1e-12)
+    result = plane_coefficients(row, np.full(5, 0.35) + rng.normal(0.0, 2e-3, 5), 2e-3)
+    assert result[2] == pytest.approx(0.0, abs=1e-12)
 
 
 GOOD = picks_of(RADIANS, edges=False)

@@ -27,26 +27,26 @@ def test_the_balance_is_that_of_the_engine(
     along: float, up: float, pressure: float, factor: float
 ) -> None:
     joints = tuple(j.replace(stiffness=factor * j.stiffness) for j in FINGER.joints)
-    told = sg.equilibrium(
+    message = sg.equilibrium(
         FINGER.replace(joints=joints),
         tip_force=(along, 0.0, up), pressure=pressure, error_estimate=False,
     )  # fmt: skip
     loads = CHAIN.weight.plus(CHAIN.at_tip((along, up)))
-    found = rest(factor * STIFFNESS, loads, pressure * GAINS)
-    assert told.converged
-    np.testing.assert_allclose(found.angles, told.joint_angles, atol=1e-9)
-    np.testing.assert_allclose(CHAIN.tip(found.angles), told.tip_position[::2], atol=1e-10)
+    result = rest(factor * STIFFNESS, loads, pressure * GAINS)
+    assert message.converged
+    np.testing.assert_allclose(result.angles, message.joint_angles, atol=1e-9)
+    np.testing.assert_allclose(CHAIN.tip(result.angles), message.tip_position[::2], atol=1e-10)
 
 
 def test_the_slopes_are_those_of_the_balance() -> None:
     load = CHAIN.weight.plus(CHAIN.at_tip((0.0, -0.4)))
-    found = rest(STIFFNESS, load, np.zeros(7))
+    result = rest(STIFFNESS, load, np.zeros(7))
     for joint in range(7):
         moment = np.zeros(7)
         moment[joint] = 1e-5
         ends = [rest(STIFFNESS, load, sign * moment).angles for sign in (1, -1)]
         change = (ends[0] - ends[1]) / 2e-5
-        np.testing.assert_allclose(found.slopes @ change, np.eye(7)[joint], atol=1e-6)
+        np.testing.assert_allclose(result.slopes @ change, np.eye(7)[joint], atol=1e-6)
 
 
 def test_a_row_does_not_depend_on_the_others() -> None:
@@ -55,20 +55,20 @@ def test_a_row_does_not_depend_on_the_others() -> None:
     np.testing.assert_array_equal(rest(rows, CHAIN.weight, 8e4 * GAINS).angles, alone)
     # one that no Newton step helps does not spoil them
     rows[7] = np.nan
-    found = rest(rows, CHAIN.weight, 8e4 * GAINS).angles
-    assert np.isnan(found[7]).all()
+    result = rest(rows, CHAIN.weight, 8e4 * GAINS).angles
+    assert np.isnan(result[7]).all()
     keep = np.arange(50) != 7
-    np.testing.assert_allclose(found[keep], alone[keep], atol=1e-12)
+    np.testing.assert_allclose(result[keep], alone[keep], atol=1e-12)
 
 
 def test_the_plate_carries_what_the_tip_presses() -> None:
     free = rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles
     height = float(CHAIN.tip(free)[1])
     pressures = np.array([0.0, 2e4, 5e4, 1e5])
-    found = pressed(CHAIN, STIFFNESS, CHAIN.weight, pressures[:, None] * GAINS, height)
-    np.testing.assert_allclose(CHAIN.tip(found.angles)[:, 1], height, atol=1e-11)
-    assert found.force[0] == pytest.approx(0.0, abs=1e-9)
-    for pressure, force, angles in zip(pressures, found.force, found.angles, strict=True):
+    result = pressed(CHAIN, STIFFNESS, CHAIN.weight, pressures[:, None] * GAINS, height)
+    np.testing.assert_allclose(CHAIN.tip(result.angles)[:, 1], height, atol=1e-11)
+    assert result.force[0] == pytest.approx(0.0, abs=1e-9)
+    for pressure, force, angles in zip(pressures, result.force, result.angles, strict=True):
         # the plate's force as a load in its place
         loads = CHAIN.weight.plus(CHAIN.at_tip((0.0, float(force))))
         np.testing.assert_allclose(
@@ -77,10 +77,10 @@ def test_the_plate_carries_what_the_tip_presses() -> None:
 
 
 def test_a_tip_above_the_plate_is_free() -> None:
-    found = pressed(CHAIN, STIFFNESS, CHAIN.weight, 1e4 * GAINS, -0.05)
-    assert found.force == 0.0
+    result = pressed(CHAIN, STIFFNESS, CHAIN.weight, 1e4 * GAINS, -0.05)
+    assert result.force == 0.0
     free = rest(STIFFNESS, CHAIN.weight, 1e4 * GAINS).angles
-    np.testing.assert_allclose(found.angles, free, atol=1e-12)
+    np.testing.assert_allclose(result.angles, free, atol=1e-12)
 
 
 def test_small_forces_are_linear_in_the_gains() -> None:
@@ -88,8 +88,8 @@ def test_small_forces_are_linear_in_the_gains() -> None:
     arms = CHAIN.steps[::-1, 0].cumsum()[::-1]
     weights = arms / STIFFNESS / np.sum(arms**2 / STIFFNESS)
     nothing = Loads(np.zeros(7), np.zeros(7))
-    found = pressed(CHAIN, STIFFNESS, nothing, 100.0 * GAINS, CHAIN.steps[:, 1].sum())
-    assert found.force == pytest.approx(100.0 * weights @ GAINS, rel=1e-3)
+    result = pressed(CHAIN, STIFFNESS, nothing, 100.0 * GAINS, CHAIN.steps[:, 1].sum())
+    assert result.force == pytest.approx(100.0 * weights @ GAINS, rel=1e-3)
 
 
 def test_a_finger_that_leaves_its_plane_is_refused() -> None:

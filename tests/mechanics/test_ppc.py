@@ -20,31 +20,31 @@ GAUSS = leggauss(120)
 COEFFICIENTS = st.lists(st.floats(-12.0, 12.0), min_size=1, max_size=6)
 
 
-def planar_frame(kappas: Array, share: float) -> Array:
+def planar_frame(kappas: Array, fraction: float) -> Array:
     """Closed form in the x–z plane: θ = ∫κ, x = ∫ sin θ, z = ∫ cos θ, by quadrature."""
     nodes, weights = GAUSS
-    at = share * 0.5 * (nodes + 1.0)
-    turn = LENGTH * polynomial.polyval(np.append(at, share), polynomial.polyint(kappas))
-    frame = rotate_about("y", turn[-1])
-    frame[0, 3] = 0.5 * share * LENGTH * weights @ np.sin(turn[:-1])
-    frame[2, 3] = 0.5 * share * LENGTH * weights @ np.cos(turn[:-1])
+    at = fraction * 0.5 * (nodes + 1.0)
+    rotation = LENGTH * polynomial.polyval(np.append(at, fraction), polynomial.polyint(kappas))
+    frame = rotate_about("y", rotation[-1])
+    frame[0, 3] = 0.5 * fraction * LENGTH * weights @ np.sin(rotation[:-1])
+    frame[2, 3] = 0.5 * fraction * LENGTH * weights @ np.cos(rotation[:-1])
     return frame
 
 
 @settings(max_examples=60, deadline=None)
 @given(COEFFICIENTS, st.floats(-4.0, 4.0))
 def test_in_a_plane_it_is_the_closed_form(kappas: list[float], phi: float) -> None:
-    found = segment_frames(kappas, phi, LENGTH, SHARES)
+    result = segment_frames(kappas, phi, LENGTH, SHARES)
     plane, back = rotate_about("z", phi), rotate_about("z", -phi)
-    wanted = [plane @ planar_frame(np.array(kappas), share) @ back for share in SHARES]
-    assert found == pytest.approx(np.stack(wanted), abs=1e-12)
+    target = [plane @ planar_frame(np.array(kappas), fraction) @ back for fraction in SHARES]
+    assert result == pytest.approx(np.stack(target), abs=1e-12)
 
 
 @given(st.floats(-12.0, 12.0), st.floats(-4.0, 4.0))
 def test_degree_0_is_constant_curvature(kappa: float, phi: float) -> None:
-    found = segment_frames([kappa], phi, LENGTH, SHARES[1:])
-    wanted = sg.pcc.segment_transform(kappa, phi, LENGTH * SHARES[1:])
-    assert found == pytest.approx(wanted, abs=1e-12)
+    result = segment_frames([kappa], phi, LENGTH, SHARES[1:])
+    target = sg.pcc.segment_transform(kappa, phi, LENGTH * SHARES[1:])
+    assert result == pytest.approx(target, abs=1e-12)
 
 
 def by_general_solver(u: list[float], v: list[float]) -> Array:
@@ -67,8 +67,8 @@ def by_general_solver(u: list[float], v: list[float]) -> Array:
 def test_out_of_a_plane_it_is_what_a_general_solver_finds(seed: int) -> None:
     random = np.random.default_rng(seed)
     u, v = (random.uniform(-10, 10, random.integers(2, 7)).tolist() for _ in "uv")
-    found = bend_frames(u, v, LENGTH, [1.0])[0]
-    assert found == pytest.approx(by_general_solver(u, v), abs=1e-12)
+    result = bend_frames(u, v, LENGTH, [1.0])[0]
+    assert result == pytest.approx(by_general_solver(u, v), abs=1e-12)
 
 
 def test_the_error_falls_with_the_sixth_power_of_the_step() -> None:
@@ -86,27 +86,29 @@ def test_the_error_falls_with_the_sixth_power_of_the_step() -> None:
 def test_frames_are_frames_and_turn_only_about_what_bends(u: list[float], v: list[float]) -> None:
     """Rotations are orthonormal, the tangent has length 1, and nothing turns about it."""
     frames = bend_frames(u, v, LENGTH, [0.0, 0.5, 0.50025, 1.0])
-    turns = frames[:, :3, :3]
-    assert turns @ turns.swapaxes(1, 2) == pytest.approx(np.stack([np.eye(3)] * 4), abs=1e-12)
-    assert np.linalg.det(turns) == pytest.approx(1.0, abs=1e-12)
-    between = turns[1].T @ turns[2]
+    rotations = frames[:, :3, :3]
+    assert rotations @ rotations.swapaxes(1, 2) == pytest.approx(
+        np.stack([np.eye(3)] * 4), abs=1e-12
+    )
+    assert np.linalg.det(rotations) == pytest.approx(1.0, abs=1e-12)
+    between = rotations[1].T @ rotations[2]
     assert between[0, 1] == pytest.approx(between[1, 0], abs=1e-6)  # a turn about x and y only
 
 
 def test_many_frames_at_once_are_each_one_alone() -> None:
     u, v = [1.0, 4.0], [-3.0, 0.0, 7.0]
     together = bend_frames(u, v, LENGTH, SHARES)
-    alone = np.concatenate([bend_frames(u, v, LENGTH, [share]) for share in SHARES])
+    alone = np.concatenate([bend_frames(u, v, LENGTH, [fraction]) for fraction in SHARES])
     assert together == pytest.approx(alone, abs=0.0)
     assert together[0] == pytest.approx(np.eye(4), abs=0.0)
 
 
 def test_turning_the_plane_turns_the_segment() -> None:
     kappas = [2.0, -5.0, 9.0]
-    turned = segment_frames(kappas, 1.1, LENGTH, SHARES)
+    rotated = segment_frames(kappas, 1.1, LENGTH, SHARES)
     flat = segment_frames(kappas, 0.0, LENGTH, SHARES)
-    wanted = rotate_about("z", 1.1) @ flat @ rotate_about("z", -1.1)
-    assert turned == pytest.approx(wanted, abs=1e-12)
+    target = rotate_about("z", 1.1) @ flat @ rotate_about("z", -1.1)
+    assert rotated == pytest.approx(target, abs=1e-12)
 
 
 @pytest.mark.parametrize(

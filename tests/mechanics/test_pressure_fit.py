@@ -99,8 +99,8 @@ def test_the_curves_are_nearer_to_the_truth_than_the_measurements() -> None:
 
 def test_coefficients_are_poorly_known_where_curves_are_well_known() -> None:
     """So a fit is judged by its curves."""
-    found = np.array([np.array(noisy(seed).fit.coefficients) for seed in range(60)])
-    apart = np.abs(found - np.array(TRUTH.coefficients))
+    result = np.array([np.array(noisy(seed).fit.coefficients) for seed in range(60)])
+    apart = np.abs(result - np.array(TRUTH.coefficients))
     assert apart[..., 3].mean() / 0.012 > 0.25  # cubic terms are off by tens of per cent
     assert all(noisy(seed).accepted for seed in range(10))
 
@@ -143,11 +143,11 @@ def test_curvature_is_angle_over_length() -> None:
 
 @pytest.mark.parametrize("pressure", [-90.1e3, 120.1e3, np.nan, np.inf])
 def test_outside_the_measured_pressures_nothing_is_said(pressure: float) -> None:
-    told = (
+    message = (
         "pressure: expected pressures from -90 to 120 kPa, which is what was measured, found "
         f"{1e-3 * pressure:g} kPa"
     )
-    with pytest.raises(DescriptionError, match=re.escape(told)):
+    with pytest.raises(DescriptionError, match=re.escape(message)):
         angles_at(TRUTH, [0.0, pressure])
     assert angles_at(TRUTH, 120e3 + 1e-7).shape == (4,)  # rounding is let through
 
@@ -183,8 +183,8 @@ def test_reversals_add_up_to_what_a_fine_grid_says(coefficients: tuple) -> None:
     heights = angles_at(fit, np.linspace(-1e5, 1e5, 4001))[:, 0]
     forwards = 1.0 if heights[-1] >= heights[0] else -1.0
     back = -np.minimum(forwards * np.diff(heights), 0.0).sum()
-    found = sum(one.amount for one in reversals(fit))
-    assert found == pytest.approx(back, abs=1e-5)
+    result = sum(one.amount for one in reversals(fit))
+    assert result == pytest.approx(back, abs=1e-5)
 
 
 def test_curves_that_bend_back_can_be_refused() -> None:
@@ -213,11 +213,11 @@ def test_the_ends_of_the_range_are_reached() -> None:
 
 def test_a_bend_out_of_reach_is_refused_with_what_is_in_reach() -> None:
     low, high = np.degrees(bend_range(TRUTH, 1))
-    told = (
+    message = (
         f"bend: expected a bend of piece 2 from {low:.4g}° to {high:.4g}°, which is what pressures "
         "from -90 to 120 kPa make, found 57.3°"
     )
-    with pytest.raises(DescriptionError, match=re.escape(told)):
+    with pytest.raises(DescriptionError, match=re.escape(message)):
         pressure_for(TRUTH, 1.0, piece=1)
     with pytest.raises(DescriptionError, match="expected a piece from 0 to 3, found 4"):
         pressure_for(TRUTH, 0.1, piece=4)

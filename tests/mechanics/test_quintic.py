@@ -30,8 +30,8 @@ def test_it_begins_and_ends_as_asked(
 def test_from_rest_it_is_the_minimum_jerk_motion() -> None:
     times = np.linspace(0.0, 2.0, 50)
     motion = Quintic([1.0, -2.0], [4.0, 2.0], 2.0)
-    wanted = np.array([1.0, -2.0]) + minimum_jerk(times / 2.0)[:, None] * [3.0, 4.0]
-    assert motion.at(times) == pytest.approx(wanted)
+    target = np.array([1.0, -2.0]) + minimum_jerk(times / 2.0)[:, None] * [3.0, 4.0]
+    assert motion.at(times) == pytest.approx(target)
     assert np.linalg.norm(motion.at(times, 1), axis=1).max() <= 1.875 * 5.0 / 2.0
 
 

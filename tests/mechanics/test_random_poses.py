@@ -13,8 +13,8 @@ from scipy.stats import chi2, kstest
 from softgrasp.mechanics.random_poses import (
     axes_beside,
     direction_in_cone,
-    place_in_ball,
-    turn_between,
+    point_in_ball,
+    quaternion_between,
 )
 from softgrasp.mechanics.transforms import Array
 
@@ -56,10 +56,10 @@ def test_a_cone_of_no_opening_is_its_axis() -> None:
 
 def test_places_are_uniform_in_the_ball() -> None:
     random = np.random.default_rng(3)
-    places = np.array([place_in_ball(random, 0.02) for _ in range(MANY)])
-    share = (np.linalg.norm(places, axis=1) / 0.02) ** 3  # of the volume
-    assert kstest(share, "uniform").pvalue > 1e-3
-    assert np.abs(places.mean(axis=0)).max() < 4 * 0.02 / math.sqrt(5 * MANY)
+    positions = np.array([point_in_ball(random, 0.02) for _ in range(MANY)])
+    fraction = (np.linalg.norm(positions, axis=1) / 0.02) ** 3  # of the volume
+    assert kstest(fraction, "uniform").pvalue > 1e-3
+    assert np.abs(positions.mean(axis=0)).max() < 4 * 0.02 / math.sqrt(5 * MANY)
 
 
 @given(DIRECTIONS)
@@ -72,13 +72,13 @@ def test_axes_beside_an_axis_are_a_right_handed_frame(axis: Array) -> None:
 
 @given(DIRECTIONS, DIRECTIONS)
 def test_the_turn_between_two_directions_is_the_smallest(start: Array, end: Array) -> None:
-    turn = turn_between(start, end)
-    assert turn @ start == pytest.approx(end, abs=1e-9)
-    assert np.trace(turn) == pytest.approx(1.0 + 2.0 * float(start @ end), abs=1e-9)
+    rotation = quaternion_between(start, end)
+    assert rotation @ start == pytest.approx(end, abs=1e-9)
+    assert np.trace(rotation) == pytest.approx(1.0 + 2.0 * float(start @ end), abs=1e-9)
 
 
 @given(DIRECTIONS)
 def test_opposite_directions_are_half_a_turn_apart(start: Array) -> None:
-    turn = turn_between(start, -start)
-    assert turn @ start == pytest.approx(-start, abs=1e-9)
-    assert np.trace(turn) == pytest.approx(-1.0, abs=1e-9)
+    rotation = quaternion_between(start, -start)
+    assert rotation @ start == pytest.approx(-start, abs=1e-9)
+    assert np.trace(rotation) == pytest.approx(-1.0, abs=1e-9)

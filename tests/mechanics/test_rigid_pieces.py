@@ -39,8 +39,8 @@ def test_pieces_keep_their_length_and_run_along_z(
 
 def test_unity_turns_about_z_then_about_y() -> None:
     """Extrinsic z, x, y of scipy is Unity's order of Euler angles."""
-    turned = rigid_pieces([0.4], [0.7], [1.0]).tops[0, :3, :3]
-    assert turned == pytest.approx(Rotation.from_euler("zxy", [0.7, 0.0, 0.4]).as_matrix())
+    rotated = rigid_pieces([0.4], [0.7], [1.0]).tops[0, :3, :3]
+    assert rotated == pytest.approx(Rotation.from_euler("zxy", [0.7, 0.0, 0.4]).as_matrix())
 
 
 @pytest.mark.parametrize("order", ["unity", "plane"])

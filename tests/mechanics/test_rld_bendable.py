@@ -72,7 +72,7 @@ def test_under_pressure_it_ends_where_the_constant_curvature_does() -> None:
 
 def test_chambers_that_are_pressed_together_add_up() -> None:
     chambers = tuple(
-        Chamber(angle=turn * math.tau / 3, radius=0.01, area=1e-4) for turn in range(3)
+        Chamber(angle=rotation * math.tau / 3, radius=0.01, area=1e-4) for rotation in range(3)
     )
     part = bendable(chambers)
     gains = [

@@ -22,8 +22,8 @@ def test_a_uniform_beam_gets_the_springs_of_discretise(
 ) -> None:
     finger = sg.rld.discretise(length, stiffness, 1.0, joints, layout)
     along = [joint.position[0] for joint in finger.joints]
-    found = joint_compliances(along, [0.0, length], stiffness)
-    np.testing.assert_allclose(1.0 / found, [joint.stiffness for joint in finger.joints])
+    result = joint_compliances(along, [0.0, length], stiffness)
+    np.testing.assert_allclose(1.0 / result, [joint.stiffness for joint in finger.joints])
 
 
 @given(
@@ -34,18 +34,18 @@ def test_a_uniform_beam_gets_the_springs_of_discretise(
 def test_the_sum_is_that_of_the_beam_wherever_the_joints_are(
     joints: list[float], ratio: float, samples: int
 ) -> None:
-    places = np.linspace(0.0, 1.0, samples)
+    positions = np.linspace(0.0, 1.0, samples)
     stiffness = np.geomspace(1.0, ratio, samples)
-    found = joint_compliances(np.sort(joints), places, stiffness)
-    assert (found > 0.0).all()
-    assert found.sum() == pytest.approx(np.trapezoid(1.0 / stiffness, places), rel=1e-12)
+    result = joint_compliances(np.sort(joints), positions, stiffness)
+    assert (result > 0.0).all()
+    assert result.sum() == pytest.approx(np.trapezoid(1.0 / stiffness, positions), rel=1e-12)
 
 
 def test_a_joint_bends_for_its_cell() -> None:
     # EI is 1 in the first half and 4 in the second
-    places, stiffness = [0.0, 0.5, 0.5 + 1e-12, 1.0], [1.0, 1.0, 4.0, 4.0]
-    found = joint_compliances([0.2, 0.4, 0.9], places, stiffness)
-    assert found == pytest.approx([0.3, 0.2 + 0.15 / 4, 0.35 / 4])
+    positions, stiffness = [0.0, 0.5, 0.5 + 1e-12, 1.0], [1.0, 1.0, 4.0, 4.0]
+    result = joint_compliances([0.2, 0.4, 0.9], positions, stiffness)
+    assert result == pytest.approx([0.3, 0.2 + 0.15 / 4, 0.35 / 4])
 
 
 def test_samples_of_a_tapered_beam_converge_with_the_square_of_their_distance() -> None:
@@ -53,15 +53,15 @@ def test_samples_of_a_tapered_beam_converge_with_the_square_of_their_distance() 
     exact = np.diff((1.0 - 0.5 * np.array([0.0, 0.5, 1.0])) ** -2)
     errors = []
     for samples in (11, 21, 41):
-        places = np.linspace(0.0, 1.0, samples)
-        found = joint_compliances([0.25, 0.75], places, (1.0 - 0.5 * places) ** 3)
-        errors.append(np.abs(found - exact).max())
+        positions = np.linspace(0.0, 1.0, samples)
+        result = joint_compliances([0.25, 0.75], positions, (1.0 - 0.5 * positions) ** 3)
+        errors.append(np.abs(result - exact).max())
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
     assert orders == pytest.approx([2.0, 2.0], abs=0.1)
 
 
 @pytest.mark.parametrize(
-    ("joints", "places", "stiffness", "sentence"),
+    ("joints", "positions", "stiffness", "sentence"),
     [
         ([0.5, 0.2], [0, 1], 1.0, "joints: expected ascending numbers, found 0.5, 0.2"),
         ([0.5], [1, 0], 1.0, "places: expected ascending numbers, found 1, 0"),
@@ -75,7 +75,7 @@ def test_samples_of_a_tapered_beam_converge_with_the_square_of_their_distance() 
     ],
 )
 def test_nonsense_is_refused(
-    joints: list[float], places: list[float], stiffness: float, sentence: str
+    joints: list[float], positions: list[float], stiffness: float, sentence: str
 ) -> None:
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        joint_compliances(joints, places, stiffness)
+        joint_compliances(joints, positions, stiffness)

@@ -16,8 +16,8 @@ ORIGIN = Origin(xyz=(0.1, -0.2, 0.3), rpy=(0.4, -0.5, 1.2))
 
 
 def test_roll_pitch_and_yaw_are_about_fixed_axes() -> None:
-    turn = rotate_about("z", 1.2) @ rotate_about("y", -0.5) @ rotate_about("x", 0.4)
-    assert origin_frame(ORIGIN)[:3, :3] == pytest.approx(turn[:3, :3])
+    rotation = rotate_about("z", 1.2) @ rotate_about("y", -0.5) @ rotate_about("x", 0.4)
+    assert origin_frame(ORIGIN)[:3, :3] == pytest.approx(rotation[:3, :3])
     assert origin_frame(ORIGIN)[:3, 3] == pytest.approx([0.1, -0.2, 0.3])
 
 
@@ -33,6 +33,6 @@ def test_a_joint_moves_its_child_as_mujoco_does(kind: str) -> None:
     data = mujoco.MjData(model)
     data.qpos[:] = 0.7
     mujoco.mj_forward(model, data)
-    found = joint_frame(joint, 0.7)
-    assert found[:3, 3] == pytest.approx(data.body("b").xpos)
-    assert found[:3, :3] == pytest.approx(np.reshape(data.body("b").xmat, (3, 3)))
+    result = joint_frame(joint, 0.7)
+    assert result[:3, 3] == pytest.approx(data.body("b").xpos)
+    assert result[:3, :3] == pytest.approx(np.reshape(data.body("b").xmat, (3, 3)))

@@ -39,7 +39,7 @@ def released(
 
 
 @pytest.mark.parametrize(
-    ("added", "found"),
+    ("added", "settled"),
     [
         (1e-3, {20: (6, 0.312), 40: (8, 0.408), 60: (9, 0.456), 100: (10, 0.504)}),
         (0.0, {20: (10, 0.503), 40: (12, 0.598), 60: (13, 0.646), 100: (14, 0.694)}),
@@ -48,9 +48,9 @@ def released(
     ids=["c + h k", "c", "c + h k / 2"],
 )
 def test_releases_settle_as_an_independent_model_did(
-    added: float, found: dict[int, tuple[int, float]]
+    added: float, settled: dict[int, tuple[int, float]]
 ) -> None:
-    for grams, (overshoots, time) in found.items():
+    for grams, (overshoots, time) in settled.items():
         result = settling(*released(grams, added))
         assert result.overshoots == overshoots
         assert result.time == pytest.approx(time, rel=0.005)
@@ -117,12 +117,12 @@ def test_a_damped_cosine_settles_as_its_formula_says(
     assume(swings[0] > 1.1 * least and np.abs(swings / least - 1.0).min() > 0.02)
     count = int((swings > least).sum())
 
-    found = settling(time, amplitude * np.exp(-decay * time) * np.cos(omega * time))
-    assert found.overshoots == count
-    np.testing.assert_allclose(found.extremum_times[1:], at[:count], atol=2e-4)
-    np.testing.assert_allclose(np.abs(found.extremum_heights[1:]), tops[:count], rtol=0.01)
+    settled = settling(time, amplitude * np.exp(-decay * time) * np.cos(omega * time))
+    assert settled.overshoots == count
+    np.testing.assert_allclose(settled.extremum_times[1:], at[:count], atol=2e-4)
+    np.testing.assert_allclose(np.abs(settled.extremum_heights[1:]), tops[:count], rtol=0.01)
     half = 0.5 * np.pi / omega if count > 1 else 0.5 * at[0]
-    assert found.time == pytest.approx(at[count - 1] + half, abs=1.0 / RATE)
+    assert settled.time == pytest.approx(at[count - 1] + half, abs=1.0 / RATE)
 
 
 @settings(max_examples=40)
@@ -145,42 +145,42 @@ def test_a_band_is_left_for_the_last_time_where_the_formula_says(
 
     time = np.arange(0.0, 12.0 / decay, 1.0 / 4000.0)
     motion = scale * np.exp(-decay * time) * np.cos(omega * time)
-    found = settling(time, motion, f"band-{percent}%")
-    assert found.overshoots == count
-    assert found.time == pytest.approx(end, abs=2.5e-4)
+    settled = settling(time, motion, f"band-{percent}%")
+    assert settled.overshoots == count
+    assert settled.time == pytest.approx(end, abs=2.5e-4)
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_what_does_not_move_has_settled(rule: str) -> None:
-    found = settling(np.linspace(0.0, 1.0, 960), np.full(960, 0.3), rule)
-    assert found[:2] == (0, 0.0)
-    assert found.extremum_times.tolist() == [0.0]
+    settled = settling(np.linspace(0.0, 1.0, 960), np.full(960, 0.3), rule)
+    assert settled[:2] == (0, 0.0)
+    assert settled.extremum_times.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_diverged_motion_never_settles(rule: str) -> None:
     height = np.zeros(960)
     height[500:] = np.nan
-    found = settling(np.linspace(0.0, 1.0, 960), height, rule)
-    assert found.overshoots == 0
-    assert math.isnan(found.time)
+    settled = settling(np.linspace(0.0, 1.0, 960), height, rule)
+    assert settled.overshoots == 0
+    assert math.isnan(settled.time)
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("end", [0.2, 0.3, 0.4])
 def test_a_motion_that_is_cut_off_has_not_settled(rule: str, end: float) -> None:
     time, height = released(40)
-    found = settling(time[time < end], height[time < end], rule)
-    assert math.isnan(found.time)
-    assert 2 <= found.overshoots <= 10
+    settled = settling(time[time < end], height[time < end], rule)
+    assert math.isnan(settled.time)
+    assert 2 <= settled.overshoots <= 10
 
 
 @pytest.mark.parametrize("rule", ["paper000", "extrema-1mm"])
 def test_without_an_overshoot_the_time_is_that_of_the_band_of_1_mm(rule: str) -> None:
     time = np.arange(0.0, 1.0, 1e-3)
-    found = settling(time, -0.02 * np.exp(-time / 0.05), rule)
-    assert found.overshoots == 0
-    assert found.time == pytest.approx(0.05 * math.log(20.0), abs=2e-3)
+    settled = settling(time, -0.02 * np.exp(-time / 0.05), rule)
+    assert settled.overshoots == 0
+    assert settled.time == pytest.approx(0.05 * math.log(20.0), abs=2e-3)
 
 
 def test_noise_of_a_camera_changes_no_count() -> None:
@@ -188,9 +188,9 @@ def test_noise_of_a_camera_changes_no_count() -> None:
     frames = np.arange(0.0, 0.8, 1.0 / RATE)
     seen = np.interp(frames, time, height)
     noise = np.random.default_rng(1).normal(0.0, 1e-4, len(frames))
-    found = settling(frames, seen + noise)
-    assert found.overshoots == 8
-    assert found.time == pytest.approx(settling(time, height).time, rel=0.01)
+    settled = settling(frames, seen + noise)
+    assert settled.overshoots == 8
+    assert settled.time == pytest.approx(settling(time, height).time, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ def santello() -> sg.Synergies:
 
 def test_the_weights_of_a_posture_of_the_synergies_are_its_own() -> None:
     own = santello()
-    wanted = np.random.default_rng(1).normal(size=own.count)
-    assert sg.synergy_weights(own, own.posture(wanted.tolist())) == pytest.approx(wanted, abs=1e-9)
+    target = np.random.default_rng(1).normal(size=own.count)
+    assert sg.synergy_weights(own, own.posture(target.tolist())) == pytest.approx(target, abs=1e-9)
 
 
 def test_the_nearest_posture_leaves_what_no_synergy_can_do() -> None:
@@ -35,13 +35,13 @@ def test_variance_grows_to_all_of_what_was_made_of_the_synergies() -> None:
     own = santello()
     weights = np.random.default_rng(3).normal(size=(40, 3)) * [3.0, 1.0, 0.3]
     postures = own.mean + weights @ synergy_matrix(own)[:, :3].T
-    shares = sg.variance_explained(own, postures)
-    assert (np.diff(shares) > -1e-12).all()
-    assert 0.5 < shares[0] < shares[1] < 1.0
-    assert shares[2:] == pytest.approx(1.0)
+    fractions = sg.variance_explained(own, postures)
+    assert (np.diff(fractions) > -1e-12).all()
+    assert 0.5 < fractions[0] < fractions[1] < 1.0
+    assert fractions[2:] == pytest.approx(1.0)
     assert sg.variance_explained(own, [own.mean]) == pytest.approx(1.0)
 
 
 def test_compliances_in_series_add_up() -> None:
-    found = soft_synergy_compliance([2.0, 4.0], [[1.0], [3.0]], 5.0)
-    assert found == pytest.approx(np.array([[0.5 + 0.2, 0.6], [0.6, 0.25 + 1.8]]))
+    result = soft_synergy_compliance([2.0, 4.0], [[1.0], [3.0]], 5.0)
+    assert result == pytest.approx(np.array([[0.5 + 0.2, 0.6], [0.6, 0.25 + 1.8]]))

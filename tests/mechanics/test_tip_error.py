@@ -21,8 +21,8 @@ def test_it_is_the_distance_over_the_length() -> None:
 def test_neither_frame_nor_unit_changes_it() -> None:
     random = np.random.default_rng(0)
     tip, reference = random.normal(size=(2, 20, 3))
-    turn, shift = Rotation.random(rng=1).as_matrix(), random.normal(size=3)
-    moved = tip_error(tip @ turn.T + shift, reference @ turn.T + shift, LENGTHS)
+    rotation, shift = Rotation.random(rng=1).as_matrix(), random.normal(size=3)
+    moved = tip_error(tip @ rotation.T + shift, reference @ rotation.T + shift, LENGTHS)
     assert moved == pytest.approx(tip_error(tip, reference, LENGTHS))
     millimetres = tip_error(1e3 * tip, 1e3 * reference, 1e3 * LENGTHS)
     assert millimetres == pytest.approx(tip_error(tip, reference, LENGTHS))

@@ -40,8 +40,8 @@ def test_the_relative_rotation_leads_from_the_reference(
     first: tuple[float, float, float], second: tuple[float, float, float]
 ) -> None:
     start, end = (tf.rotation_from_euler(euler) for euler in (first, second))
-    turned = tf.relative_quaternions(tf.quaternion_of(end), tf.quaternion_of(start))
-    assert np.allclose(tf.transform(quaternion=turned)[:3, :3] @ start, end, atol=1e-9)
+    rotated = tf.relative_quaternions(tf.quaternion_of(end), tf.quaternion_of(start))
+    assert np.allclose(tf.transform(quaternion=rotated)[:3, :3] @ start, end, atol=1e-9)
 
 
 def test_the_angle_of_a_turn_is_its_angle() -> None:
@@ -53,12 +53,12 @@ def test_the_nearest_rotation_of_a_rotation_is_itself(
     euler: tuple[float, float, float], noise: float
 ) -> None:
     rotation = tf.rotation_from_euler(euler)
-    found, error = tf.nearest_rotation(rotation * (1 + noise))
-    assert np.allclose(found, rotation, atol=1e-12)
+    result, error = tf.nearest_rotation(rotation * (1 + noise))
+    assert np.allclose(result, rotation, atol=1e-12)
     assert error == pytest.approx((1 + noise) ** 2 - 1, abs=1e-12)
 
 
 def test_a_reflection_stays_a_reflection() -> None:
-    found, error = tf.nearest_rotation(np.diag([1.0, 1.0, -1.0]))
-    assert np.linalg.det(found) == pytest.approx(-1)
+    result, error = tf.nearest_rotation(np.diag([1.0, 1.0, -1.0]))
+    assert np.linalg.det(result) == pytest.approx(-1)
     assert error == 0

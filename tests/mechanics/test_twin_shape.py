@@ -22,7 +22,7 @@ def test_a_shape_is_that_of_the_mounted_fingers(pressure: float) -> None:
     flange = ROBOT.sample_at(3.3)
     twin = TWIN.replace(phis=(0.2, 0.1, 0.05, 0.0))
     shape = twin_shape(twin, pressure, flange)
-    wanted = mounted_fingers(
+    target = mounted_fingers(
         flange_transform(flange.position, flange.quaternion),
         twin.gripper,
         angles_at(twin.finger, pressure),
@@ -30,8 +30,8 @@ def test_a_shape_is_that_of_the_mounted_fingers(pressure: float) -> None:
         twin.finger.lengths,
         twin.frame,
     )
-    np.testing.assert_allclose(shape.roots[:, None] @ shape.frames, wanted, atol=1e-12)
-    np.testing.assert_allclose(shape.tips, wanted[:, -1, :3, 3], atol=1e-12)
+    np.testing.assert_allclose(shape.roots[:, None] @ shape.frames, target, atol=1e-12)
+    np.testing.assert_allclose(shape.tips, target[:, -1, :3, 3], atol=1e-12)
     assert shape.bend == pytest.approx(angles_at(twin.finger, pressure).sum())
 
 
@@ -49,9 +49,9 @@ def test_the_arm_is_drawn_where_its_flange_is() -> None:
         flange = ROBOT.sample_at(time)
         joints = arm_joints(TWIN, flange, joints)
         assert joints is not None
-        found = forward_kinematics(TWIN.arm.chain, joints.tolist())[-1]
-        wanted = flange_transform(flange.position, flange.quaternion)
-        np.testing.assert_allclose(found, wanted, atol=1e-8)
+        result = forward_kinematics(TWIN.arm.chain, joints.tolist())[-1]
+        target = flange_transform(flange.position, flange.quaternion)
+        np.testing.assert_allclose(result, target, atol=1e-8)
 
 
 def test_an_arm_that_does_not_reach_is_not_drawn() -> None:

@@ -33,10 +33,10 @@ def test_notches_are_found_between_the_samples(count: int, least: float, seed: i
     pitch = 0.06 / (count + 1)
     at = pitch * (np.arange(1, count + 1) + rng.uniform(-0.2, 0.2, count))
     depths = 0.01 * rng.uniform(least, 1.0, count)
-    found = find_valleys(PLACES, notched(at, depths))
-    np.testing.assert_allclose(found.places, at, atol=0.1 * (PLACES[1] - PLACES[0]))
+    result = find_valleys(PLACES, notched(at, depths))
+    np.testing.assert_allclose(result.positions, at, atol=0.1 * (PLACES[1] - PLACES[0]))
     # smoothing fills a notch of 1 mm a little
-    np.testing.assert_allclose(found.depths, depths, rtol=0.25)
+    np.testing.assert_allclose(result.depths, depths, rtol=0.25)
 
 
 @settings(max_examples=25)
@@ -45,30 +45,30 @@ def test_scale_and_origin_make_no_difference(scale: float, origin: float, height
     profile = notched(np.array([0.013, 0.03, 0.05]), np.array([0.004, 0.01, 0.007]))
     one = find_valleys(PLACES, profile)
     other = find_valleys(origin + scale * PLACES, height * profile)
-    np.testing.assert_allclose((other.places - origin) / scale, one.places, rtol=1e-6)
+    np.testing.assert_allclose((other.positions - origin) / scale, one.positions, rtol=1e-6)
     np.testing.assert_allclose(other.depths / height, one.depths, rtol=1e-9)
 
 
 def test_the_place_of_a_flat_valley_is_its_middle() -> None:
     profile = np.where(np.abs(PLACES - 0.02) < 2e-3, 0.004, 0.02)
-    assert find_valleys(PLACES, profile).places == pytest.approx([0.02], abs=2e-5)
+    assert find_valleys(PLACES, profile).positions == pytest.approx([0.02], abs=2e-5)
 
 
 def test_ripples_are_no_valleys_and_the_ends_are_none() -> None:
     ripples = 3e-4 * np.cos(2 * np.pi * PLACES / 2e-3)
     profile = notched(np.array([0.02, 0.04]), np.array([0.01, 0.01])) + ripples
     profile *= np.where((PLACES < 1e-3) | (PLACES > 0.059), 0.5, 1.0)
-    assert find_valleys(PLACES, profile).places == pytest.approx([0.02, 0.04], abs=1e-4)
+    assert find_valleys(PLACES, profile).positions == pytest.approx([0.02, 0.04], abs=1e-4)
 
 
 def test_the_number_that_is_expected_takes_the_deepest() -> None:
     at, depths = np.array([0.01, 0.02, 0.03, 0.04]), np.array([0.001, 0.01, 0.0012, 0.009])
-    assert len(find_valleys(PLACES, notched(at, depths)).places) == 2
+    assert len(find_valleys(PLACES, notched(at, depths)).positions) == 2
     # 1 mm is a tenth of the deepest: only who knows of it is given it
-    assert find_valleys(PLACES, notched(at, depths), 2).places == pytest.approx(
+    assert find_valleys(PLACES, notched(at, depths), 2).positions == pytest.approx(
         [0.02, 0.04], abs=1e-5
     )
-    assert find_valleys(PLACES, notched(at, depths), 4).places == pytest.approx(at, abs=1e-5)
+    assert find_valleys(PLACES, notched(at, depths), 4).positions == pytest.approx(at, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -47,34 +47,34 @@ def run(*words: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-def built(folder: Path) -> tuple[Path, Path]:
+def built(directory: Path) -> tuple[Path, Path]:
     """The wheel, built from the sdist as installers do it, and the sdist.
 
     Needs hatchling in the running Python.
     """
-    hatch = (sys.executable, "-m", "hatchling", "build", "--directory", folder)
+    hatch = (sys.executable, "-m", "hatchling", "build", "--directory", directory)
     run(*hatch, "--target", "sdist", cwd=ROOT)
-    (sdist,) = folder.glob("*.tar.gz")
+    (sdist,) = directory.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "unpacked", filter="data")
-    (source,) = (folder / "unpacked").iterdir()
+        archive.extractall(directory / "unpacked", filter="data")
+    (source,) = (directory / "unpacked").iterdir()
     run(*hatch, "--target", "wheel", cwd=source)
-    (wheel,) = folder.glob("*.whl")
+    (wheel,) = directory.glob("*.whl")
     return wheel, sdist
 
 
-def installed(wheel: Path, folder: Path, python: str = sys.executable) -> Installed:
+def installed(wheel: Path, directory: Path, python: str = sys.executable) -> Installed:
     """A new environment with a wheel and what it needs, without extras."""
-    run(python, "-m", "venv", folder, cwd=wheel.parent)
-    inside = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    before, begin = size(folder), time.monotonic()
+    run(python, "-m", "venv", directory, cwd=wheel.parent)
+    inside = directory / ("Scripts" if os.name == "nt" else "bin") / "python"
+    before, begin = size(directory), time.monotonic()
     run(inside, "-m", "pip", "install", "--quiet", "--no-cache-dir", wheel, cwd=wheel.parent)
-    return Installed(inside, time.monotonic() - begin, size(folder) - before)
+    return Installed(inside, time.monotonic() - begin, size(directory) - before)
 
 
-def size(folder: Path) -> float:
+def size(directory: Path) -> float:
     """Of all files in a folder [MB]."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()) / 1e6
 
 
 def heavy_imports(python: Path, cwd: Path) -> str:
@@ -90,15 +90,15 @@ def demonstration(python: Path, cwd: Path) -> str:
 
 def main(pythons: list[str]) -> None:
     """Try one Python after another and tell what came out."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        wheel, sdist = built(folder)
+    with tempfile.TemporaryDirectory() as position:
+        directory = Path(position)
+        wheel, sdist = built(directory)
         for path in (wheel, sdist):
             print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
         for index, python in enumerate(pythons or [sys.executable]):
-            made = installed(wheel, folder / f"env{index}", python)
-            version = run(made.python, "--version", cwd=folder).strip()
-            work = folder / f"work{index}"
+            made = installed(wheel, directory / f"env{index}", python)
+            version = run(made.python, "--version", cwd=directory).strip()
+            work = directory / f"work{index}"
             work.mkdir()
             loaded = heavy_imports(made.python, work) or "nothing heavy"
             begin = time.monotonic()

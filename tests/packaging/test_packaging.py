@@ -42,17 +42,17 @@ def test_the_version_stands_in_one_place() -> None:
     assert PROJECT["dynamic"] == ["version"]
     assert "version" not in PROJECT
     version = softgrasp.__version__
-    places = [
+    positions = [
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "softgrasp").rglob("*.py")
         if f'"{version}"' in path.read_text("utf-8")
     ]
-    assert places == ["softgrasp/_version.py"]
-    told = subprocess.run(
+    assert positions == ["softgrasp/_version.py"]
+    message = subprocess.run(
         [sys.executable, "-m", "softgrasp", "--version"],
         capture_output=True, text=True, check=True, cwd=ROOT,
     )  # fmt: skip
-    assert told.stdout == f"softgrasp {version}\n"
+    assert message.stdout == f"softgrasp {version}\n"
 
 
 @pytest.fixture(scope="module")
@@ -73,11 +73,11 @@ def test_the_sdist_builds_the_wheel_of_the_checkout(built: tuple[Path, Path]) ->
     assert held >= {"pyproject.toml", "README.md", "LICENSE", "softgrasp/_version.py"}
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
-        told = archive.read(f"{name}.dist-info/METADATA").decode("utf-8")
+        message = archive.read(f"{name}.dist-info/METADATA").decode("utf-8")
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "softgrasp").rglob("*.py")}
     templates = {path.relative_to(ROOT).as_posix() for path in (ROOT / "softgrasp").rglob("*.j2")}
     assert modules | templates <= packed
-    assert f"\nVersion: {softgrasp.__version__}\n" in told
+    assert f"\nVersion: {softgrasp.__version__}\n" in message
     assert wheel.stat().st_size < 5e6
 
 
@@ -93,7 +93,7 @@ def test_the_wheel_works_where_nothing_else_is(built: tuple[Path, Path], tmp_pat
     work = tmp_path / "elsewhere"
     work.mkdir()
     assert clean_install.heavy_imports(made.python, work) == ""
-    told = json.loads(clean_install.demonstration(made.python, work))
-    assert told["held"] is True
-    assert all((work / file).is_file() for file in told["files"])
+    message = json.loads(clean_install.demonstration(made.python, work))
+    assert message["held"] is True
+    assert all((work / file).is_file() for file in message["files"])
     assert made.megabytes < 900.0  # docs/install.md says how much it is

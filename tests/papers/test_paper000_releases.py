@@ -14,7 +14,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import softgrasp as sg
-from softgrasp.calibration.benches import Benches
+from softgrasp.calibration.benches import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem, Release
 from tests.outside import outside_file
 
@@ -28,7 +28,7 @@ def test_overshoots_and_settling_times_of_released_fingers() -> None:
     )
     problem = CalibrationProblem(finger=finger, releases=releases, damping_timestep=1e-3)
     own = np.array([[joint.stiffness, joint.damping] for joint in finger.joints]).T
-    times, counts = Benches(problem).settled(own[:1], own[1:], releases)
+    times, counts = VirtualExperiments(problem).settled(own[:1], own[1:], releases)
     assert counts[0].tolist() == [6, 8, 9, 10]
     assert times[0, 1:] == pytest.approx([0.408, 0.456, 0.504], rel=0.03)
     assert times[0, 1:] == pytest.approx([data[g][1] for g in (40, 60, 100)], rel=0.015)

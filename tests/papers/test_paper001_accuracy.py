@@ -53,9 +53,9 @@ def test_the_reference_is_a_chain_in_mujoco_at_rest() -> None:
     data.qpos[:] = shape.joint_angles
     mujoco.mj_forward(model, data)
     moments = [joint.pressure_gain for joint in reference.finger.joints]
-    drive = driving_pressure(100e3) * np.array(moments)
-    left = data.qfrc_passive + drive - data.qfrc_bias
-    assert np.abs(left).max() < 1e-9 * drive.max() + 1e-12
+    actuator = driving_pressure(100e3) * np.array(moments)
+    left = data.qfrc_passive + actuator - data.qfrc_bias
+    assert np.abs(left).max() < 1e-9 * actuator.max() + 1e-12
     np.testing.assert_allclose(data.site("tip").xpos, shape.tip, atol=1e-12)
 
 
@@ -87,11 +87,11 @@ def test_the_model_lies_in_the_frame_of_the_finger() -> None:
 
 
 def test_eight_samples_stay_below_four_percent() -> None:
-    study = accuracy_study(FEW, pictures=(), seed=3)
+    study = accuracy_study(FEW, image_pressures=(), seed=3)
     assert study.errors.max() < LIMIT
-    again = accuracy_study(FEW, pictures=(), seed=3)
+    again = accuracy_study(FEW, image_pressures=(), seed=3)
     np.testing.assert_array_equal(again.errors, study.errors)
-    other = accuracy_study(FEW, pictures=(), seed=4)
+    other = accuracy_study(FEW, image_pressures=(), seed=4)
     assert (other.errors != study.errors).all()
 
 
@@ -108,7 +108,7 @@ def test_rigid_pieces_would_not_stay_below_four_percent() -> None:
 @pytest.mark.parametrize("protocol", ["edges", "chords"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_43_samples_stay_below_four_percent(protocol: str, seed: int) -> None:
-    study = accuracy_study(protocol=protocol, pictures=(), seed=seed)  # type: ignore[arg-type]
+    study = accuracy_study(protocol=protocol, image_pressures=(), seed=seed)  # type: ignore[arg-type]
     assert len(study.samples) == 43
     # 0.2 to 0.4 % was measured with four seeds and both ways to pick
     assert study.errors.max() < 0.01
@@ -119,8 +119,8 @@ def test_43_samples_stay_below_four_percent(protocol: str, seed: int) -> None:
 
 @pytest.mark.slow
 def test_drawn_pictures_say_the_same_as_projected_marks() -> None:
-    study = accuracy_study(FEW, pictures=(120e3,), seed=0)
-    assert [sample.picture is not None for sample in study.samples] == [False] * 7 + [True]
+    study = accuracy_study(FEW, image_pressures=(120e3,), seed=0)
+    assert [sample.image is not None for sample in study.samples] == [False] * 7 + [True]
     assert study.errors.max() < LIMIT
     last = study.samples[-1]
     off = last.measured.angles - last.shape.piece_angles

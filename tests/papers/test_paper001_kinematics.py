@@ -139,7 +139,7 @@ def test_eq_6_and_8_need_the_mount_that_is_not_given() -> None:
     """A gripper 60 mm long on the flange, and fingers 30 mm from its axis."""
     flange = flange_transform((0.4, 0.0, 0.5), (0.0, 1.0, 0.0, 0.0))
     mount = sg.MountedPose(position=(0.0, 0.0, 0.06))
-    gripper = sg.MountedGripper.around_axis(3, 0.03, mount=mount)
+    gripper = sg.GripperMount.around_axis(3, 0.03, mount=mount)
     tips = sg.mounted_fingers(flange, gripper, RISING, FLAT, LENGTHS)[:, -1, :3, 3]
     without = (flange @ arcs(RISING, FLAT))[:3, 3]
     away = tip_error(tips, np.tile(without, (3, 1)), LENGTHS)
@@ -156,8 +156,8 @@ def printed_eq_7(quaternion: Array) -> Array:
     ])  # fmt: skip
 
 
-def skewness(turn: Array) -> float:
-    return float(np.abs(turn @ turn.T - np.eye(3)).max())
+def skewness(rotation: Array) -> float:
+    return float(np.abs(rotation @ rotation.T - np.eye(3)).max())
 
 
 def test_eq_7_is_a_rotation_for_unit_quaternions_only() -> None:

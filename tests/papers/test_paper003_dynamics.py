@@ -37,8 +37,8 @@ def motion(chambers: tuple[int, ...], ramp: float) -> ArmRecording:
     """Two seconds of the arm."""
 
     def torques(time: float) -> Array:
-        share = 1.0 if ramp == 0.0 else min(time / ramp, 1.0)
-        return share * TORQUE * np.array(chambers)
+        fraction = 1.0 if ramp == 0.0 else min(time / ramp, 1.0)
+        return fraction * TORQUE * np.array(chambers)
 
     pressures = drive_pressures(two_sections(), torques, 2.0, timestep=4e-3)
     return move_arm(two_sections(), pressures, 2.0, tolerance=1e-5)
@@ -71,11 +71,11 @@ def test_a_step_settles_in_the_papers_time(chambers: tuple[int, ...], limit: flo
 def test_it_ends_at_its_rest_in_the_plane(
     chambers: tuple[int, ...], tip: tuple[float, ...]
 ) -> None:
-    found = motion(chambers, 0.0)
+    result = motion(chambers, 0.0)
     rest = arm_rest(two_sections(), 0.6e6 * np.array(chambers))
-    assert found.ends[-1] == pytest.approx(rest.ends, abs=1e-3)
+    assert result.ends[-1] == pytest.approx(rest.ends, abs=1e-3)
     assert rest.ends[-1] == pytest.approx(tip, abs=1e-3)
-    assert np.abs(found.ends[:, :, 1]).max() < 1e-9
+    assert np.abs(result.ends[:, :, 1]).max() < 1e-9
 
 
 def test_a_ramp_swings_less_and_is_slower() -> None:

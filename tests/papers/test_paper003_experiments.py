@@ -38,7 +38,7 @@ from softgrasp.simulation.hydraulic_experiments import (
 )
 from tests.mechanics.hydraulic.arms import two_sections
 
-MOTIONS = [found.name for found in EXPERIMENTS if isinstance(found, Motion)]
+MOTIONS = [result.name for result in EXPERIMENTS if isinstance(result, Motion)]
 CELLS = 4
 """Of a section of the chain in motion."""
 
@@ -53,15 +53,15 @@ def rests(name: str) -> RestsRun:
 @cache
 def motions() -> dict[str, MotionRun]:
     """All of them in one go, so that none moves twice."""
-    wanted = [hydraulic_experiment(name) for name in MOTIONS]
-    runs = run_hydraulic_experiments(wanted, two_sections(), links=CELLS)
+    target = [hydraulic_experiment(name) for name in MOTIONS]
+    runs = run_hydraulic_experiments(target, two_sections(), links=CELLS)
     return {run.experiment.name: run for run in runs if isinstance(run, MotionRun)}
 
 
 def about(rows: list[Number], words: str) -> list[Number]:
-    found = [row for row in rows if row.what.startswith(words)]
-    assert found, f"no number about {words}"
-    return found
+    result = [row for row in rows if row.what.startswith(words)]
+    assert result, f"no number about {words}"
+    return result
 
 
 @pytest.mark.parametrize(("name", "driven", "way"), [("steady-1", 0, -1.0), ("steady-4", 1, 1.0)])
@@ -124,13 +124,13 @@ def test_the_limit_postures_go_round_the_axis() -> None:
     """Turned by a third of a turn, a posture is another one; near 170° and 176° each section."""
     run = rests("limit-posture")
     ends = run.lumped.ends
-    turn = np.exp(2j * np.pi / 3.0)
+    rotation = np.exp(2j * np.pi / 3.0)
     for first in (1, 4):  # motors 1, 5, 6 and 2, 3, 4; the next ones are turned on
         plane = ends[..., 0] + 1j * ends[..., 1]
         others = {first + 1, first + 2}
         for other in others:
             way = plane[other, 0] / plane[first, 0]
-            assert min(abs(way - turn), abs(way - turn.conjugate())) < 1e-6
+            assert min(abs(way - rotation), abs(way - rotation.conjugate())) < 1e-6
     for shapes in (run.chain, run.lumped):
         assert np.degrees(shapes.angles[1:, 0]) == pytest.approx(np.full(6, 170.5), abs=2.0)
         assert np.degrees(shapes.angles[1:, 1]) == pytest.approx(np.full(6, 176.0), abs=2.0)
@@ -196,9 +196,9 @@ def test_motions_end_where_steps_do() -> None:
 
 
 def finer(links: tuple[int, ...], segments: tuple[int, ...]) -> RefinementRun:
-    asked = hydraulic_experiment("convergence")
-    assert isinstance(asked, Refinement)
-    cut = replace(asked, links=links, segments=segments)
+    requested = hydraulic_experiment("convergence")
+    assert isinstance(requested, Refinement)
+    cut = replace(requested, links=links, segments=segments)
     (run,) = run_hydraulic_experiments([cut], two_sections())
     assert isinstance(run, RefinementRun)
     return run
@@ -207,7 +207,7 @@ def finer(links: tuple[int, ...], segments: tuple[int, ...]) -> RefinementRun:
 def test_both_models_converge_with_their_order() -> None:
     """The change falls by four with twice the cells of the chain, by two with twice the arcs."""
     run = finer((1, 2, 4), (1, 2, 4))
-    falls = [found.changes[0] / found.changes[1] for found in (run.chain, run.lumped)]
+    falls = [result.changes[0] / result.changes[1] for result in (run.chain, run.lumped)]
     assert falls == pytest.approx([4.0, 2.0], rel=0.03)
 
 
@@ -215,7 +215,7 @@ def test_both_models_converge_with_their_order() -> None:
 def test_the_convergence_table_of_the_page() -> None:
     """And the limits of both models, by Richardson's rule within 0.05°."""
     run = finer((1, 2, 4, 8, 16, 32), (1, 2, 4, 8, 16))
-    limits = [np.degrees(found.limit(found.bends)) for found in (run.chain, run.lumped)]
+    limits = [np.degrees(result.limit(result.bends)) for result in (run.chain, run.lumped)]
     assert limits[0] == pytest.approx(limits[1], abs=0.05)
     assert run.chain.changes == pytest.approx([0.0874, 0.0218, 0.0054, 0.00135, 0.00034], abs=5e-5)
     assert run.lumped.changes == pytest.approx([0.0305, 0.0151, 0.0076, 0.0038], abs=5e-5)

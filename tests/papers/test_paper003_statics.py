@@ -20,8 +20,8 @@ MEGAPASCAL = 1.0e6
 
 def test_pressures_of_the_papers_torques() -> None:
     """P = 2π η T / (s A_c): 1.000 MPa at 2.5 N·m and 0.6 MPa at 1.5 N·m."""
-    found = pressure_of_torque(two_sections().drive, [2.5, 1.5])
-    assert found == pytest.approx([1.0e6, 0.6e6], rel=1e-7)
+    result = pressure_of_torque(two_sections().drive, [2.5, 1.5])
+    assert result == pytest.approx([1.0e6, 0.6e6], rel=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -54,5 +54,5 @@ def test_more_segments_bend_by_three_degrees_more(segments: int, degrees: float)
 
 def test_the_workspace_of_one_section() -> None:
     """A shell of about 0.58 × 0.58 × 0.37 m; the paper says 0.5 × 0.5 × 0.5 m, roughly."""
-    found = arm_workspace(one_section(), levels=5).extent
-    assert found == pytest.approx([0.58, 0.58, 0.37], abs=0.02)
+    result = arm_workspace(one_section(), levels=5).extent
+    assert result == pytest.approx([0.58, 0.58, 0.37], abs=0.02)

@@ -17,9 +17,9 @@ ROWS = [line.strip("|").split("|") for line in PAGE.splitlines() if line.startsw
 
 
 def cell(row: list[str], index: int) -> str:
-    found = re.search(r"`([^`]+)`", row[index])
-    assert found is not None, row
-    return found[1]
+    result = re.search(r"`([^`]+)`", row[index])
+    assert result is not None, row
+    return result[1]
 
 
 def test_the_page_has_all_that_the_paper_names() -> None:

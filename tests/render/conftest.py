@@ -33,11 +33,13 @@ def hand_spec() -> mujoco.MjSpec:
         rgba=visual.PALM_RGBA,
     )
     for finger, (x, y) in BASES.items():
-        parent, place = palm, (x, y, 0.0)
+        parent, position = palm, (x, y, 0.0)
         for index, (length, bend) in enumerate(zip(PHALANGES, BEND_DEG, strict=True)):
             half = 0.5 * np.radians(bend) * np.sign(x)
             name = f"{finger}_p{index + 1}"
-            parent = parent.add_body(name=name, pos=place, quat=(np.cos(half), 0, np.sin(half), 0))
+            parent = parent.add_body(
+                name=name, pos=position, quat=(np.cos(half), 0, np.sin(half), 0)
+            )
             parent.add_geom(
                 name=name,
                 type=mujoco.mjtGeom.mjGEOM_CAPSULE,
@@ -45,7 +47,7 @@ def hand_spec() -> mujoco.MjSpec:
                 size=(RADIUS, 0, 0),
                 rgba=visual.phalanx_rgba(index),
             )
-            place = (0, 0, -length)
+            position = (0, 0, -length)
     return spec
 
 
@@ -68,14 +70,16 @@ def mug_mesh(slices: int = 24) -> tuple[np.ndarray, np.ndarray]:
     """An open cup with a handle; vertices (n, 3) [m] and triangles (m, 3)."""
     radius = np.array([0.0, 0.036, 0.037, 0.037, 0.034, 0.034, 0.0])
     height = np.array([-0.041, -0.041, -0.040, 0.041, 0.041, -0.037, -0.037])
-    turn = 2 * np.pi * np.arange(slices) / slices
-    flat = np.stack([np.cos(turn), np.sin(turn), 0 * turn], axis=1)
+    rotation = 2 * np.pi * np.arange(slices) / slices
+    flat = np.stack([np.cos(rotation), np.sin(rotation), 0 * rotation], axis=1)
     cup = radius[:, None, None] * flat + height[:, None, None] * np.array([0.0, 0.0, 1.0])
     along = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 13)
     outward = np.stack([0 * along, np.cos(along), np.sin(along)], axis=1)
     path = np.array([0.0, 0.035, 0.0]) + outward * [1.0, 0.022, 0.024]
-    turn = 2 * np.pi * np.arange(10) / 10
-    ring = np.outer(np.cos(turn), [1.0, 0.0, 0.0]) + np.sin(turn)[:, None] * outward[:, None]
+    rotation = 2 * np.pi * np.arange(10) / 10
+    ring = (
+        np.outer(np.cos(rotation), [1.0, 0.0, 0.0]) + np.sin(rotation)[:, None] * outward[:, None]
+    )
     handle = path[:, None] + 0.004 * ring
     first, second = _grid_faces(*cup.shape[:2]), _grid_faces(*handle.shape[:2])
     vertices = np.vstack([cup.reshape(-1, 3), handle.reshape(-1, 3)])

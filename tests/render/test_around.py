@@ -9,7 +9,7 @@ import softgrasp as sg
 from softgrasp.build import names
 from softgrasp.build.visual import AROUND_RGBA, FLOOR_NAME
 from softgrasp.render.extents import covered_geoms
-from softgrasp.render.playback import framing, render_instants
+from softgrasp.render.playback import framing, render_key_frames
 from softgrasp.render.poses import Playback
 from softgrasp.render.rays import Caster
 from tests.scenes import ball, pinch
@@ -59,16 +59,16 @@ def test_the_camera_looks_into_the_corner(corner: sg.GraspResult) -> None:
 
 def test_the_ray_caster_draws_walls_in_their_colour(corner: sg.GraspResult) -> None:
     playback = Playback(corner)
-    (picture,) = render_instants(corner, [0.0], renderer="raycast", size=SIZE)
+    (image,) = render_key_frames(corner, [0.0], renderer="raycast", size=SIZE)
     bare = corner.scene.replace(surroundings=corner.scene.surroundings[:1], duration=0.01)
     camera = framing([playback], SIZE)
-    (empty,) = render_instants(
+    (empty,) = render_key_frames(
         sg.simulate(bare), [0.0], renderer="raycast", size=SIZE, camera=camera
     )
-    changed = np.abs(picture.astype(int) - empty.astype(int)).max(axis=2) > 12
+    changed = np.abs(image.astype(int) - empty.astype(int)).max(axis=2) > 12
     assert changed.mean() > 0.2
     # warm, as the walls are: more red than blue
-    warm = picture[changed].astype(float)
+    warm = image[changed].astype(float)
     assert (warm[:, 0] > warm[:, 2]).mean() > 0.6
     assert AROUND_RGBA["wall"][0] > AROUND_RGBA["wall"][2]
 

@@ -35,11 +35,11 @@ def test_all_points_lie_inside_the_margin_and_two_sides_are_touched(
         fovy_deg=fovy,
     )
     column, row, depth = camera.project(points, aspect * 1000, 1000).T
-    place = np.stack([column / (aspect * 1000), row / 1000], axis=1)
+    position = np.stack([column / (aspect * 1000), row / 1000], axis=1)
     assert (depth > 0).all()
-    assert place.min() >= margin - 1e-6
-    assert place.max() <= 1 - margin + 1e-6
-    touched = np.isclose(place, margin, atol=1e-6) | np.isclose(place, 1 - margin, atol=1e-6)
+    assert position.min() >= margin - 1e-6
+    assert position.max() <= 1 - margin + 1e-6
+    touched = np.isclose(position, margin, atol=1e-6) | np.isclose(position, 1 - margin, atol=1e-6)
     nearest = np.isclose(depth.min(), 0.01)
     assert touched.any(axis=1).sum() >= 2 or nearest
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
-from softgrasp.render import tile, write_film, write_png
+from softgrasp.render import tile, write_frames, write_png
 
 
 def _frames(count, height=48, width=64):
@@ -29,7 +29,7 @@ def _played(path, height, width):
 
 
 def test_a_film_has_its_frames_size_rate_and_colours(tmp_path):
-    path = write_film(tmp_path / "new" / "film.mp4", _frames(9), fps=30)
+    path = write_frames(tmp_path / "new" / "film.mp4", _frames(9), fps=30)
     back, words = _played(path, 48, 64)
     assert back.shape == (9, 48, 64, 3)
     assert ", 30 fps," in words
@@ -38,7 +38,7 @@ def test_a_film_has_its_frames_size_rate_and_colours(tmp_path):
 
 
 def test_a_film_suits_browsers(tmp_path):
-    path = write_film(tmp_path / "film.mp4", _frames(3), fps=10)
+    path = write_frames(tmp_path / "film.mp4", _frames(3), fps=10)
     words = _played(path, 48, 64)[1]
     assert "Video: h264" in words
     assert "yuv420p(tv, bt709" in words
@@ -47,13 +47,13 @@ def test_a_film_suits_browsers(tmp_path):
 
 
 def test_odd_sizes_lose_their_last_row_and_column(tmp_path):
-    path = write_film(tmp_path / "film.mp4", _frames(2, height=49, width=65), fps=10)
+    path = write_frames(tmp_path / "film.mp4", _frames(2, height=49, width=65), fps=10)
     assert len(_played(path, 48, 64)[0]) == 2
 
 
 def test_no_frames_and_no_file(tmp_path):
     with pytest.raises(ResultError, match="expected at least one frame, found none"):
-        write_film(tmp_path / "film.mp4", [], fps=30)
+        write_frames(tmp_path / "film.mp4", [], fps=30)
     assert not list(tmp_path.iterdir())
 
 
@@ -62,7 +62,7 @@ def test_a_frame_of_another_size_leaves_the_old_film_alone(tmp_path):
     path.write_bytes(b"old")
     frames = [*_frames(2), *_frames(1, height=60)]
     with pytest.raises(ResultError, match=r"frame 2: expected shape \(48, 64, 3\), found \(60"):
-        write_film(path, frames, fps=30)
+        write_frames(path, frames, fps=30)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -73,7 +73,7 @@ def test_a_drawing_that_fails_leaves_nothing(tmp_path):
         raise KeyError("the drawing failed")
 
     with pytest.raises(KeyError):
-        write_film(tmp_path / "film.mp4", frames(), fps=30)
+        write_frames(tmp_path / "film.mp4", frames(), fps=30)
     assert not list(tmp_path.iterdir())
 
 
@@ -83,7 +83,7 @@ def test_without_ffmpeg_the_sentence_names_the_cure(tmp_path, monkeypatch):
 
     monkeypatch.setattr(imageio_ffmpeg, "get_ffmpeg_exe", missing)
     with pytest.raises(BackendUnavailable, match="pip install imageio-ffmpeg"):
-        write_film(tmp_path / "film.mp4", _frames(2), fps=30)
+        write_frames(tmp_path / "film.mp4", _frames(2), fps=30)
 
 
 def test_an_ffmpeg_that_fails_is_told(tmp_path, monkeypatch):
@@ -91,7 +91,7 @@ def test_an_ffmpeg_that_fails_is_told(tmp_path, monkeypatch):
 
     monkeypatch.setattr(film, "_ENCODING", ("-no_such_option", "1"))
     with pytest.raises(ResultError, match=r"film\.mp4: ffmpeg could not write the film: .+"):
-        write_film(tmp_path / "film.mp4", _frames(40, 480, 640), fps=30)
+        write_frames(tmp_path / "film.mp4", _frames(40, 480, 640), fps=30)
     assert not list(tmp_path.iterdir())
 
 

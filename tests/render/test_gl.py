@@ -107,12 +107,12 @@ def test_a_model_without_light_and_sky_gets_both(make_scene, egl):
     points = geom_corner_points(model, data)
     camera = frame_points(points, azimuth_deg=125, elevation_deg=-18, aspect=4 / 3)
     with open_renderer(model, 160, 120, "gl") as renderer:
-        picture = renderer.draw(data, camera)
+        image = renderer.draw(data, camera)
     with open_renderer(model, 160, 120, "raycast") as renderer:
         other = renderer.draw(data, camera)
-    assert picture[0].min() > 180
-    assert np.abs(picture[:4].astype(int) - other[:4]).max() <= 3
-    assert np.abs(picture.astype(int) - other).mean() < 10
+    assert image[0].min() > 180
+    assert np.abs(image[:4].astype(int) - other[:4]).max() <= 3
+    assert np.abs(image.astype(int) - other).mean() < 10
 
 
 @pytest.mark.gl
@@ -145,9 +145,9 @@ def test_no_speckles_on_the_lit_floor(scene, egl):
     for azimuth in (110.0, 200.0):
         camera = Camera((0.0, 0.0, -0.16), 0.6, azimuth, -60.0)
         with open_renderer(model, 240, 180, "gl") as renderer:
-            picture = renderer.draw(data, camera)[..., 1].astype(int)
-        middle, around = picture[1:-1, 1:-1], []
+            image = renderer.draw(data, camera)[..., 1].astype(int)
+        middle, around = image[1:-1, 1:-1], []
         for row, column in np.ndindex(3, 3):
-            around.append(picture[row : row + 178, column : column + 238])
+            around.append(image[row : row + 178, column : column + 238])
         lonely = np.median(around, axis=0) - middle > 40
         assert lonely.mean() < 2e-3

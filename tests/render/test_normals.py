@@ -14,8 +14,8 @@ def _hits(model, data, count=2000):
     for index, start in enumerate(away):
         part = mujoco.mj_rayMesh(model, data, 0, start, -start, normal[index])
         points[index] = (1.0 - part) * start
-    frame, place = data.geom_xmat[0].reshape(3, 3), data.geom_xpos[0]
-    return points, normal, (points - place) @ frame, normal @ frame, frame
+    frame, position = data.geom_xmat[0].reshape(3, 3), data.geom_xpos[0]
+    return points, normal, (points - position) @ frame, normal @ frame, frame
 
 
 def _model(vertices, faces):
@@ -30,8 +30,8 @@ def _model(vertices, faces):
 
 def _ball(rings=12, slices=20, squeeze=(0.5, 0.4, 0.3)):
     polar = np.pi * (np.arange(rings) + 0.5) / rings
-    turn = 2 * np.pi * np.arange(slices) / slices
-    flat = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    rotation = 2 * np.pi * np.arange(slices) / slices
+    flat = np.stack([np.cos(rotation), np.sin(rotation)], axis=1)
     ring = np.sin(polar)[:, None, None] * flat
     height = np.broadcast_to(np.cos(polar)[:, None, None], (rings, slices, 1))
     vertices = np.concatenate([ring, height], axis=-1).reshape(-1, 3)
@@ -59,8 +59,8 @@ def test_normals_of_a_round_mesh_follow_the_shape_not_the_triangles():
 
 
 def test_a_flat_side_of_many_triangles_keeps_its_normal():
-    turn = 2 * np.pi * np.arange(24) / 24
-    ring = np.stack([0.3 * np.cos(turn), 0.3 * np.sin(turn)], axis=1)
+    rotation = 2 * np.pi * np.arange(24) / 24
+    ring = np.stack([0.3 * np.cos(rotation), 0.3 * np.sin(rotation)], axis=1)
     vertices = np.vstack(
         [np.column_stack([ring, np.full(24, z)]) for z in (-0.2, 0.2)]
         + [[[0, 0, -0.2], [0, 0, 0.2]]]

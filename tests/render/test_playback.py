@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.build.visual import IN_CONTACT_RGBA
-from softgrasp.render.instants import key_instants
+from softgrasp.render.instants import key_frames
 from softgrasp.render.marks import Arrow, Ball
 from softgrasp.render.pacing import CLOSING_SECONDS, STILL_END, pace
-from softgrasp.render.playback import framing, render_instants, render_video
+from softgrasp.render.playback import framing, render_key_frames, render_video
 from softgrasp.render.poses import Playback
 from softgrasp.render.reel import draw_frames
 from softgrasp.render.renderer import open_renderer
@@ -53,8 +53,10 @@ def body_pose(playback: Playback, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("mount", ["free", "fixed", "planar"])
 def test_a_pose_is_the_recorded_one(mount: str):
-    turned = pinch(object_mount=mount, object_euler=(0.3, 0.2, -0.4), object_position=(0, 0, -0.08))
-    result = sg.simulate(turned)
+    rotated = pinch(
+        object_mount=mount, object_euler=(0.3, 0.2, -0.4), object_position=(0, 0, -0.08)
+    )
+    result = sg.simulate(rotated)
     playback = Playback(result)
     for row in (0, len(result.time) // 2, len(result.time) - 1):
         playback.pose(float(result.time[row]))
@@ -69,9 +71,9 @@ def test_poses_between_samples_are_interpolated(untouched: sg.GraspResult):
     half = np.sqrt(0.5)
     rows = len(untouched.time)
     track = np.linspace([0.0, 0.0, -0.085], [0.0, 0.0, -0.095], rows)
-    turns = np.tile([1.0, 0.0, 0.0, 0.0], (rows, 1))
-    turns[1] = [half, 0.0, half, 0.0]
-    result = replace(untouched, object_position=track, object_quat_wxyz=turns)
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (rows, 1))
+    rotations[1] = [half, 0.0, half, 0.0]
+    result = replace(untouched, object_position=track, object_quat_wxyz=rotations)
     playback = Playback(result)
     playback.pose(0.25 * float(result.time[1]))
     position, quaternion = body_pose(playback, "object")
@@ -188,18 +190,18 @@ def test_pictures_that_look_the_same_are_drawn_once(held: sg.GraspResult):
 def test_frames_do_not_depend_on_how_many_are_drawn_at_once(held: sg.GraspResult):
     playback, times = Playback(held), pace(held, 4).times
     camera = framing([playback], SMALL)
-    films = []
+    videos = []
     for threads in (1, 3):
         with open_renderer(playback.model, *SMALL, "raycast") as drawer:
             drawer.threads = threads
-            films.append(list(draw_frames(playback, drawer, camera, times, np.zeros_like(times))))
-    for alone, together in zip(*films, strict=True):
+            videos.append(list(draw_frames(playback, drawer, camera, times, np.zeros_like(times))))
+    for alone, together in zip(*videos, strict=True):
         np.testing.assert_array_equal(alone, together)
 
 
 def test_instants_are_pictures_from_one_place(held: sg.GraspResult):
     times = [0.0, held.simulated_time]
-    first, last = render_instants(held, times, renderer="raycast", size=SMALL)
+    first, last = render_key_frames(held, times, renderer="raycast", size=SMALL)
     assert first.shape == last.shape == (72, 96, 3)
     palm = slice(8, 16)  # the palm does not move, but the fingers below it do
     assert np.abs(first.astype(int) - last).max() > 60
@@ -251,14 +253,14 @@ def test_a_run_of_one_sample_is_a_standing_picture(untouched: sg.GraspResult):
     pacing = pace(one, 30)
     assert (pacing.times == one.time[0]).all()
     assert pacing.speed == "real time"
-    assert [time for time, _ in key_instants(one)] == [one.time[0]] * 5
+    assert [time for time, _ in key_frames(one)] == [one.time[0]] * 5
 
 
 def test_five_instants_of_a_grasp(held: sg.GraspResult):
     touch = next(e.time_s for e in held.events if e.kind == "touching")
     last = max(e.time_s for e in held.events if e.kind == "established")
     weight = f"{held.hold.weight_N:.2g}"
-    assert key_instants(held) == (
+    assert key_frames(held) == (
         (0.0, "start"),
         (0.5 * touch, "half way to contact"),
         (touch, "first contact: F1 P3 + 3 more"),
@@ -269,7 +271,7 @@ def test_five_instants_of_a_grasp(held: sg.GraspResult):
 
 def test_five_instants_without_contact(untouched: sg.GraspResult):
     end = untouched.simulated_time
-    times, captions = zip(*key_instants(untouched), strict=True)
+    times, captions = zip(*key_frames(untouched), strict=True)
     assert times == pytest.approx([0.0, end / 4, end / 2, 3 * end / 4, end])
     assert captions == ("start", "a quarter", "half way", "three quarters", "end: still closing")
 
@@ -290,7 +292,7 @@ def test_instants_are_always_five_in_order(
         )
         for tick, kind, k in sorted(log)
     )
-    instants = key_instants(replace(untouched, events=events))
+    instants = key_frames(replace(untouched, events=events))
     times = [time for time, _ in instants]
     assert len(instants) == 5
     assert times == sorted(times)

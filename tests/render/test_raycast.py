@@ -22,13 +22,13 @@ def _camera(model, data, azimuth=125.0, size=SIZE):
 def test_silhouettes_agree_with_opengl(make_scene, mask_of, egl, kind):
     model, data = make_scene(kind)
     camera = _camera(model, data)
-    thing = model.geom("object").id
-    hand = [k for k in range(model.ngeom) if k not in (thing, model.geom("floor").id)]
+    obj = model.geom("object").id
+    hand = [k for k in range(model.ngeom) if k not in (obj, model.geom("floor").id)]
     with (
         open_renderer(model, *SIZE, "gl") as first,
         open_renderer(model, *SIZE, "raycast") as other,
     ):
-        for geoms in ([thing], hand):
+        for geoms in ([obj], hand):
             masks = [mask_of(renderer, data, camera, geoms) for renderer in (first, other)]
             overlap = (masks[0] & masks[1]).sum() / (masks[0] | masks[1]).sum()
             assert overlap > AGREEMENT
@@ -42,11 +42,11 @@ def test_colours_and_checker_agree_with_opengl(scene, egl):
         open_renderer(model, *SIZE, "gl") as first,
         open_renderer(model, *SIZE, "raycast") as other,
     ):
-        pictures = [renderer.draw(data, camera).astype(int) for renderer in (first, other)]
-    difference = np.abs(pictures[0] - pictures[1]).max(axis=-1)
+        images = [renderer.draw(data, camera).astype(int) for renderer in (first, other)]
+    difference = np.abs(images[0] - images[1]).max(axis=-1)
     assert np.median(difference) < 6
-    light = [np.ravel(picture[:20, :, 1]) for picture in pictures]
-    assert np.corrcoef(*[np.ravel(picture[110:, :50, 1]) for picture in pictures])[0, 1] > 0.95
+    light = [np.ravel(image[:20, :, 1]) for image in images]
+    assert np.corrcoef(*[np.ravel(image[110:, :50, 1]) for image in images])[0, 1] > 0.95
     assert light[0].mean() == pytest.approx(light[1].mean(), abs=10)
 
 
@@ -81,23 +81,23 @@ def test_checkers_lie_as_opengl_lays_them(egl, lay):
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     camera = Camera((0.03, 0.01, 0.0), 0.4, 125.0, -40.0)
-    pictures = []
+    images = []
     for choice in ("gl", "raycast"):
         with open_renderer(model, 160, 120, choice) as renderer:
-            pictures.append(np.ravel(renderer.draw(data, camera)[50:, :, 1]))
-    assert np.corrcoef(*pictures)[0, 1] > 0.97
+            images.append(np.ravel(renderer.draw(data, camera)[50:, :, 1]))
+    assert np.corrcoef(*images)[0, 1] > 0.97
 
 
 def test_every_ray_agrees_with_the_coarse_first_picture(scene, mask_of):
     model, data = scene
     camera = _camera(model, data)
-    thing = model.geom("object").id
+    obj = model.geom("object").id
     with open_renderer(model, *SIZE, "raycast") as renderer:
-        mask = mask_of(renderer, data, camera, [thing])
+        mask = mask_of(renderer, data, camera, [obj])
     columns, rows = np.meshgrid(np.arange(SIZE[0]) + 0.5, np.arange(SIZE[1]) + 0.5)
     every = camera.rays(columns, rows, *SIZE).reshape(-1, 3)
     hit = rays.Caster(model, data).hits(camera.position, every).geom.reshape(SIZE[::-1])
-    assert ((hit == thing) & mask).sum() / ((hit == thing) | mask).sum() > 0.98
+    assert ((hit == obj) & mask).sum() / ((hit == obj) | mask).sum() > 0.98
 
 
 def test_two_draws_are_equal_and_nothing_is_changed(make_scene):
@@ -117,10 +117,10 @@ def test_two_draws_are_equal_and_nothing_is_changed(make_scene):
 def test_colours_for_one_picture(scene, mask_of):
     model, data = scene
     camera = _camera(model, data)
-    thing = model.geom("object").id
+    obj = model.geom("object").id
     with open_renderer(model, *SIZE, "raycast") as renderer:
-        mask = mask_of(renderer, data, camera, [thing])
-        green = renderer.draw(data, camera, colors={thing: (0, 1, 0, 1)})[mask].mean(axis=0)
+        mask = mask_of(renderer, data, camera, [obj])
+        green = renderer.draw(data, camera, colors={obj: (0, 1, 0, 1)})[mask].mean(axis=0)
         own = renderer.draw(data, camera)[mask].mean(axis=0)
     assert green.argmax() == 1
     assert own.argmax() == 0
@@ -132,16 +132,16 @@ def test_hidden_groups_and_clear_geoms_are_not_drawn():
       <geom type="sphere" size=".1" {}/>
     </worldbody></mujoco>"""
     camera = Camera((0, 0, 0), 1.0, 0.0, -20.0)
-    pictures = {}
+    images = {}
     for attributes in ("", 'group="3"', 'rgba="1 0 0 0"', 'group="2"'):
         model = mujoco.MjModel.from_xml_string(xml.format(attributes))
         data = mujoco.MjData(model)
         mujoco.mj_forward(model, data)
         with open_renderer(model, 60, 40, "raycast") as renderer:
-            pictures[attributes] = renderer.draw(data, camera)
-    assert (pictures['group="3"'] == pictures['rgba="1 0 0 0"']).all()
-    assert (pictures[""] != pictures['group="3"']).any()
-    assert (pictures['group="2"'] == pictures[""]).all()
+            images[attributes] = renderer.draw(data, camera)
+    assert (images['group="3"'] == images['rgba="1 0 0 0"']).all()
+    assert (images[""] != images['group="3"']).any()
+    assert (images['group="2"'] == images[""]).all()
 
 
 @pytest.mark.parametrize("size", [(2, 2), (2, 3), (61, 47), (64, 33)])
@@ -200,10 +200,10 @@ def test_a_plane_with_edges_and_a_plain_colour():
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     with open_renderer(model, 80, 60, "raycast") as renderer:
-        picture = renderer.draw(data, Camera((0, 0, 0), 1.0, 0.0, -80.0)).astype(int)
-    assert picture[30, 40].argmax() == 0
-    assert picture[55, 5].argmax() == 2
-    column = picture[:, 40]
+        image = renderer.draw(data, Camera((0, 0, 0), 1.0, 0.0, -80.0)).astype(int)
+    assert image[30, 40].argmax() == 0
+    assert image[55, 5].argmax() == 2
+    column = image[:, 40]
     rows = (column[:, 0] > column[:, 2]).sum()
     expected = Camera((0, 0, 0), 1.0, 0.0, -80.0).project([[0.1, 0, 0], [-0.1, 0, 0]], 80, 60)[:, 1]
     assert rows == pytest.approx(abs(np.diff(expected)[0]), abs=1.5)
@@ -214,6 +214,6 @@ def test_a_model_without_geoms_is_sky():
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     with open_renderer(model, 40, 30, "raycast") as renderer:
-        picture = renderer.draw(data, Camera((0, 0, 0), 1.0, 0.0, 0.0))
-    assert (np.diff(picture[:, 0].astype(int).sum(axis=-1)) >= 0).all()
-    assert np.ptp(picture[0], axis=0).max() <= 2
+        image = renderer.draw(data, Camera((0, 0, 0), 1.0, 0.0, 0.0))
+    assert (np.diff(image[:, 0].astype(int).sum(axis=-1)) >= 0).all()
+    assert np.ptp(image[0], axis=0).max() <= 2

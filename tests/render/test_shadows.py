@@ -6,7 +6,7 @@ import pytest
 
 from softgrasp.render import Camera, extents
 from softgrasp.render.rays import Caster
-from softgrasp.render.shadows import LAMP_TANGENT, Lamp, shadow_cover, visible_share
+from softgrasp.render.shadows import LAMP_TANGENT, Lamp, shadow_cover, visibility
 
 MODEL = """
 <mujoco>
@@ -32,21 +32,21 @@ def stage():
     points = np.stack([x, y, np.zeros_like(x)], axis=-1)
     surface = np.zeros(x.shape, dtype=np.int32)
     caster = Caster(model, data)
-    share = visible_share(
+    fraction = visibility(
         caster, lamp, surface, np.arange(x.size), points.reshape(-1, 3), NO_SKIN[: x.size]
     )
-    return lamp, boxes, points, share
+    return lamp, boxes, points, fraction
 
 
 def test_the_share_is_that_of_the_lamp_which_is_seen(stage):
-    _, _, points, share = stage
+    _, _, points, fraction = stage
     reach = np.abs(points[..., :2]).max(axis=-1)
     penumbra = 0.31 * LAMP_TANGENT
-    assert (share[reach < 0.05 - 2 * penumbra] < 1e-3).all()
-    assert (share[reach > 0.05 + 2 * penumbra] > 0.999).all()
-    rim = np.interp(0.05, points[SIZE // 2, SIZE // 2 :, 0], share[SIZE // 2, SIZE // 2 :])
+    assert (fraction[reach < 0.05 - 2 * penumbra] < 1e-3).all()
+    assert (fraction[reach > 0.05 + 2 * penumbra] > 0.999).all()
+    rim = np.interp(0.05, points[SIZE // 2, SIZE // 2 :, 0], fraction[SIZE // 2, SIZE // 2 :])
     assert rim == pytest.approx(0.5, abs=0.15)
-    profile = share[SIZE // 2, SIZE // 2 :]
+    profile = fraction[SIZE // 2, SIZE // 2 :]
     assert (np.diff(profile) >= -0.1).all()
     assert len(np.unique(profile)) > 6
 
@@ -54,11 +54,11 @@ def test_the_share_is_that_of_the_lamp_which_is_seen(stage):
 @pytest.mark.parametrize("camera", [Camera((0, 0, 0), 1.0, 30.0, -40.0, 28.0)])
 @pytest.mark.parametrize("step", [1, 2])
 def test_no_shadow_lies_outside_its_cover(stage, camera, step):
-    lamp, boxes, points, share = stage
+    lamp, boxes, points, fraction = stage
     plane = np.zeros(3), np.array([0.0, 0.0, 1.0])
     mask = shadow_cover(lamp, camera, boxes, plane, (160, 120), step)
     assert mask.shape == (120 // step, 160 // step)
-    dark = points[share < 1e-3]
+    dark = points[fraction < 1e-3]
     column, row, _ = camera.project(dark, 160, 120).T
     assert mask[(row // step).astype(int), (column // step).astype(int)].all()
     assert mask.mean() < 0.2
@@ -82,5 +82,5 @@ def test_light_is_not_mixed_between_surfaces():
             return np.arange(len(targets)) % 2 == 1
 
     caster = Odd(model, mujoco.MjData(model))
-    share = visible_share(caster, lamp, surface, np.arange(64), points, NO_SKIN[:64])
-    assert set(np.unique(share)) == {0.0, 1.0}
+    fraction = visibility(caster, lamp, surface, np.arange(64), points, NO_SKIN[:64])
+    assert set(np.unique(fraction)) == {0.0, 1.0}

@@ -41,14 +41,14 @@ def test_a_ray_meets_the_triangle_that_a_slow_search_finds(
     rays = CAMERA.rays(columns, rows, *SIZE).reshape(-1, 3)
     caster = SkinCaster(skins, data, CAMERA.position, CAMERA.axes())
     hits = caster.hits(rays, np.full(len(rays), np.inf))
-    found = dict(zip(hits.ray.tolist(), hits.depth.tolist(), strict=True))
+    result = dict(zip(hits.ray.tolist(), hits.depth.tolist(), strict=True))
     triangles = np.concatenate([skin.bent(data)[skin.faces] for skin in skins]) - CAMERA.position
     a, ab, ac = (
         triangles[:, 0],
         triangles[:, 1] - triangles[:, 0],
         triangles[:, 2] - triangles[:, 0],
     )
-    wanted = {}
+    target = {}
     for index, ray in enumerate(rays):
         across = np.cross(ray, ac)
         scale = np.einsum("nx,nx->n", ab, across)
@@ -59,10 +59,10 @@ def test_a_ray_meets_the_triangle_that_a_slow_search_finds(
             depth = np.einsum("nx,nx->n", ac, along) / scale
         met = (scale > 0) & (u >= 0) & (v >= 0) & (u + v <= 1)
         if met.any():
-            wanted[index] = depth[met].min()
-    assert len(wanted) > 20
-    assert set(found) == set(wanted)
-    assert [found[k] for k in wanted] == pytest.approx(list(wanted.values()))
+            target[index] = depth[met].min()
+    assert len(target) > 20
+    assert set(result) == set(target)
+    assert [result[k] for k in target] == pytest.approx(list(target.values()))
 
 
 def test_what_stands_in_front_hides_the_skin(model: mujoco.MjModel) -> None:

@@ -52,10 +52,10 @@ def test_the_tables_name_objects_and_surroundings(
 
 
 def test_the_facts_say_what_stands_around(two: sg.GraspResult, corner: sg.GraspResult) -> None:
-    told = dict(facts.scene_facts(corner))
-    assert told["Table"] == "top at z = -130.0 mm"
-    assert told["Wall left"] == "140 × 120 mm at (−22.5, 47.5, −70.0) mm, normal (1, 0, 0)"
-    further = dict(facts.scene_facts(two))["Further object small"]
+    message = dict(facts.scene_properties(corner))
+    assert message["Table"] == "top at z = -130.0 mm"
+    assert message["Wall left"] == "140 × 120 mm at (−22.5, 47.5, −70.0) mm, normal (1, 0, 0)"
+    further = dict(facts.scene_properties(two))["Further object small"]
     assert further == (
         "small, sphere, radius 15 mm, 9.896 g (700 kg/m³), free, at (17.6, 0.0, −80.0) mm"
     )
@@ -83,7 +83,7 @@ def test_the_page_has_all_of_it(two: sg.GraspResult, tmp_path: Path) -> None:
 def test_a_pair_is_held_against_its_own_contact() -> None:
     """One of two objects is softer; both have what was set for them."""
     soft, scene = sg.Contact(stiffness=2e4, damping=100.0), sg.load_scene("two_spheres")
-    beside = tuple(thing.replace(contact=soft) for thing in scene.objects)
+    beside = tuple(obj.replace(contact=soft) for obj in scene.objects)
     result = sg.simulate(scene.replace(objects=beside))
     model = result.contact_model
     assert set(model.set_stiffness_N_m.values()) == {2e4}

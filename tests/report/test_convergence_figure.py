@@ -37,8 +37,8 @@ def test_the_order_between_16_and_64_joints(
 def test_eight_midpoint_joints_are_as_near_as_the_page_says(
     points: list[ConvergencePoint],
 ) -> None:
-    found = [p.error for p in points if (p.layout, p.joints) == ("midpoint", 8)]
-    assert 100 * np.array(found) == pytest.approx([0.129, 0.326, 0.642], abs=6e-4)
+    result = [p.error for p in points if (p.layout, p.joints) == ("midpoint", 8)]
+    assert 100 * np.array(result) == pytest.approx([0.129, 0.326, 0.642], abs=6e-4)
 
 
 def test_the_estimate_of_a_midpoint_chain_is_its_error(points: list[ConvergencePoint]) -> None:
@@ -50,10 +50,10 @@ def test_the_estimate_of_a_midpoint_chain_is_its_error(points: list[ConvergenceP
 def test_the_picture_of_the_page_shows_these_numbers(
     points: list[ConvergencePoint], tmp_path: Path
 ) -> None:
-    folder = IMAGES if os.environ.get("SOFTGRASP_WRITE_DOCS") else tmp_path
-    picture = draw_convergence(points, folder / "convergence.png")
-    assert picture.stat().st_size > 20_000
-    if folder is IMAGES:
+    directory = IMAGES if os.environ.get("SOFTGRASP_WRITE_DOCS") else tmp_path
+    image = draw_convergence(points, directory / "convergence.png")
+    assert image.stat().st_size > 20_000
+    if directory is IMAGES:
         with (IMAGES / "convergence.csv").open("w", newline="") as file:
             csv.writer(file).writerows([ConvergencePoint._fields, *points])
     with (IMAGES / "convergence.csv").open() as file:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.render.instants import key_instants
+from softgrasp.render.instants import key_frames
 from softgrasp.render.pacing import pace
 from softgrasp.report import facts, series, tables, words
 from softgrasp.report.contact_figure import draw_contacts
-from softgrasp.report.hold_words import asked_text, hold_clause, limits_text
+from softgrasp.report.hold_words import criterion_text, hold_clause, limits_text
 from softgrasp.report.joint_figure import draw_joints
 from softgrasp.report.object_figure import draw_object
 from tests.scenes import pinch
@@ -92,16 +92,16 @@ def test_directions() -> None:
 
 def test_criteria_say_what_they_do_and_allow() -> None:
     criterion = sg.load_criterion("dexgraspbench")
-    assert asked_text(criterion) == "6 directions, 10 m/s² for 2 s each"
+    assert criterion_text(criterion) == "6 directions, 10 m/s² for 2 s each"
     assert limits_text(criterion) == "at most 50.0 mm and 15.0°"
     lift = sg.load_criterion("lift_10cm")
-    assert asked_text(lift) == "lift 100.0 mm within 1 s; hold for 2 s"
+    assert criterion_text(lift) == "lift 100.0 mm within 1 s; hold for 2 s"
     assert limits_text(lift) == "at most 5.0 mm and 20.1°, lifted by at least 95.0 mm"
-    assert asked_text(sg.load_criterion("sequence")) == "what the sequence does after its close"
+    assert criterion_text(sg.load_criterion("sequence")) == "what the sequence does after its close"
     wag = sg.SuccessCriterion(motion=({"type": "shake", "name": "wag", "angle": 0.1},))
-    assert asked_text(wag) == "wag (shake) ±5.73° at 3 Hz, 4 cycles"
-    told = dict(facts.scene_facts(carried()))
-    assert told["Sequence"] == (
+    assert criterion_text(wag) == "wag (shake) ±5.73° at 3 Hz, 4 cycles"
+    message = dict(facts.scene_properties(carried()))
+    assert message["Sequence"] == (
         "approach within 0.2 s; close; lift 20.0 mm within 0.2 s; wag (shake) ±2.86° at 5 Hz, "
         "1 cycle"
     )
@@ -122,20 +122,20 @@ def test_the_film_goes_through_the_phases() -> None:
 
 def test_five_instants_of_a_sequence() -> None:
     spans = {span.name: span for span in carried().phases}
-    assert key_instants(carried()) == (
+    assert key_frames(carried()) == (
         (0.0, "start"),
         (spans["approach"].end_s, "end of approach"),
         (spans["close"].end_s, "closed"),
         (spans["lift"].end_s, "end of lift"),
         (carried().simulated_time, "end: held"),
     )
-    times = [time for time, _ in key_instants(pushed())]
+    times = [time for time, _ in key_frames(pushed())]
     assert len(times) == 5
     assert times == sorted(times)
 
 
 def test_the_wrist_has_rows_of_its_own() -> None:
-    *_, slides, hinges = series.drive_rows(carried())
+    *_, slides, hinges = series.actuator_rows(carried())
     assert [panel.title for panel in slides] == ["wrist x", "wrist y", "wrist z"]
     assert [panel.title for panel in hinges] == ["wrist turn z", "wrist turn y", "wrist turn x"]
     assert slides[2].target is not None
@@ -145,8 +145,8 @@ def test_the_wrist_has_rows_of_its_own() -> None:
 
 def test_the_facts_tell_when_each_phase_was() -> None:
     spans = (f"{s.name} {s.start_s:.3f}–{s.end_s:.3f} s" for s in carried().phases)
-    assert dict(facts.scene_facts(carried()))["Phases"] == ", ".join(spans)
-    assert "Phases" not in dict(facts.scene_facts(sg.simulate(pinch())))
+    assert dict(facts.scene_properties(carried()))["Phases"] == ", ".join(spans)
+    assert "Phases" not in dict(facts.scene_properties(sg.simulate(pinch())))
 
 
 @pytest.mark.slow

@@ -44,12 +44,12 @@ def table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
 
 
 def test_tables_hold_what_was_run(tmp_path: Path) -> None:
-    write_hydraulic_experiments(runs(), tmp_path, page=False)
+    write_hydraulic_experiments(runs(), tmp_path, report=False)
     assert names(tmp_path) == sorted(TABLES)
     rests, motion, reach, _ = runs()
     rows = table(tmp_path / "motion.csv")
@@ -66,8 +66,8 @@ def test_tables_hold_what_was_run(tmp_path: Path) -> None:
         "2",
         "limit",
     ]
-    told = [n.what for run in runs() for n in numbers(run)]
-    assert [row["what"] for row in table(tmp_path / "numbers.csv")] == told
+    message = [n.what for run in runs() for n in numbers(run)]
+    assert [row["what"] for row in table(tmp_path / "numbers.csv")] == message
     with_errors = [row["experiment"] for row in table(tmp_path / "errors.csv")]
     assert with_errors == [r.experiment.name for r in runs() if apart(r)] == ["rests", "motion"]
     document = json.loads((tmp_path / "result.json").read_text("utf-8"))
@@ -87,11 +87,11 @@ def test_every_kind_has_figures_on_one_page(run: int, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("stays", encoding="utf-8")
     write_hydraulic_experiments(runs()[run : run + 1], tmp_path)
     page = (tmp_path / "report.html").read_text("utf-8")
-    pictures = [name for name in names(tmp_path) if name.endswith(".png")]
-    assert page.count('<img src="data:image/png') == len(pictures) >= 1
+    images = [name for name in names(tmp_path) if name.endswith(".png")]
+    assert page.count('<img src="data:image/png') == len(images) >= 1
     assert "http" not in page
     for number in numbers(runs()[run]):
         assert f"<td>{number.kind}</td>" in page
-    write_hydraulic_experiments(runs()[:1], tmp_path, page=False)
+    write_hydraulic_experiments(runs()[:1], tmp_path, report=False)
     assert names(tmp_path) == sorted(["errors.csv", "mine.txt", "numbers.csv", "rests.csv",
                                       "result.json"])  # fmt: skip

@@ -18,11 +18,11 @@ from tests.mechanics.hydraulic.arms import one_section, with_drive
 @cache
 def a_run(law: str) -> ArmRun:
     table = TorqueTable(np.array([0.0, 0.5]), np.array([[0.0, 0.0, 0.0], [0.4, 0.0, 0.0]]))
-    return sg.drive_arm(with_drive(one_section(), "tube", flow=law), table, links=1)
+    return sg.run_arm(with_drive(one_section(), "tube", flow=law), table, links=1)
 
 
 @pytest.mark.parametrize(
-    ("law", "number", "said"),
+    ("law", "number", "text"),
     [
         ("blasius", 2000.4, "laminar, Reynolds number at most 2000."),
         ("laminar", 3000.0, "up to 3000; Poiseuille's law of laminar flow holds up to 2300 only"),
@@ -30,9 +30,9 @@ def a_run(law: str) -> ArmRun:
         ("blasius", 2e5, "up to 200000; Blasius's law holds up to 100000 only, and the tubes"),
     ],
 )
-def test_the_flow_is_told_with_its_law(law: str, number: float, said: str) -> None:
+def test_the_flow_is_told_with_its_law(law: str, number: float, text: str) -> None:
     run = dataclasses.replace(a_run(law), largest_reynolds=number)
-    assert said in flow_clause(run)
+    assert text in flow_clause(run)
 
 
 def test_a_chamber_that_only_the_motion_presses_is_not_named() -> None:

@@ -41,8 +41,8 @@ def test_points_of_lines_dots_bars_and_maps_are_written_with_their_names(tmp_pat
         style.legend(figure, [Line2D([], [], color="#123456", label="by its colour")])
         style.edge_labels(figure)
     rows = rows_of(tmp_path / "a.csv")
-    told = [(row["panel"], row["series"], row["x"], row["y"], row["value"]) for row in rows]
-    assert told == [
+    message = [(row["panel"], row["series"], row["x"], row["y"], row["value"]) for row in rows]
+    assert message == [
         ("forces", "drawn", "0", "2", ""),
         ("forces", "drawn", "1", "4", ""),
         ("forces", "by its colour", "0", "3", ""),
@@ -62,8 +62,8 @@ def test_bars_of_errors_keep_their_ends(tmp_path: Path) -> None:
     with style.figure(tmp_path / "a.png", 2.0) as figure:
         axes = figure.add_subplot()
         axes.errorbar([1.0], [2.0], yerr=[0.5], capsize=2, label="mean")
-    told = [(row["series"], row["x"], row["y"]) for row in rows_of(tmp_path / "a.csv")]
-    assert told == [
+    message = [(row["series"], row["x"], row["y"]) for row in rows_of(tmp_path / "a.csv")]
+    assert message == [
         ("mean", "1", "2"),
         ("mean, end of a bar", "1", "1.5"),
         ("mean, end of a bar", "1", "2.5"),

@@ -92,15 +92,18 @@ def written(
     held: sg.GraspResult, tmp_path_factory: pytest.TempPathFactory, _small_pictures: None
 ) -> Path:
     """The report of a held grasp."""
-    folder = tmp_path_factory.mktemp("report") / "a grasp"
-    told: list[tuple[str, float]] = []
+    directory = tmp_path_factory.mktemp("report") / "a grasp"
+    message: list[tuple[str, float]] = []
     paths = page.write_report(
-        held, folder, renderer="raycast", progress=lambda file, done: told.append((file, done))
+        held,
+        directory,
+        renderer="raycast",
+        progress=lambda file, done: message.append((file, done)),
     )
     assert [path.name for path in paths] == FILES
     drawn = {file for file in FILES[2:] if not file.endswith(".csv")}
-    assert {file for file, done in told if done == 1.0} == drawn
-    return folder
+    assert {file for file, done in message if done == 1.0} == drawn
+    return directory
 
 
 def test_all_files_are_there_and_no_other(written: Path):
@@ -117,17 +120,17 @@ def test_figures_are_fine_enough_for_print(written: Path):
 
 def test_the_page_needs_no_other_file(written: Path):
     html = (written / "report.html").read_text(encoding="utf-8")
-    found = Page(html)
-    assert len(found.references) == 6
-    assert all(reference.startswith("data:") for reference in found.references)
+    result = Page(html)
+    assert len(result.references) == 6
+    assert all(reference.startswith("data:") for reference in result.references)
     assert not re.search(r"https?:|file:|url\(|@import|<script|<link", html)
 
 
 def test_the_page_holds_the_files_themselves(written: Path):
     references = Page((written / "report.html").read_text(encoding="utf-8")).references
     contents = {base64.b64decode(reference.split(",", 1)[1]) for reference in references}
-    wanted = {(written / name).read_bytes() for name in FILES if name.endswith((".png", ".mp4"))}
-    assert contents == wanted
+    target = {(written / name).read_bytes() for name in FILES if name.endswith((".png", ".mp4"))}
+    assert contents == target
 
 
 def test_the_page_says_what_the_result_holds(written: Path, held: sg.GraspResult):
@@ -149,12 +152,12 @@ def test_the_result_in_the_folder_is_the_result(written: Path, held: sg.GraspRes
 def test_without_pictures(held: sg.GraspResult, tmp_path: Path):
     paths = page.write_report(held, tmp_path, renderer="none")
     assert [path.name for path in paths] == [*FILES[:10], "report.html"]
-    found = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert len(found.references) == 4
+    result = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert len(result.references) == 4
 
 
 def test_without_the_page(held: sg.GraspResult, tmp_path: Path):
-    paths = page.write_report(held, tmp_path, renderer="raycast", page=False)
+    paths = page.write_report(held, tmp_path, renderer="raycast", report=False)
     assert [path.name for path in paths] == [*FILES[:2], "grasp.mp4"]
 
 
@@ -284,9 +287,9 @@ def test_figures_leave_no_trace_in_matplotlib(held: sg.GraspResult, tmp_path: Pa
 
 
 def test_templates_travel_with_the_package():
-    folder = files("softgrasp.report") / "templates"
-    assert (folder / "report.html.j2").is_file()
-    assert (folder / "report.css").is_file()
+    directory = files("softgrasp.report") / "templates"
+    assert (directory / "report.html.j2").is_file()
+    assert (directory / "report.css").is_file()
 
 
 TEMPLATES = sorted(
@@ -305,14 +308,14 @@ def test_every_page_has_the_head_and_the_style_of_all(name: str):
 
 
 def test_the_style_knows_night_paper_and_phones():
-    folder = files("softgrasp.report").joinpath("templates")
-    css = folder.joinpath("report.css").read_text("utf-8")
+    directory = files("softgrasp.report").joinpath("templates")
+    css = directory.joinpath("report.css").read_text("utf-8")
     for media in ("(prefers-color-scheme: dark)", "print", "(max-width: 720px)"):
         assert f"@media {media} {{" in css
     # figures are white, so their card and its caption stay so by night
     assert ".card { background: #fff;" in css
     assert not re.search(r"https?:|url\(|@import", css)
-    base = folder.joinpath("base.html.j2").read_text("utf-8")
+    base = directory.joinpath("base.html.j2").read_text("utf-8")
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in base
 
 

@@ -17,8 +17,8 @@ from softgrasp.report.planner_figures import (
     evenness_verdict,
     flat,
 )
-from softgrasp.report.planner_page import write_planner_page
-from softgrasp.report.planner_words import facts, ranked_rows, summary
+from softgrasp.report.planner_page import write_planner_report
+from softgrasp.report.planner_words import plan_rows, ranked_rows, summary
 from softgrasp.sweeps.candidates import candidates_of, sweep_plan_of
 from softgrasp.sweeps.planner import PlannedGrasps, ranked_table
 from softgrasp.sweeps.rows import failed_row
@@ -71,9 +71,11 @@ def test_the_lower_half_is_seen_from_below() -> None:
 
 
 def test_the_sentences_say_what_the_numbers_say(mixed: PlannedGrasps) -> None:
-    told = correlation_verdict(mixed)
-    assert "Over 9 grasps quality_min_singular falls with the displacement by the closure" in told
-    assert "ρ = −1.00, p < 0.001" in told
+    message = correlation_verdict(mixed)
+    assert (
+        "Over 9 grasps quality_min_singular falls with the displacement by the closure" in message
+    )
+    assert "ρ = −1.00, p < 0.001" in message
     assert "Directions are even over the sphere" in evenness_verdict(mixed)
     cone = planned(ENDS, FALLING, poses=sg.PoseSampling(cone=math.radians(40)))
     assert evenness_verdict(cone) == "Directions are within 40° of the scene's own."
@@ -82,7 +84,7 @@ def test_the_sentences_say_what_the_numbers_say(mixed: PlannedGrasps) -> None:
         "9 of 12 hand poses ended with the hand closed on the object; the best by "
         "quality_min_singular is candidate 0 with 2."
     )
-    assert dict(facts(mixed))["Ends"] == "9 CLOSED, 1 EJECTED, 1 NO_CONTACT, 1 FAILED"
+    assert dict(plan_rows(mixed))["Ends"] == "9 CLOSED, 1 EJECTED, 1 NO_CONTACT, 1 FAILED"
 
 
 def test_only_ranked_grasps_stand_in_the_table(mixed: PlannedGrasps) -> None:
@@ -95,7 +97,7 @@ def test_only_ranked_grasps_stand_in_the_table(mixed: PlannedGrasps) -> None:
 def test_the_page_holds_everything_and_needs_no_other_file(
     mixed: PlannedGrasps, tmp_path: Path
 ) -> None:
-    page = write_planner_page(mixed, tmp_path).read_text()
+    page = write_planner_report(mixed, tmp_path).read_text()
     assert "1 ×: too near" in page
     assert page.count("data:image/png;base64,") == 2
     assert "<td><a" not in page  # no reports were written
@@ -104,7 +106,7 @@ def test_the_page_holds_everything_and_needs_no_other_file(
 def test_figures_stand_a_search_without_any_grasp(tmp_path: Path) -> None:
     nothing = planned(["EJECTED", "FAILED"], [None, None])
     assert draw_directions(nothing, tmp_path / "directions.png").exists()
-    assert "0 of 2 hand poses" in write_planner_page(nothing, tmp_path).read_text()
+    assert "0 of 2 hand poses" in write_planner_report(nothing, tmp_path).read_text()
 
 
 def test_one_grasp_is_enough_for_a_figure(tmp_path: Path) -> None:

@@ -18,17 +18,17 @@ def pinched() -> sg.GraspResult:
 
 
 def test_what_is_said_is_what_was_computed() -> None:
-    told = pinched().quality
-    assert told is not None
+    message = pinched().quality
+    assert message is not None
     assert quality_clause(pinched()) == (
-        f"Force closure since {told['force_closure_s']:.2f} s, with 4 contact points at the end: "
-        f"ε = {told['epsilon']:.3g}"
+        f"Force closure since {message['force_closure_s']:.2f} s, with 4 contact points at the end: "
+        f"ε = {message['epsilon']:.3g}"
     )
     rows = {row.label: row for row in quality_rows(pinched())}
     assert list(rows) == [
         "ε", "volume", "smallest singular value", "isotropy", "ellipsoid volume", "friction margin",
     ]  # fmt: skip
-    assert rows["ε"].value == f"{told['epsilon']:.3g}"
+    assert rows["ε"].value == f"{message['epsilon']:.3g}"
     assert rows["ε"].convention == (
         "largest ball in the L1 wrench space of friction pyramids of 8 edges, unit normal forces, "
         "spin as the contacts have it; moments over 30.0 mm, about the centre of mass"

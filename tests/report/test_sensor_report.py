@@ -64,9 +64,9 @@ def test_a_run_without_sensors_has_none_of_it(held: sg.GraspResult, tmp_path: Pa
 @pytest.mark.parametrize("draw", [draw_sensors, draw_tactile])
 def test_figures_are_pictures(felt: sg.GraspResult, tmp_path: Path, draw) -> None:
     path = draw(felt, tmp_path / "figure.png")
-    picture = imageio.imread(path)
-    assert picture.shape[1] == round(style.WIDTH * style.DPI)
-    assert picture[..., :3].std() > 5.0
+    image = imageio.imread(path)
+    assert image.shape[1] == round(style.WIDTH * style.DPI)
+    assert image[..., :3].std() > 5.0
 
 
 def test_the_words_are_those_of_the_numbers(felt: sg.GraspResult) -> None:

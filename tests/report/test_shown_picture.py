@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from softgrasp.report.shown_picture import LARGE, shown_picture
+from softgrasp.report.shown_picture import LARGE, embedded_image
 from softgrasp.report.style import DPI, WIDTH, figure
 
 
@@ -30,28 +30,26 @@ def photograph(tmp_path: Path) -> Path:
 
 
 def test_photographs_go_into_a_page_smaller_and_look_the_same(photograph: Path) -> None:
-    shown = shown_picture(photograph)
+    shown = embedded_image(photograph)
     assert shown.source.startswith("data:image/webp;base64,")
     assert len(shown.source) < 0.5 * photograph.stat().st_size
-    mean = [
-        np.asarray(picture).mean() for picture in (Image.open(photograph), inside(shown.source))
-    ]
+    mean = [np.asarray(image).mean() for image in (Image.open(photograph), inside(shown.source))]
     assert mean[0] == pytest.approx(mean[1], abs=1.0)
-    assert (shown.share, shown.files) == (1.0, "photo.png")
+    assert (shown.fraction, shown.files) == (1.0, "photo.png")
 
 
-@pytest.mark.parametrize(("width", "share"), [(WIDTH, 1.0), (0.4 * WIDTH, 0.4)])
+@pytest.mark.parametrize(("width", "fraction"), [(WIDTH, 1.0), (0.4 * WIDTH, 0.4)])
 def test_figures_keep_their_bytes_and_their_width(
-    tmp_path: Path, width: float, share: float
+    tmp_path: Path, width: float, fraction: float
 ) -> None:
     path = tmp_path / "line.png"
     with figure(path, 2.0, width) as drawn:
         drawn.subplots().plot([0.0, 1.0], [0.0, 1.0])
-    shown = shown_picture(path)
+    shown = embedded_image(path)
     assert base64.b64decode(shown.source.partition(",")[2]) == path.read_bytes()
-    assert shown.share == pytest.approx(share, abs=1.0 / (DPI * WIDTH))
+    assert shown.fraction == pytest.approx(fraction, abs=1.0 / (DPI * WIDTH))
     assert shown.files == "line.png, line.csv"
 
 
 def test_pages_with_many_figures_have_them_smaller(photograph: Path) -> None:
-    assert inside(shown_picture(photograph, smaller=2).source).size == (400, 300)
+    assert inside(embedded_image(photograph, smaller=2).source).size == (400, 300)

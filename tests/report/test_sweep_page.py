@@ -14,7 +14,7 @@ from softgrasp.report import style, sweep_figures
 from softgrasp.report import sweep_page as pages
 from softgrasp.report.sweep_data import at_random, levels, lost, measures_of, numbers, wilson
 from softgrasp.report.sweep_parallel_figure import draw_parallel
-from softgrasp.report.sweep_rows import extremes, telling, values_of
+from softgrasp.report.sweep_rows import example_rows, extremes, values_of
 from softgrasp.report.sweep_ticks import apart
 from softgrasp.report.sweep_units import axis_label, unit_of
 from softgrasp.sweeps.rows import COLUMNS
@@ -56,10 +56,12 @@ def table(**columns: list[Any]) -> Any:
     own |= columns
     own |= {name: [None] * 6 for name in COLUMNS if name not in own}
     kinds = {"held": "boolean", "contacts": "Int64", "status": "string", "error": "string"}
-    found = pd.DataFrame(own)
+    result = pd.DataFrame(own)
     for name in COLUMNS:
-        found[name] = found[name].astype(kinds.get(name, "Float64" if name[-1] != "6" else object))
-    return found
+        result[name] = result[name].astype(
+            kinds.get(name, "Float64" if name[-1] != "6" else object)
+        )
+    return result
 
 
 @pytest.fixture(autouse=True)
@@ -94,9 +96,9 @@ FIGURES = (sweep_figures.draw_lines, sweep_figures.draw_heat_maps, sweep_figures
 @pytest.mark.parametrize("draw", FIGURES)
 def test_what_was_lost_sets_no_scale(draw: Any, tmp_path: Path) -> None:
     rows = drawn(draw(plan(), table(), tmp_path / "a.png"))
-    told = [row["value"] if draw is sweep_figures.draw_heat_maps else row["y"]
+    message = [row["value"] if draw is sweep_figures.draw_heat_maps else row["y"]
             for row in rows if row["panel"] == "displacement [mm]"]  # fmt: skip
-    values = [float(text) for text in told if text not in ("", "nan")]
+    values = [float(text) for text in message if text not in ("", "nan")]
     assert max(values) == pytest.approx(38.0)
     assert len(values) >= 5
     assert {row["x_axis"] for row in rows} >= {"object.density [kg/m³]"}
@@ -113,7 +115,7 @@ def test_all_figures_are_drawn_where_everything_was_lost(draw: Any, tmp_path: Pa
 def test_where_everything_was_lost_nothing_is_best() -> None:
     gone = table(**GONE)
     assert [heading for heading, _ in extremes(plan(), gone)] == ["Not in the hand at the end"]
-    assert [one.why for one in telling(plan(), gone, 2)] == ["EJECTED", "unlike those"]
+    assert [one.why for one in example_rows(plan(), gone, 2)] == ["EJECTED", "unlike those"]
 
 
 def test_units_are_those_that_the_fields_say() -> None:
@@ -168,13 +170,13 @@ def test_bars_have_no_lines_where_nothing_is_drawn_at_random(
 
 
 def test_pictures_are_of_the_best_the_worst_and_one_of_every_end() -> None:
-    found = {one.place: one.why for one in telling(plan(), table(), 3)}
-    assert found == {0: "least drift in the hand", 4: "EJECTED", 5: "largest drift in the hand"}
-    more = telling(plan(), table(), 5)
-    assert [one.place for one in more] == sorted(one.place for one in more)
+    result = {one.position: one.why for one in example_rows(plan(), table(), 3)}
+    assert result == {0: "least drift in the hand", 4: "EJECTED", 5: "largest drift in the hand"}
+    more = example_rows(plan(), table(), 5)
+    assert [one.position for one in more] == sorted(one.position for one in more)
     assert len(more) == 5
     assert sum(one.why == "unlike those" for one in more) == 2
-    assert len(telling(plan(), table(), 99)) == 6
+    assert len(example_rows(plan(), table(), 99)) == 6
     assert values_of(plan(), table(), 4) == "density 7860 kg/m³, friction 0.2"
 
 
@@ -194,8 +196,8 @@ def test_captions_say_what_is_left_out(tmp_path: Path, monkeypatch: pytest.Monke
     assert shown["Measures"].startswith("One point a grasp. 1 of 6 grasps ended without the object")
     assert "95 %" not in shown["Success"]
     repeated = pd.concat([table(), table()], ignore_index=True)
-    told = pages._points(plan(repeats=2), repeated)
-    assert told == "Means over repeats, with bars from the least to the largest."
+    message = pages._points(plan(repeats=2), repeated)
+    assert message == "Means over repeats, with bars from the least to the largest."
 
 
 def test_levels_of_an_axis_keep_all_rows() -> None:

@@ -13,7 +13,7 @@ from softgrasp.formats.piece_angles_file import load_piece_angles
 from softgrasp.mechanics.piece_models import POINTS, compared_models
 from softgrasp.mechanics.pressure_fit import fit_pressures
 from softgrasp.report import style
-from softgrasp.report.piece_poses_figure import LOOKS, draw_piece_poses
+from softgrasp.report.piece_poses_figure import LINE_STYLES, draw_piece_poses
 from softgrasp.report.pressure_fit_figure import draw_pressure_fit
 
 IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
@@ -22,36 +22,36 @@ LENGTHS = (14e-3, 14e-3, 12.32e-3, 15.39e-3)
 RISING, FORCED = np.radians([10.0, 15.0, 20.0, 25.0]), np.radians([12.0, 8.8, 6.0, 3.3])
 
 
-def place(name: str, folder: Path) -> Path:
-    return (IMAGES if "SOFTGRASP_WRITE_DOCS" in os.environ else folder) / name
+def position(name: str, directory: Path) -> Path:
+    return (IMAGES if "SOFTGRASP_WRITE_DOCS" in os.environ else directory) / name
 
 
-def shares(picture: Path, colors: list[str]) -> list[float]:
+def fractions(figure_image: Path, colors: list[str]) -> list[float]:
     """Parts of a picture that have colours."""
-    with Image.open(picture) as image:
+    with Image.open(figure_image) as image:
         pixels = np.asarray(image.convert("RGB"), dtype=int)[::3, ::3].reshape(-1, 3)
-    wanted = [[int(color[k : k + 2], 16) for k in (1, 3, 5)] for color in colors]
-    return [float((np.abs(pixels - color).max(axis=1) < 12).mean()) for color in wanted]
+    target = [[int(color[k : k + 2], 16) for k in (1, 3, 5)] for color in colors]
+    return [float((np.abs(pixels - color).max(axis=1) < 12).mean()) for color in target]
 
 
 def test_a_fit_shows_every_piece_and_its_residuals(tmp_path: Path) -> None:
     table = load_piece_angles("four_piece")
     sigma = float(np.radians(0.3))
     report = fit_pressures(table.pressures, table.angles, LENGTHS, sigma=sigma)
-    picture = draw_pressure_fit(report, place("pressure_fit.png", tmp_path))
-    found = shares(picture, [*style.SERIES[:4], style.HOLD, "#ffffff"])
-    assert min(found[:4]) > 5e-4
-    assert found[4] > 0.03  # the band of ±σ
-    assert found[5] > 0.7
+    figure_image = draw_pressure_fit(report, position("pressure_fit.png", tmp_path))
+    result = fractions(figure_image, [*style.SERIES[:4], style.HOLD, "#ffffff"])
+    assert min(result[:4]) > 5e-4
+    assert result[4] > 0.03  # the band of ±σ
+    assert result[5] > 0.7
 
 
 def test_poses_show_every_model(tmp_path: Path) -> None:
     flat = compared_models(RISING, np.zeros(4), LENGTHS)
     forced = compared_models(RISING, FORCED, LENGTHS)
-    picture = draw_piece_poses(flat, forced, place("piece_poses.png", tmp_path))
-    found = shares(picture, [str(look["color"]) for look in LOOKS.values()])
-    assert min(found) > 5e-4
-    assert [pose.name for pose in forced] == list(LOOKS)
+    figure_image = draw_piece_poses(flat, forced, position("piece_poses.png", tmp_path))
+    result = fractions(figure_image, [str(look["color"]) for look in LINE_STYLES.values()])
+    assert min(result) > 5e-4
+    assert [pose.name for pose in forced] == list(LINE_STYLES)
 
 
 def test_lines_of_arcs_run_through_the_ends_of_the_pieces() -> None:

@@ -23,8 +23,8 @@ def test_the_picture_of_the_page_shows_the_pieces_of_a_finger(tmp_path: Path) ->
     made = bellows_mesh(7, taper=0.35, depth=0.009, resolution=5e-4 if written else 8e-3)
     made.surface.export(tmp_path / "finger.stl")
     sliced = slice_finger(tmp_path / "finger.stl")
-    picture = draw_valleys(sliced, (IMAGES if written else tmp_path) / "valleys.png")
-    with Image.open(picture) as image:
+    figure_image = draw_valleys(sliced, (IMAGES if written else tmp_path) / "valleys.png")
+    with Image.open(figure_image) as image:
         assert image.size == (3000, 1320)
         # pieces on white paper
         red, green, blue = np.asarray(image.convert("RGB"), dtype=int)[::5, ::5].reshape(-1, 3).T

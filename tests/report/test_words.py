@@ -138,8 +138,8 @@ def test_parts_of_a_mesh_have_one_row_with_the_worst_of_them(held: sg.GraspResul
 
 
 def test_a_softer_contact_is_told(held: sg.GraspResult):
-    asked = held.contact_model.asked.replace(stiffness=1e6)
-    softer = replace(held, contact_model=held.contact_model.replace(asked=asked))
+    requested = held.contact_model.asked.replace(stiffness=1e6)
+    softer = replace(held, contact_model=held.contact_model.replace(asked=requested))
     assert "could not honour the 1\N{NARROW NO-BREAK SPACE}000" in tables.stiffness_verdict(softer)
 
 
@@ -150,13 +150,13 @@ def test_the_event_log_is_complete(held: sg.GraspResult):
 
 
 def test_the_facts_of_the_scene(held: sg.GraspResult):
-    found = dict(facts.scene_facts(held))
-    assert found["Hand"] == "four_finger, 4 fingers, 12 joints"
-    assert found["Object"] == "ball, sphere, radius 30 mm, 79.17 g (700 kg/m³)"
-    assert found["Starts at"] == "(0.0, 0.0, −85.0) mm"  # a ball has no way round
-    assert "contact after 10 samples above 0.1 N" in found["Closure"]
-    rate = math.degrees(max(map(abs, held.scene.way.rates)))
-    assert found["Grip force"] == (
+    result = dict(facts.scene_properties(held))
+    assert result["Hand"] == "four_finger, 4 fingers, 12 joints"
+    assert result["Object"] == "ball, sphere, radius 30 mm, 79.17 g (700 kg/m³)"
+    assert result["Starts at"] == "(0.0, 0.0, −85.0) mm"  # a ball has no way round
+    assert "contact after 10 samples above 0.1 N" in result["Closure"]
+    rate = math.degrees(max(map(abs, held.scene.closing_motion.rates)))
+    assert result["Grip force"] == (
         f"what the servos' lag makes at {rate:.3g} °/s; "
         "--closure force-limited --set closure.force=N chooses it"
     )
@@ -170,7 +170,7 @@ def test_a_force_that_was_chosen_or_made_by_nothing_has_no_row_of_its_own(
     obeying = held.scene.replace(actuation="prescribed")
     others = [no_contact, *(replace(held, scene=scene) for scene in (chosen, obeying))]
     for result in others:
-        assert "Grip force" not in dict(facts.scene_facts(result))
+        assert "Grip force" not in dict(facts.scene_properties(result))
 
 
 @pytest.mark.parametrize(
@@ -196,10 +196,10 @@ def test_spans_cover_a_signal_and_nothing_else(signal: list[bool]):
 @given(st.lists(st.booleans(), min_size=1, max_size=40), st.floats(0.0, 5.0))
 def test_merged_spans_are_apart_and_cover_the_same(signal: list[bool], apart: float):
     on = np.array(signal)
-    found = series.spans(np.arange(len(on), dtype=float), on)
-    joined = series.merged(found, apart)
+    result = series.spans(np.arange(len(on), dtype=float), on)
+    joined = series.merged(result, apart)
     assert all(b[0] - a[1] > apart for a, b in pairwise(joined))
-    assert all(any(a <= begin and end <= b for a, b in joined) for begin, end in found)
+    assert all(any(a <= begin and end <= b for a, b in joined) for begin, end in result)
 
 
 @given(st.integers(1, 30_000))
@@ -207,5 +207,5 @@ def test_a_thinned_curve_keeps_its_peak_and_its_ends(rows: int):
     times, values = np.arange(rows, dtype=float), np.sin(np.arange(rows))
     assert series.peaks(times, values)[1].max() == values.max()
     kept, _ = series.thinned(times, values)
-    assert len(kept) <= series.MOST_POINTS
+    assert len(kept) <= series.MAX_POINTS
     assert (kept[0], kept[-1]) == (times[0], times[-1])

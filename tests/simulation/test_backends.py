@@ -11,7 +11,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.scene import build
-from softgrasp.simulation.laws import ESTABLISHED, LOST, debounce, free_drives, next_targets
+from softgrasp.simulation.laws import ESTABLISHED, LOST, debounce, free_actuators, next_targets
 from softgrasp.simulation.state import closure_layout
 from tests.simulation.engines import require_engine
 
@@ -92,7 +92,7 @@ def test_contacts_are_those_that_its_own_forces_make(result: sg.GraspResult) -> 
     closure = result.scene.closure
     zeros = [0] * len(result.contact_bodies)
     counts, touched, in_contact, changes = (zeros.copy() for _ in range(4))
-    told = []
+    message = []
     for row, forces in enumerate(result.normal_force.tolist()):
         debounce(forces, closure.threshold, closure.samples, counts, touched, in_contact, changes)
         assert result.in_contact[row].tolist() == [bool(flag) for flag in in_contact]
@@ -100,9 +100,9 @@ def test_contacts_are_those_that_its_own_forces_make(result: sg.GraspResult) -> 
             name = str(result.contact_bodies[body])
             for bit, kind in ((ESTABLISHED, "established"), (LOST, "lost")):
                 if change & bit:
-                    told.append((float(result.time[row]), name, kind))
+                    message.append((float(result.time[row]), name, kind))
     events = [(e.time_s, e.body, e.kind) for e in result.events if e.kind != "touching"]
-    assert sorted(events) == sorted(told)
+    assert sorted(events) == sorted(message)
 
 
 def test_targets_are_those_that_its_contacts_allow_bit_for_bit(result: sg.GraspResult) -> None:
@@ -110,7 +110,7 @@ def test_targets_are_those_that_its_contacts_allow_bit_for_bit(result: sg.GraspR
     limits = (layout.lower.tolist(), layout.upper.tolist())
     targets = list(result.scene.start)
     for row, held in enumerate(result.in_contact.astype(int).tolist()):
-        free = free_drives(layout.stops, held)
+        free = free_actuators(layout.stops, held)
         targets = next_targets(targets, layout.increments.tolist(), free, *limits)
         assert result.joint_target[row].tolist() == targets
 
@@ -177,11 +177,11 @@ def test_kinds_of_scenes_end_as_in_the_reference(backend: str, name: str) -> Non
     scene = ball_scene(**SCENES[name])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        expected, found = sg.simulate(scene), sg.simulate(scene, backend=backend)
-    assert found.status is expected.status
+        expected, result = sg.simulate(scene), sg.simulate(scene, backend=backend)
+    assert result.status is expected.status
     bodies = {contact.body for contact in expected.contacts if contact.in_contact}
-    assert {contact.body for contact in found.contacts if contact.in_contact} == bodies
-    gap = np.degrees(np.abs(found.joint_position[-1] - expected.joint_position[-1]))
+    assert {contact.body for contact in result.contacts if contact.in_contact} == bodies
+    gap = np.degrees(np.abs(result.joint_position[-1] - expected.joint_position[-1]))
     assert gap.max() < 0.5
 
 
@@ -193,12 +193,12 @@ def test_a_planar_object_stays_in_its_plane(backend: str) -> None:
         grasp="precision",
         self_contact=False,
     )
-    expected, found = sg.simulate(scene), sg.simulate(scene, backend=backend)
-    assert found.status is expected.status
-    assert np.abs(found.object_position[:, 1]).max() < 1e-9
-    assert found.object_position[-1] == pytest.approx(expected.object_position[-1], abs=1e-4)
+    expected, result = sg.simulate(scene), sg.simulate(scene, backend=backend)
+    assert result.status is expected.status
+    assert np.abs(result.object_position[:, 1]).max() < 1e-9
+    assert result.object_position[-1] == pytest.approx(expected.object_position[-1], abs=1e-4)
     forces = [contact.normal_force_N for contact in expected.contacts]
-    got = [contact.normal_force_N for contact in found.contacts]
+    got = [contact.normal_force_N for contact in result.contacts]
     assert got == pytest.approx(forces, rel=0.02, abs=1e-6)
 
 
@@ -208,6 +208,6 @@ def test_shipped_scenes_end_as_in_the_reference(backend: str, name: str) -> None
     scene = sg.load_scene(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        expected, found = sg.simulate(scene), sg.simulate(scene, backend=backend)
-    assert found.status is expected.status
-    assert found.held is expected.held
+        expected, result = sg.simulate(scene), sg.simulate(scene, backend=backend)
+    assert result.status is expected.status
+    assert result.held is expected.held

@@ -20,7 +20,7 @@ def scenes() -> list[sg.GraspScene]:
     return [
         base.replace(
             object=sg.GraspObject(name="ball", shape=sg.Sphere(radius=radius), density=density),
-            contact=base.asked_contact.replace(static_friction=friction),
+            contact=base.requested_contact.replace(static_friction=friction),
         )
         for density, friction, radius in drawn.tolist()
     ]
@@ -51,7 +51,7 @@ def test_a_batch_is_its_grasps_one_by_one(threads: int) -> None:
 def test_what_cannot_share_a_batch() -> None:
     assert can_be_batched(built(pinch()))
     assert not can_be_batched(built(pinch(actuation="prescribed")))
-    contact = pinch().asked_contact.replace(static_friction=0.6, dynamic_friction=0.4)
+    contact = pinch().requested_contact.replace(static_friction=0.6, dynamic_friction=0.4)
     assert not can_be_batched(built(pinch(contact=contact)))
     other = pinch(hand=sg.load_hand("three_fingered"))
     assert topology(built(other)) != topology(built(pinch()))

@@ -28,7 +28,7 @@ CLOSURES: dict[str, Any] = {
     "force": sg.ForceLimitedClosure(force=5.0),
     "torque limit": sg.ForceLimitedClosure(torque=0.2),
     "tendons": sg.UnderactuatedClosure(),
-    "tension": sg.UnderactuatedClosure(drive="tension"),
+    "tension": sg.UnderactuatedClosure(control_mode="tension"),
     "differential": sg.UnderactuatedClosure(differential=True),
     "torques": sg.JointTorqueClosure(),
 }
@@ -43,15 +43,15 @@ def finished(scene: sg.GraspScene) -> ClosureRun:
 def torques_of_contacts(run: ClosureRun) -> Array:
     """Jᵀ f of all contacts, from their points, frames and forces, (nv,)."""
     model, data = run.model, run.data
-    found, force = np.zeros(model.nv), np.zeros(6)
+    result, force = np.zeros(model.nv), np.zeros(6)
     for index, contact in enumerate(data.contact):
         mujoco.mj_contactForce(model, data, index, force)
-        turn = contact.frame.reshape(3, 3).T
+        rotation = contact.frame.reshape(3, 3).T
         for geom, sign in ((contact.geom1, -1.0), (contact.geom2, 1.0)):
             along, about = np.zeros((2, 3, model.nv))
             mujoco.mj_jac(model, data, along, about, contact.pos, model.geom_bodyid[geom])
-            found += sign * (along.T @ (turn @ force[:3]) + about.T @ (turn @ force[3:]))
-    return found
+            result += sign * (along.T @ (rotation @ force[:3]) + about.T @ (rotation @ force[3:]))
+    return result
 
 
 @pytest.mark.parametrize("name", CLOSURES)
@@ -118,8 +118,8 @@ def test_joints_of_a_synergy_are_on_it_until_they_touch() -> None:
     assert weights[0] == pytest.approx([0.7, *[0.0] * 14], abs=0.004)  # one sample on
     assert weights[:, 1:] == pytest.approx(np.zeros((len(weights), 14)), abs=1e-8)
     assert (np.diff(weights[:, 0]) < 0.0).all()
-    shares = sg.variance_explained(own, targets)
-    assert shares[0] == pytest.approx(1.0)
+    fractions = sg.variance_explained(own, targets)
+    assert fractions[0] == pytest.approx(1.0)
 
 
 TWO = sg.Synergies(
@@ -136,7 +136,7 @@ def deflections(stiffness: tuple[float, ...]) -> tuple[Array, Array]:
     model = build(scene).model
     rows = scene.hand.rows_by_joint
     gains = np.array([rows[joint].servo_stiffness for joint in TWO.joints])
-    torque, found = 1e-3, np.zeros((4, 4))
+    torque, result = 1e-3, np.zeros((4, 4))
     for index, pushed in enumerate((None, *TWO.joints)):
         data = mujoco.MjData(model)
         mujoco.mj_resetDataKeyframe(model, data, 0)
@@ -148,19 +148,19 @@ def deflections(stiffness: tuple[float, ...]) -> tuple[Array, Array]:
             rest = posture
             assert rest == pytest.approx(TWO.mean, abs=1e-9)
         else:
-            found[:, index - 1] = (posture - rest) / torque
-    return found, gains
+            result[:, index - 1] = (posture - rest) / torque
+    return result, gains
 
 
 def test_soft_synergies_give_way_by_their_compliance() -> None:
-    found, gains = deflections((2.0, 5.0))
-    wanted = soft_synergy_compliance(gains, TWO.matrix, (2.0, 5.0))
-    assert found == pytest.approx(wanted, rel=1e-3, abs=1e-3 * wanted.max())
+    result, gains = deflections((2.0, 5.0))
+    target = soft_synergy_compliance(gains, TWO.matrix, (2.0, 5.0))
+    assert result == pytest.approx(target, rel=1e-3, abs=1e-3 * target.max())
 
 
 def test_stiff_enough_they_are_plain_ones() -> None:
-    found, gains = deflections((1e5, 1e5))
-    assert found == pytest.approx(np.diag(1.0 / gains), rel=1e-3, abs=1e-5)
+    result, gains = deflections((1e5, 1e5))
+    assert result == pytest.approx(np.diag(1.0 / gains), rel=1e-3, abs=1e-5)
 
 
 @pytest.mark.parametrize("force", [2.0, 5.0, 20.0])
@@ -178,8 +178,8 @@ def test_torques_end_where_they_are_limited_and_are_never_above() -> None:
         scene = pinch(grasp="power", closure=sg.ForceLimitedClosure(torque=torque))
         run = finished(scene)
         at_limit = []
-        for drive in scene.drives:
-            actuator = run.model.actuator(drive.name)
+        for command in scene.actuators:
+            actuator = run.model.actuator(command.name)
             assert actuator.forcerange[1] == torque
             at_limit.append(abs(run.data.actuator_force[actuator.id]) / torque)
         assert max(at_limit) <= 1.0
@@ -207,14 +207,14 @@ def test_a_free_finger_closes_as_its_springs_and_pulleys_say() -> None:
             ),
         ),
     )
-    for drive in ("tension", "excursion"):
-        closure = sg.UnderactuatedClosure(drive=drive)
+    for command in ("tension", "excursion"):
+        closure = sg.UnderactuatedClosure(control_mode=command)
         away = {"object_position": AWAY, "self_contact": False, "duration": 6.0}
         result = sg.simulate(pinch(hand=hand, grasp="power", closure=closure, **away))
         assert result.status is sg.GraspStatus.NO_CONTACT
-        turned = [result.joints[f"F1_J{index}"] for index in (1, 2, 3)]
-        wanted = [-0.2 + 0.01 * 8 / 0.2, 0.008 * 8 / 0.15, 0.003 * 8 / 0.1]
-        assert turned == pytest.approx(wanted, rel=1e-3)
+        rotated = [result.joints[f"F1_J{index}"] for index in (1, 2, 3)]
+        target = [-0.2 + 0.01 * 8 / 0.2, 0.008 * 8 / 0.15, 0.003 * 8 / 0.1]
+        assert rotated == pytest.approx(target, rel=1e-3)
         assert result.joints["F2_J1"] == pytest.approx(np.pi / 2, abs=0.01)  # keeps its servo
 
 
@@ -225,7 +225,7 @@ def test_at_rest_contacts_balance_what_pulls_the_joints(name: str) -> None:
     rows, contacts = scene.mechanism.hand.rows_by_joint, torques_of_contacts(run)
     free = 0
     for actuator in scene.mechanism.actuators:
-        pull = float(data.actuator_force[model.actuator(actuator.drive.name).id])
+        pull = float(data.actuator_force[model.actuator(actuator.actuator.name).id])
         assert actuator.force_limits[0] <= pull <= actuator.force_limits[1]
         for joint, arm in actuator.arms:
             value, row = float(data.qpos[model.joint(joint).qposadr[0]]), rows[joint]
@@ -267,7 +267,7 @@ def test_torques_close_a_free_hand_no_faster_than_its_grasp() -> None:
     )
     result = sg.simulate(scene)
     speed = np.abs(np.gradient(result.joint_position, result.time, axis=0)).max()
-    assert 0.9 * scene.way.rates[0] < speed < 1.02 * scene.way.rates[0]
+    assert 0.9 * scene.closing_motion.rates[0] < speed < 1.02 * scene.closing_motion.rates[0]
 
 
 def test_followers_follow_under_load_and_stop_their_leaders() -> None:
@@ -282,7 +282,7 @@ def test_followers_follow_under_load_and_stop_their_leaders() -> None:
             for name in (coupling.joint, coupling.leader)
         )
         assert abs(own - coupling.ratio * leader).max() < 1e-3
-    stops = {drive.name: drive.stops for drive in hand.drives}
+    stops = {command.name: command.stops for command in hand.actuators}
     assert stops["index_PIP_flex"] == ("index_P3", "index_P4")
     alone = [
         contact.finger

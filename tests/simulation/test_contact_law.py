@@ -67,9 +67,9 @@ def box(density: float = 700.0) -> sg.GraspObject:
     return sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.06, 0.06, 0.03)), density=density)
 
 
-def pushed(share: float, contact: sg.Contact, hold_time: float = 0.3) -> sg.GraspResult:
+def pushed(fraction: float, contact: sg.Contact, hold_time: float = 0.3) -> sg.GraspResult:
     """A box that rests on a table, and is then pushed sideways by a share of its weight."""
-    push = sg.SuccessCriterion(gravity=(share * G, 0.0, -G), ramp_time=0.1, hold_time=hold_time)
+    push = sg.SuccessCriterion(gravity=(fraction * G, 0.0, -G), ramp_time=0.1, hold_time=hold_time)
     return sg.simulate(plate(box(), 0.015, contact=contact, success=push, duration=0.2))
 
 
@@ -119,7 +119,7 @@ def slip_gravity(scene: sg.GraspScene, strongest: float) -> tuple[float, float]:
     assert result.hold is not None
     begin = round(result.hold.start_s / scene.control_period)
     friction, normal = result.friction_force[begin:].sum(1), result.normal_force[begin:].sum(1)
-    at_cone = int(np.argmax(friction > 0.999 * scene.asked_contact.static_friction * normal))
+    at_cone = int(np.argmax(friction > 0.999 * scene.requested_contact.static_friction * normal))
     assert at_cone > 0, "the object never slipped"
     steps = gravity_steps(ramp, np.zeros(3), scene.control_period)
     gravity = np.concatenate([np.full(samples, -load[2]) for samples, load in steps])
@@ -130,8 +130,8 @@ def test_an_object_at_95_percent_of_its_slip_limit_creeps_less_than_a_micrometre
     scene = pinch(object=ball(density=7860))
     limit, squeeze = slip_gravity(scene, 30.0)
     held, lost = (
-        sg.simulate(scene.replace(success=sg.SuccessCriterion(gravity=(0, 0, -share * limit))))
-        for share in (0.95, 1.05)
+        sg.simulate(scene.replace(success=sg.SuccessCriterion(gravity=(0, 0, -fraction * limit))))
+        for fraction in (0.95, 1.05)
     )
     assert held.held
     assert not lost.held
@@ -200,8 +200,8 @@ def test_the_timestep_is_chosen_for_the_contact(
 
 def test_density_and_shape_change_the_conversion_but_not_the_stiffness() -> None:
     references = set()
-    for thing in (ball(radius, density) for radius in (0.025, 0.03) for density in (160.0, 7860.0)):
-        scene = pinch(object=thing)
+    for obj in (ball(radius, density) for radius in (0.025, 0.03) for density in (160.0, 7860.0)):
+        scene = pinch(object=obj)
         references.add(float(sg.compile_model(scene).pair("F1_P3|object").solref[0]))
         measured = sg.simulate(scene).contact_model.measured_stiffness_N_m
         assert len(measured) == 4

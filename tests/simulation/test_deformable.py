@@ -36,11 +36,11 @@ def soft_ball(young: float = 3e4) -> sg.GraspObject:
     return ball(density=300.0).replace(elasticity=sg.Elasticity(young=young))
 
 
-def compression_stiffness(thing: sg.GraspObject) -> float:
+def compression_stiffness(obj: sg.GraspObject) -> float:
     """Force over shortening between two pads, from two loads [N/m]."""
-    run = ClosureRun(build(press(thing, 0.5 * EDGE + 0.002)))
+    run = ClosureRun(build(press(obj, 0.5 * EDGE + 0.002)))
     run.close()
-    model, data, told = run.model, run.data, []
+    model, data, message = run.model, run.data, []
     nodes, dofs = node_bodies(model), [model.joint(f"{side}_J1") for side in ("left", "right")]
     data.ctrl[:] = [float(data.qpos[joint.qposadr[0]]) for joint in dofs]
     for push in (0.0, 5e-4):
@@ -49,8 +49,8 @@ def compression_stiffness(thing: sg.GraspObject) -> float:
         mujoco.mj_forward(model, data)
         width = float(np.ptp(data.xpos[nodes][:, 0]))
         force = sum(point.normal_force for point in run.contact_points()) / 2
-        told.append((width, force))
-    (width, force), (less, more) = told
+        message.append((width, force))
+    (width, force), (less, more) = message
     return (more - force) / (width - less)
 
 
@@ -149,10 +149,10 @@ def test_a_rigid_turn_of_the_nodes_is_the_turn_of_the_object() -> None:
 def test_nodes_and_their_places_are_two_ways_to_say_the_same() -> None:
     model = build(pinch(object=soft_ball(), object_euler=(0.3, -0.2, 0.5))).model
     shifts = np.random.default_rng(1).normal(0.0, 0.002, (1, model.nq))
-    places = node_track(model, shifts)[0]
+    positions = node_track(model, shifts)[0]
     first = int(model.jnt_qposadr[model.body_jntadr[node_bodies(model)[0]]])
     np.testing.assert_allclose(
-        node_positions(model, places).ravel(), shifts[0, first : first + 24], atol=1e-15
+        node_positions(model, positions).ravel(), shifts[0, first : first + 24], atol=1e-15
     )
 
 

@@ -33,22 +33,22 @@ def pushed(*directions: tuple[float, ...], **changes: object) -> sg.GraspResult:
     return sg.simulate(bar(success=criterion))
 
 
-@pytest.mark.parametrize(("share", "holds"), [(0.97, True), (1.03, False)])
-def test_friction_holds_up_to_its_limit(share: float, holds: bool) -> None:
+@pytest.mark.parametrize(("fraction", "holds"), [(0.97, True), (1.03, False)])
+def test_friction_holds_up_to_its_limit(fraction: float, holds: bool) -> None:
     # all normals are along z, so that friction along y holds up to µ times their sum
     contacts = [contact for contact in closed().contacts if contact.in_contact]
     assert all(abs(contact.normal[2]) > 0.9999 for contact in contacts)
     limit = MU * sum(contact.normal_force_N for contact in contacts)
-    found = pushed((0.0, share * limit / 0.1, 0.0), (0.0, -share * limit / 0.1, 0.0))
-    assert found.hold is not None
-    assert [test.held for test in found.hold.directions] == [holds, holds]
-    assert found.held is holds
-    for test in found.hold.directions:
-        assert test.force_N == pytest.approx(share * limit)
+    result = pushed((0.0, fraction * limit / 0.1, 0.0), (0.0, -fraction * limit / 0.1, 0.0))
+    assert result.hold is not None
+    assert [test.held for test in result.hold.directions] == [holds, holds]
+    assert result.held is holds
+    for test in result.hold.directions:
+        assert test.force_N == pytest.approx(fraction * limit)
         assert (test.drop_m < 1e-6) is holds
         # a lost direction ends early
         assert (test.end_s - test.start_s == pytest.approx(0.4)) is holds
-    assert found.hold.failed_in == (None if holds else "push +y")
+    assert result.hold.failed_in == (None if holds else "push +y")
 
 
 def test_every_direction_begins_from_the_same_state() -> None:
@@ -76,17 +76,17 @@ def test_no_push_is_nothing_but_time() -> None:
 
 
 def test_the_run_ends_in_the_closed_state() -> None:
-    found = pushed((0.0, 500.0, 0.0))
-    assert found.held is False
-    assert found.status is sg.GraspStatus.CLOSED
-    assert [span.name for span in found.phases] == ["close", "push +y", "closed"]
-    assert [event for event in found.events if event.time_s > found.closing.end_s] == []
+    result = pushed((0.0, 500.0, 0.0))
+    assert result.held is False
+    assert result.status is sg.GraspStatus.CLOSED
+    assert [span.name for span in result.phases] == ["close", "push +y", "closed"]
+    assert [event for event in result.events if event.time_s > result.closing.end_s] == []
     np.testing.assert_allclose(
-        found.object_position[-1], closed().object_position[-1], rtol=0, atol=1e-9
+        result.object_position[-1], closed().object_position[-1], rtol=0, atol=1e-9
     )
     for contact in closed().contacts:
-        assert found.contact_of(contact.body).in_contact == contact.in_contact
-    np.testing.assert_array_equal(found.time, np.arange(len(found.time)) * 1e-3)
+        assert result.contact_of(contact.body).in_contact == contact.in_contact
+    np.testing.assert_array_equal(result.time, np.arange(len(result.time)) * 1e-3)
 
 
 def test_contacts_count_too() -> None:

@@ -39,7 +39,7 @@ def test_eight_midpoint_joints_under_a_tip_force() -> None:
 
 def test_eight_midpoint_joints_under_their_weight() -> None:
     errors = [
-        missed(sg.equilibrium(beam(8, mass=load / 9.81)), elastica.under_own_weight(load))
+        missed(sg.equilibrium(beam(8, mass=load / 9.81)), elastica.self_weight_deflection(load))
         for load in WEIGHTS
     ]
     assert errors == pytest.approx([0.097, 0.446, 0.736, 1.062], rel=0.02)
@@ -93,25 +93,25 @@ def planar(finger: sg.SoftFinger, force: np.ndarray, moment: float, gravity: flo
     tip = np.array(finger.tip)[::2]
 
     def moments(angles: np.ndarray) -> np.ndarray:
-        turned, places, weights = np.cumsum(angles), [joints[0]], []
-        turns = [np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]) for a in turned]
+        rotated, positions, weights = np.cumsum(angles), [joints[0]], []
+        rotations = [np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]) for a in rotated]
         ends = [*joints[1:], tip]
-        for turn, start, center, end in zip(turns, joints, centers, ends, strict=True):
-            weights.append(places[-1] + turn @ (center - start))
-            places.append(places[-1] + turn @ (end - start))
+        for rotation, start, center, end in zip(rotations, joints, centers, ends, strict=True):
+            weights.append(positions[-1] + rotation @ (center - start))
+            positions.append(positions[-1] + rotation @ (end - start))
         left = moment - springs * angles
         for index in range(len(angles)):
-            arms = [(places[-1] - places[index], force)]
+            arms = [(positions[-1] - positions[index], force)]
             arms += [
-                (weights[link] - places[index], np.array([0.0, -gravity * masses[link]]))
+                (weights[link] - positions[index], np.array([0.0, -gravity * masses[link]]))
                 for link in range(index, len(angles))
             ]
             # about +y, which turns +x towards −z
             left[index] += sum(arm[1] * load[0] - arm[0] * load[1] for arm, load in arms)
         return left
 
-    found = root(moments, np.zeros(len(springs)), method="hybr", options={"xtol": 1e-14})
-    return np.asarray(found.x)
+    result = root(moments, np.zeros(len(springs)), method="hybr", options={"xtol": 1e-14})
+    return np.asarray(result.x)
 
 
 def test_an_independent_planar_solver_finds_the_same_angles() -> None:

@@ -12,7 +12,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.build.names import finger_joint_names
 from softgrasp.description.bendable import Tendon
-from softgrasp.mechanics.finger_drives import drive_forces
+from softgrasp.mechanics.finger_drives import actuation_forces
 
 LENGTH, BENDING, TORSION, AXIAL = 0.2, 4e-3, 3e-3, 150.0
 ARM = 0.01
@@ -167,15 +167,15 @@ def test_names_say_how_a_joint_gives() -> None:
 
 def test_drives_change_in_time() -> None:
     finger = sg.rld.discretise(LENGTH, BENDING, 0.01, 2, pressure_moment=1e-6, tendon_arm=ARM)
-    forces = drive_forces(
+    forces = actuation_forces(
         finger,
         pressure=[0.0, 1e3, 2e3],
         tension=0.5,
         joint_moments=[[0.0, 0.1], [0.2, 0.3], [0.4, 0.5]],
-        instants=3,
+        steps=3,
     )
-    wanted = [[0.005, 0.105], [0.206, 0.306], [0.407, 0.507]]
-    assert forces == pytest.approx(np.array(wanted))
+    target = [[0.005, 0.105], [0.206, 0.306], [0.407, 0.507]]
+    assert forces == pytest.approx(np.array(target))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import softgrasp as sg
 from softgrasp.build.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.contacts import ContactReader
-from softgrasp.simulation.giving_way import SHARE, GivingWay
+from softgrasp.simulation.giving_way import SAFETY_FACTOR, TargetBacktracking
 from softgrasp.simulation.laws import latch, light_touches
 from softgrasp.simulation.state import KEPT
 from tests.scenes import pinch
@@ -24,10 +24,10 @@ def slow(*values: Any) -> Any:
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
-def squeezed(hand: str, thing: str, force: float = 5.0, **changes: Any) -> sg.GraspResult:
+def squeezed(hand: str, obj: str, force: float = 5.0, **changes: Any) -> sg.GraspResult:
     scene = sg.GraspScene(
         hand=sg.load_hand(hand),
-        object=sg.load_object(thing),
+        object=sg.load_object(obj),
         closure=sg.ForceLimitedClosure(force=force, **changes),
         success=sg.SuccessCriterion(),
     )
@@ -43,7 +43,7 @@ def fingertips(result: sg.GraspResult) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("hand", "thing", "force"),
+    ("hand", "obj", "force"),
     [
         ("three_fingered", "sphere", 5.0),
         ("three_fingered", "cylinder", 5.0),
@@ -60,9 +60,9 @@ def fingertips(result: sg.GraspResult) -> list[float]:
     ],
 )
 def test_opposed_fingers_press_with_the_force_that_was_asked_for(
-    hand: str, thing: str, force: float
+    hand: str, obj: str, force: float
 ) -> None:
-    result = squeezed(hand, thing, force)
+    result = squeezed(hand, obj, force)
     assert result.status is sg.GraspStatus.CLOSED
     assert result.held
     forces = fingertips(result)
@@ -72,7 +72,7 @@ def test_opposed_fingers_press_with_the_force_that_was_asked_for(
 
 
 @pytest.mark.parametrize(
-    ("hand", "thing"),
+    ("hand", "obj"),
     [
         ("modular", "cylinder"),
         ("vizzy", "sphere"),
@@ -85,8 +85,8 @@ def test_opposed_fingers_press_with_the_force_that_was_asked_for(
         slow("paradigmatic", "sphere"),
     ],
 )
-def test_hands_whose_parts_press_each_other_hold(hand: str, thing: str) -> None:
-    result = squeezed(hand, thing)
+def test_hands_whose_parts_press_each_other_hold(hand: str, obj: str) -> None:
+    result = squeezed(hand, obj)
     assert result.status is sg.GraspStatus.CLOSED
     assert result.held
     assert max(fingertips(result)) >= 5.0
@@ -105,7 +105,7 @@ def test_the_force_does_not_depend_on_the_approach() -> None:
     scene = sg.GraspScene(hand=sg.load_hand("three_fingered"), object=sg.load_object("sphere"))
     ends = []
     for factor in (0.5, 1.0, 2.0):
-        rates = tuple(factor * rate for rate in scene.way.rates)
+        rates = tuple(factor * rate for rate in scene.closing_motion.rates)
         result = squeezed("three_fingered", "sphere", rates=rates)
         ends.append(fingertips(result))
         assert result.held
@@ -119,22 +119,27 @@ def test_lag_is_cut_to_what_a_share_of_the_force_needs() -> None:
     run.run()
     model, data = run.model, run.data
     own = next(p for p in ContactReader(model).read(data) if p.body == "F1_P3")
-    drives = [drive.name for drive in run.scene.drives]
-    drive = drives.index("F1_J2")
+    actuators = [actuator.name for actuator in run.scene.actuators]
+    actuator = actuators.index("F1_J2")
     joint = model.joint("F1_J2")
     reach = np.array(own.point) - data.xanchor[joint.id]
     arm = abs(data.xaxis[joint.id] @ np.cross(reach, own.normal))
     kp = model.actuator("F1_J2").gainprm[0]
     at = float(data.qpos[joint.qposadr[0]])
     far = run.state.targets.copy()
-    far[drive] = at + 1.0
-    found = GivingWay(model, run.layout).targets(data, far, [drive])
+    far[actuator] = at + 1.0
+    result = TargetBacktracking(model, run.layout).targets(data, far, [actuator])
     weight = abs(data.qfrc_bias[joint.dofadr[0]])
-    assert kp * (found[drive] - at) == pytest.approx(SHARE * 5.0 * arm + weight, rel=1e-6)
-    assert (np.delete(found, drive) == np.delete(far, drive)).all()
+    assert kp * (result[actuator] - at) == pytest.approx(
+        SAFETY_FACTOR * 5.0 * arm + weight, rel=1e-6
+    )
+    assert (np.delete(result, actuator) == np.delete(far, actuator)).all()
     near = far.copy()
-    near[drive] = at + 1e-6  # never ahead of where it is
-    assert GivingWay(model, run.layout).targets(data, near, [drive])[drive] == near[drive]
+    near[actuator] = at + 1e-6  # never ahead of where it is
+    assert (
+        TargetBacktracking(model, run.layout).targets(data, near, [actuator])[actuator]
+        == near[actuator]
+    )
 
 
 def test_a_latch_keeps_what_it_was_told_last() -> None:
@@ -158,21 +163,21 @@ def test_light_touches_end_with_contact_with_pressing_and_with_patience() -> Non
 
 def test_a_touch_that_never_becomes_a_contact_is_told() -> None:
     result = sg.simulate(pinch(closure=sg.PositionIncrementClosure(threshold=500.0), duration=1.2))
-    told = [warning for warning in result.warnings if "no contact was established" in warning]
-    assert len(told) == 1
-    assert "touched the object for" in told[0]
-    assert "contact takes 10 samples in a row above 500 N; lower closure.threshold" in told[0]
+    message = [warning for warning in result.warnings if "no contact was established" in warning]
+    assert len(message) == 1
+    assert "touched the object for" in message[0]
+    assert "contact takes 10 samples in a row above 500 N; lower closure.threshold" in message[0]
     usual = sg.simulate(pinch())
     assert not [warning for warning in usual.warnings if "established" in warning]
 
 
 def test_a_force_out_of_reach_is_told_with_what_to_do() -> None:
     result = sg.simulate(pinch(closure=sg.ForceLimitedClosure(force=1000.0), duration=0.8))
-    told = [warning for warning in result.warnings if "asked for" in warning]
-    assert len(told) == 1
-    assert told[0].startswith("at the end of the closure F")
-    assert "pressed with less than the 1000 N asked for" in told[0]
-    assert "ask for a lower closure.force" in told[0]
+    message = [warning for warning in result.warnings if "asked for" in warning]
+    assert len(message) == 1
+    assert message[0].startswith("at the end of the closure F")
+    assert "pressed with less than the 1000 N asked for" in message[0]
+    assert "ask for a lower closure.force" in message[0]
     reached = sg.simulate(pinch(closure=sg.ForceLimitedClosure(force=5.0)))
     assert not [warning for warning in reached.warnings if "asked for" in warning]
 
@@ -180,7 +185,7 @@ def test_a_force_out_of_reach_is_told_with_what_to_do() -> None:
 def test_an_object_that_was_squeezed_out_is_told_with_what_to_do() -> None:
     result = squeezed("underactuated_1", "sphere", 2.0)
     assert result.status is sg.GraspStatus.EJECTED
-    told = [warning for warning in result.warnings if "the last contact was lost at" in warning]
-    assert len(told) == 1
-    assert "squeezed to the 2 N asked for" in told[0]
-    assert "try another closure.force, the other grasp" in told[0]
+    message = [warning for warning in result.warnings if "the last contact was lost at" in warning]
+    assert len(message) == 1
+    assert "squeezed to the 2 N asked for" in message[0]
+    assert "try another closure.force, the other grasp" in message[0]

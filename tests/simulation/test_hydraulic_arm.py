@@ -14,7 +14,7 @@ from softgrasp.errors import DescriptionError, DivergedError
 from softgrasp.mechanics.hydraulic import TipRecording, arm_rest, move_arm, tip_errors
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.hydraulic_arm import ArmChain
-from tests.mechanics.hydraulic.arms import WEIGHTLESS, one_section, turned, two_sections
+from tests.mechanics.hydraulic.arms import WEIGHTLESS, one_section, rotated, two_sections
 
 BENT = [(0.0, 1e6, 1e6), (1e6, 0.0, 0.0), (0.0, 6e5, 2e5)]
 
@@ -78,7 +78,7 @@ def test_loads_in_space_have_the_same_limit_as_the_lumped_model() -> None:
 def test_turning_the_chambers_turns_the_rest() -> None:
     pressures = (3e5, 0.0, 1e5)
     plain, other = (
-        ArmChain(arm, 8).rest(pressures) for arm in (one_section(), turned(one_section(), 0.8))
+        ArmChain(arm, 8).rest(pressures) for arm in (one_section(), rotated(one_section(), 0.8))
     )
     angle = np.arctan2(*other.ends[0, 1::-1]) - np.arctan2(*plain.ends[0, 1::-1])
     assert np.remainder(angle, 2.0 * np.pi) == pytest.approx(0.8, abs=0.01)
@@ -104,10 +104,10 @@ def test_the_motions_of_chain_and_lumped_model_come_together() -> None:
 def test_a_motion_ends_at_the_rest() -> None:
     arm = one_section()
     chain = ArmChain(arm, 2)
-    found = chain.move(step, 1.5, sample=0.1)
-    assert isinstance(found, TipRecording)
-    assert found.times[-1] == pytest.approx(1.5)
-    assert found.ends[-1] == pytest.approx(chain.rest(step(0.0)).ends, abs=2e-4)
+    result = chain.move(step, 1.5, sample=0.1)
+    assert isinstance(result, TipRecording)
+    assert result.times[-1] == pytest.approx(1.5)
+    assert result.ends[-1] == pytest.approx(chain.rest(step(0.0)).ends, abs=2e-4)
 
 
 def test_what_cannot_be_moved_is_told() -> None:
@@ -127,8 +127,8 @@ def test_what_cannot_be_moved_is_told() -> None:
 def test_ends_and_joints_of_a_row_belong_together() -> None:
     """With long steps too: the bodies of the last step stand where it began."""
     chain = ArmChain(one_section(), 2)
-    found = chain.move(step, 0.1, timestep=0.01, integrator="discrete")
-    for row, ends in zip(found.joints, found.ends, strict=True):
+    result = chain.move(step, 0.1, timestep=0.01, integrator="discrete")
+    for row, ends in zip(result.joints, result.ends, strict=True):
         chain.data.qpos[:] = row
         mujoco.mj_kinematics(chain.model, chain.data)
         assert chain.ends() == pytest.approx(ends, abs=1e-12)

@@ -19,13 +19,13 @@ from softgrasp.mechanics.hydraulic import (
     TorqueTable,
     drive_model,
     drive_pressures,
-    move_arm_with_drive,
+    move_driven_arm,
     pressure_of_torque,
     tip_errors,
 )
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.hydraulic_arm import ArmChain, ChainRecording
-from softgrasp.simulation.hydraulic_coupling import move_with_drive, tendon_jacobian
+from softgrasp.simulation.hydraulic_coupling import move_driven_chain, tendon_jacobian
 from tests.mechanics.hydraulic.arms import one_section, two_sections, with_drive, with_sections
 
 TORQUES = np.array([0.0, 1.0, 1.2])
@@ -48,7 +48,7 @@ def by_turns(
 ) -> tuple[ChainRecording, PressureRecording]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftgraspWarning)
-        return move_with_drive(ArmChain(arm, links), push, duration, timestep=timestep)
+        return move_driven_chain(ArmChain(arm, links), push, duration, timestep=timestep)
 
 
 def in_one_system(arm: HydraulicArm, links: int, duration: float) -> tuple[Array, Array]:
@@ -59,14 +59,14 @@ def in_one_system(arm: HydraulicArm, links: int, duration: float) -> tuple[Array
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL
 
     def slope(_: float, flat: Array) -> Array:
-        drives = flat[2 * count :].reshape(-1, 3)
+        actuators = flat[2 * count :].reshape(-1, 3)
         data.qpos[:], data.qvel[:], data.ctrl[:] = (
             flat[:count],
             flat[count : 2 * count],
-            drives.T[1],
+            actuators.T[1],
         )
         mujoco.mj_forward(model, data)
-        rates = fluid.rates(drives, TORQUES, volumes @ data.qvel)
+        rates = fluid.rates(actuators, TORQUES, volumes @ data.qvel)
         return np.concatenate([data.qvel, data.qacc, rates.ravel()])
 
     start = np.zeros(2 * count + 3 * fluid.channels)
@@ -84,9 +84,9 @@ def test_by_turns_converges_to_one_system() -> None:
     off = []
     for timestep in (1e-3, 5e-4, 2.5e-4, 1.25e-4):
         chain, pressed = by_turns(laminar(), 2, 0.06, timestep)
-        found = np.stack([pressed(time) for time in chain.times.tolist()])
+        result = np.stack([pressed(time) for time in chain.times.tolist()])
         bend = np.abs(chain.joints - joints).max() / np.abs(joints).max()
-        off.append([bend, np.abs(found - pressures).max() / pressures.max()])
+        off.append([bend, np.abs(result - pressures).max() / pressures.max()])
     errors = np.array(off)
     ratios = errors[:-1] / errors[1:]
     assert ratios[:, 0] == pytest.approx(2.0, rel=0.03)
@@ -101,7 +101,7 @@ def test_an_arm_of_more_segments_comes_near_the_chain() -> None:
     gaps = []
     for segments in (1, 2):
         arm = laminar().replace(segments=segments)
-        lumped = move_arm_with_drive(arm, TORQUES, 0.1, tolerance=1e-5)
+        lumped = move_driven_arm(arm, TORQUES, 0.1, tolerance=1e-5)
         gaps.append(tip_errors(chain, lumped).max_sectional)
     assert np.ptp(chain.ends[:, 0, 0]) > 0.05
     assert gaps[1] < 0.65 * gaps[0]
@@ -121,15 +121,15 @@ def test_the_model_is_as_before_afterwards() -> None:
     chain = ArmChain(one_section(), 1)
     pressures = np.array([0.0, 2e5, 3e5])
     before = chain.move(pressures, 0.05)
-    move_with_drive(chain, lambda _: 0.1 * TORQUES, 0.02)
+    move_driven_chain(chain, lambda _: 0.1 * TORQUES, 0.02)
     assert chain.move(pressures, 0.05).joints == pytest.approx(before.joints, rel=0, abs=0)
 
 
 def test_recorded_ends_are_those_of_the_recorded_joints() -> None:
     chain = ArmChain(one_section(), 2)
-    found = chain.move([0.0, 3e5, 3e5], 0.1)
+    result = chain.move([0.0, 3e5, 3e5], 0.1)
     data = mujoco.MjData(chain.model)
-    for joints, ends in zip(found.joints, found.ends, strict=True):
+    for joints, ends in zip(result.joints, result.ends, strict=True):
         data.qpos[:] = joints
         mujoco.mj_kinematics(chain.model, data)
         assert data.body("base_end").xpos == pytest.approx(ends[0], rel=0, abs=1e-15)
@@ -138,38 +138,38 @@ def test_recorded_ends_are_those_of_the_recorded_joints() -> None:
 def test_static_and_state_end_alike_and_differ_on_the_way() -> None:
     table = TorqueTable(np.array([0.0, 0.3, 1.5]), np.array([0.0 * TORQUES, TORQUES, TORQUES]))
     runs = {
-        kind: sg.drive_arm(one_section(), table, links=2, coupling=kind)
+        kind: sg.run_arm(one_section(), table, links=2, coupling=kind)
         for kind in ("static", "state")
     }
-    assert runs["state"].coupling == "state" == sg.drive_arm(one_section(), table, 0.01).coupling
+    assert runs["state"].coupling == "state" == sg.run_arm(one_section(), table, 0.01).coupling
     errors = tip_errors(*(run.recording for run in runs.values())).errors
     assert errors[-1].max() < 1e-3 < errors.max()
     # nobody presses on the first chamber: only the arm that bends over it does
     assert runs["static"].pressures[:, 0] == pytest.approx(0.0)
     assert np.abs(runs["state"].pressures[:, 0]).max() > 100.0
     with pytest.raises(DescriptionError, match="coupling: expected static or state, found 'no'"):
-        sg.drive_arm(one_section(), table, coupling="no")  # type: ignore[arg-type]
+        sg.run_arm(one_section(), table, coupling="no")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("coupling", ["static", "state"])
 def test_the_user_is_told_of_a_flow_beyond_its_law(coupling: str) -> None:
     table = TorqueTable(np.array([0.0, 0.1]), np.array([0.0 * TORQUES, TORQUES]))
     with pytest.warns(SoftgraspWarning, match=r"Reynolds number of at most 2300, .* found \d{4,}"):
-        run = sg.drive_arm(laminar(), table, links=1, coupling=coupling)  # type: ignore[arg-type]
+        run = sg.run_arm(laminar(), table, links=1, coupling=coupling)  # type: ignore[arg-type]
     assert run.largest_reynolds > 2300.0
 
 
 def test_water_that_would_boil_is_told() -> None:
     table = TorqueTable(np.array([0.0, 0.02]), 1.5 * np.array([[1, 0, 0, 0, 1, 1]] * 2))
     with pytest.warns(SoftgraspWarning, match=r"chamber 4: expected pressures above -99000 Pa"):
-        sg.drive_arm(two_sections(), table, links=6)
+        sg.run_arm(two_sections(), table, links=6)
 
 
 def test_a_torque_whose_pressure_a_chamber_does_not_stand_is_refused() -> None:
     chambers = tuple(part.replace(pressure_max=3e5) for part in one_section().sections[0].chambers)
     arm = with_sections(one_section(), chambers=chambers)
     with pytest.raises(DescriptionError, match=r"pressures\[1\]: expected 0 to 300000 Pa"):
-        move_with_drive(ArmChain(arm, 1), push, 0.1)
+        move_driven_chain(ArmChain(arm, 1), push, 0.1)
 
 
 def test_a_lagged_arm_has_its_drives_in_its_file() -> None:
@@ -196,9 +196,9 @@ def test_one_lag_is_near_the_three_states_of_a_drive() -> None:
         pressures = drive_pressures(arm, lambda _: torques, 0.5, timestep=1e-3)
     exact = ArmChain(arm, 4).move(pressures, 0.5)
     lagged = ArmChain(arm, 4, lagged=True)
-    found = lagged.move(pressure_of_torque(arm.drive, torques), 0.5)
-    assert tip_errors(exact, found).max_sectional < 1.5e-3
+    result = lagged.move(pressure_of_torque(arm.drive, torques), 0.5)
+    assert tip_errors(exact, result).max_sectional < 1.5e-3
     rest = lagged.rest(pressure_of_torque(arm.drive, torques))
     assert rest.ends == pytest.approx(ArmChain(arm, 4).rest(0.4 * torques * 1e6).ends, abs=1e-9)
     with pytest.raises(DescriptionError, match=r"lagged: .*expected a chain without lags"):
-        move_with_drive(lagged, lambda _: torques, 0.1)
+        move_driven_chain(lagged, lambda _: torques, 0.1)

@@ -31,7 +31,7 @@ def motion(*changes: Change, duration: float = 10.0) -> Motion:
 
 
 def test_names_are_different_and_unknown_ones_are_told() -> None:
-    names = [found.name for found in EXPERIMENTS]
+    names = [result.name for result in EXPERIMENTS]
     assert len(set(names)) == len(names)
     with pytest.raises(sg.DescriptionError, match=r"no experiment 'ramp'; did you mean 'ramps'"):
         hydraulic_experiment("ramp")
@@ -39,11 +39,11 @@ def test_names_are_different_and_unknown_ones_are_told() -> None:
 
 def test_a_ramp_is_the_papers_function_of_time() -> None:
     """0.75 (t − 2) from 2 to 4 s on the fourth motor, 0.75 (t − 6) from 6 to 8 s on the first."""
-    found = hydraulic_experiment("slow-ramps")
-    assert isinstance(found, Motion)
+    result = hydraulic_experiment("slow-ramps")
+    assert isinstance(result, Motion)
     for time in (0.0, 1.9, 2.0, 2.5, 3.3, 4.0, 5.0, 6.4, 7.7, 8.0, 9.9):
         first, fourth = (0.75 * min(max(time - begin, 0.0), 2.0) for begin in (6.0, 2.0))
-        assert found.torques(time) == pytest.approx([first, 0.0, 0.0, fourth, 0.0, 0.0])
+        assert result.torques(time) == pytest.approx([first, 0.0, 0.0, fourth, 0.0, 0.0])
 
 
 def test_slow_ramps_at_once_are_the_sequential_steps() -> None:
@@ -57,20 +57,20 @@ def test_slow_ramps_at_once_are_the_sequential_steps() -> None:
 
 
 def test_changes_of_one_motor_add_up() -> None:
-    found = motion(Change((2,), 1.0, 1.0, 0.5), Change((2, 3), 1.5, 1.0, 1.0))
-    assert found.torques(2.0) == pytest.approx([0.0, 1.0, 0.5, 0.0, 0.0, 0.0])
-    assert found.torques(3.0) == pytest.approx([0.0, 1.5, 1.0, 0.0, 0.0, 0.0])
+    result = motion(Change((2,), 1.0, 1.0, 0.5), Change((2, 3), 1.5, 1.0, 1.0))
+    assert result.torques(2.0) == pytest.approx([0.0, 1.0, 0.5, 0.0, 0.0, 0.0])
+    assert result.torques(3.0) == pytest.approx([0.0, 1.5, 1.0, 0.0, 0.0, 0.0])
 
 
-@pytest.mark.parametrize("found", [e for e in EXPERIMENTS if isinstance(e, Rests)])
-def test_no_torque_is_beyond_the_motors(found: Rests) -> None:
-    assert found.torques.max() <= LIMIT == two_sections().drive.screw.torque_max
-    assert found.torques.shape[1] == len(two_sections().chambers) * found.sections // 2
+@pytest.mark.parametrize("result", [e for e in EXPERIMENTS if isinstance(e, Rests)])
+def test_no_torque_is_beyond_the_motors(result: Rests) -> None:
+    assert result.torques.max() <= LIMIT == two_sections().drive.screw.torque_max
+    assert result.torques.shape[1] == len(two_sections().chambers) * result.sections // 2
 
 
 def test_another_arm_than_the_papers_is_refused() -> None:
-    told = "expected two sections of 3 chambers, as the paper's, found 1 of 3"
-    with pytest.raises(sg.DescriptionError, match=told):
+    message = "expected two sections of 3 chambers, as the paper's, found 1 of 3"
+    with pytest.raises(sg.DescriptionError, match=message):
         run_hydraulic_experiments([hydraulic_experiment("bends")], one_section())
 
 
@@ -115,5 +115,5 @@ def way(points: Array) -> float:
 def test_a_rest_that_powells_method_misses_is_found() -> None:
     """Out of the plane, near the limit; as near to the lumped model as its neighbours are."""
     pressures = (0.75e6, 1.0e6, 0.5e6)
-    found, lumped = ArmChain(one_section(), 8).rest(pressures), arm_rest(one_section(), pressures)
-    assert found.ends[0] == pytest.approx(lumped.ends[0], abs=0.015)
+    result, lumped = ArmChain(one_section(), 8).rest(pressures), arm_rest(one_section(), pressures)
+    assert result.ends[0] == pytest.approx(lumped.ends[0], abs=0.015)

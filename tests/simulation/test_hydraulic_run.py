@@ -22,7 +22,7 @@ from tests.mechanics.hydraulic.arms import one_section, two_sections
 def short_run() -> ArmRun:
     """One section of two cells, pressed in a tenth of a second."""
     table = TorqueTable(np.array([0.0, 0.1]), np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0]]))
-    return sg.drive_arm(one_section(), table, 1.2, links=2)
+    return sg.run_arm(one_section(), table, 1.2, links=2)
 
 
 def test_shape_and_places_belong_together() -> None:
@@ -49,34 +49,34 @@ def test_a_move_is_told_by_numbers_of_the_recording() -> None:
     (move,) = arm_moves(run)
     assert (move.begin, move.command_end) == (0.0, 0.1)
     assert move.end == pytest.approx(1.2)
-    assert move.way == pytest.approx(np.linalg.norm(run.ends[-1, -1] - run.ends[0, -1]))
+    assert move.distance == pytest.approx(np.linalg.norm(run.ends[-1, -1] - run.ends[0, -1]))
     assert move.settling is not None
     after = run.times > move.settling + 1e-9
     off = np.linalg.norm(run.ends[after, -1] - run.ends[-1, -1], axis=1)
-    assert off.max() <= 0.02 * move.way
+    assert off.max() <= 0.02 * move.distance
     assert move.top_speed == pytest.approx(run.speeds[:, -1].max())
     assert move.overshoot >= 0.0
 
 
 def test_torques_that_stand_still_move_nothing() -> None:
     table = TorqueTable(np.array([0.0]), np.zeros((1, 3)))
-    run = sg.drive_arm(one_section(), table, 0.05, links=1)
+    run = sg.run_arm(one_section(), table, 0.05, links=1)
     assert arm_moves(run) == []
 
 
 def test_one_torque_a_chamber() -> None:
     table = TorqueTable(np.array([0.0, 0.1]), np.zeros((2, 3)))
     with pytest.raises(sg.DescriptionError, match=r"expected one torque a chamber \(6\), found 3"):
-        sg.drive_arm(two_sections(), table)
+        sg.run_arm(two_sections(), table)
 
 
 @pytest.mark.parametrize("gravity", [(0, 0, 9.81), (0, 0, -9.81), (3.0, -4.0, 2.0), (9.81, 0, 0)])
 def test_the_film_turns_weight_down(gravity: tuple[float, float, float]) -> None:
-    turn = upright(np.array(gravity))
+    rotation = upright(np.array(gravity))
     size = np.linalg.norm(gravity)
-    assert turn @ gravity == pytest.approx([0.0, 0.0, -size], abs=1e-12)
-    assert turn @ turn.T == pytest.approx(np.eye(3), abs=1e-12)
-    assert np.linalg.det(turn) == pytest.approx(1.0)
+    assert rotation @ gravity == pytest.approx([0.0, 0.0, -size], abs=1e-12)
+    assert rotation @ rotation.T == pytest.approx(np.eye(3), abs=1e-12)
+    assert np.linalg.det(rotation) == pytest.approx(1.0)
 
 
 def test_the_film_poses_the_recorded_arm_above_the_floor() -> None:
@@ -84,7 +84,7 @@ def test_the_film_poses_the_recorded_arm_above_the_floor() -> None:
     posed = PosedArm(run)
     data = posed.pose(0.5)
     end = data.body(end_link(run.arm.sections[-1])).xpos
-    assert end == pytest.approx(posed.turn @ run.ends[50, -1])
+    assert end == pytest.approx(posed.rotation @ run.ends[50, -1])
     assert end[2] < 0.0  # it hangs
     assert posed.model.geom("floor").pos[2] < posed.cloud()[:, 2].min()
     camera = Camera((0.0, 0.0, 0.0), 1.0, 90.0, 0.0)

@@ -50,9 +50,9 @@ def test_a_safe_step_is_that_of_springs_or_of_drag_alone() -> None:
 def test_drag_without_damping_of_the_material_comes_to_rest(rates: dict[str, float]) -> None:
     """The fastest springs have nothing but the drag, which is a force of the run."""
     chain = ArmChain(damped(**rates), 2)
-    found = chain.move(PRESSURES, 0.5, sample=0.1)
+    result = chain.move(PRESSURES, 0.5, sample=0.1)
     assert np.abs(chain.data.qvel).max() < 1.0
-    ways = np.linalg.norm(np.diff(found.ends[:, -1], axis=0), axis=1)
+    ways = np.linalg.norm(np.diff(result.ends[:, -1], axis=0), axis=1)
     assert ways[-1] < ways[0]
 
 

@@ -22,12 +22,12 @@ def result() -> sg.GraspResult:
 
 def test_a_result_reads_back_to_the_last_bit(result: sg.GraspResult, tmp_path: Path) -> None:
     states = joint_states(result)
-    found = load_joint_states(sg.write_joint_states(result, tmp_path / "joints.csv"))
-    assert found.names == tuple(result.joint_names)
-    assert np.array_equal(found.time, result.time)
-    assert np.array_equal(found.position, result.joint_position)
-    assert np.array_equal(found.velocity, states.velocity)
-    assert np.array_equal(found.effort, states.effort)
+    read_back = load_joint_states(sg.write_joint_states(result, tmp_path / "joints.csv"))
+    assert read_back.names == tuple(result.joint_names)
+    assert np.array_equal(read_back.time, result.time)
+    assert np.array_equal(read_back.position, result.joint_position)
+    assert np.array_equal(read_back.velocity, states.velocity)
+    assert np.array_equal(read_back.effort, states.effort)
 
 
 def test_the_columns_come_in_the_order_of_the_message(
@@ -60,9 +60,9 @@ def test_velocities_and_efforts_are_near_those_of_the_engine(result: sg.GraspRes
 
 def test_what_is_not_known_is_empty(tmp_path: Path) -> None:
     still = sg.simulate(pinch(duration=0.02, actuation="prescribed"))
-    found = load_joint_states(sg.write_joint_states(still, tmp_path / "joints.csv"))
-    assert np.isnan(found.effort).all()
-    assert np.isfinite(found.velocity).all()
+    read_back = load_joint_states(sg.write_joint_states(still, tmp_path / "joints.csv"))
+    assert np.isnan(read_back.effort).all()
+    assert np.isfinite(read_back.velocity).all()
     assert (
         sg.write_joint_states(still, tmp_path / "joints.csv")
         .read_text()

@@ -11,7 +11,7 @@ from softgrasp.simulation.laws import (
     LOST,
     TOUCHING,
     debounce,
-    free_drives,
+    free_actuators,
 )
 from softgrasp.simulation.target_plan import planned_targets
 
@@ -75,8 +75,8 @@ def test_a_force_equal_to_the_threshold_is_not_above_it() -> None:
 
 def test_a_touch_is_told_once_until_contact_is_lost() -> None:
     body = Body(samples=2)
-    told = [body.feed(force) for force in (0.05, 0.0, 0.05, 1.0, 1.0, 0.0, 0.05)]
-    assert told == [TOUCHING, 0, 0, 0, ESTABLISHED, LOST, TOUCHING]
+    message = [body.feed(force) for force in (0.05, 0.0, 0.05, 1.0, 1.0, 0.0, 0.05)]
+    assert message == [TOUCHING, 0, 0, 0, ESTABLISHED, LOST, TOUCHING]
 
 
 @given(st.lists(st.floats(0, 1), max_size=80), st.integers(1, 12))
@@ -92,8 +92,8 @@ def test_contact_is_the_and_of_the_last_samples(forces: list[float], samples: in
 @given(st.lists(st.floats(0, 1), max_size=80))
 def test_established_and_lost_take_turns(forces: list[float]) -> None:
     body = Body(samples=3)
-    told = [change for force in forces if (change := body.feed(force) & (ESTABLISHED | LOST))]
-    assert told == [(ESTABLISHED, LOST)[index % 2] for index in range(len(told))]
+    message = [change for force in forces if (change := body.feed(force) & (ESTABLISHED | LOST))]
+    assert message == [(ESTABLISHED, LOST)[index % 2] for index in range(len(message))]
 
 
 STOPS = [(0, 1, 2), (1, 2), (2,), (3, 4), (3, 4), (4,)]
@@ -107,7 +107,7 @@ def plan(
     samples: int = 1,
 ) -> np.ndarray:
     """The coming targets of these two fingers, the present ones first."""
-    free = free_drives(STOPS, in_contact)
+    free = free_actuators(STOPS, in_contact)
     limits = (np.full(6, -1.0), np.full(6, 1.0))
     start, growth = np.array(targets or [0.0] * 6), np.array(increments or [0.1] * 6)
     return planned_targets(start, growth, free, limits, samples)

@@ -22,11 +22,11 @@ def test_steps_follow_the_ramp_and_end_at_the_full_load(
     np.testing.assert_array_equal(load, criterion.gravity)
     assert samples == round(hold / period)
     assert sum(count for count, _ in steps) == max(round(ramp / period), 1)
-    share = np.array([(g - BEFORE)[2] for _, g in steps]) / (load - BEFORE)[2]
-    np.testing.assert_allclose(share[-1], 1.0, rtol=1e-12)
-    taken = np.diff(np.concatenate([[0.0], share]))
+    fraction = np.array([(g - BEFORE)[2] for _, g in steps]) / (load - BEFORE)[2]
+    np.testing.assert_allclose(fraction[-1], 1.0, rtol=1e-12)
+    taken = np.diff(np.concatenate([[0.0], fraction]))
     assert (taken > 0.0).all()
     # put on at once, an undamped spring swings to twice the step
-    overshoot = share + taken - 1.0
+    overshoot = fraction + taken - 1.0
     assert overshoot.max() <= taken[-1] + 1e-12
     assert taken[-1] == pytest.approx(1.0 / max(round(ramp / period), 1))

@@ -91,7 +91,7 @@ def test_a_native_table_promises_no_stiffness_beside_a_contact_that_does() -> No
     scene = pinch(surroundings=(below,), object_position=(0.0, 0.0, -0.085))
     built = build(scene)
     assert not any("table" in pair for pair in built.stiffness)
-    assert set(built.stiffness.values()) == {scene.asked_contact.stiffness}
+    assert set(built.stiffness.values()) == {scene.requested_contact.stiffness}
     np.testing.assert_allclose(built.model.pair("object|table").solref, [0.004, 1.0])
 
 
@@ -99,9 +99,9 @@ def test_a_short_native_time_constant_is_told_and_refuses_no_step() -> None:
     native = sg.Contact(model="native", native=sg.NativeLaw(timeconst=1e-3))
     below = sg.Table(height=-0.3, contact=native)
     scene = pinch(surroundings=(below,), object_position=(0.0, 0.0, -0.085), timestep=1e-3)
-    with pytest.warns(sg.SoftgraspWarning) as told:
+    with pytest.warns(sg.SoftgraspWarning) as message:
         build(scene)
     assert (
         "contact.native.timeconst: 0.001 s is shorter than two time steps of 0.001 s; MuJoCo lifts "
         "it to 0.002 s"
-    ) in {str(warning.message) for warning in told}
+    ) in {str(warning.message) for warning in message}

@@ -10,7 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.errors import DescriptionError
-from softgrasp.report.hold_words import asked_text, hold_clause, limits_text
+from softgrasp.report.hold_words import criterion_text, hold_clause, limits_text
 from softgrasp.report.pull_figure import draw_pulls
 from softgrasp.report.tables import pull_rows
 from softgrasp.simulation.contacts import ContactPoint
@@ -49,10 +49,10 @@ def test_pads_slip_at_coulombs_bound(count: int) -> None:
 
 
 def test_a_slower_pull_comes_nearer() -> None:
-    found = [pulled(2, {"direction": UP, "time": time}).hold for time in (0.5, 2.0)]
+    result = [pulled(2, {"direction": UP, "time": time}).hold for time in (0.5, 2.0)]
     errors = [
         (hold.pulls[0].slip_force_N or 0.0) / hold.pulls[0].friction_N - 1.0
-        for hold in found
+        for hold in result
         if hold is not None
     ]
     assert 0.0 < errors[1] < 0.6 * errors[0]
@@ -88,9 +88,9 @@ def test_it_is_told_saved_and_drawn(tmp_path: Path) -> None:
     assert hold_clause(result) == "Pulled out by 8.52 N along +z"
     criterion = result.scene.success
     assert criterion is not None
-    assert asked_text(criterion) == "3 pulls until it slips"
+    assert criterion_text(criterion) == "3 pulls until it slips"
     rows = pull_rows(result)
-    assert [(row.label, row.slip, row.share) for row in rows] == [
+    assert [(row.label, row.slip, row.fraction) for row in rows] == [
         ("+z", "8.52", "1.01"),
         ("-z", "8.52", "1.01"),
         ("+x", "–", "–"),
@@ -122,11 +122,11 @@ def test_creep_has_a_budget_and_falls_as_one_over_impratio() -> None:
         creep = result.hold.creep_m_s
         creeps.append(creep)
         assert result.held is (creep <= budget)
-        told = [warning for warning in result.warnings if "creeps" in warning]
-        assert bool(told) is (1e-4 < creep <= budget)
+        message = [warning for warning in result.warnings if "creeps" in warning]
+        assert bool(message) is (1e-4 < creep <= budget)
     assert creeps[0] == pytest.approx(10.0 * creeps[1], rel=0.05)
     assert creeps[2] < 1e-6
-    assert told == []
+    assert message == []
 
 
 def test_a_creeping_setting_is_warned_about() -> None:
@@ -160,12 +160,12 @@ def test_slip_counts_once_all_contacts_have_slipped_for_a_while() -> None:
 
     watch = SlipWatch(3)
     looks = [(0.1, 0.1), (0.1, 0.0), (0.1, 0.1), (0.1, 0.1), (0.1, 0.1)]
-    assert [watch.look(points(*speeds), row) for row, speeds in enumerate(looks)] == [
+    assert [watch.check(points(*speeds), row) for row, speeds in enumerate(looks)] == [
         False, False, False, False, True,
     ]  # fmt: skip
     assert watch.since == 2
     gone = SlipWatch(1)
-    assert gone.look([], 7)
+    assert gone.check([], 7)
     assert gone.since == 7
     assert np.isfinite(gone.since)
 

@@ -25,9 +25,9 @@ def run() -> sg.GraspResult:
 
 
 def final() -> dict[str, Any]:
-    told = run().quality
-    assert told is not None
-    return told
+    message = run().quality
+    assert message is not None
+    return message
 
 
 def test_samples_are_a_hundredth_of_a_second_apart_and_end_with_the_run() -> None:
@@ -45,10 +45,10 @@ def test_the_series_is_epsilon_of_the_logged_contacts() -> None:
     log, result = run().quality_log, run()
     assert log is not None
     arrays = log.arrays()
-    for sample, told in enumerate(arrays["quality_epsilon"].tolist()):
+    for sample, message in enumerate(arrays["quality_epsilon"].tolist()):
         own = slice(*arrays["quality_first"][sample : sample + 2].tolist())
         if own.stop - own.start < 2:
-            assert told == 0.0
+            assert message == 0.0
             continue
         again = quality.epsilon(
             arrays["quality_points"][own],
@@ -59,7 +59,7 @@ def test_the_series_is_epsilon_of_the_logged_contacts() -> None:
             torque_scale=float(arrays["quality_torque_scale"]),
             center=arrays["quality_center"][sample],
         )
-        assert told == pytest.approx(again, abs=1e-9)
+        assert message == pytest.approx(again, abs=1e-9)
     assert result.quality_epsilon is not None
     assert result.quality_epsilon[0] == 0.0
     assert result.quality_epsilon[-1] > 0.1
@@ -70,10 +70,10 @@ def test_the_log_is_the_grasp_at_that_instant() -> None:
     log = run().quality_log
     assert log is not None
     for sample in (len(log.time) // 2, len(log.time) - 5, -1):
-        found = sg.analysis_of(run(), float(log.time[sample]))
+        result = sg.analysis_of(run(), float(log.time[sample]))
         given = log.contacts(sample)
-        assert given["points"] == pytest.approx(found.points, abs=1e-9)
-        assert given["normals"] == pytest.approx(found.normals, abs=1e-9)
+        assert given["points"] == pytest.approx(result.points, abs=1e-9)
+        assert given["normals"] == pytest.approx(result.normals, abs=1e-9)
 
 
 def test_margins_are_those_of_the_recorded_forces() -> None:
@@ -143,8 +143,8 @@ def test_a_rate_is_a_rate() -> None:
     ],
 )
 def test_moments_are_over_the_reach_of_the_object(shape: object, reach: float) -> None:
-    thing = ball().replace(shape=shape)
-    model = sg.compile_model(pinch(object=thing))
+    obj = ball().replace(shape=shape)
+    model = sg.compile_model(pinch(object=obj))
     assert object_reach(model) == pytest.approx(reach, rel=1e-6)
 
 
@@ -152,9 +152,9 @@ def test_many_contacts_are_thinned_to_a_lower_bound_that_is_near() -> None:
     """A ring of contacts on a palm, as a rim makes, against three fingers."""
     from softgrasp.simulation.quality_log import measures_of, thinned
 
-    turns = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
-    rim = np.c_[0.03 * np.cos(turns), 0.03 * np.sin(turns), np.full(60, 0.04)]
-    around = turns[[0, 20, 40]]
+    rotations = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
+    rim = np.c_[0.03 * np.cos(rotations), 0.03 * np.sin(rotations), np.full(60, 0.04)]
+    around = rotations[[0, 20, 40]]
     tips = np.c_[0.03 * np.cos(around), 0.03 * np.sin(around), np.full(3, -0.03)]
     up, inward = np.array([0.0, 0.0, 1.0]), tips * [-1.0, -1.0, 0.0]
     inward = inward / np.linalg.norm(inward, axis=1)[:, None] * 0.8 + 0.6 * up
@@ -172,6 +172,6 @@ def test_many_contacts_are_thinned_to_a_lower_bound_that_is_near() -> None:
     some = sg.quality.epsilon(**few, edges=4)
     every = sg.quality.epsilon(**contacts, edges=4)
     assert 0.97 * every < some <= every + 1e-12
-    told = measures_of(contacts)
-    assert (told["contacts"], told["wrench_contacts"]) == (63, 16)
+    message = measures_of(contacts)
+    assert (message["contacts"], message["wrench_contacts"]) == (63, 16)
     np.testing.assert_array_equal(thinned(few)["points"], few["points"])

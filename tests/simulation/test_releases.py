@@ -8,7 +8,7 @@ import numpy as np
 import softgrasp as sg
 from softgrasp.build.soft_finger import TIP, finger_model
 from softgrasp.mechanics.planar_rest import PlanarChain, rest
-from softgrasp.simulation.releases import ReleaseBench
+from softgrasp.simulation.releases import ReleaseTestRig
 
 FINGER = sg.load_finger("paper000")
 CHAIN = PlanarChain.of(FINGER)
@@ -23,32 +23,32 @@ def hung(grams: float) -> np.ndarray:
 
 def test_a_release_is_the_motion_of_the_finger_alone() -> None:
     start = hung(40)
-    told = ReleaseBench(FINGER).release(STIFFNESS[None], DAMPING[None], start[None], 0.2)
+    message = ReleaseTestRig(FINGER).release(STIFFNESS[None], DAMPING[None], start[None], 0.2)
     motion = sg.move_finger(FINGER, 0.2, start_angles=start, timestep=2.5e-4)
-    np.testing.assert_allclose(told.height[0], motion.tip_position[::2, 2], atol=1e-12)
-    np.testing.assert_allclose(told.time, motion.time[::2], atol=1e-12)
+    np.testing.assert_allclose(message.height[0], motion.tip_position[::2, 2], atol=1e-12)
+    np.testing.assert_allclose(message.time, motion.time[::2], atol=1e-12)
 
 
 def test_rows_depend_neither_on_one_another_nor_on_threads() -> None:
     k = STIFFNESS * np.array([[1.0], [0.8], [1.3], [1.0]])
     c = DAMPING * np.array([[1.0], [2.0], [0.5], [3.0]])
     start = np.array([hung(m) for m in (0, 20, 40, 100)])
-    together = ReleaseBench(FINGER, threads=2).release(k, c, start, 0.1).height
-    bench = ReleaseBench(FINGER)
+    together = ReleaseTestRig(FINGER, threads=2).release(k, c, start, 0.1).height
+    test_rig = ReleaseTestRig(FINGER)
     for row in range(4):
         part = slice(row, row + 1)
         np.testing.assert_array_equal(
-            bench.release(k[part], c[part], start[part], 0.1).height[0], together[row]
+            test_rig.release(k[part], c[part], start[part], 0.1).height[0], together[row]
         )
 
 
 def test_a_finger_that_diverges_is_not_a_number_and_the_others_stay() -> None:
-    bench = ReleaseBench(FINGER, timestep=5e-3)  # far beyond what its springs allow
+    test_rig = ReleaseTestRig(FINGER, timestep=5e-3)  # far beyond what its springs allow
     start = np.array([hung(40), np.full(7, np.nan)])
     k = np.array([STIFFNESS, STIFFNESS])
-    told = bench.release(k, np.array([DAMPING, DAMPING]), start, 0.5).height
-    assert np.isnan(told).all()
-    fine = ReleaseBench(FINGER).release(k, np.array([DAMPING, DAMPING]), start, 0.1).height
+    message = test_rig.release(k, np.array([DAMPING, DAMPING]), start, 0.5).height
+    assert np.isnan(message).all()
+    fine = ReleaseTestRig(FINGER).release(k, np.array([DAMPING, DAMPING]), start, 0.1).height
     assert np.isfinite(fine[0]).all()
     assert np.isnan(fine[1]).all()
 
@@ -71,5 +71,5 @@ def test_a_load_that_is_taken_away_at_once_gives_the_same_motion() -> None:
     for _ in range(400):
         step(-0.04 * 9.81)
     direct = np.array([step(0.0) for _ in range(401)])[::2]
-    two_steps = ReleaseBench(FINGER).release(STIFFNESS[None], DAMPING[None], hung(40)[None], 0.1)
+    two_steps = ReleaseTestRig(FINGER).release(STIFFNESS[None], DAMPING[None], hung(40)[None], 0.1)
     np.testing.assert_allclose(direct, two_steps.height[0], atol=1e-9)

@@ -17,7 +17,7 @@ from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.native import NativeStepper
-from softgrasp.simulation.own_stepper import OwnStepper, PlainStepper
+from softgrasp.simulation.own_stepper import MujocoStepper, PlainStepper
 from softgrasp.simulation.stepper import driven
 from softgrasp.simulation.stiffness import chatter_warnings
 from softgrasp.simulation.track import object_tracks
@@ -185,12 +185,12 @@ def test_moving_the_whole_scene_moves_the_result() -> None:
 def test_a_quarter_turn_of_the_whole_scene_turns_the_result() -> None:
     half = np.sqrt(0.5)
     upright = sg.simulate(pinch(object_position=(0.0, 0.003, -0.085)))
-    turned = sg.simulate(
+    rotated = sg.simulate(
         pinch(hand_pose=sg.Pose(quaternion=(half, 0, 0, half)), object_position=(-0.003, 0, -0.085))
     )
     about_z = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
     expected = upright.object_position @ about_z.T
-    assert np.allclose(turned.object_position, expected, atol=1e-5)
+    assert np.allclose(rotated.object_position, expected, atol=1e-5)
 
 
 def test_a_diverged_run_says_what_to_change_and_keeps_finite_numbers(tmp_path: Path) -> None:
@@ -220,10 +220,10 @@ def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
     run = ClosureRun(build(pinch()))
     advance(run, 300)
     run.data.qvel[0] = np.nan
-    with caught_warnings() as told:
+    with caught_warnings() as message:
         advance(run, 2)
     assert run.diverged
-    assert any("Nan" in text or "NaN" in text for text in told)
+    assert any("Nan" in text or "NaN" in text for text in message)
     assert np.isfinite(run.recording.qpos[: run.recording.rows]).all()
     assert list(tmp_path.iterdir()) == []  # no MUJOCO_LOG.TXT either
 
@@ -231,7 +231,7 @@ def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
 @pytest.mark.parametrize("stepper", [PlainStepper, NativeStepper])
 @pytest.mark.parametrize("samples", [300, 700])
 def test_no_work_is_lost_on_a_state_that_is_not_a_number(
-    stepper: type[OwnStepper], samples: int
+    stepper: type[MujocoStepper], samples: int
 ) -> None:
     if stepper is NativeStepper:
         pytest.importorskip("numba", reason=NEEDS_NUMBA)

@@ -102,10 +102,10 @@ def test_a_tared_sensor_tells_only_what_was_added() -> None:
 
 
 def test_an_object_on_the_palm_weighs_on_its_taxels() -> None:
-    thing = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.06, 0.06, 0.03)), density=700.0)
+    obj = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.06, 0.06, 0.03)), density=700.0)
     skin = sg.TactileSensor(name="palm", body="palm", rows=3, columns=3)
-    result = sg.simulate(plate(thing, 0.015, sensors=(skin,), duration=0.5))
-    weight = object_mass(thing) * G
+    result = sg.simulate(plate(obj, 0.015, sensors=(skin,), duration=0.5))
+    weight = object_mass(obj) * G
     assert result.sensors["palm"].values[-1].sum() == pytest.approx(weight, rel=1e-3)
 
 

@@ -48,9 +48,9 @@ def test_a_shaken_wrist_feels_the_mass_of_hand_and_object() -> None:
     result, shake = weighed(), weighed().phases[-1]
     rows = slice(row(result, shake.start_s), row(result, shake.end_s) + 1)
     force = result.sensors["wrist"].values[rows, 0]
-    place = result.joint_position[rows, result.joint_names.tolist().index("wrist_x")]
+    position = result.joint_position[rows, result.joint_names.tolist().index("wrist_x")]
     period = result.scene.control_period
-    acceleration = np.gradient(np.gradient(place, period), period)
+    acceleration = np.gradient(np.gradient(position, period), period)
     model = sg.compile_model(result.scene)
     mass = float(model.body_subtreemass[model.body("palm").id]) + object_mass(result.scene.object)
     inner = slice(50, -50)  # ends of the second difference, and of the wave, left out
@@ -69,7 +69,7 @@ def test_every_direction_has_the_same_noise_and_delay_whatever_came_before() -> 
     sensor = sg.ForceTorqueSensor(name="wrist", noise=0.1, delay=0.005)
     loads = ((5.0, 0.0, 0.0), (0.0, 5.0, 0.0))
 
-    def told(directions: tuple[tuple[float, ...], ...]) -> dict[str, np.ndarray]:
+    def message(directions: tuple[tuple[float, ...], ...]) -> dict[str, np.ndarray]:
         limits = {"direction_time": 0.1, "max_drop": 5e-3, "max_rotation": 0.5}
         criterion = sg.SuccessCriterion(gravity=None, directions=directions, **limits)
         result = sg.simulate(pinch(success=criterion, sensors=(sensor,)))
@@ -81,7 +81,7 @@ def test_every_direction_has_the_same_noise_and_delay_whatever_came_before() -> 
             for test in result.hold.directions
         }
 
-    forth, back = told(loads), told(loads[::-1])
+    forth, back = message(loads), message(loads[::-1])
     for name in ("+x", "+y"):
         np.testing.assert_array_equal(forth[name], back[name])
     # the delayed samples at the beginning are those of the closed state

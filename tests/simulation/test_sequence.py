@@ -27,7 +27,7 @@ SHORT = (
     "close",
     {"type": "hold", "time": 0.05},
     {"type": "lift", "height": 0.05, "time": 0.3},
-    {"type": "move", "displacement": (0.02, 0, 0), "turn": (0.3, 0, 0.4), "time": 0.3},
+    {"type": "move", "displacement": (0.02, 0, 0), "rotation_vector": (0.3, 0, 0.4), "time": 0.3},
     {"type": "shake", "amplitude": 0.01, "frequency": 5.0, "cycles": 2},
 )
 KEPT = sg.SuccessCriterion(gravity=None, max_drop=5e-3, max_rotation=0.35)
@@ -91,8 +91,8 @@ def test_the_model_stands_where_the_result_says() -> None:
     data = mujoco.MjData(model)
     for row in (0, len(result().time) // 2, -1):
         for name in WRIST_JOINTS:
-            place = result().joint_names.tolist().index(name)
-            data.qpos[model.joint(name).qposadr[0]] = result().joint_position[row, place]
+            position = result().joint_names.tolist().index(name)
+            data.qpos[model.joint(name).qposadr[0]] = result().joint_position[row, position]
         mujoco.mj_kinematics(model, data)
         pose = hand_pose_at(result(), row)
         np.testing.assert_allclose(data.body("palm").xpos, pose[:3, 3], atol=1e-12)
@@ -133,8 +133,8 @@ def test_fingers_wait_for_their_close_and_go_to_preshapes() -> None:
     targets = run.joint_target[:, :12]
     np.testing.assert_array_equal(targets[0], shaped.start)
     at = int(np.searchsorted(run.time, 0.1 - 1e-9))
-    wanted = np.array(shaped.hand.preshape("open").positions)
-    np.testing.assert_allclose(targets[at], wanted, atol=1e-15)
+    target = np.array(shaped.hand.preshape("open").positions)
+    np.testing.assert_allclose(targets[at], target, atol=1e-15)
     np.testing.assert_array_equal(targets[at : at + 51], np.tile(targets[at], (51, 1)))
     assert (targets[at + 52] != targets[at]).any()
     assert run.status is sg.GraspStatus.CLOSED
@@ -167,8 +167,8 @@ def test_the_plate_is_taken_from_the_edge_of_its_table_but_not_from_above() -> N
     assert edge.object_position[slid, 1] < -0.01  # and still standing on the table
     assert edge.object_position[slid, 2] == pytest.approx(0.002, abs=1e-4)
     assert edge.object_position[-1, 2] > 0.095
-    thing = edge.scene.object_position
-    above = edge.scene.hand_pose.replace(position=(thing[0], thing[1], 0.126))
+    obj = edge.scene.object_position
+    above = edge.scene.hand_pose.replace(position=(obj[0], obj[1], 0.126))
     plain = edge.scene.replace(sequence=("close", "lift"), preshape=None, hand_pose=above)
     flat = sg.simulate(plain)
     assert flat.held is False
@@ -187,8 +187,8 @@ def test_an_arm_takes_the_hand_along_the_same_path() -> None:
     np.testing.assert_allclose(path[-1], start, atol=1e-9)  # back to where it began
     solved = carrier_targets(arm.replace(control_period=0.02), poses, start)  # at every sample
     assert np.abs(path - solved).max() < 2e-6
-    shares = np.linspace(0.0, 1.0, 51)[1:, None]
-    down = moved(away, shares * [0.0, 0.0, -0.10], 0.0 * shares * np.ones(3), np.zeros(3))
+    fractions = np.linspace(0.0, 1.0, 51)[1:, None]
+    down = moved(away, fractions * [0.0, 0.0, -0.10], 0.0 * fractions * np.ones(3), np.zeros(3))
     arrived = carrier_targets(arm.replace(control_period=0.02), down, start)[-1]
     own = [row.start for row in arm.arm.chain.phalanges]
     np.testing.assert_allclose(arrived, own, atol=1e-8)
@@ -202,12 +202,12 @@ def test_an_arm_takes_the_hand_along_the_same_path() -> None:
     ],
 )
 def test_other_engines_and_batches_leave_them_to_mujoco(changes: dict, field: str) -> None:
-    asked = pinch(**changes)
-    with pytest.raises(sg.BuildError) as told:
-        sg.simulate(asked, "ode")
-    assert str(told.value) == (
+    requested = pinch(**changes)
+    with pytest.raises(sg.BuildError) as message:
+        sg.simulate(requested, "ode")
+    assert str(message.value) == (
         f"{field}: expected a closure with a ramp of gravity or a lift behind it, as sequences, "
         "motion and directions run in MuJoCo only"
     )
-    assert not can_be_batched(build(asked))
+    assert not can_be_batched(build(requested))
     assert can_be_batched(build(pinch()))

@@ -54,14 +54,14 @@ def test_a_stack_stands_on_its_weight_and_sinks_by_weight_over_stiffness(
     above = mass(0.02, 7860.0) * G
     weights = {("ball", "top"): above, ("ball", "table"): above + mass(0.03, 700.0) * G}
     assert {(c.first, c.second) for c in result.other_contacts} == set(weights)
-    for found in result.other_contacts:
-        weight = weights[found.first, found.second]
-        assert found.normal_force_N == pytest.approx(weight, rel=1e-6)
-        assert -found.separation_m == pytest.approx(weight / stiffness, rel=0.03)
+    for computed in result.other_contacts:
+        weight = weights[computed.first, computed.second]
+        assert computed.normal_force_N == pytest.approx(weight, rel=1e-6)
+        assert -computed.separation_m == pytest.approx(weight / stiffness, rel=0.03)
         # on the second one: up on the upper ball, down on the table
-        sign = 1.0 if found.second == "top" else -1.0
-        assert found.force_N == pytest.approx((0, 0, sign * weight), rel=1e-6, abs=1e-6)
-        assert found.normal == pytest.approx((0, 0, sign))
+        sign = 1.0 if computed.second == "top" else -1.0
+        assert computed.force_N == pytest.approx((0, 0, sign * weight), rel=1e-6, abs=1e-6)
+        assert computed.normal == pytest.approx((0, 0, sign))
 
 
 def test_two_objects_that_meet_keep_their_momentum() -> None:
@@ -121,8 +121,8 @@ def test_the_hold_test_judges_the_first_object_and_tells_of_the_others() -> None
     assert other.name == "other"
     assert other.drop_m > 0.1 > 1e3 * heavy.hold.drop_m
     assert heavy.hold.weight_N == pytest.approx(mass(0.0195, 700.0) * G)
-    turned = side_by_side().replace(object=named("one", 0.0195, 100_000.0))
-    assert sg.simulate(turned).held is False
+    rotated = side_by_side().replace(object=named("one", 0.0195, 100_000.0))
+    assert sg.simulate(rotated).held is False
     assert sg.simulate(pinch(success=sg.SuccessCriterion())).hold.others is None  # type: ignore[union-attr]
 
 

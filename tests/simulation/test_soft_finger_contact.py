@@ -35,7 +35,7 @@ class Pinched:
         self._body = self.model.body("object").id
         self._dof = int(self.model.joint("object").dofadr[0]) + 3
 
-    def turned(self, moment: float) -> float:
+    def with_up(self, moment: float) -> float:
         """Speed after a step under a moment [rad/s]."""
         self.data.xfrc_applied[self._body, 3] = moment
         mujoco.mj_step(self.model, self.data)
@@ -44,7 +44,7 @@ class Pinched:
     def breakaway(self) -> float:
         """The moment at which the ball begins to turn [N·m]."""
         step, moment = float(self.model.opt.timestep), 0.0
-        while self.turned(moment) < TURNING:
+        while self.with_up(moment) < TURNING:
             moment += MOMENT_RATE * step
         return moment
 
@@ -60,8 +60,8 @@ def test_below_the_limit_it_creeps_by_microradians() -> None:
     pinched = Pinched(sg.Contact(model="soft-finger", patch=PATCHES[0]))
     limit = torsional_coefficient(0.5, 0.004) * pinched.force
     for step in range(200):
-        pinched.turned(0.9 * limit * step / 200)
-    speeds = [pinched.turned(0.9 * limit) for _ in range(400)]
+        pinched.with_up(0.9 * limit * step / 200)
+    speeds = [pinched.with_up(0.9 * limit) for _ in range(400)]
     assert np.mean(speeds[100:]) < 2e-5
 
 

@@ -19,10 +19,10 @@ GRIPPERS = ("soft_gripper", "soft_gripper_three", "hybrid_gripper")
 OBJECTS = {"sphere": "precision", "strawberry": "precision", "mug": "power"}
 
 
-def lifting(name: str, thing: str, **changes: Any) -> sg.GraspScene:
-    base: dict[str, Any] = {"hand": sg.load_hand(name), "object": sg.load_object(thing)}
+def lifting(name: str, obj: str, **changes: Any) -> sg.GraspScene:
+    base: dict[str, Any] = {"hand": sg.load_hand(name), "object": sg.load_object(obj)}
     base |= {"gravity": True, "surroundings": (sg.Table(),), "lift": sg.Lift()}
-    return sg.GraspScene(**(base | {"grasp": OBJECTS.get(thing, "power")} | changes))
+    return sg.GraspScene(**(base | {"grasp": OBJECTS.get(obj, "power")} | changes))
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +33,9 @@ def lifted() -> sg.GraspResult:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 @pytest.mark.parametrize("hand", GRIPPERS)
-@pytest.mark.parametrize("thing", OBJECTS)
-def test_three_grippers_lift_three_objects(hand: str, thing: str) -> None:
-    scene = lifting(hand, thing)
+@pytest.mark.parametrize("obj", OBJECTS)
+def test_three_grippers_lift_three_objects(hand: str, obj: str) -> None:
+    scene = lifting(hand, obj)
     model = sg.compile_model(scene)
     assert model.neq == 0
     assert np.all(model.opt.gravity == (0, 0, -9.81))

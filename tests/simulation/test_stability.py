@@ -69,10 +69,10 @@ def test_runge_kutta_cannot_take_the_dampers_and_discrete_takes_all(
 @pytest.mark.parametrize("damping", [0.0, 2e-6])
 def test_the_springs_alone_give_a_safe_bound(damping: float) -> None:
     beam = sg.rld.discretise(0.1, 2e-3, 0.02, 6, bending_damping=damping)
-    bound, found = spring_limit(finger_model(beam)), sg.stable_timestep(beam)["implicitfast"]
-    assert bound <= found * 1.01
+    bound, result = spring_limit(finger_model(beam)), sg.stable_timestep(beam)["implicitfast"]
+    assert bound <= result * 1.01
     if damping == 0.0:
-        assert bound == pytest.approx(found, rel=0.01)
+        assert bound == pytest.approx(result, rel=0.01)
 
 
 def test_dampers_taken_implicitly_lengthen_the_step() -> None:

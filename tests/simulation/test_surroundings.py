@@ -18,9 +18,9 @@ G = 9.81
 FAR = (1.0, 0.0, 0.0)
 
 
-def away(thing: sg.GraspObject, *around: Any, **changes: Any) -> sg.GraspScene:
+def away(obj: sg.GraspObject, *around: Any, **changes: Any) -> sg.GraspScene:
     """An object out of the hand's reach under gravity, among what stands around."""
-    base: dict[str, Any] = {"object": thing, "object_position": FAR, "object_euler": (0, 0, 0)}
+    base: dict[str, Any] = {"object": obj, "object_position": FAR, "object_euler": (0, 0, 0)}
     base |= {"surroundings": around, "gravity": True, "duration": 0.5}
     return pinch(**(base | changes))
 
@@ -59,11 +59,11 @@ def test_a_smooth_groove_carries_its_load_along_its_normals() -> None:
         assert -contact.separation_m == pytest.approx(contact.normal_force_N / 1e5, rel=0.03)
 
 
-@pytest.mark.parametrize(("share", "slides"), [(0.95, False), (1.1, True)])
+@pytest.mark.parametrize(("fraction", "slides"), [(0.95, False), (1.1, True)])
 def test_a_box_on_a_slope_slides_where_its_tangent_exceeds_friction(
-    share: float, slides: bool
+    fraction: float, slides: bool
 ) -> None:
-    slope = math.atan(0.5 * share)
+    slope = math.atan(0.5 * fraction)
     up = np.array((math.sin(slope), 0, math.cos(slope)))
     face = tuple((np.array(FAR) - 0.015 * up).tolist())
     wall = sg.Wall(point=face, normal=tuple(up.tolist()), size=(0.5, 0.9))
@@ -166,16 +166,16 @@ def test_a_time_step_honours_the_stiffest_contact_of_all() -> None:
     assert build(pinch(objects=(other,))).model.opt.timestep == 5e-4
 
 
-def turned_scene(scene: sg.GraspScene, turn: Rotation) -> sg.GraspScene:
+def turned_scene(scene: sg.GraspScene, rotation: Rotation) -> sg.GraspScene:
     """A whole scene turned about the origin: hand, objects, walls and gravity."""
 
     def vector(value: tuple[float, float, float]) -> tuple[float, float, float]:
-        x, y, z = turn.apply(value).tolist()
+        x, y, z = rotation.apply(value).tolist()
         return (x, y, z)
 
-    about_z, about_y, about_x = turn.as_euler("ZYX").tolist()
+    about_z, about_y, about_x = rotation.as_euler("ZYX").tolist()
     euler = (about_x, about_y, about_z)
-    quaternion = tuple(turn.as_quat(scalar_first=True).tolist())
+    quaternion = tuple(rotation.as_quat(scalar_first=True).tolist())
     assert scene.success is not None
     assert scene.object_position is not None
     return scene.replace(
@@ -193,8 +193,8 @@ def turned_scene(scene: sg.GraspScene, turn: Rotation) -> sg.GraspScene:
     )
 
 
-@pytest.mark.parametrize("turn", [(0.5, 0, 0), (0.3, -1.1, 2.0), (math.pi / 2, 0, 0)])
-def test_turning_the_whole_scene_turns_the_result(turn: tuple[float, float, float]) -> None:
+@pytest.mark.parametrize("rotation", [(0.5, 0, 0), (0.3, -1.1, 2.0), (math.pi / 2, 0, 0)])
+def test_turning_the_whole_scene_turns_the_result(rotation: tuple[float, float, float]) -> None:
     scene = pinch(
         object=ball(density=2300.0),
         object_position=(0.001, 0.002, -0.085),
@@ -204,14 +204,14 @@ def test_turning_the_whole_scene_turns_the_result(turn: tuple[float, float, floa
         success=sg.SuccessCriterion(gravity=(1.0, 5.0, -3.0), ramp_time=0.1, hold_time=0.1),
         solver=sg.Solver(iterations=200),
     )
-    about = Rotation.from_rotvec(turn)
+    about = Rotation.from_rotvec(rotation)
     upright, result = sg.simulate(scene), sg.simulate(turned_scene(scene, about))
     assert upright.held
     assert result.held
     moved = upright.object_position - upright.object_position[0]
     assert np.abs(moved).max() > 1e-4
-    turned = about.apply(upright.object_position.copy())
-    assert turned == pytest.approx(result.object_position, abs=1e-6)
+    rotated = about.apply(upright.object_position.copy())
+    assert rotated == pytest.approx(result.object_position, abs=1e-6)
     assert result.joint_position == pytest.approx(upright.joint_position, abs=1e-5)
     assert result.normal_force[-1] == pytest.approx(upright.normal_force[-1], rel=1e-3, abs=1e-6)
     # without the block it would have fallen 12 mm along y until then

@@ -12,7 +12,7 @@ import softgrasp as sg
 from softgrasp.build.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.data_map import agrees, data_map
-from softgrasp.simulation.laws import judge_slip
+from softgrasp.simulation.laws import update_slip
 from softgrasp.simulation.native import NativeStepper
 from softgrasp.simulation.own_stepper import PlainStepper
 from tests.scenes import pinch
@@ -27,10 +27,10 @@ def test_a_pair_slides_where_one_of_its_contacts_does() -> None:
     slipping, seen = [0, 1, 0, 1], [0, 0, 0, 0]
     velocities = [9.0, 0.3, 0.4, 9.0, 0.0, 0.1, 9.0, 0.0, 0.1]
     pairs, rows = [0, 0, 1, -1, 2], [3, 0, 6, 0, -1]
-    assert judge_slip(pairs, rows, velocities, [0.45] * 4, slipping, seen)
+    assert update_slip(pairs, rows, velocities, [0.45] * 4, slipping, seen)
     assert slipping == [1, 0, 0, 1]  # the last one has no contact and stays
     assert seen == [0, 0, 0, 0]
-    assert not judge_slip(pairs, rows, velocities, [0.45] * 4, slipping, seen)
+    assert not update_slip(pairs, rows, velocities, [0.45] * 4, slipping, seen)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -41,7 +41,7 @@ def test_the_law_is_that_of_any_contact_of_a_pair(seed: int) -> None:
     velocities = random.normal(size=27).tolist()
     before = random.integers(0, 2, size=4).tolist()
     slipping = before.copy()
-    changed = judge_slip(pairs, rows, velocities, [1.0] * 4, slipping, [0] * 4)
+    changed = update_slip(pairs, rows, velocities, [1.0] * 4, slipping, [0] * 4)
     for pair in range(4):
         own = [index for index, other in enumerate(pairs) if other == pair]
         fast = [
@@ -54,8 +54,8 @@ def test_the_law_is_that_of_any_contact_of_a_pair(seed: int) -> None:
 
 @pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
 def test_the_map_agrees_with_other_models_in_motion(cone: str) -> None:
-    found = data_map()
-    assert found is not None
+    result = data_map()
+    assert result is not None
     balls = "".join(
         f'<body pos="{0.3 * index} 0 {0.1 + 0.05 * index}"><freejoint/><geom size="0.1"/></body>'
         for index in range(6)
@@ -65,15 +65,15 @@ def test_the_map_agrees_with_other_models_in_motion(cone: str) -> None:
     counts = set()
     for _ in range(400):
         mujoco.mj_step(model, data)
-        assert agrees(found, data)
+        assert agrees(result, data)
         counts.add(data.ncon)
     assert len(counts) > 3
-    assert not agrees(found._replace(contact_count=found.contact_count + 4), data)
+    assert not agrees(result._replace(contact_count=result.contact_count + 4), data)
 
 
 def test_both_loops_switch_alike_bit_for_bit() -> None:
     pytest.importorskip("numba", reason="the compiled loop needs numba")
-    contact = pinch().asked_contact.replace(
+    contact = pinch().requested_contact.replace(
         static_friction=0.5, dynamic_friction=0.2, critical_velocity=1e-3
     )
     heavy = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.03), density=2000)

@@ -12,7 +12,7 @@ from softgrasp.simulation import batch
 from softgrasp.simulation.batch import run_batch, topology
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.mujoco_backend import result_of
-from softgrasp.simulation.together import Together
+from softgrasp.simulation.together import BatchRunner
 from softgrasp.simulation.workspace import Workspace
 from tests.scenes import ball, diverging, pinch
 
@@ -35,27 +35,27 @@ def scenes() -> list[sg.GraspScene | Exception]:
 def test_together_is_alone(compiled: bool) -> None:
     if compiled:
         pytest.importorskip("numba", reason=NEEDS_NUMBA)
-    asked = scenes()
-    told = [one.result for one in Together(compiled=compiled).simulate(asked)]
-    assert len(told) == len(asked)
-    for scene, found in zip(asked, told, strict=True):
+    requested = scenes()
+    message = [one.result for one in BatchRunner(compiled=compiled).simulate(requested)]
+    assert len(message) == len(requested)
+    for scene, result in zip(requested, message, strict=True):
         if isinstance(scene, Exception):
-            assert found is scene
+            assert result is scene
             continue
-        if isinstance(found, sg.BuildError):
-            with pytest.raises(sg.BuildError, match=f"^{re.escape(str(found))}$"):
+        if isinstance(result, sg.BuildError):
+            with pytest.raises(sg.BuildError, match=f"^{re.escape(str(result))}$"):
                 sg.simulate(scene)
             continue
         alone = sg.simulate(scene)
-        assert isinstance(found, sg.GraspResult)
-        assert found.trajectory_sha256 == alone.trajectory_sha256
-        assert found.events == alone.events
-        assert found.contacts == alone.contacts
-        assert found.contact_model == alone.contact_model
-        assert found.hold == alone.hold
-        assert found.warnings == alone.warnings
-        assert found.status is alone.status
-    assert any(isinstance(found, sg.BuildError) for found in told)
+        assert isinstance(result, sg.GraspResult)
+        assert result.trajectory_sha256 == alone.trajectory_sha256
+        assert result.events == alone.events
+        assert result.contacts == alone.contacts
+        assert result.contact_model == alone.contact_model
+        assert result.hold == alone.hold
+        assert result.warnings == alone.warnings
+        assert result.status is alone.status
+    assert any(isinstance(result, sg.BuildError) for result in message)
 
 
 def test_a_workspace_serves_smaller_and_other_batches() -> None:
@@ -73,38 +73,38 @@ def test_a_workspace_serves_smaller_and_other_batches() -> None:
 
 def test_a_grasp_that_diverges_in_a_batch_is_told_as_alone_and_harms_no_other() -> None:
     wild = diverging(success=sg.SuccessCriterion())
-    calm = wild.replace(contact=wild.asked_contact.replace(stiffness=1e4, damping=10.0))
-    asked = [wild, calm, wild, calm]
-    assert len({topology(build(scene)) for scene in asked}) == 1
-    told = [one.result for one in Together(compiled=False).simulate(asked)]
-    for scene, found in zip(asked, told, strict=True):
+    calm = wild.replace(contact=wild.requested_contact.replace(stiffness=1e4, damping=10.0))
+    requested = [wild, calm, wild, calm]
+    assert len({topology(build(scene)) for scene in requested}) == 1
+    message = [one.result for one in BatchRunner(compiled=False).simulate(requested)]
+    for scene, result in zip(requested, message, strict=True):
         alone = sg.simulate(scene)
-        assert isinstance(found, sg.GraspResult)
-        assert found.status is alone.status
-        assert found.message == alone.message
-        assert found.trajectory_sha256 == alone.trajectory_sha256
-        assert found.warnings == alone.warnings
-    assert {found.status for found in told if isinstance(found, sg.GraspResult)} > {
+        assert isinstance(result, sg.GraspResult)
+        assert result.status is alone.status
+        assert result.message == alone.message
+        assert result.trajectory_sha256 == alone.trajectory_sha256
+        assert result.warnings == alone.warnings
+    assert {result.status for result in message if isinstance(result, sg.GraspResult)} > {
         sg.GraspStatus.DIVERGED
     }
 
 
 def test_a_workspace_carries_nothing_from_one_run_to_the_next() -> None:
     workspace = Workspace()
-    asked = [
+    requested = [
         pinch(),
         pinch(object=sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.027), density=2000)),
         pinch(hand=sg.load_hand("three_fingered"), success=sg.SuccessCriterion(hold_time=0.05)),
         pinch(duration=0.05),
         pinch(),
     ]
-    for scene in asked:
+    for scene in requested:
         run = ClosureRun(build(scene), workspace=workspace)
         run.run()
-        found, alone = result_of(run, [], 0.0), sg.simulate(scene)
-        assert found.trajectory_sha256 == alone.trajectory_sha256
-        assert found.events == alone.events
-        assert found.contacts == alone.contacts
+        result, alone = result_of(run, [], 0.0), sg.simulate(scene)
+        assert result.trajectory_sha256 == alone.trajectory_sha256
+        assert result.events == alone.events
+        assert result.contacts == alone.contacts
     first = workspace.data(build(pinch()).model)
     assert workspace.data(build(pinch()).model) is first
     assert workspace.data(build(pinch(hand=sg.load_hand("vizzy"))).model) is not first
@@ -114,9 +114,9 @@ def test_grasps_that_mujoco_does_not_batch_run_alone(monkeypatch: pytest.MonkeyP
     def refuse(*_: object) -> None:
         raise ValueError("models of other sizes")
 
-    monkeypatch.setattr(batch, "Lanes", refuse)
-    asked = [pinch(object=ball(density=density)) for density in (300.0, 600.0, 900.0, 1200.0)]
-    told = [one.result for one in Together(compiled=False).simulate(asked)]
-    for scene, found in zip(asked, told, strict=True):
-        assert isinstance(found, sg.GraspResult)
-        assert found.trajectory_sha256 == sg.simulate(scene).trajectory_sha256
+    monkeypatch.setattr(batch, "BatchSimulator", refuse)
+    requested = [pinch(object=ball(density=density)) for density in (300.0, 600.0, 900.0, 1200.0)]
+    message = [one.result for one in BatchRunner(compiled=False).simulate(requested)]
+    for scene, result in zip(requested, message, strict=True):
+        assert isinstance(result, sg.GraspResult)
+        assert result.trajectory_sha256 == sg.simulate(scene).trajectory_sha256

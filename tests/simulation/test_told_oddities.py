@@ -8,7 +8,7 @@ import softgrasp as sg
 from tests.scenes import ball, pinch
 
 
-def told(result: sg.GraspResult, beginning: str) -> list[str]:
+def message(result: sg.GraspResult, beginning: str) -> list[str]:
     return [sentence for sentence in result.warnings if sentence.startswith(beginning)]
 
 
@@ -19,7 +19,7 @@ def test_a_lift_without_weight_is_told(gravity: bool) -> None:
     result = sg.simulate(pinch(success=lifting, gravity=gravity, surroundings=table))
     assert result.hold is not None
     assert (result.hold.weight_N == 0.0) is not gravity
-    assert len(told(result, "the object weighs nothing in its test: ")) == (not gravity)
+    assert len(message(result, "the object weighs nothing in its test: ")) == (not gravity)
 
 
 @pytest.mark.parametrize("gap", [0.02, 0.3])
@@ -29,14 +29,14 @@ def test_a_hand_that_misses_tells_by_how_much(gap: float) -> None:
     near = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5)))
     distances = []
     for result in (away, near):
-        (sentence,) = told(result, "nothing touched the object: the hand came no nearer than ")
+        (sentence,) = message(result, "nothing touched the object: the hand came no nearer than ")
         number, unit = sentence.split("than ")[1].split()[:2]
         distances.append(float(number) * {"mm": 1e-3, "m": 1.0}[unit])
     assert distances[0] - distances[1] == pytest.approx(gap, abs=2e-3)
 
 
 def test_a_hand_that_meets_the_object_tells_nothing() -> None:
-    assert told(sg.simulate(pinch()), "nothing touched") == []
+    assert message(sg.simulate(pinch()), "nothing touched") == []
 
 
 def test_a_density_that_no_material_has_is_doubted() -> None:
@@ -57,6 +57,6 @@ def test_a_hand_that_points_up_is_told_to_turn_over_before_a_table() -> None:
         "; the hand's fingers point up, and things are taken from a table from above: turn it over "
         "with hand_pose.quaternion [1, 0, 0, 0] (--hand-euler-deg 0 0 0)"
     )
-    turned = scene.replace(hand_pose=sg.Pose(quaternion=(1.0, 0.0, 0.0, 0.0)))
+    rotated = scene.replace(hand_pose=sg.Pose(quaternion=(1.0, 0.0, 0.0, 0.0)))
     with pytest.warns(sg.SoftgraspWarning, match="farther from the palm"):
-        sg.compile_model(turned)
+        sg.compile_model(rotated)

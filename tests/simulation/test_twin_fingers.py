@@ -56,8 +56,8 @@ def test_a_straight_level_finger_sags_as_a_beam() -> None:
     tips, arcs = settled(twin.replace(finger=fit), 0.0, weightless=False)
     length = sum(fit.lengths)
     assert twin.dynamics is not None
-    wanted = twin.dynamics.mass * 9.81 * length**3 / (8.0 * 2e-2)
-    np.testing.assert_allclose((arcs - tips)[:, 2], wanted, rtol=0.02)
+    target = twin.dynamics.mass * 9.81 * length**3 / (8.0 * 2e-2)
+    np.testing.assert_allclose((arcs - tips)[:, 2], target, rtol=0.02)
 
 
 def test_the_same_readings_make_the_same_motion() -> None:

@@ -31,11 +31,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 def cluster() -> Iterator[Any]:
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-    ) as found:
-        yield found
+    ) as result:
+        yield result
 
 
-def told(table: Any) -> Any:
+def message(table: Any) -> Any:
     return table[[name for name in table.columns if "wall" not in name]]
 
 
@@ -61,13 +61,15 @@ def test_a_killed_worker_costs_no_row(cluster: Any, tmp_path: Path) -> None:
     assert table["row"].tolist() == list(range(24))
     rows = journal.read_text("utf-8").splitlines()
     assert len(rows) == 24  # every row once
-    pd.testing.assert_frame_equal(told(table), told(sweep(long, workers=1)), check_exact=True)
+    pd.testing.assert_frame_equal(message(table), message(sweep(long, workers=1)), check_exact=True)
 
 
 @pytest.mark.slow
 def test_a_cluster_of_its_own_gives_the_same_table() -> None:
     table = sweep(plan(), executor="dask", workers=2)
-    pd.testing.assert_frame_equal(told(table), told(sweep(plan(), workers=1)), check_exact=True)
+    pd.testing.assert_frame_equal(
+        message(table), message(sweep(plan(), workers=1)), check_exact=True
+    )
 
 
 def test_a_scheduler_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

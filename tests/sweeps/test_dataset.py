@@ -18,21 +18,21 @@ RADII = (0.028, 0.03, 0.032)
 
 
 def plan(**changes: object) -> sg.SweepPlan:
-    turned = sg.Pose(position=(0.1, -0.2, 0.4), quaternion=(0.8, 0.0, 0.6, 0.0))
-    scene = pinch(hand_pose=turned, success=sg.SuccessCriterion(hold_time=0.05))
+    rotated = sg.Pose(position=(0.1, -0.2, 0.4), quaternion=(0.8, 0.0, 0.6, 0.0))
+    scene = pinch(hand_pose=rotated, success=sg.SuccessCriterion(hold_time=0.05))
     axis = sg.Axis(path="object.radius", values=RADII)
     return sg.SweepPlan(scene=scene.replace(**changes), axes=(axis,))
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    folder = tmp_path_factory.mktemp("dataset")
-    sweep(plan(), folder, workers=1, dataset=True)
-    parts = list(dataset(folder))
+    directory = tmp_path_factory.mktemp("dataset")
+    sweep(plan(), directory, workers=1, dataset=True)
+    parts = list(dataset(directory))
     names = parts[0].keys()
     rows = [key for key in names if not key.startswith("contact_") and key != "joint_names"]
-    found = {key: np.concatenate([part[key] for part in parts]) for key in rows}
-    return found | {"parts": parts, "joint_names": parts[0]["joint_names"]}
+    result = {key: np.concatenate([part[key] for part in parts]) for key in rows}
+    return result | {"parts": parts, "joint_names": parts[0]["joint_names"]}
 
 
 def test_every_array_is_described_and_has_its_shape(kept: dict[str, np.ndarray]) -> None:
@@ -54,9 +54,9 @@ def test_the_hand_is_where_the_object_sees_it(kept: dict[str, np.ndarray]) -> No
         assert result.hold is not None
         closed = int(np.argmin(np.abs(result.time - result.hold.start_s)))
         for name, sample in (("start", 0), ("grasp", closed)):
-            thing = transform(result.object_position[sample], result.object_quat_wxyz[sample])
+            obj = transform(result.object_position[sample], result.object_quat_wxyz[sample])
             seen = transform(kept[f"{name}_position"][row], kept[f"{name}_quat_wxyz"][row])
-            np.testing.assert_allclose(thing @ seen, hand, atol=1e-9)
+            np.testing.assert_allclose(obj @ seen, hand, atol=1e-9)
             np.testing.assert_array_equal(
                 kept[f"{name}_joints"][row], result.joint_position[sample]
             )
@@ -77,12 +77,12 @@ def test_contacts_lie_on_the_ball_and_point_to_its_middle(kept: dict[str, np.nda
 
 def test_a_hand_that_touches_nothing_has_no_contacts() -> None:
     scene = pinch(duration=0.02)
-    (found,) = grasps_of({7: sg.simulate(scene)})
-    assert found.keys() == ARRAYS.keys()
-    assert found["row"].tolist() == [7]
-    assert found["held"].tolist() == [-1]
-    assert found["contact_point"].shape == found["contact_normal"].shape == (0, 3)
-    assert found["contact_row"].shape == (0,)
+    (result,) = grasps_of({7: sg.simulate(scene)})
+    assert result.keys() == ARRAYS.keys()
+    assert result["row"].tolist() == [7]
+    assert result["held"].tolist() == [-1]
+    assert result["contact_point"].shape == result["contact_normal"].shape == (0, 3)
+    assert result["contact_row"].shape == (0,)
 
 
 def test_every_hand_has_files_of_its_own(tmp_path: Path) -> None:

@@ -22,16 +22,16 @@ from tests.sweeps.plans import DENSITIES, plan
 
 
 def test_a_grid_has_all_combinations_with_the_last_axis_fastest() -> None:
-    found = [tuple(values.values()) for values in combinations(plan())]
-    assert found == [(density, friction) for density in DENSITIES for friction in (0.3, 0.9)]
+    result = [tuple(values.values()) for values in combinations(plan())]
+    assert result == [(density, friction) for density in DENSITIES for friction in (0.3, 0.9)]
     assert plan().size == 6
     assert plan(repeats=4).size == 24
 
 
 def test_a_list_takes_values_together() -> None:
     axes = (Axis(path="object.density", values=(1.0, 2.0)), Axis(path="seed", values=(3, 4)))
-    found = combinations(plan(axes=axes, method="list"))
-    assert found == [{"object.density": 1.0, "seed": 3}, {"object.density": 2.0, "seed": 4}]
+    result = combinations(plan(axes=axes, method="list"))
+    assert result == [{"object.density": 1.0, "seed": 3}, {"object.density": 2.0, "seed": 4}]
 
 
 @pytest.mark.parametrize("method", ["latin", "sobol"])
@@ -44,15 +44,15 @@ def test_samples_fill_every_axis_and_come_again(method: Any, samples: int, seed:
         Axis(path="object_mount", values=("free", "planar", "fixed")),
     )
     drawn = plan(axes=axes, method=method, samples=samples, seed=seed)
-    found = combinations(drawn)
-    assert len(found) == samples == drawn.size
-    assert found == combinations(drawn)
-    assert all(100.0 <= values["object.density"] <= 1000.0 for values in found)
-    assert all(0.2 <= values["contact.friction"] <= 0.8 for values in found)
+    result = combinations(drawn)
+    assert len(result) == samples == drawn.size
+    assert result == combinations(drawn)
+    assert all(100.0 <= values["object.density"] <= 1000.0 for values in result)
+    assert all(0.2 <= values["contact.friction"] <= 0.8 for values in result)
     if method == "latin":
         # one sample in each of as many strata
-        shares = sorted((values["contact.friction"] - 0.2) / 0.6 * samples for values in found)
-        assert [int(share) for share in shares] == list(range(samples))
+        fractions = sorted((values["contact.friction"] - 0.2) / 0.6 * samples for values in result)
+        assert [int(fraction) for fraction in fractions] == list(range(samples))
 
 
 def test_a_logarithmic_axis_has_equal_ratios() -> None:
@@ -87,13 +87,13 @@ def test_paths_name_fields(path: str, value: Any, read: Any) -> None:
 
 def test_whole_values_come_before_the_fields_inside_them() -> None:
     values = {"object.density": 321.0, "object": "strawberry"}
-    thing = scene_of(plan(), values, None).object
-    assert (thing.name, thing.density) == ("strawberry", 321.0)
+    obj = scene_of(plan(), values, None).object
+    assert (obj.name, obj.density) == ("strawberry", 321.0)
 
 
 def test_mass_takes_the_place_of_density() -> None:
-    thing = scene_of(plan(), {"object.mass": 0.2}, None).object
-    assert (thing.mass, thing.density) == (0.2, None)
+    obj = scene_of(plan(), {"object.mass": 0.2}, None).object
+    assert (obj.mass, obj.density) == (0.2, None)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_noise_moves_and_turns_the_object() -> None:
 
     before, after = object_pose(clean), object_pose(moved)
     assert np.subtract(after.position, before.position) == pytest.approx([0.001, 0.002, -0.001])
-    turn = 2.0 * math.acos(min(abs(float(np.dot(before.quaternion, after.quaternion))), 1.0))
-    assert turn == pytest.approx(0.2)
+    rotation = 2.0 * math.acos(min(abs(float(np.dot(before.quaternion, after.quaternion))), 1.0))
+    assert rotation == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(
@@ -179,11 +179,11 @@ def test_a_plan_comes_from_a_file(tmp_path: Path) -> None:
         "seed: 4\n",
         encoding="utf-8",
     )
-    found = load_plan(file)
-    assert found.size == 12
-    assert found.scene.object.density == 700
-    assert found.noise == PoseNoise(position=0.001)
-    assert SweepPlan.model_validate_json(found.model_dump_json()) == found
+    result = load_plan(file)
+    assert result.size == 12
+    assert result.scene.object.density == 700
+    assert result.noise == PoseNoise(position=0.001)
+    assert SweepPlan.model_validate_json(result.model_dump_json()) == result
     file.write_text("scene: demo\naxes: [1]\n", encoding="utf-8")
     with pytest.raises(sg.DescriptionError, match="axes: expected paths with their values"):
         load_plan(file)

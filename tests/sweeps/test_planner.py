@@ -37,7 +37,7 @@ def short(**changes: Any) -> sg.GraspPlan:
     return plan(scene=pinch(duration=0.02), candidates=6, **changes)
 
 
-def told(table: Any) -> Any:
+def message(table: Any) -> Any:
     """A table without what differs from run to run."""
     return table[[name for name in table.columns if "wall" not in name]]
 
@@ -56,10 +56,12 @@ def test_poses_are_uniform_over_all_rotations() -> None:
     assert 3 * MANY * float(np.square(directions.mean(axis=0)).sum()) < chi2.ppf(0.999, 3)
     assert kstest([(one.roll / math.pi + 1) / 2 for one in drawn], "uniform").pvalue > 1e-3
     # of uniform rotations the four parts of the quaternion are alike and not correlated
-    turns = Rotation.from_matrix([one.pose[:3, :3] for one in drawn]).as_quat()
-    assert turns.T @ turns / MANY == pytest.approx(np.eye(4) / 4, abs=4 / math.sqrt(24 * MANY))
+    rotations = Rotation.from_matrix([one.pose[:3, :3] for one in drawn]).as_quat()
+    assert rotations.T @ rotations / MANY == pytest.approx(
+        np.eye(4) / 4, abs=4 / math.sqrt(24 * MANY)
+    )
     # a uniform rotation turns by the angle a with density (1 - cos a)/π
-    angles = 2 * np.arccos(np.clip(np.abs(turns[:, 3]), 0.0, 1.0))
+    angles = 2 * np.arccos(np.clip(np.abs(rotations[:, 3]), 0.0, 1.0))
     assert kstest((angles - np.sin(angles)) / math.pi, "uniform").pvalue > 1e-3
 
 
@@ -94,42 +96,42 @@ def test_more_candidates_keep_the_first_and_other_seeds_do_not() -> None:
 
 def test_a_turned_world_changes_no_pose_in_the_hand() -> None:
     scene = pinch()
-    thing = object_pose(scene)
-    turn = Rotation.from_rotvec([0.4, -1.0, 0.7])
-    place = np.add(turn.apply(thing.position), [0.1, 0.2, 0.3])
-    own = Rotation.from_quat(thing.quaternion, scalar_first=True)
-    x, y, z = (turn * own).as_euler("ZYX")[::-1].tolist()
+    obj = object_pose(scene)
+    rotation = Rotation.from_rotvec([0.4, -1.0, 0.7])
+    position = np.add(rotation.apply(obj.position), [0.1, 0.2, 0.3])
+    own = Rotation.from_quat(obj.quaternion, scalar_first=True)
+    x, y, z = (rotation * own).as_euler("ZYX")[::-1].tolist()
     hand = sg.Pose(
-        position=(0.1, 0.2, 0.3), quaternion=tuple(turn.as_quat(scalar_first=True).tolist())
+        position=(0.1, 0.2, 0.3), quaternion=tuple(rotation.as_quat(scalar_first=True).tolist())
     )
-    turned = scene.replace(
-        hand_pose=hand, object_position=tuple(place.tolist()), object_euler=(x, y, z)
+    rotated = scene.replace(
+        hand_pose=hand, object_position=tuple(position.tolist()), object_euler=(x, y, z)
     )
-    for a, b in zip(candidates_of(plan()), candidates_of(plan(scene=turned)), strict=True):
+    for a, b in zip(candidates_of(plan()), candidates_of(plan(scene=rotated)), strict=True):
         assert a.pose == pytest.approx(b.pose, abs=1e-9)
         assert a.pulled_back == pytest.approx(b.pulled_back, abs=1e-9)
 
 
 def test_hands_that_would_stand_in_the_object_are_pulled_back_until_they_do_not() -> None:
     deep = pinch(object_position=(0.0, 0.0, -0.03))
-    found = candidates_of(plan(scene=deep, candidates=8, poses=sg.PoseSampling(offset=0.0)))
-    assert all(one.pulled_back and one.pulled_back > 0.0 for one in found)
+    result = candidates_of(plan(scene=deep, candidates=8, poses=sg.PoseSampling(offset=0.0)))
+    assert all(one.pulled_back and one.pulled_back > 0.0 for one in result)
     table = sg.plan_grasps(plan(scene=deep.replace(duration=0.002), candidates=8), workers=1).table
     assert (table["status"] != FAILED).all()
 
 
 def test_an_object_without_a_way_out_is_a_row_with_its_reason() -> None:
-    found = sg.plan_grasps(plan(scene=pinch(object=ball(0.25)), candidates=2), workers=1)
-    assert (found.ranked, found.failed, found.top) == (0, 2, ())
-    assert found.table["pulled_back_m"].isna().all()
-    assert "expected an object that starts clear of the hand" in found.table["error"].iloc[0]
+    result = sg.plan_grasps(plan(scene=pinch(object=ball(0.25)), candidates=2), workers=1)
+    assert (result.ranked, result.failed, result.top) == (0, 2, ())
+    assert result.table["pulled_back_m"].isna().all()
+    assert "expected an object that starts clear of the hand" in result.table["error"].iloc[0]
 
 
 def test_preshapes_are_drawn_and_start_the_hand() -> None:
-    found = sg.plan_grasps(short(preshapes=("open", "hook")), workers=1)
-    assert set(found.table["preshape"]) == {"open", "hook"}
-    row = int(found.table["row"].iloc[0])
-    assert found.scene(row).preshape == found.table["preshape"].iloc[0]
+    result = sg.plan_grasps(short(preshapes=("open", "hook")), workers=1)
+    assert set(result.table["preshape"]) == {"open", "hook"}
+    row = int(result.table["row"].iloc[0])
+    assert result.scene(row).preshape == result.table["preshape"].iloc[0]
 
 
 # the same again
@@ -146,7 +148,7 @@ def test_hand_and_object_may_move_alike(planned: PlannedGrasps) -> None:
 @pytest.mark.slow
 def test_nothing_depends_on_the_number_of_workers() -> None:
     alone, two = (sg.plan_grasps(short(), workers=count).table for count in (1, 2))
-    pd.testing.assert_frame_equal(told(alone), told(two), check_exact=True)
+    pd.testing.assert_frame_equal(message(alone), message(two), check_exact=True)
 
 
 def test_a_search_goes_on_from_the_rows_that_are_there(tmp_path: Path) -> None:
@@ -156,17 +158,17 @@ def test_a_search_goes_on_from_the_rows_that_are_there(tmp_path: Path) -> None:
     calls: list[tuple[int, int]] = []
     again = sg.plan_grasps(short(), tmp_path, 1, lambda done, all_: calls.append((done, all_)))
     assert calls[0] == (2, 6)
-    pd.testing.assert_frame_equal(told(whole), told(again.table), check_exact=True)
+    pd.testing.assert_frame_equal(message(whole), message(again.table), check_exact=True)
     with pytest.raises(sg.ResultError, match="expected the results of this plan, found those"):
         sg.plan_grasps(short(seed=9), tmp_path, workers=1)
 
 
 def test_the_files_hold_the_plan_and_the_table(tmp_path: Path) -> None:
-    found = sg.plan_grasps(short(), tmp_path, workers=1)
+    result = sg.plan_grasps(short(), tmp_path, workers=1)
     assert (tmp_path / PLAN).exists()
     read = pd.read_csv(tmp_path / GRASPS)
-    assert list(read.columns) == list(found.table.columns) == [*POSE_COLUMNS, *COLUMNS]
-    assert read["direction_z"].tolist() == found.table["direction_z"].tolist()
+    assert list(read.columns) == list(result.table.columns) == [*POSE_COLUMNS, *COLUMNS]
+    assert read["direction_z"].tolist() == result.table["direction_z"].tolist()
 
 
 def test_the_best_are_scenes_that_run_to_the_same_trajectory(planned: PlannedGrasps) -> None:
@@ -222,16 +224,16 @@ def six_forces() -> sg.GraspScene:
 
 def test_perturbation_ranks_by_directions_borne_and_then_by_drift() -> None:
     table = rows(hold_directions=[0.5, 1.0, 1.0], hold_drop_m=[0.0, 2e-3, 1e-3])
-    asked = plan(scene=six_forces(), rank_by=PERTURBATION)
-    assert order(asked, table) == [2, 1, 0]
+    requested = plan(scene=six_forces(), rank_by=PERTURBATION)
+    assert order(requested, table) == [2, 1, 0]
 
 
 def test_the_share_of_directions_borne_is_a_column() -> None:
     success = sg.SuccessCriterion(directions=((0, 0, -5.0), (0, 0, -4e3)), direction_time=0.05,
                                   ramp_time=0.0, max_drop=1e-3)  # fmt: skip
     still = sg.PoseSampling(cone=0.0, roll=0.0, offset=0.0)
-    asked = plan(scene=pinch(success=success), candidates=1, poses=still, rank_by=PERTURBATION)
-    assert sg.plan_grasps(asked, workers=1).table["score"].tolist() == [0.5]
+    requested = plan(scene=pinch(success=success), candidates=1, poses=still, rank_by=PERTURBATION)
+    assert sg.plan_grasps(requested, workers=1).table["score"].tolist() == [0.5]
 
 
 @pytest.mark.parametrize("name", [name for name in COLUMNS if name.startswith("quality_")])
@@ -298,9 +300,9 @@ def test_grasps_are_ranked_by_epsilon_where_it_is_asked_for() -> None:
 
 def test_a_column_that_the_scene_cannot_fill_ranks_nothing() -> None:
     plan = sg.GraspPlan(scene=pinch(), candidates=2, rank_by="hold_slip_force_N")
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         sg.plan_grasps(plan)
-    assert str(told.value) == (
+    assert str(message.value) == (
         "rank_by: expected pulls in the scene's criterion to rank by 'hold_slip_force_N', found "
         "none"
     )
@@ -313,9 +315,9 @@ def test_grasps_with_epsilon_can_be_ranked_otherwise_and_those_without_not(tmp_p
     again = sg.plan_grasps(plan.replace(rank_by="quality_min_singular"), tmp_path / "a", workers=1)
     assert set(again.table["trajectory_sha256"]) == set(first.table["trajectory_sha256"])
     sg.plan_grasps(plan.replace(rank_by="displacement_m"), tmp_path / "b", workers=1)
-    with pytest.raises(sg.ResultError) as told:
+    with pytest.raises(sg.ResultError) as message:
         sg.plan_grasps(plan, tmp_path / "b", workers=1)
-    assert str(told.value) == (
+    assert str(message.value) == (
         f"{tmp_path / 'b'}: expected grasps with ε to rank them by quality_epsilon, found ones "
         "without: choose another folder"
     )

@@ -24,9 +24,9 @@ POSES, BEST, OTHERS = 240, 5, 50
 
 def steel_cylinder() -> sg.GraspScene:
     """A steel cylinder with little friction, which the hand may well drop."""
-    thing = sg.load_object("cylinder").weighing(density=7860.0)
+    obj = sg.load_object("cylinder").weighing(density=7860.0)
     return sg.GraspScene(
-        hand=sg.load_hand("four_finger"), object=thing, contact=sg.Contact(static_friction=0.3)
+        hand=sg.load_hand("four_finger"), object=obj, contact=sg.Contact(static_friction=0.3)
     )
 
 

@@ -14,11 +14,11 @@ pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 def test_epsilon_is_a_column_where_it_is_asked_for() -> None:
     plan = sg.SweepPlan(scene=pinch(), axes=(sg.Axis(path="object.density", values=(300, 700)),))
     assert sg.sweep(plan, workers=1)["quality_epsilon"].isna().all()
-    asked = sg.sweep(plan.replace(quality=True), workers=1)
+    requested = sg.sweep(plan.replace(quality=True), workers=1)
     alone = sg.simulate(plan.scene.replace(object=plan.scene.object.replace(density=300.0)))
     assert alone.quality is not None
-    assert asked["quality_epsilon"][0] == pytest.approx(alone.quality["epsilon"], abs=1e-9)
-    assert (asked["quality_epsilon"] > 0.1).all()
+    assert requested["quality_epsilon"][0] == pytest.approx(alone.quality["epsilon"], abs=1e-9)
+    assert (requested["quality_epsilon"] > 0.1).all()
 
 
 def test_a_pull_is_a_column() -> None:

@@ -30,7 +30,7 @@ pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
 
 
-def told(table: Any) -> Any:
+def message(table: Any) -> Any:
     """A table without what differs from run to run."""
     return table[[name for name in table.columns if "wall" not in name]]
 
@@ -51,7 +51,7 @@ def test_a_row_is_the_result_of_its_scene(undisturbed: Any) -> None:
     scene = pinch(duration=0.02)
     scene = scene.replace(
         object=scene.object.weighing(density=700.0),
-        contact=scene.asked_contact.replace(static_friction=0.9),
+        contact=scene.requested_contact.replace(static_friction=0.9),
     )
     result = sg.simulate(scene)
     row = undisturbed.iloc[3]
@@ -66,9 +66,9 @@ def test_the_files_are_the_same_whatever_the_workers(
     workers: int, undisturbed: Any, tmp_path: Path
 ) -> None:
     table = sweep(plan(), tmp_path, workers=workers)
-    pd.testing.assert_frame_equal(told(table), told(undisturbed), check_exact=True)
+    pd.testing.assert_frame_equal(message(table), message(undisturbed), check_exact=True)
     stored = pd.read_parquet(tmp_path / "sweep.parquet")
-    pd.testing.assert_frame_equal(told(stored), told(undisturbed), check_exact=True)
+    pd.testing.assert_frame_equal(message(stored), message(undisturbed), check_exact=True)
     texts = (tmp_path / "sweep.csv").read_text("utf-8").splitlines()
     assert len(texts) == 7
     assert texts[0].startswith("row,object.density,contact.friction,status,held,error,")
@@ -87,7 +87,7 @@ def test_a_sweep_goes_on_from_the_rows_it_has(
     )
     table = sweep(plan(), tmp_path, workers=1)
     assert computed == [[2, 3, 4, 5]]
-    pd.testing.assert_frame_equal(told(table), told(undisturbed), check_exact=True)
+    pd.testing.assert_frame_equal(message(table), message(undisturbed), check_exact=True)
 
 
 def test_another_plan_or_another_writer_is_refused(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_shards_are_merged_to_the_whole(undisturbed: Any, tmp_path: Path) -> Non
     assert [part["row"].tolist() for part in parts] == [[0, 2, 4], [1, 3, 5]]
     assert not (tmp_path / "sweep.csv").exists()
     table = merge(tmp_path)
-    pd.testing.assert_frame_equal(told(table), told(undisturbed), check_exact=True)
+    pd.testing.assert_frame_equal(message(table), message(undisturbed), check_exact=True)
     assert (tmp_path / "sweep.parquet").exists()
 
 
@@ -205,7 +205,7 @@ def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
     table = pd.read_parquet(out / "sweep.parquet")
     assert table["row"].tolist() == list(range(6))
     if survives:
-        pd.testing.assert_frame_equal(told(table), told(undisturbed), check_exact=True)
+        pd.testing.assert_frame_equal(message(table), message(undisturbed), check_exact=True)
         return
     assert table["status"][3] == FAILED
     assert table["error"][3] == "the worker died 3 times with this grasp"

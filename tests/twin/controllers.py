@@ -10,7 +10,7 @@ from softgrasp.description.register_map import RegisterMap
 from softgrasp.formats.register_map_file import load_register_map, register_map_from
 from softgrasp.twin.controller.client import ControllerClient
 from softgrasp.twin.controller.link import TcpLink
-from softgrasp.twin.controller.plant import PlantState, Valve
+from softgrasp.twin.controller.plant import ControllerState, Valve
 from softgrasp.twin.controller.server import ControllerServer
 from softgrasp.twin.controller.simulated import SimulatedController
 
@@ -65,7 +65,7 @@ def odd_map() -> RegisterMap:
 class Bench:
     """A server, its controller, and everything that was commanded."""
 
-    def __init__(self, server: ControllerServer, heard: list[PlantState]) -> None:
+    def __init__(self, server: ControllerServer, heard: list[ControllerState]) -> None:
         self.server, self.heard = server, heard
 
     def client(self, *, port: int | None = None, **options: Any) -> ControllerClient:
@@ -78,7 +78,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(
+async def test_rig(
     registers: RegisterMap | None = None,
     *,
     clock: Clock | None = None,
@@ -86,7 +86,7 @@ async def bench(
     **options: Any,
 ) -> AsyncIterator[Bench]:
     """A server on a free port, whose plant runs on a clock that only the test moves."""
-    heard: list[PlantState] = []
+    heard: list[ControllerState] = []
     controller = SimulatedController(
         registers or load_register_map(), valve, clock=clock or Clock(), heard=heard.append
     )

@@ -72,10 +72,10 @@ async def assault(address: tuple[str, int], pieces: int, seed: int) -> int:
         while left and len(batch) < 40 and (not batch or batch[-1].is_frame):
             batch.append(hostile(random))
             left -= 1
-        wanted = [piece.data for piece in batch if piece.is_frame]
+        target = [piece.data for piece in batch if piece.is_frame]
         answers = await sent(address, b"".join(piece.data for piece in batch), random)
-        frames += len(wanted)
-        check_answers(wanted, answers)
+        frames += len(target)
+        check_answers(target, answers)
     return frames
 
 

@@ -20,8 +20,8 @@ PATIENCE = 60.0
 class Serving:
     """A server process, and what it has told."""
 
-    def __init__(self, process: subprocess.Popen[str], told: IO[str]) -> None:
-        self.process, self._told = process, told
+    def __init__(self, process: subprocess.Popen[str], message: IO[str]) -> None:
+        self.process, self._told = process, message
         assert process.stdout is not None
         lines = []
         for line in process.stdout:
@@ -52,14 +52,14 @@ class Serving:
 @contextmanager
 def serving(*words: str) -> Iterator[Serving]:
     """The process, until the block ends."""
-    with tempfile.TemporaryFile("w+") as told:
+    with tempfile.TemporaryFile("w+") as message:
         process = subprocess.Popen(
             [sys.executable, "-m", "softgrasp", "twin", "serve", "--json", *words],
-            stdout=subprocess.PIPE, stderr=told, text=True,
+            stdout=subprocess.PIPE, stderr=message, text=True,
             env=os.environ | {"PYTHONPATH": str(ROOT)},
         )  # fmt: skip
         try:
-            there = Serving(process, told)
+            there = Serving(process, message)
             yield there
             assert there.stop() == 0
         finally:

@@ -12,11 +12,11 @@ from softgrasp.formats.register_map_file import load_register_map
 from softgrasp.twin.controller.backoff import Backoff
 from softgrasp.twin.controller.client import ControllerClient
 from softgrasp.twin.controller.memory_link import MemoryLink
-from softgrasp.twin.controller.plant import PlantState
+from softgrasp.twin.controller.plant import ControllerState
 from softgrasp.twin.controller.session import Session
 from softgrasp.twin.controller.simulated import SimulatedController
-from softgrasp.twin.polling import Turn, poll
-from tests.twin.controllers import PATIENCE, Bench, Clock, bench
+from softgrasp.twin.polling import Cycle, poll
+from tests.twin.controllers import PATIENCE, Bench, Clock, test_rig
 from tests.twin.faulty_proxy import QUICK_FAULTS, Plan, faulty, listed, seeded
 
 QUICK = 0.5
@@ -24,7 +24,7 @@ QUICK = 0.5
 
 
 def test_waits_double_up_to_their_bound() -> None:
-    backoff = Backoff(first=0.05, most=2.0)
+    backoff = Backoff(first=0.05, max_delay=2.0)
     assert [backoff.delay(k) for k in range(8)] == [0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0]
     assert backoff.delay(10**9) == 2.0
 
@@ -34,7 +34,7 @@ def outcome(*faults: str) -> tuple[dict[str, int], list[float], str]:
 
     async def talk() -> tuple[dict[str, int], list[float], str]:
         clock, errors = Clock(), []
-        async with bench() as there, faulty(there.server.address, listed(*faults)) as proxy:
+        async with test_rig() as there, faulty(there.server.address, listed(*faults)) as proxy:
             timeout = QUICK if {"swallow", "late"} & set(faults) else PATIENCE
             client = there.client(port=proxy.port, sleep=clock.sleep, timeout=timeout)
             async with client:
@@ -49,7 +49,7 @@ def outcome(*faults: str) -> tuple[dict[str, int], list[float], str]:
 
 
 @pytest.mark.parametrize(
-    ("fault", "wanted"),
+    ("fault", "target"),
     [
         ("drop", {"drops": 1, "connections": 2}),
         ("cut", {"drops": 1, "connections": 2}),
@@ -63,17 +63,17 @@ def outcome(*faults: str) -> tuple[dict[str, int], list[float], str]:
         ("short", {"garbled": 1, "drops": 1, "connections": 2}),
     ],
 )
-def test_one_fault_costs_one_attempt_and_no_reading(fault: str, wanted: dict[str, int]) -> None:
+def test_one_fault_costs_one_attempt_and_no_reading(fault: str, target: dict[str, int]) -> None:
     counts, waits, errors = outcome(fault)
     assert errors == ""
     assert counts["answers"] == 3
     assert counts["requests"] == 3 + (fault != "twice")
     named = ("drops", "timeouts", "late", "duplicates", "garbled")
     assert {name: counts[name] for name in named} == dict.fromkeys(named, 0) | {
-        name: count for name, count in wanted.items() if name in named
+        name: count for name, count in target.items() if name in named
     }
-    assert counts["connections"] == wanted["connections"]
-    assert waits == ([0.05] if "drops" in wanted else [])
+    assert counts["connections"] == target["connections"]
+    assert waits == ([0.05] if "drops" in target else [])
 
 
 def test_three_faults_in_a_row_are_told_and_the_next_reading_is_good() -> None:
@@ -104,7 +104,7 @@ def test_an_answer_out_of_range_is_told_and_not_believed() -> None:
 def test_a_command_that_was_not_confirmed_is_sent_again_and_means_the_same(fault: str) -> None:
     async def talk() -> None:
         clock = Clock()
-        async with bench() as there, faulty(there.server.address, listed(fault)) as proxy:
+        async with test_rig() as there, faulty(there.server.address, listed(fault)) as proxy:
             async with there.client(port=proxy.port, sleep=clock.sleep) as client:
                 await client.set_targets(positive=50e3)
             assert [state.positive_target for state in there.heard] == [50e3, 50e3]
@@ -115,13 +115,13 @@ def test_a_command_that_was_not_confirmed_is_sent_again_and_means_the_same(fault
 def test_a_server_that_comes_back_is_found_again() -> None:
     async def talk() -> None:
         clock = Clock()
-        async with bench() as there:
+        async with test_rig() as there:
             port = there.server.address[1]
             client = there.client(sleep=clock.sleep)
             await client.read()
         with pytest.raises(ConnectionLostError):
             await client.read()
-        async with bench() as again:
+        async with test_rig() as again:
             await again.server.close()
             await again.server.start(port=port)
             await client.read()
@@ -133,7 +133,7 @@ def test_a_server_that_comes_back_is_found_again() -> None:
 
 def test_many_ask_at_once_and_each_gets_its_own_answer() -> None:
     async def talk() -> None:
-        async with bench() as there, there.client() as client:
+        async with test_rig() as there, there.client() as client:
 
             async def one(k: int) -> None:
                 await client.set_targets(positive=1e3 * k)
@@ -148,11 +148,11 @@ def test_many_ask_at_once_and_each_gets_its_own_answer() -> None:
 
 def test_one_who_gives_up_in_the_middle_spoils_nothing_for_the_next() -> None:
     async def talk() -> None:
-        async with bench() as there, there.client() as client:
+        async with test_rig() as there, there.client() as client:
             await client.read()
-            for turns in range(1, 8):
+            for rotations in range(1, 8):
                 task = asyncio.create_task(client.read())
-                for _ in range(turns):
+                for _ in range(rotations):
                     await asyncio.sleep(0)
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
@@ -162,17 +162,17 @@ def test_one_who_gives_up_in_the_middle_spoils_nothing_for_the_next() -> None:
     asyncio.run(talk())
 
 
-def moving_pressure(turn: int) -> float:
+def moving_pressure(rotation: int) -> float:
     """A target for every turn, over the whole range and once in a while far outside it [Pa]."""
-    return 120e3 * ((turn * 37) % 101) / 100 + (1e9 if turn % 53 == 0 else 0.0)
+    return 120e3 * ((rotation * 37) % 101) / 100 + (1e9 if rotation % 53 == 0 else 0.0)
 
 
-async def traffic(client: ControllerClient, turns: int, clock: Clock) -> list[Turn[object]]:
+async def traffic(client: ControllerClient, rotations: int, clock: Clock) -> list[Cycle[object]]:
     """A loop at 50 Hz: a new target, then a reading, every turn."""
-    turn = iter(range(turns))
+    rotation = iter(range(rotations))
 
     async def ask() -> object:
-        at = next(turn)
+        at = next(rotation)
         if moving_pressure(at) > 120e3:
             with pytest.raises(DescriptionError, match="expected 0 to 120000 Pa"):
                 await client.set_targets(positive=moving_pressure(at))
@@ -183,25 +183,31 @@ async def traffic(client: ControllerClient, turns: int, clock: Clock) -> list[Tu
             await client.trigger(positive=on, negative=not on)
         return await client.read()
 
-    return [found async for found in poll(ask, 0.02, turns=turns, clock=clock, sleep=clock.sleep)]
+    return [
+        result async for result in poll(ask, 0.02, cycles=rotations, clock=clock, sleep=clock.sleep)
+    ]
 
 
-def check(turns: list[Turn[object]], wanted: int, heard: list[PlantState]) -> Counter[str]:
+def check(
+    rotations: list[Cycle[object]], target: int, heard: list[ControllerState]
+) -> Counter[str]:
     """No turn is missing, each has a reading or an error, and no command was outside limits."""
-    assert [turn.number for turn in turns] == list(range(wanted))
-    assert all((turn.value is None) != (turn.error is None) for turn in turns)
+    assert [rotation.number for rotation in rotations] == list(range(target))
+    assert all((rotation.value is None) != (rotation.error is None) for rotation in rotations)
     assert heard
     assert all(0.0 <= state.positive_target <= 120e3 for state in heard)
-    return Counter(type(turn.error).__name__ for turn in turns if turn.error is not None)
+    return Counter(
+        type(rotation.error).__name__ for rotation in rotations if rotation.error is not None
+    )
 
 
 async def through_the_proxy(
-    there: Bench, plan: Plan, turns: int, clock: Clock, timeout: float = PATIENCE
+    there: Bench, plan: Plan, rotations: int, clock: Clock, timeout: float = PATIENCE
 ) -> str:
     async with faulty(there.server.address, plan) as proxy:
         client = there.client(port=proxy.port, sleep=clock.sleep, clock=clock, timeout=timeout)
         async with client:
-            errors = check(await traffic(client, turns, clock), turns, there.heard)
+            errors = check(await traffic(client, rotations, clock), rotations, there.heard)
         counts, done = client.counts, proxy.done
     assert counts.drops > 0
     assert counts.connections == counts.drops + 1
@@ -209,13 +215,13 @@ async def through_the_proxy(
     assert counts.duplicates <= done["twice"]
     assert errors["BadAnswerError"] <= done["out of range"]
     assert len(errors) > 0
-    return f"{turns} turns, {counts}, faults {dict(done)}, errors {dict(errors)}"
+    return f"{rotations} turns, {counts}, faults {dict(done)}, errors {dict(errors)}"
 
 
 def test_some_seconds_of_traffic_with_faults() -> None:
     async def talk() -> None:
         clock = Clock()
-        async with bench(clock=clock) as there:
+        async with test_rig(clock=clock) as there:
             await through_the_proxy(there, seeded(11, 0.2, QUICK_FAULTS), 300, clock)
 
     asyncio.run(asyncio.wait_for(talk(), 60))
@@ -227,12 +233,12 @@ def test_ten_minutes_of_traffic_at_50_hz_with_all_faults(
 ) -> None:
     async def talk() -> str:
         clock = Clock()
-        async with bench(clock=clock) as there:
+        async with test_rig(clock=clock) as there:
             return await through_the_proxy(there, seeded(7, 0.01), 30_000, clock, QUICK)
 
-    told = asyncio.run(asyncio.wait_for(talk(), 600))
+    message = asyncio.run(asyncio.wait_for(talk(), 600))
     with capsys.disabled():
-        print(f"\n{told}")
+        print(f"\n{message}")
 
 
 @pytest.mark.slow
@@ -243,9 +249,9 @@ def test_an_hour_at_50_hz_in_memory() -> None:
         client = ControllerClient(
             controller.registers, MemoryLink(Session(controller)), clock=clock
         )
-        turns = await traffic(client, 180_000, clock)
-        assert check(turns, 180_000, heard) == {}
+        rotations = await traffic(client, 180_000, clock)
+        assert check(rotations, 180_000, heard) == {}
         assert clock.now == pytest.approx(100.0 + 3600.0, abs=0.05)
-        assert sum(turn.missed for turn in turns) == 0
+        assert sum(rotation.missed for rotation in rotations) == 0
 
     asyncio.run(talk())

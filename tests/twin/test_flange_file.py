@@ -23,12 +23,12 @@ OBJECT = dict(zip(COLUMNS, (0.0, 100.0, 0.0, 500.0, 1.0, 0.0, 0.0, 0.0), strict=
 def test_a_record_comes_back(tmp_path: Path, suffix: str) -> None:
     samples = [robot().sample_at(0.02 * index) for index in range(200)]
     path = sg.save_flange_samples(samples, tmp_path / f"record{suffix}")
-    found = sg.load_flange_samples(path)
-    assert len(found) == len(samples)
-    for one, other in zip(samples, found, strict=True):
+    result = sg.load_flange_samples(path)
+    assert len(result) == len(samples)
+    for one, other in zip(samples, result, strict=True):
         assert max(apart(one, other)) < 1e-15
-    again = sg.save_flange_samples(found, tmp_path / f"again{suffix}")
-    assert sg.load_flange_samples(again) == pytest.approx(found)
+    again = sg.save_flange_samples(result, tmp_path / f"again{suffix}")
+    assert sg.load_flange_samples(again) == pytest.approx(result)
 
 
 def test_csv_in_another_order_with_remarks(tmp_path: Path) -> None:
@@ -64,9 +64,9 @@ def test_csv_in_another_order_with_remarks(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_mistakes(tmp_path: Path, name: str, text: str, sentence: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         sg.load_flange_samples(tmp_path / name)
-    assert sentence in str(told.value)
+    assert sentence in str(message.value)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ JSON = st.recursive(
 )
 
 
-def told(make: Callable[[], object]) -> object:
+def message(make: Callable[[], object]) -> object:
     """What is made, or the sentence that refuses."""
     try:
         return make()
@@ -97,17 +97,17 @@ def told(make: Callable[[], object]) -> object:
 
 @given(st.dictionaries(st.sampled_from(COLUMNS), JSON, max_size=8))
 def test_any_values_give_a_sample_or_a_sentence(values: dict[str, object]) -> None:
-    found = told(lambda: sample_from(OBJECT | values))
-    if isinstance(found, sg.FlangeSample):
-        assert sample_from(row_of(found)).time == found.time
+    result = message(lambda: sample_from(OBJECT | values))
+    if isinstance(result, sg.FlangeSample):
+        assert sample_from(row_of(result)).time == result.time
     else:
-        assert "expected" in str(found)
+        assert "expected" in str(result)
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200))
 def test_any_text_gives_an_object_or_a_sentence(text: str | bytes) -> None:
-    found = told(lambda: json_object(text))
-    assert isinstance(found, dict) or str(found).startswith("expected a JSON object, found")
+    result = message(lambda: json_object(text))
+    assert isinstance(result, dict) or str(result).startswith("expected a JSON object, found")
 
 
 @given(st.text(max_size=120))

@@ -19,7 +19,7 @@ from softgrasp.errors import (
     StaleDataError,
 )
 from softgrasp.twin.flange.clock import ManualClock
-from softgrasp.twin.flange.http_connection import MOST_BYTES
+from softgrasp.twin.flange.http_connection import MAX_BYTES
 from softgrasp.twin.flange.http_stream import HttpStream
 from softgrasp.twin.flange.robot_server import RobotServer
 from softgrasp.twin.flange.rws import cartesian_document, sample_of
@@ -52,9 +52,9 @@ def told_by(talk: Talk, **changes: object) -> tuple[DeviceError, HttpStream, str
     async def run() -> tuple[DeviceError, HttpStream, str]:
         server, port = await listening(talk)
         async with server, HttpStream(source(port, **changes), ManualClock()) as stream:
-            with pytest.raises(DeviceError) as told:
+            with pytest.raises(DeviceError) as message:
                 await all_of(stream)
-            return told.value, stream, stream.source.url
+            return message.value, stream, stream.source.url
 
     return finished(run())
 
@@ -174,9 +174,9 @@ def test_a_value_that_is_none_names_address_and_key(
     ],
 )  # fmt: skip
 def test_wrong_content_is_told(answer: bytes, sentence: str) -> None:
-    with pytest.raises(BadAnswerError) as told:
+    with pytest.raises(BadAnswerError) as message:
         sample_of(answer, 0.0, HERE)
-    assert str(told.value).startswith(f"{HERE}: {sentence}")
+    assert str(message.value).startswith(f"{HERE}: {sentence}")
 
 
 @FEW
@@ -192,8 +192,8 @@ def test_another_layout_is_only_data() -> None:
         quaternion=("w", "a", "b", "c"), length=1.0, time="t",
     )  # fmt: skip
     state = {"px": 1, "py": 2, "pz": 3.5, "w": 0, "a": 1, "b": 0, "c": 0, "t": 8}
-    found = sample_of(json.dumps({"poses": [{}, {"flange": state}]}).encode(), 0.0, HERE, fields)
-    assert found == sg.FlangeSample(
+    result = sample_of(json.dumps({"poses": [{}, {"flange": state}]}).encode(), 0.0, HERE, fields)
+    assert result == sg.FlangeSample(
         time=8.0, position=(1.0, 2.0, 3.5), quaternion=(0.0, 1.0, 0.0, 0.0)
     )
 
@@ -248,7 +248,7 @@ def test_an_answer_that_is_none() -> None:
 
 
 def test_an_answer_that_is_too_long() -> None:
-    error, _, url = told_by(answers([b" " * (MOST_BYTES + 1)]))
+    error, _, url = told_by(answers([b" " * (MAX_BYTES + 1)]))
     assert str(error) == f"{url}: expected an answer of at most 65536 bytes, found more"
 
 

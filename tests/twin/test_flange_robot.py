@@ -23,8 +23,10 @@ TIME = st.floats(-1.0, 100.0)
 def test_the_published_pose_of_the_irb120_at_zero() -> None:
     """As its data sheet has it: 374 mm in front, 630 mm up, looking forward."""
     home = sg.forward_kinematics(load_arm("irb120").chain, [0.0] * 6)[-1]
-    turn = math.sqrt(0.5)
-    assert home == pytest.approx(transform((0.374, 0.0, 0.630), (turn, 0.0, turn, 0.0)), abs=1e-12)
+    rotation = math.sqrt(0.5)
+    assert home == pytest.approx(
+        transform((0.374, 0.0, 0.630), (rotation, 0.0, rotation, 0.0)), abs=1e-12
+    )
 
 
 @given(TIME)
@@ -45,8 +47,8 @@ def test_it_goes_through_its_postures_round_and_round() -> None:
     plan, one = program(), robot()
     leg = plan.move_time + plan.rest_time
     for lap in range(3):
-        for place, posture in enumerate(plan.postures):
-            begin = lap * plan.period + place * leg
+        for position, posture in enumerate(plan.postures):
+            begin = lap * plan.period + position * leg
             for time in (begin + 1e-9, begin + plan.rest_time):
                 assert one.joints_at(time) == pytest.approx(posture, abs=1e-9)
     assert one.joints_at(-1.0) == plan.postures[0]

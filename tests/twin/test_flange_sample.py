@@ -39,9 +39,9 @@ def test_a_nearly_unit_quaternion_is_made_one(
 
 @pytest.mark.parametrize("norm", [0.0, 0.9, 0.9989, 1.0011, 2.0])
 def test_a_quaternion_farther_from_unit_is_refused_with_its_norm(norm: float) -> None:
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         sample((norm, 0.0, 0.0, 0.0))
-    assert str(told.value) == (
+    assert str(message.value) == (
         f"quaternion: expected a quaternion (w, x, y, z) of norm 1 within 0.001, "
         f"found ({norm}, 0.0, 0.0, 0.0) of norm {norm:g}"
     )
@@ -78,9 +78,9 @@ def test_sources_are_told_apart_by_their_type(tree: dict[str, object], kind: typ
             "http://a/b c", "http://a/\r\nX: y", "http://[::1/"],
 )  # fmt: skip
 def test_an_address_is_one(url: str) -> None:
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         HttpFlange(url=url)
-    assert str(told.value).startswith(
+    assert str(message.value).startswith(
         "url: expected an address such as http://127.0.0.1:8610/rw/..., found "
     )
 
@@ -109,7 +109,7 @@ def test_a_program_of_a_file(tmp_path: Path) -> None:
 
 
 def test_an_arm_beside_its_program(tmp_path: Path) -> None:
-    own = (sg.library.folder("arms") / "irb120.yaml").read_text("utf-8")
+    own = (sg.library.directory("arms") / "irb120.yaml").read_text("utf-8")
     (tmp_path / "arm.yaml").write_text(own.replace("name: irb120", "name: own"), encoding="utf-8")
     path = tmp_path / "mine.yaml"
     path.write_text(PROGRAM.replace("irb120", "arm.yaml"), encoding="utf-8")
@@ -132,6 +132,6 @@ def test_an_arm_beside_its_program(tmp_path: Path) -> None:
 def test_mistakes_in_a_program(tmp_path: Path, old: str, new: str, sentence: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(PROGRAM.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         load_robot_program(path)
-    assert sentence in str(told.value)
+    assert sentence in str(message.value)

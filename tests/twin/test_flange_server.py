@@ -16,7 +16,7 @@ import softgrasp as sg
 from softgrasp.description.flange import CartesianFields, HttpFlange
 from softgrasp.errors import ConnectionLostError, RequestRefusedError
 from softgrasp.twin.flange.clock import ManualClock
-from softgrasp.twin.flange.http_head import MOST_HEAD, Head, RefusedRequest, parse_head
+from softgrasp.twin.flange.http_head import MAX_HEAD, Head, RefusedRequest, parse_head
 from softgrasp.twin.flange.http_stream import HttpStream
 from softgrasp.twin.flange.json_server import ServerLimits
 from softgrasp.twin.flange.robot_server import CARTESIAN, HEALTH, JOINTS, RobotServer
@@ -52,7 +52,7 @@ def parts(answer: bytes) -> tuple[int, dict[str, str], object]:
     return int(first_line.split()[1]), headers, json.loads(body) if body else None
 
 
-def asked(raw: bytes, **options: object) -> tuple[int, dict[str, str], object]:
+def requested(raw: bytes, **options: object) -> tuple[int, dict[str, str], object]:
     async def run() -> bytes:
         async with served(**options) as server:
             return await ask(server, raw)
@@ -79,9 +79,9 @@ def test_the_documents() -> None:
         expected.quaternion, abs=1e-9
     )
     assert state["time"] == "1.000000"
-    (told,) = joints[2]["_embedded"]["_state"]  # type: ignore[index]
+    (message,) = joints[2]["_embedded"]["_state"]  # type: ignore[index]
     angles = [math.degrees(angle) for angle in robot().joints_at(1.0)]
-    assert [float(told[f"rax_{n}"]) for n in range(1, 7)] == pytest.approx(angles, abs=1e-8)
+    assert [float(message[f"rax_{n}"]) for n in range(1, 7)] == pytest.approx(angles, abs=1e-8)
     assert health[2] == {"status": "ok", "arm": "irb120", "program": "pick_and_place", "time": 1.0}
 
 
@@ -114,13 +114,13 @@ async def _answers(raw: bytes) -> bytes:
          "without a body"),
         (b"GET /health HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n", 400, "expected headers, found: "
          "got more than 100 headers"),
-        (b"GET /health HTTP/1.1\r\nA: " + b"b" * MOST_HEAD + b"\r\n\r\n", 431, "expected a head of "
+        (b"GET /health HTTP/1.1\r\nA: " + b"b" * MAX_HEAD + b"\r\n\r\n", 431, "expected a head of "
          "at most 8192 bytes, found more"),
     ],
 )  # fmt: skip
 def test_requests_that_are_refused(raw: bytes, status: int, sentence: str) -> None:
-    found, headers, document = asked(raw)
-    assert (found, document) == (status, {"error": sentence})
+    result, headers, document = requested(raw)
+    assert (result, document) == (status, {"error": sentence})
     assert headers["Content-Type"] == "application/json"
 
 
@@ -132,8 +132,8 @@ def test_requests_that_are_refused(raw: bytes, status: int, sentence: str) -> No
 )  # fmt: skip
 def test_a_token(header: str, status: int) -> None:
     raw = f"GET {CARTESIAN} HTTP/1.1\r\nAuthorization: {header}\r\n\r\n".encode("latin-1")
-    found, headers, _ = asked(raw, token="right-token")
-    assert found == status
+    result, headers, _ = requested(raw, token="right-token")
+    assert result == status
     assert ("WWW-Authenticate" in headers) is (status == 401)
 
 
@@ -154,9 +154,9 @@ def test_a_stream_shows_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2"])
 def test_other_machines_need_a_token(host: str) -> None:
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         served(host=host)
-    assert str(told.value) == (
+    assert str(message.value) == (
         f"expected a token for the address {host}, which other machines can reach, found none; "
         f"without a token listen on 127.0.0.1"
     )
@@ -172,9 +172,11 @@ def test_tokens_that_are_none(token: str) -> None:
 def test_an_address_that_is_taken() -> None:
     async def run() -> None:
         async with served() as server:
-            with pytest.raises(ConnectionLostError) as told:
+            with pytest.raises(ConnectionLostError) as message:
                 await RobotServer(robot(), port=server.port).start()
-            assert f"127.0.0.1:{server.port}: expected an address that is free" in str(told.value)
+            assert f"127.0.0.1:{server.port}: expected an address that is free" in str(
+                message.value
+            )
 
     finished(run())
 

@@ -23,7 +23,7 @@ from softgrasp.twin.flange.replay import ReplayStream
 from softgrasp.twin.flange.robot import RobotStream
 from softgrasp.twin.flange.robot_server import send_poses
 from softgrasp.twin.flange.stream import FlangeStream
-from softgrasp.twin.flange.udp_stream import MOST_WAITING, UdpStream
+from softgrasp.twin.flange.udp_stream import MAX_WAITING, UdpStream
 from tests.twin.robots import apart, finished, first, program, robot
 
 FEW = settings(max_examples=25)
@@ -56,17 +56,17 @@ def test_ticks_stay_on_their_grid_whatever_the_work_takes(work: list[float]) -> 
     ticks = Ticks(clock, rate)
 
     async def run() -> list[float]:
-        found = []
+        result = []
         for busy in work:
-            found.append(await ticks.next())
-            assert clock.now() == pytest.approx(found[-1])
+            result.append(await ticks.next())
+            assert clock.now() == pytest.approx(result[-1])
             await clock.sleep(busy)
-        return found
+        return result
 
-    places = [(instant - 2.0) * rate for instant in finished(run())]
-    assert places == pytest.approx([round(place) for place in places], abs=1e-6)
-    assert all(after - before > 0.5 for before, after in itertools.pairwise(places))
-    assert ticks.missed == round(places[-1]) - (len(places) - 1)
+    positions = [(instant - 2.0) * rate for instant in finished(run())]
+    assert positions == pytest.approx([round(position) for position in positions], abs=1e-6)
+    assert all(after - before > 0.5 for before, after in itertools.pairwise(positions))
+    assert ticks.missed == round(positions[-1]) - (len(positions) - 1)
 
 
 def test_an_hour_of_ticks_does_not_drift() -> None:
@@ -99,9 +99,9 @@ def test_a_replay_waits_as_long_as_the_record_has() -> None:
     async def run() -> list[tuple[float, sg.FlangeSample]]:
         return [(clock.now(), sample) async for sample in ReplayStream(samples, clock=clock)]
 
-    found = finished(run())
-    assert [time for time, _ in found] == pytest.approx([97.0 + one.time for one in samples])
-    assert all(max(apart(one, two)) == 0.0 for (_, one), two in zip(found, samples, strict=True))
+    result = finished(run())
+    assert [time for time, _ in result] == pytest.approx([97.0 + one.time for one in samples])
+    assert all(max(apart(one, two)) == 0.0 for (_, one), two in zip(result, samples, strict=True))
 
 
 def test_a_fast_replay_does_not_wait_and_ends(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_fast_replay_does_not_wait_and_ends(tmp_path: Path) -> None:
     source = FileFlange(path="record.jsonl", pace="fast")
 
     async def run() -> int:
-        stream = sg.open_flange(source, folder=tmp_path, clock=clock)
+        stream = sg.open_flange(source, directory=tmp_path, clock=clock)
         count = len([sample async for sample in stream])
         with pytest.raises(StopAsyncIteration):
             await anext(stream)
@@ -128,10 +128,10 @@ def test_signs_of_quaternions_do_not_jump(flips: list[bool]) -> None:
         sample.replace(quaternion=[-part for part in sample.quaternion]) if flip else sample
         for flip, sample in zip(flips, record(len(flips)), strict=True)
     ]
-    found = finished(first(ReplayStream(samples, "fast"), len(samples)))
-    for before, after in itertools.pairwise(found):
+    result = finished(first(ReplayStream(samples, "fast"), len(samples)))
+    for before, after in itertools.pairwise(result):
         assert sum(a * b for a, b in zip(before.quaternion, after.quaternion, strict=True)) > 0.9
-    assert all(max(apart(a, b)) < 1e-12 for a, b in zip(found, samples, strict=True))
+    assert all(max(apart(a, b)) < 1e-12 for a, b in zip(result, samples, strict=True))
 
 
 def test_each_source_has_its_stream(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,9 +143,9 @@ def test_each_source_has_its_stream(monkeypatch: pytest.MonkeyPatch) -> None:
         return [type(sg.open_flange(source)) for source in sources]
 
     assert finished(run()) == [HttpStream, UdpStream, RobotStream]
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as message:
         sg.open_flange(HttpFlange(token_variable="NO_TOKEN"))
-    assert str(told.value) == (
+    assert str(message.value) == (
         "token_variable: expected a token in the environment variable NO_TOKEN, found none"
     )
 
@@ -225,7 +225,7 @@ def test_any_datagram_is_survived(garbage: bytes) -> None:
 def test_what_nobody_fetches_is_left_out_from_the_oldest() -> None:
     async def run() -> None:
         stream = UdpStream(UDP)
-        for sample in record(MOST_WAITING + 5, step=1e-3):
+        for sample in record(MAX_WAITING + 5, step=1e-3):
             stream.take(datagram(sample))
         assert stream.counts.overrun == 5
         async with stream:
@@ -242,9 +242,9 @@ def test_silence_is_told_and_a_sender_that_starts_again_is_heard() -> None:
                 stream.take(datagram(sample))
             stream.take(b"{}")
             await anext(stream)
-            with pytest.raises(sg.errors.StaleDataError) as told:
+            with pytest.raises(sg.errors.StaleDataError) as message:
                 await anext(stream)
-            assert str(told.value) == (
+            assert str(message.value) == (
                 "udp://127.0.0.1:0: expected a new pose within 0.4 s, found none; so far 1 came "
                 "late, 1 twice, 1 were no poses (the last: time_s: expected time_s, x_mm, y_mm, "
                 "z_mm, qw, qx, qy, qz, found no time_s)"
@@ -259,9 +259,9 @@ def test_silence_is_told_and_a_sender_that_starts_again_is_heard() -> None:
 def test_a_port_that_is_taken() -> None:
     async def run(port: int) -> None:
         async with UdpStream(UDP.replace(port=port)) as stream:
-            with pytest.raises(sg.errors.ConnectionLostError) as told:
+            with pytest.raises(sg.errors.ConnectionLostError) as message:
                 await stream.open()
-            assert str(told.value).startswith(
+            assert str(message.value).startswith(
                 f"udp://127.0.0.1:{port}: expected a free port, found: "
             )
 

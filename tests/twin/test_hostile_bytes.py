@@ -15,17 +15,17 @@ from softgrasp.formats.register_map_file import load_register_map
 from softgrasp.twin.controller.access import Access
 from softgrasp.twin.controller.connect import connect_controller
 from softgrasp.twin.controller.frames import Frame
-from softgrasp.twin.controller.plant import PlantState
+from softgrasp.twin.controller.plant import ControllerState
 from softgrasp.twin.controller.session import Session
 from softgrasp.twin.controller.simulated import SimulatedController
-from tests.twin.controllers import PATIENCE, Clock, bench, odd_map
+from tests.twin.controllers import PATIENCE, Clock, odd_map, test_rig
 from tests.twin.hostile import assault, check_answers, pdu_of, sent
 from tests.twin.serving import serving
 
 READ_ALL = Frame(1, 1, b"\x03\x00\x00\x00\x05").encoded()
 
 
-def inside(heard: list[PlantState]) -> bool:
+def inside(heard: list[ControllerState]) -> bool:
     return all(
         0 <= one.positive_target <= 120e3 and -90e3 <= one.negative_target <= 0 for one in heard
     )
@@ -33,7 +33,7 @@ def inside(heard: list[PlantState]) -> bool:
 
 def test_it_serves_after_five_hundred_hostile_pieces(caplog: pytest.LogCaptureFixture) -> None:
     async def talk() -> None:
-        async with bench() as there, there.client() as client:
+        async with test_rig() as there, there.client() as client:
             assert await assault(there.server.address, 500, seed=1) > 250
             await client.set_targets(positive=30e3, negative=-30e3)
             assert (await client.read())[3:5] == (30e3, -30e3)
@@ -77,7 +77,7 @@ def resident(process: int) -> int:
 @pytest.mark.parametrize("token", [None, "a token for tests"])
 @pytest.mark.parametrize("registers", [load_register_map(), odd_map()], ids=["default", "odd"])
 def test_every_request_has_an_answer_that_belongs_to_it(registers: object, token: str) -> None:
-    heard: list[PlantState] = []
+    heard: list[ControllerState] = []
     controller = SimulatedController(registers, clock=Clock(), heard=heard.append)
     session = Session(controller, Access(token))
     random = Random(4)
@@ -96,7 +96,7 @@ def test_every_request_has_an_answer_that_belongs_to_it(registers: object, token
 
 def test_several_requests_in_one_packet_are_all_answered() -> None:
     async def talk() -> None:
-        async with bench() as there:
+        async with test_rig() as there:
             answers = await sent(there.server.address, READ_ALL * 20, Random(1))
             assert len(answers) == 20 * (7 + 2 + 10)
 
@@ -105,7 +105,7 @@ def test_several_requests_in_one_packet_are_all_answered() -> None:
 
 def test_half_open_connections_shut_nobody_out() -> None:
     async def talk() -> None:
-        async with bench(most_connections=8) as there, there.client() as client:
+        async with test_rig(most_connections=8) as there, there.client() as client:
             strangers = []
             for k in range(60):
                 stream, writer = await asyncio.open_connection(*there.server.address)
@@ -124,7 +124,7 @@ def test_half_open_connections_shut_nobody_out() -> None:
 @pytest.mark.parametrize("begun", [b"", READ_ALL[:5], READ_ALL[:9], READ_ALL + b"\x00"])
 def test_a_silent_connection_is_closed(begun: bytes) -> None:
     async def talk() -> None:
-        async with bench(idle_timeout=0.3) as there:
+        async with test_rig(idle_timeout=0.3) as there:
             stream, writer = await asyncio.open_connection(*there.server.address)
             writer.write(begun)
             answers = await stream.read(-1)
@@ -138,7 +138,7 @@ def test_a_silent_connection_is_closed(begun: bytes) -> None:
 
 def test_who_does_not_listen_fills_no_memory() -> None:
     async def talk() -> None:
-        async with bench(idle_timeout=0.5) as there:
+        async with test_rig(idle_timeout=0.5) as there:
             deaf = socket.socket()
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             deaf.connect(there.server.address)
@@ -159,7 +159,7 @@ def test_who_does_not_listen_fills_no_memory() -> None:
 
 def test_closing_closes_every_connection() -> None:
     async def talk() -> None:
-        async with bench() as there:
+        async with test_rig() as there:
             streams = [await asyncio.open_connection(*there.server.address) for _ in range(5)]
             async with there.client() as client:
                 await client.read()

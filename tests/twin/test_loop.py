@@ -14,8 +14,8 @@ from softgrasp.formats.twin_file import load_twin
 from softgrasp.mechanics.twin_shape import twin_shape
 from softgrasp.simulation.twin_fingers import TwinFingers
 from softgrasp.twin.commands import Command, CommandBox
-from softgrasp.twin.desk import Desk
-from softgrasp.twin.guard import Guard
+from softgrasp.twin.desk import CommandQueue
+from softgrasp.twin.guard import Watchdog
 from softgrasp.twin.row import TwinRow
 from tests.twin.twins import Bench, light_twin
 
@@ -25,105 +25,105 @@ CLOSE = Command(positive_target=80e3, positive_on=True, negative_on=False)
 class At:
     """Gives commands when a turn has come."""
 
-    def __init__(self, bench: Bench, turn: int, *commands: Command) -> None:
-        self.bench, self.turn, self.commands = bench, turn, commands
+    def __init__(self, test_rig: Bench, rotation: int, *commands: Command) -> None:
+        self.test_rig, self.rotation, self.commands = test_rig, rotation, commands
 
     def __call__(self, row: TwinRow) -> None:
-        if row.number == self.turn:
+        if row.number == self.rotation:
             for command in self.commands:
-                self.bench.loop.box.put(command)
+                self.test_rig.loop.box.put(command)
 
 
 def test_every_turn_is_a_row_and_the_last_one_tells_the_end() -> None:
-    bench = Bench()
-    rows = asyncio.run(bench.run(50))
+    test_rig = Bench()
+    rows = asyncio.run(test_rig.run(50))
     assert [row.number for row in rows] == list(range(51))
-    assert rows[10].time == pytest.approx(10 / bench.twin.rate)
+    assert rows[10].time == pytest.approx(10 / test_rig.twin.rate)
     assert rows[-1].events[-1] == "End."
     assert all(row.reading is not None for row in rows[:-1])
 
 
 def test_a_confirmed_command_bends_the_fingers_as_the_fit_says() -> None:
-    bench = Bench()
-    bench.loop.keep(At(bench, 5, CLOSE))
-    asyncio.run(bench.run(100))
-    before, after = bench.rows[5], bench.rows[99]
+    test_rig = Bench()
+    test_rig.loop.keep(At(test_rig, 5, CLOSE))
+    asyncio.run(test_rig.run(100))
+    before, after = test_rig.rows[5], test_rig.rows[99]
     assert before.reading is not None
     assert before.reading.pressure == 0.0
     assert after.reading is not None
     assert after.reading.pressure == pytest.approx(80e3, abs=100.0)
     assert after.shape is not None
     assert after.flange is not None
-    wanted = twin_shape(bench.twin, after.reading.pressure, after.flange)
-    np.testing.assert_array_equal(after.shape.tips, wanted.tips)
+    target = twin_shape(test_rig.twin, after.reading.pressure, after.flange)
+    np.testing.assert_array_equal(after.shape.tips, target.tips)
     assert "Command: positive target 80 kPa, positive trigger on, negative trigger off." in (
-        bench.events
+        test_rig.events
     )
 
 
 def test_a_target_beyond_the_limits_never_leaves() -> None:
-    bench = Bench()
-    bench.loop.keep(At(bench, 5, CLOSE._replace(positive_target=500e3)))
-    asyncio.run(bench.run(20))
-    assert all(state.positive_target <= 120e3 for state in bench.commands)
-    assert not any(state.positive_on for state in bench.commands)
-    (told,) = [event for event in bench.events if event.startswith("It was not taken")]
-    assert "expected 0 to 120000 Pa, found 500000" in told
+    test_rig = Bench()
+    test_rig.loop.keep(At(test_rig, 5, CLOSE._replace(positive_target=500e3)))
+    asyncio.run(test_rig.run(20))
+    assert all(state.positive_target <= 120e3 for state in test_rig.commands)
+    assert not any(state.positive_on for state in test_rig.commands)
+    (message,) = [event for event in test_rig.events if event.startswith("It was not taken")]
+    assert "expected 0 to 120000 Pa, found 500000" in message
 
 
 def test_a_lost_connection_cancels_commands_and_ends_in_a_safe_stop() -> None:
-    bench = Bench(broken=lambda time: 1.0 < time < 2.5)
-    bench.loop.keep(At(bench, 10, CLOSE), At(bench, 100, CLOSE))
-    asyncio.run(bench.run(200))
-    assert "The connection is lost: commands are not sent." in bench.events
-    back = bench.events.index("The connection is back.")
-    assert bench.events[back + 1] == ("Safe stop: positive trigger off, negative trigger off.")
-    dark = [row for row in bench.rows[:-1] if 1.02 < row.time < 2.49]
+    test_rig = Bench(broken=lambda time: 1.0 < time < 2.5)
+    test_rig.loop.keep(At(test_rig, 10, CLOSE), At(test_rig, 100, CLOSE))
+    asyncio.run(test_rig.run(200))
+    assert "The connection is lost: commands are not sent." in test_rig.events
+    back = test_rig.events.index("The connection is back.")
+    assert test_rig.events[back + 1] == ("Safe stop: positive trigger off, negative trigger off.")
+    dark = [row for row in test_rig.rows[:-1] if 1.02 < row.time < 2.49]
     assert dark
     assert all(row.reading is None and row.shape is None for row in dark)
-    assert [row.number for row in bench.rows] == list(range(201))
-    assert not bench.controller.state().positive_on
+    assert [row.number for row in test_rig.rows] == list(range(201))
+    assert not test_rig.controller.state().positive_on
     # the command of the dark is not sent when the light is back
-    assert f"Not sent: {CLOSE.words}." in bench.events
-    assert sum(event.startswith("Command:") for event in bench.events) == 1
+    assert f"Not sent: {CLOSE.words}." in test_rig.events
+    assert sum(event.startswith("Command:") for event in test_rig.events) == 1
 
 
 def test_a_gripper_that_must_not_let_go_is_left_as_it_is() -> None:
-    bench = Bench(light_twin().replace(safe_stop="hold"), broken=lambda time: 1.0 < time < 2.0)
-    bench.loop.keep(At(bench, 10, CLOSE))
-    asyncio.run(bench.run(150))
-    assert "The connection is back." in bench.events
-    assert bench.controller.state().positive_on
+    test_rig = Bench(light_twin().replace(safe_stop="hold"), broken=lambda time: 1.0 < time < 2.0)
+    test_rig.loop.keep(At(test_rig, 10, CLOSE))
+    asyncio.run(test_rig.run(150))
+    assert "The connection is back." in test_rig.events
+    assert test_rig.controller.state().positive_on
 
 
 def test_one_run_is_as_the_other_bit_for_bit() -> None:
-    found = []
+    result = []
     for _ in range(2):
-        bench = Bench()
-        bench.loop.keep(At(bench, 7, CLOSE))
-        rows = asyncio.run(bench.run(60))
-        found.append(json.dumps([row.document() for row in rows]))
-    assert found[0] == found[1]
+        test_rig = Bench()
+        test_rig.loop.keep(At(test_rig, 7, CLOSE))
+        rows = asyncio.run(test_rig.run(60))
+        result.append(json.dumps([row.document() for row in rows]))
+    assert result[0] == result[1]
 
 
 def test_a_pressure_that_was_not_measured_has_no_shape_and_is_told_once() -> None:
     twin = light_twin()
     fit = twin.finger.replace(pressures=(-20e3, 50e3))
-    bench = Bench(twin.replace(finger=fit))
-    bench.loop.keep(At(bench, 5, CLOSE))
-    asyncio.run(bench.run(100))
-    assert bench.rows[90].shape is None
-    told = [event for event in bench.events if event.startswith("No shape")]
-    assert len(told) > 0
-    assert "expected a pressure of -20 to 50 kPa, which was measured; found" in told[0]
+    test_rig = Bench(twin.replace(finger=fit))
+    test_rig.loop.keep(At(test_rig, 5, CLOSE))
+    asyncio.run(test_rig.run(100))
+    assert test_rig.rows[90].shape is None
+    message = [event for event in test_rig.events if event.startswith("No shape")]
+    assert len(message) > 0
+    assert "expected a pressure of -20 to 50 kPa, which was measured; found" in message[0]
 
 
 def test_fingers_in_the_engine_follow_and_sag_a_little() -> None:
     twin = load_twin()
-    bench = Bench(twin, settling=TwinFingers(twin))
-    bench.loop.keep(At(bench, 5, CLOSE))
-    asyncio.run(bench.run(120))
-    row = bench.rows[119]
+    test_rig = Bench(twin, settling=TwinFingers(twin))
+    test_rig.loop.keep(At(test_rig, 5, CLOSE))
+    asyncio.run(test_rig.run(120))
+    row = test_rig.rows[119]
     assert row.settled_tips is not None
     assert row.shape is not None
     gap = np.linalg.norm(row.settled_tips - row.shape.tips, axis=1)
@@ -132,84 +132,84 @@ def test_fingers_in_the_engine_follow_and_sag_a_little() -> None:
 
 
 def test_the_guard_counts_from_the_last_reading() -> None:
-    guard = Guard(0.5)
-    assert not guard.may_command
-    guard.heard(0.1)
-    assert guard.may_command
-    assert [guard.missed(time) for time in (0.3, 0.59, 0.6, 0.7)] == [False, False, True, False]
-    assert not guard.may_command
-    assert guard.heard(0.8)
-    assert not guard.may_command  # until it was stopped
-    guard.stopped()
-    assert guard.may_command
-    assert guard.heard(2.0)  # one turn took so long that the connection might have been lost
+    watchdog = Watchdog(0.5)
+    assert not watchdog.may_command
+    watchdog.heard(0.1)
+    assert watchdog.may_command
+    assert [watchdog.missed(time) for time in (0.3, 0.59, 0.6, 0.7)] == [False, False, True, False]
+    assert not watchdog.may_command
+    assert watchdog.heard(0.8)
+    assert not watchdog.may_command  # until it was stopped
+    watchdog.stopped()
+    assert watchdog.may_command
+    assert watchdog.heard(2.0)  # one turn took so long that the connection might have been lost
 
 
 def test_a_command_of_the_dark_is_not_sent_though_the_next_reading_comes() -> None:
-    bench = Bench(broken=lambda time: 1.0 < time < 2.0)
+    test_rig = Bench(broken=lambda time: 1.0 < time < 2.0)
     # confirmed after the last failed turn, while the read that succeeds is on its way
-    bench.loop.keep(At(bench, 99, CLOSE))
-    asyncio.run(bench.run(130))
-    assert f"Not sent: {CLOSE.words}." in bench.events
-    assert not any(state.positive_on for state in bench.commands)
+    test_rig.loop.keep(At(test_rig, 99, CLOSE))
+    asyncio.run(test_rig.run(130))
+    assert f"Not sent: {CLOSE.words}." in test_rig.events
+    assert not any(state.positive_on for state in test_rig.commands)
 
 
 def test_a_safe_stop_that_fails_is_tried_again_and_nothing_else_is_sent() -> None:
-    bench = Bench(broken=lambda time: 1.0 < time < 2.0)
-    bench.loop.keep(At(bench, 10, CLOSE), At(bench, 105, CLOSE))
-    link = bench.client._link
+    test_rig = Bench(broken=lambda time: 1.0 < time < 2.0)
+    test_rig.loop.keep(At(test_rig, 10, CLOSE), At(test_rig, 105, CLOSE))
+    link = test_rig.client._link
     ask, refused = link.ask, []
 
     async def deaf_to_writing(unit: int, pdu: bytes, take: Any) -> Any:
-        if pdu[0] == 16 and 2.0 <= bench.clock.now() < 2.3:
+        if pdu[0] == 16 and 2.0 <= test_rig.clock.now() < 2.3:
             refused.append(pdu)
             raise ConnectionLostError("memory: expected an answer, found: nothing")
         return await ask(unit, pdu, take)
 
     link.ask = deaf_to_writing
-    asyncio.run(bench.run(150))
+    asyncio.run(test_rig.run(150))
     assert len(refused) > 3
-    assert sum(event.startswith("Safe stop failed") for event in bench.events) == len(refused)
-    assert f"Not sent: {CLOSE.words}." in bench.events
-    assert not bench.controller.state().positive_on
+    assert sum(event.startswith("Safe stop failed") for event in test_rig.events) == len(refused)
+    assert f"Not sent: {CLOSE.words}." in test_rig.events
+    assert not test_rig.controller.state().positive_on
 
 
 def test_what_ends_the_loop_ends_it_with_a_safe_stop() -> None:
-    bench = Bench()
+    test_rig = Bench()
 
     def full(row: TwinRow) -> None:
         if row.number == 60:
             raise ResultError("record.jsonl: expected room for a row, found: No space left")
 
-    bench.loop.keep(At(bench, 5, CLOSE), full)
+    test_rig.loop.keep(At(test_rig, 5, CLOSE), full)
     with pytest.raises(ResultError, match="expected room for a row"):
-        asyncio.run(bench.run(100))
-    assert any(state.positive_on for state in bench.commands)
-    assert not bench.controller.state().positive_on
+        asyncio.run(test_rig.run(100))
+    assert any(state.positive_on for state in test_rig.commands)
+    assert not test_rig.controller.state().positive_on
 
 
 def test_an_end_in_the_dark_says_that_nothing_was_stopped() -> None:
-    bench = Bench(broken=lambda time: time > 1.0)
-    asyncio.run(bench.run(100))
-    assert bench.rows[-1].events == ("No safe stop: the controller does not hear.", "End.")
+    test_rig = Bench(broken=lambda time: time > 1.0)
+    asyncio.run(test_rig.run(100))
+    assert test_rig.rows[-1].events == ("No safe stop: the controller does not hear.", "End.")
 
 
 def test_triggers_that_go_off_are_written_before_those_that_go_on() -> None:
-    bench = Bench()
+    test_rig = Bench()
     wide = Command(negative_target=-40e3, negative_on=True, positive_on=False)
-    bench.loop.keep(At(bench, 5, CLOSE), At(bench, 40, wide))
-    asyncio.run(bench.run(60))
-    assert not any(state.positive_on and state.negative_on for state in bench.commands)
-    on = next(state for state in bench.commands if state.negative_on)
+    test_rig.loop.keep(At(test_rig, 5, CLOSE), At(test_rig, 40, wide))
+    asyncio.run(test_rig.run(60))
+    assert not any(state.positive_on and state.negative_on for state in test_rig.commands)
+    on = next(state for state in test_rig.commands if state.negative_on)
     assert on.negative_target == -40e3
 
 
 def test_a_desk_takes_commands_while_the_controller_hears() -> None:
     box, hears = CommandBox(), [True]
-    desk = Desk(box, lambda: hears[0])
-    assert desk.words({"negative_on": True}) == "negative trigger on"
-    assert desk.send({"positive_on": False, "negative_on": False}) == ""
+    queue = CommandQueue(box, lambda: hears[0])
+    assert queue.words({"negative_on": True}) == "negative trigger on"
+    assert queue.send({"positive_on": False, "negative_on": False}) == ""
     hears[0] = False
-    assert desk.send({"positive_on": True}) == "the controller does not hear"
+    assert queue.send({"positive_on": True}) == "the controller does not hear"
     assert box.take() == [Command(positive_on=False, negative_on=False)]
     assert box.take() == []

@@ -55,8 +55,8 @@ class BadLink(BreakingLink):
 class Restless:
     """A person who presses buttons all the time, some of them wrong."""
 
-    def __init__(self, bench: Bench, seed: int) -> None:
-        self._bench, self._random = bench, random.Random(seed)
+    def __init__(self, test_rig: Bench, seed: int) -> None:
+        self._bench, self._random = test_rig, random.Random(seed)
         self.asked = 0
 
     def __call__(self, row: TwinRow) -> None:
@@ -74,23 +74,23 @@ class Restless:
         )
 
 
-def an_hour(folder: Path, turns: int, seed: int) -> tuple[Bench, BadLink]:
-    bench = Bench(light_twin().replace(arm=None))
-    link = BadLink(bench.client._link, seed)
-    bench.client._link = link
-    bench.loop._keep = ()
-    with TwinRecorder(folder, bench.twin) as recorder:
-        bench.loop.keep(recorder.add, Restless(bench, seed))
-        asyncio.run(bench.run(turns))
-        lines = (folder / JOURNAL).read_text().splitlines()
-    bench.rows = [json.loads(line) for line in lines]
-    return bench, link
+def an_hour(directory: Path, rotations: int, seed: int) -> tuple[Bench, BadLink]:
+    test_rig = Bench(light_twin().replace(arm=None))
+    link = BadLink(test_rig.client._link, seed)
+    test_rig.client._link = link
+    test_rig.loop._keep = ()
+    with TwinRecorder(directory, test_rig.twin) as recorder:
+        test_rig.loop.keep(recorder.add, Restless(test_rig, seed))
+        asyncio.run(test_rig.run(rotations))
+        lines = (directory / JOURNAL).read_text().splitlines()
+    test_rig.rows = [json.loads(line) for line in lines]
+    return test_rig, link
 
 
-def check(bench: Bench, link: BadLink, turns: int) -> None:
-    rows: Any = bench.rows
+def check(test_rig: Bench, link: BadLink, rotations: int) -> None:
+    rows: Any = test_rig.rows
     assert [row["number"] for row in rows] == list(range(len(rows)))
-    assert abs(len(rows) + sum(row["missed"] for row in rows) - turns - 1) <= 1
+    assert abs(len(rows) + sum(row["missed"] for row in rows) - rotations - 1) <= 1
     assert all(count > 0 for count in link.faults.values())
     assert len(link.targets) > 10
     limits = {2: (0, 1200), 3: (-900, 0)}  # of the two targets, in counts of 100 Pa
@@ -100,15 +100,15 @@ def check(bench: Bench, link: BadLink, turns: int) -> None:
     assert "It was not taken" in events
     assert 0 < events.count("The connection is lost:") <= events.count("The connection is back.")
     dark = sum(not row["connected"] for row in rows)
-    assert 0 < dark < 0.2 * turns
+    assert 0 < dark < 0.2 * rotations
 
 
 def test_one_minute(tmp_path: Path) -> None:
-    bench, link = an_hour(tmp_path, 3000, 3)
-    check(bench, link, 3000)
+    test_rig, link = an_hour(tmp_path, 3000, 3)
+    check(test_rig, link, 3000)
 
 
 @pytest.mark.slow
 def test_one_hour(tmp_path: Path) -> None:
-    bench, link = an_hour(tmp_path, TURNS_OF_AN_HOUR, 1)
-    check(bench, link, TURNS_OF_AN_HOUR)
+    test_rig, link = an_hour(tmp_path, TURNS_OF_AN_HOUR, 1)
+    check(test_rig, link, TURNS_OF_AN_HOUR)

@@ -10,7 +10,7 @@ import pytest
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.formats.register_map_file import load_register_map
 from softgrasp.twin.controller.plant import (
-    PlantState,
+    ControllerState,
     Valve,
     advanced,
     measured,
@@ -20,14 +20,14 @@ from softgrasp.twin.controller.plant import (
 from softgrasp.twin.controller.simulated import SimulatedController
 from tests.twin.controllers import Clock
 
-ON = PlantState(positive_on=True, positive_target=100e3, negative_target=-80e3)
+ON = ControllerState(positive_on=True, positive_target=100e3, negative_target=-80e3)
 VALVE = Valve()
 
 
 def test_it_rises_as_a_first_order_valve() -> None:
     for time in (0.0, 0.05, VALVE.time_constant, 1.0):
-        wanted = 100e3 * (1 - math.exp(-time / VALVE.time_constant))
-        assert advanced(ON, time, VALVE).pressure == pytest.approx(wanted, rel=1e-14)
+        target = 100e3 * (1 - math.exp(-time / VALVE.time_constant))
+        assert advanced(ON, time, VALVE).pressure == pytest.approx(target, rel=1e-14)
 
 
 def test_it_does_not_depend_on_how_often_it_is_asked() -> None:
@@ -39,13 +39,13 @@ def test_it_does_not_depend_on_how_often_it_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("positive", "negative", "wanted"),
+    ("positive", "negative", "target"),
     [(False, False, 0.0), (True, False, 100e3), (False, True, -80e3), (True, True, 0.0)],
 )
-def test_the_triggers_choose_the_target(positive: bool, negative: bool, wanted: float) -> None:
+def test_the_triggers_choose_the_target(positive: bool, negative: bool, target: float) -> None:
     state = ON._replace(positive_on=positive, negative_on=negative)
-    assert target_of(state, VALVE) == wanted
-    assert advanced(state, 100.0, VALVE).pressure == pytest.approx(wanted, abs=1e-9)
+    assert target_of(state, VALVE) == target
+    assert advanced(state, 100.0, VALVE).pressure == pytest.approx(target, abs=1e-9)
 
 
 def test_no_target_leads_beyond_the_clamps() -> None:
@@ -67,7 +67,7 @@ def test_time_does_not_run_backwards() -> None:
 
 def test_noise_has_its_size_and_its_seed_and_belongs_to_the_instant() -> None:
     noisy = Valve(noise=200.0, seed=5)
-    states = [PlantState(time=k * noisy.sample_period + 1e-5) for k in range(4000)]
+    states = [ControllerState(time=k * noisy.sample_period + 1e-5) for k in range(4000)]
     errors = np.array([measured(state, noisy) for state in states])
     assert errors.std() == pytest.approx(200.0, rel=0.05)
     assert abs(errors.mean()) < 4 * 200.0 / math.sqrt(len(errors))
@@ -79,7 +79,7 @@ def test_noise_has_its_size_and_its_seed_and_belongs_to_the_instant() -> None:
 
 
 def test_samples_are_counted() -> None:
-    assert sample_number(PlantState(time=0.0105), VALVE) == 10
+    assert sample_number(ControllerState(time=0.0105), VALVE) == 10
 
 
 def test_a_valve_has_the_air_around_in_its_range() -> None:

@@ -16,30 +16,30 @@ from tests.twin.test_loop import CLOSE, At
 from tests.twin.twins import Bench
 
 
-def recorded(folder: Path, turns: int = 40) -> Bench:
-    bench = Bench(broken=lambda time: 0.4 < time < 0.5)
-    with TwinRecorder(folder, bench.twin) as recorder:
-        bench.loop.keep(recorder.add, At(bench, 3, CLOSE))
-        asyncio.run(bench.run(turns))
-    return bench
+def recorded(directory: Path, rotations: int = 40) -> Bench:
+    test_rig = Bench(broken=lambda time: 0.4 < time < 0.5)
+    with TwinRecorder(directory, test_rig.twin) as recorder:
+        test_rig.loop.keep(recorder.add, At(test_rig, 3, CLOSE))
+        asyncio.run(test_rig.run(rotations))
+    return test_rig
 
 
 def test_rows_come_back_with_all_their_digits(tmp_path: Path) -> None:
-    bench = recorded(tmp_path)
+    test_rig = recorded(tmp_path)
     record = read_twin_record(tmp_path)
-    assert record.twin == bench.twin
+    assert record.twin == test_rig.twin
     assert not record.broken
     assert not (tmp_path / JOURNAL).exists()
-    names = {name for row in bench.rows for name in row.document()}
-    for row, found in zip(bench.rows, record.rows, strict=True):
-        assert found == dict.fromkeys(names) | row.document()
+    names = {name for row in test_rig.rows for name in row.document()}
+    for row, result in zip(test_rig.rows, record.rows, strict=True):
+        assert result == dict.fromkeys(names) | row.document()
 
 
 def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path: Path) -> None:
-    bench = recorded(tmp_path)
+    test_rig = recorded(tmp_path)
     record = read_twin_record(tmp_path)
-    for row, found in zip(bench.rows, record.rows, strict=True):
-        shape = replayed(record.twin, found)
+    for row, result in zip(test_rig.rows, record.rows, strict=True):
+        shape = replayed(record.twin, result)
         if row.shape is None:
             assert shape is None
         else:
@@ -50,10 +50,10 @@ def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path: Path) -> None:
-    bench = Bench()
-    recorder = TwinRecorder(tmp_path, bench.twin)
-    bench.loop.keep(recorder.add)
-    asyncio.run(bench.run(20))
+    test_rig = Bench()
+    recorder = TwinRecorder(tmp_path, test_rig.twin)
+    test_rig.loop.keep(recorder.add)
+    asyncio.run(test_rig.run(20))
     journal = tmp_path / JOURNAL
     whole = journal.read_text()
     record = read_twin_record(tmp_path)
@@ -66,9 +66,9 @@ def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_a_record_is_not_written_over(tmp_path: Path) -> None:
-    bench = recorded(tmp_path, 3)
+    test_rig = recorded(tmp_path, 3)
     with pytest.raises(ResultError, match=r"expected no record here yet, found one; choose"):
-        TwinRecorder(tmp_path, bench.twin)
+        TwinRecorder(tmp_path, test_rig.twin)
 
 
 def test_what_is_no_record_is_told(tmp_path: Path) -> None:

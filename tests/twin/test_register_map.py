@@ -11,11 +11,11 @@ import pytest
 from softgrasp.description.register_map import PressureRegister, RegisterMap
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.register_map_file import load_register_map
-from softgrasp.library import folder, names
+from softgrasp.library import directory, names
 from softgrasp.twin.controller.words import allowed, from_words, to_words
 from tests.twin.controllers import odd_map
 
-SHIPPED = folder("register_maps") / "softgrasp_default.yaml"
+SHIPPED = directory("register_maps") / "softgrasp_default.yaml"
 
 
 def register(**fields: Any) -> PressureRegister:
@@ -23,15 +23,15 @@ def register(**fields: Any) -> PressureRegister:
 
 
 def test_the_default_map_is_the_proposal() -> None:
-    found = load_register_map()
+    result = load_register_map()
     assert names("register_maps") == ["softgrasp_default"]
-    assert [one.address for _, one in found.reads if one is not None] == [0, 1, 2, 3, 4]
-    assert [one.address for _, one in found.writes] == [0, 1, 2, 3]
-    assert found.reads.pressure.scale == 100.0
-    assert found.reads.positive_target.limits == (0.0, 120e3)
-    assert found.writes.negative_target.counts == (-900, 0)
+    assert [one.address for _, one in result.reads if one is not None] == [0, 1, 2, 3, 4]
+    assert [one.address for _, one in result.writes] == [0, 1, 2, 3]
+    assert result.reads.pressure.scale == 100.0
+    assert result.reads.positive_target.limits == (0.0, 120e3)
+    assert result.writes.negative_target.counts == (-900, 0)
     assert "not in the paper" in SHIPPED.read_text("utf-8")
-    assert found.source.startswith("proposal of softgrasp")
+    assert result.source.startswith("proposal of softgrasp")
 
 
 def test_a_map_comes_back_from_its_own_fields() -> None:
@@ -81,7 +81,7 @@ TRIGGER = "positive_on: {kind: holding, address: 0, type: int16}"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         (LINE, LINE.replace("address: 2", "address: 1"),
          "yaml:10: reads.positive_target: expected a place of its own, found holding 1, where "
@@ -108,7 +108,9 @@ TRIGGER = "positive_on: {kind: holding, address: 0, type: int16}"
         ("device_id: 1", "handshake: 65530", "handshake: expected 24 registers below 65536"),
     ],
 )  # fmt: skip
-def test_a_wrong_map_is_told_with_its_place(old: str, new: str, told: str, tmp_path: Path) -> None:
+def test_a_wrong_map_is_told_with_its_place(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
     path = tmp_path / "map.yaml"
     text = SHIPPED.read_text("utf-8")
     assert old in text
@@ -116,15 +118,17 @@ def test_a_wrong_map_is_told_with_its_place(old: str, new: str, told: str, tmp_p
     with pytest.raises(DescriptionError) as caught:
         load_register_map(path)
     assert str(path) in str(caught.value)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_what_is_written_must_be_writable(tmp_path: Path) -> None:
     head, writes = SHIPPED.read_text("utf-8").split("writes:")
     path = tmp_path / "map.yaml"
     path.write_text(f"{head}writes:{writes.replace('kind: holding', 'kind: input', 1)}", "utf-8")
-    told = r"writes.positive_on.kind: expected a kind that can be written, holding or coil, found"
-    with pytest.raises(DescriptionError, match=told):
+    message = (
+        r"writes.positive_on.kind: expected a kind that can be written, holding or coil, found"
+    )
+    with pytest.raises(DescriptionError, match=message):
         load_register_map(path)
 
 

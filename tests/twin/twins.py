@@ -66,9 +66,9 @@ class Bench:
         self.loop = TwinLoop(self.twin, self.client, self.pose, settling=settling, clock=self.clock)
         self.loop.keep(self.rows.append)
 
-    async def run(self, turns: int) -> list[TwinRow]:
+    async def run(self, rotations: int) -> list[TwinRow]:
         async with self.pose:
-            await self.loop.run(turns)
+            await self.loop.run(rotations)
         return self.rows
 
     @property

@@ -83,7 +83,7 @@ class Tab:
         script = CLICK % (json.dumps(words), "true" if box else "false")
         until(lambda: bool(self.run(script)))
 
-    def picture(self, path: Path) -> Path:
+    def image(self, path: Path) -> Path:
         # there is none while a page is being replaced by the next
         data = until(lambda: self.call("Page.captureScreenshot").get("data"))
         path.write_bytes(base64.b64decode(data))
@@ -94,26 +94,28 @@ def until(holds: Callable[[], T]) -> T:
     """What is true at last."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        if found := holds():
-            return found
+        if result := holds():
+            return result
         time.sleep(0.3)
     raise TimeoutError
 
 
 @contextmanager
-def browser(folder: Path) -> Iterator[Tab]:
+def browser(directory: Path) -> Iterator[Tab]:
     """A tab of a browser that ends with the block.
 
     Args:
-        folder: For what the browser keeps.
+        directory: For what the browser keeps.
     """
     assert PROGRAM is not None
-    words = (PROGRAM, *OPTIONS, f"--user-data-dir={folder / 'profile'}", "about:blank")
-    with (folder / "browser.log").open("wb") as log:
+    words = (PROGRAM, *OPTIONS, f"--user-data-dir={directory / 'profile'}", "about:blank")
+    with (directory / "browser.log").open("wb") as log:
         process = subprocess.Popen(words, stdout=log, stderr=log)
     try:
-        told = until(lambda: re.search(rb"ws://(\S+?)/", (folder / "browser.log").read_bytes()))
-        with urlopen(f"http://{told[1].decode()}/json") as answer:
+        message = until(
+            lambda: re.search(rb"ws://(\S+?)/", (directory / "browser.log").read_bytes())
+        )
+        with urlopen(f"http://{message[1].decode()}/json") as answer:
             tabs = [tab for tab in json.load(answer) if tab["type"] == "page"]
         with connect(tabs[0]["webSocketDebuggerUrl"], max_size=2**26) as wire:
             yield Tab(wire)

@@ -13,6 +13,9 @@ def posed(hand: sg.Hand) -> PosedHand:
     return PosedHand(hand, compiled(build_hand_spec(hand), hand.name))
 
 
-def part_way(hand: sg.Hand, share: float = 0.3) -> list[float]:
+def part_way(hand: sg.Hand, fraction: float = 0.3) -> list[float]:
     """Targets of all drives at a share of their ranges."""
-    return [low + share * (high - low) for low, high in (drive.limits for drive in hand.drives)]
+    return [
+        low + fraction * (high - low)
+        for low, high in (actuator.limits for actuator in hand.actuators)
+    ]

@@ -47,13 +47,13 @@ def test_bodies_of_a_hand_are_where_the_engine_says(page: Page) -> None:
     mujoco.mj_kinematics(model, data)
     drawn = DrawnModel(page.server.scene, model, "/hand")
     drawn.pose(data)
-    found = {
+    result = {
         int(name.rsplit("/", 1)[1]): handle
         for name, handle in page.server.scene._handle_from_node_name.items()
         if name.startswith("/hand/") and name.count("/") == 2
     }
-    assert set(model.geom_bodyid[model.geom_contype > 0]) - {0} <= set(found)
-    for body, handle in found.items():
+    assert set(model.geom_bodyid[model.geom_contype > 0]) - {0} <= set(result)
+    for body, handle in result.items():
         np.testing.assert_allclose(handle.position, data.xpos[body], atol=1e-7)
         np.testing.assert_allclose(handle.wxyz, data.xquat[body], atol=1e-7)
 

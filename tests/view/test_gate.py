@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from softgrasp.errors import SoftgraspError
 from softgrasp.view import gate as gate_module
-from softgrasp.view.gate import END, INNER_FIELD, AnswerInstead, Gate, parsed
-from softgrasp.view.page import Page, gate_before
+from softgrasp.view.gate import END, INNER_FIELD, AuthProxy, HttpError, parsed
+from softgrasp.view.page import Page, proxy_before
 
 TOKEN = "a-word-that-nobody-guesses"
 SECRET = b"the page itself"
@@ -56,36 +56,36 @@ def echo() -> Iterator[Echo]:
 
 
 @pytest.fixture(scope="module")
-def gate(echo: Echo) -> Iterator[Gate]:
-    made = Gate("127.0.0.1", 0, echo.port, TOKEN, "the word")
+def proxy(echo: Echo) -> Iterator[AuthProxy]:
+    made = AuthProxy("127.0.0.1", 0, echo.port, TOKEN, "the word")
     yield made
     made.close()
 
 
-def asked(gate: Gate, raw: bytes) -> bytes:
+def requested(proxy: AuthProxy, raw: bytes) -> bytes:
     """All that comes back to some bytes."""
-    with socket.create_connection(("127.0.0.1", gate.port), timeout=20) as own:
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as own:
         own.sendall(raw)
-        found = b""
+        result = b""
         while more := own.recv(65536):
-            found += more
-        return found
+            result += more
+        return result
 
 
 def request(target: str, *fields: str, method: str = "GET") -> bytes:
     return "\r\n".join([f"{method} {target} HTTP/1.1", "Host: h:1", *fields, "", ""]).encode()
 
 
-def cookie(gate: Gate, token: str = TOKEN) -> str:
-    return f"Cookie: other=1; softgrasp_{gate.port}={token}"
+def cookie(proxy: AuthProxy, token: str = TOKEN) -> str:
+    return f"Cookie: other=1; softgrasp_{proxy.port}={token}"
 
 
 @pytest.mark.parametrize(
     "target", ["/", "/?token=", f"/?token={TOKEN[:-1]}", f"/?Token={TOKEN}", f"/{TOKEN}"]
 )
-def test_without_the_token_there_is_nothing(gate: Gate, echo: Echo, target: str) -> None:
+def test_without_the_token_there_is_nothing(proxy: AuthProxy, echo: Echo, target: str) -> None:
     before = len(echo.heard)
-    answer = asked(gate, request(target))
+    answer = requested(proxy, request(target))
     assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
     assert b"This page needs its token: open the whole address that softgrasp has" in answer
     assert SECRET not in answer
@@ -93,79 +93,81 @@ def test_without_the_token_there_is_nothing(gate: Gate, echo: Echo, target: str)
     assert len(echo.heard) == before
 
 
-def test_the_token_becomes_a_cookie_and_leaves_the_address(gate: Gate) -> None:
-    answer = asked(gate, request(f"//evil.org/?a=1&token={TOKEN}")).decode()
+def test_the_token_becomes_a_cookie_and_leaves_the_address(proxy: AuthProxy) -> None:
+    answer = requested(proxy, request(f"//evil.org/?a=1&token={TOKEN}")).decode()
     assert answer.startswith("HTTP/1.1 303 See Other\r\n")
     fields = dict(line.split(": ", 1) for line in answer.split("\r\n")[1:] if ": " in line)
     assert fields["Location"] == "/?a=1"
-    name = f"softgrasp_{gate.port}"
+    name = f"softgrasp_{proxy.port}"
     assert fields["Set-Cookie"] == f"{name}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
-    assert asked(gate, request("/", cookie(gate))) == SECRET
+    assert requested(proxy, request("/", cookie(proxy))) == SECRET
 
 
-def test_a_wrong_cookie_and_the_cookie_of_another_gate_do_not_help(gate: Gate) -> None:
-    for field in (cookie(gate, "wrong"), f"Cookie: softgrasp_1={TOKEN}", "Cookie: ;=;;"):
-        assert asked(gate, request("/", field)).startswith(b"HTTP/1.1 403 ")
+def test_a_wrong_cookie_and_the_cookie_of_another_gate_do_not_help(proxy: AuthProxy) -> None:
+    for field in (cookie(proxy, "wrong"), f"Cookie: softgrasp_1={TOKEN}", "Cookie: ;=;;"):
+        assert requested(proxy, request("/", field)).startswith(b"HTTP/1.1 403 ")
 
 
-def test_what_passes_arrives_byte_by_byte_and_goes_on_both_ways(gate: Gate, echo: Echo) -> None:
-    raw = request("/", cookie(gate), "Upgrade: websocket")
-    with socket.create_connection(("127.0.0.1", gate.port), timeout=20) as own:
+def test_what_passes_arrives_byte_by_byte_and_goes_on_both_ways(
+    proxy: AuthProxy, echo: Echo
+) -> None:
+    raw = request("/", cookie(proxy), "Upgrade: websocket")
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as own:
         own.sendall(raw)
         assert own.recv(len(SECRET)) == SECRET
         first, rest = raw.split(b"\r\n", 1)
-        told = f"\r\n{INNER_FIELD}: the word\r\n".encode()
-        assert echo.heard[-1] == first + told + rest
-        for said in (b"\x00\xff" * 3000, b"more"):
-            own.sendall(said)
-            found = b""
-            while len(found) < len(said):
-                found += own.recv(65536)
-            assert found == said
+        message = f"\r\n{INNER_FIELD}: the word\r\n".encode()
+        assert echo.heard[-1] == first + message + rest
+        for text in (b"\x00\xff" * 3000, b"more"):
+            own.sendall(text)
+            result = b""
+            while len(result) < len(text):
+                result += own.recv(65536)
+            assert result == text
 
 
-def test_other_sites_are_refused_though_the_browser_sends_the_cookie(gate: Gate) -> None:
+def test_other_sites_are_refused_though_the_browser_sends_the_cookie(proxy: AuthProxy) -> None:
     own, other = "Origin: http://h:1", "Origin: http://evil.org"
-    assert asked(gate, request("/", cookie(gate), own)) == SECRET
-    told = b"403 Forbidden"
-    assert told in asked(gate, request("/", cookie(gate), other))
-    assert told in asked(gate, request("/", cookie(gate), "Origin: null"))
+    assert requested(proxy, request("/", cookie(proxy), own)) == SECRET
+    message = b"403 Forbidden"
+    assert message in requested(proxy, request("/", cookie(proxy), other))
+    assert message in requested(proxy, request("/", cookie(proxy), "Origin: null"))
 
 
-def test_only_reading_is_allowed(gate: Gate) -> None:
-    answer = asked(gate, request("/", cookie(gate), method="POST"))
+def test_only_reading_is_allowed(proxy: AuthProxy) -> None:
+    answer = requested(proxy, request("/", cookie(proxy), method="POST"))
     assert answer.startswith(b"HTTP/1.1 405 Method Not Allowed\r\n")
 
 
-def test_heads_are_bounded(gate: Gate) -> None:
-    answer = asked(gate, request("/", cookie(gate), "X: " + "x" * gate_module.MOST_HEAD))
+def test_heads_are_bounded(proxy: AuthProxy) -> None:
+    answer = requested(proxy, request("/", cookie(proxy), "X: " + "x" * gate_module.MAX_HEAD))
     assert answer.startswith(b"HTTP/1.1 431 ")
-    many = "&".join(f"a{k}=1" for k in range(gate_module.MOST_FIELDS + 1))
-    assert b"400 Bad Request" in asked(gate, request(f"/?{many}", cookie(gate)))
+    many = "&".join(f"a{k}=1" for k in range(gate_module.MAX_FIELDS + 1))
+    assert b"400 Bad Request" in requested(proxy, request(f"/?{many}", cookie(proxy)))
 
 
 def test_who_does_not_finish_is_not_waited_for(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate_module, "PATIENCE", 0.05)
-    impatient = Gate("127.0.0.1", 0, echo.port, TOKEN)
+    impatient = AuthProxy("127.0.0.1", 0, echo.port, TOKEN)
     try:
-        assert asked(impatient, b"GET / HT").startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+        assert requested(impatient, b"GET / HT").startswith(b"HTTP/1.1 408 Request Timeout\r\n")
     finally:
         impatient.close()
 
 
 def test_connections_are_bounded(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_module, "MOST_OPEN", 2)
-    small = Gate("127.0.0.1", 0, echo.port, TOKEN)
+    monkeypatch.setattr(gate_module, "MAX_OPEN", 2)
+    small = AuthProxy("127.0.0.1", 0, echo.port, TOKEN)
     address = ("127.0.0.1", small.port)
     try:
         with socket.create_connection(address), socket.create_connection(address):
-            assert asked(small, request("/")).startswith(b"HTTP/1.1 503 ")
+            assert requested(small, request("/")).startswith(b"HTTP/1.1 503 ")
     finally:
         small.close()
 
 
 def test_a_closed_gate_is_closed_and_ends_who_was_inside(echo: Echo) -> None:
-    closing = Gate("127.0.0.1", 0, echo.port, TOKEN)
+    closing = AuthProxy("127.0.0.1", 0, echo.port, TOKEN)
     with socket.create_connection(("127.0.0.1", closing.port), timeout=20) as own:
         own.sendall(request("/", cookie(closing), "Upgrade: websocket"))
         assert own.recv(len(SECRET)) == SECRET
@@ -177,36 +179,36 @@ def test_a_closed_gate_is_closed_and_ends_who_was_inside(echo: Echo) -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_head_or_are_refused(raw: bytes) -> None:
-    with contextlib.suppress(AnswerInstead):
+    with contextlib.suppress(HttpError):
         assert parsed(raw + END).target.startswith("/")
 
 
 @given(st.text(max_size=40))
-def test_any_words_are_no_token(gate: Gate, text: str) -> None:
-    with pytest.raises(AnswerInstead, match=r"403|400"):
-        gate.judge(parsed(request("/", f"Cookie: softgrasp_{gate.port}={text!r}")))
+def test_any_words_are_no_token(proxy: AuthProxy, text: str) -> None:
+    with pytest.raises(HttpError, match=r"403|400"):
+        proxy.check(parsed(request("/", f"Cookie: softgrasp_{proxy.port}={text!r}")))
 
 
 def test_a_page_for_others_has_a_gate_and_says_who_sees_it() -> None:
     with Page("open", port=0, host="0.0.0.0") as page:
-        assert page.gate.token is not None
+        assert page.proxy.token is not None
         assert page.server.get_host() == "127.0.0.1"
         name = socket.gethostname()
         assert page.words == (
-            f"open http://{name}:{page.port}/?token={page.gate.token} in a browser; everybody on "
+            f"open http://{name}:{page.port}/?token={page.proxy.token} in a browser; everybody on "
             "the network who has this address, with its token, sees the page and can use it, and "
             "nothing is encrypted on the way"
         )
-        assert b"403 Forbidden" in asked(page.gate, request("/"))
-        passed = asked(page.gate, request("/", cookie(page.gate, page.gate.token)))
+        assert b"403 Forbidden" in requested(page.proxy, request("/"))
+        passed = requested(page.proxy, request("/", cookie(page.proxy, page.proxy.token)))
         assert b"200 OK" in passed
         assert b"<!doctype html>" in passed.lower()
-    assert len(page.gate.token) >= 32
+    assert len(page.proxy.token) >= 32
 
 
 @pytest.fixture(scope="module")
-def own_gate(echo: Echo) -> Iterator[Gate]:
-    made = Gate("127.0.0.1", 0, echo.port, None)
+def own_gate(echo: Echo) -> Iterator[AuthProxy]:
+    made = AuthProxy("127.0.0.1", 0, echo.port, None)
     yield made
     made.close()
 
@@ -217,9 +219,9 @@ def named(host: str, *fields: str) -> bytes:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost:1", "localhost", "[::1]:9"])
-def test_this_machine_needs_no_token(own_gate: Gate, host: str) -> None:
-    assert asked(own_gate, named(host)) == SECRET
-    assert asked(own_gate, named(host, f"Origin: http://{host}")) == SECRET
+def test_this_machine_needs_no_token(own_gate: AuthProxy, host: str) -> None:
+    assert requested(own_gate, named(host)) == SECRET
+    assert requested(own_gate, named(host, f"Origin: http://{host}")) == SECRET
 
 
 @pytest.mark.parametrize(
@@ -227,26 +229,26 @@ def test_this_machine_needs_no_token(own_gate: Gate, host: str) -> None:
     ["evil.org:8080", "127.0.0.1.evil.org", "192.168.0.2", "", "[", "a@127.0.0.1", "127.0.0.1:x"],
 )
 def test_a_site_that_points_to_this_machine_sees_nothing(
-    own_gate: Gate, echo: Echo, host: str
+    own_gate: AuthProxy, echo: Echo, host: str
 ) -> None:
     before = len(echo.heard)
-    answer = asked(own_gate, named(host, f"Origin: http://{host}"))
+    answer = requested(own_gate, named(host, f"Origin: http://{host}"))
     assert answer.startswith((b"HTTP/1.1 403 ", b"HTTP/1.1 400 "))
     assert len(echo.heard) == before
 
 
-def test_a_site_cannot_speak_with_a_page_of_this_machine(own_gate: Gate) -> None:
+def test_a_site_cannot_speak_with_a_page_of_this_machine(own_gate: AuthProxy) -> None:
     host = f"127.0.0.1:{own_gate.port}"
     for origin in ("http://evil.org", "null", "http://127.0.0.1:1", f"http://{host}.evil.org"):
         upgrade = named(host, f"Origin: {origin}", "Upgrade: websocket")
-        assert b"403 Forbidden" in asked(own_gate, upgrade)
+        assert b"403 Forbidden" in requested(own_gate, upgrade)
     elsewhere = "Sec-Fetch-Site: cross-site"
-    assert b"403 Forbidden" in asked(own_gate, named(host, elsewhere, "Sec-Fetch-Dest: iframe"))
-    assert asked(own_gate, named(host, elsewhere, "Sec-Fetch-Dest: document")) == SECRET
+    assert b"403 Forbidden" in requested(own_gate, named(host, elsewhere, "Sec-Fetch-Dest: iframe"))
+    assert requested(own_gate, named(host, elsewhere, "Sec-Fetch-Dest: document")) == SECRET
     near = named(host, "Sec-Fetch-Site: same-site", "Sec-Fetch-Dest: iframe")
-    assert b"403 Forbidden" in asked(own_gate, near)
+    assert b"403 Forbidden" in requested(own_gate, near)
     own = named(host, "Sec-Fetch-Site: same-origin", "Sec-Fetch-Dest: iframe")
-    assert asked(own_gate, own) == SECRET
+    assert requested(own_gate, own) == SECRET
 
 
 @pytest.mark.parametrize("origin", [None, "http://evil.org"])
@@ -262,21 +264,21 @@ def test_the_page_answers_nobody_who_did_not_come_through_the_gate(origin: str |
                 assert own.recv(65536).startswith(b"HTTP/1.1 403 Forbidden\r\n")
         with pytest.raises(InvalidStatus, match="403"):
             connect(f"ws://127.0.0.1:{inner}", origin=origin, subprotocols=["viser-v1.1.1"])
-        assert b"<!doctype html>" in asked(page.gate, named("127.0.0.1")).lower()
+        assert b"<!doctype html>" in requested(page.proxy, named("127.0.0.1")).lower()
 
 
-def test_the_word_of_the_page_is_the_gates_own(own_gate: Gate) -> None:
-    told = asked(own_gate, named("127.0.0.1", f"{INNER_FIELD}: guess"))
-    assert told.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+def test_the_word_of_the_page_is_the_gates_own(own_gate: AuthProxy) -> None:
+    message = requested(own_gate, named("127.0.0.1", f"{INNER_FIELD}: guess"))
+    assert message.startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(SoftgraspError) as refused:
-        gate_before(1, 8080, "192.0.2.1")
+        proxy_before(1, 8080, "192.0.2.1")
     assert str(refused.value).startswith(
         "192.0.2.1: expected an address of this machine, found: Cannot assign requested address"
     )
     with pytest.raises(
         SoftgraspError, match=r"no\.such\.machine\.invalid: expected an address of "
     ):
-        gate_before(1, 8080, "no.such.machine.invalid")
+        proxy_before(1, 8080, "no.such.machine.invalid")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.view.drive_sliders import DriveSliders
+from softgrasp.view.drive_sliders import ActuatorSliders
 from softgrasp.view.hand_closing import closed_targets
 from softgrasp.view.hand_view import HandView
 from softgrasp.view.page import Page
@@ -31,22 +31,22 @@ def boxes(page: Page) -> dict[str, object]:
 def test_a_slider_moves_its_joint_or_pressure_inside_its_limits(page: Page, name: str) -> None:
     hand = sg.load_hand(name)
     view = HandView(page, posed(hand))
-    for index, drive in enumerate(hand.drives):
+    for index, actuator in enumerate(hand.actuators):
         slider = view.sliders.handles[index]
         before = view.posed.data.qpos.copy()
         slider.value = slider.max
         assert not np.array_equal(view.posed.data.qpos, before)
-        low, high = drive.limits
+        low, high = actuator.limits
         assert low <= view.sliders.targets[index] <= high
         assert view.sliders.targets[index] == pytest.approx(high, abs=2e-3 * (high - low))
-        if drive.joint is not None:
-            joint = view.posed.model.joint(drive.joint)
+        if actuator.joint is not None:
+            joint = view.posed.model.joint(actuator.joint)
             assert view.posed.data.qpos[joint.qposadr[0]] == view.sliders.targets[index]
 
 
 def test_sliders_show_degrees_millimetres_and_kilopascals(page: Page) -> None:
     hand = sg.load_hand("hybrid_gripper")
-    sliders = DriveSliders(page.server.gui, hand, lambda targets: None)
+    sliders = ActuatorSliders(page.server.gui, hand, lambda targets: None)
     labels = [slider.label for slider in sliders.handles]
     assert {label.split(" / ")[1] for label in labels} == {"°", "kPa"}
     sliders.put(part_way(hand))
@@ -55,13 +55,13 @@ def test_sliders_show_degrees_millimetres_and_kilopascals(page: Page) -> None:
 
 def test_putting_sliders_is_no_move(page: Page) -> None:
     hand, moves = sg.load_hand("two_finger_planar"), []
-    sliders = DriveSliders(page.server.gui, hand, moves.append)
+    sliders = ActuatorSliders(page.server.gui, hand, moves.append)
     sliders.put(part_way(hand))
     assert moves == []
     sliders.handles[1].value = sliders.handles[1].max
-    (told,) = moves
-    assert told[0] == pytest.approx(part_way(hand)[0])
-    assert told[1] == pytest.approx(hand.drives[1].limits[1], abs=2e-3)
+    (message,) = moves
+    assert message[0] == pytest.approx(part_way(hand)[0])
+    assert message[1] == pytest.approx(hand.actuators[1].limits[1], abs=2e-3)
 
 
 def test_one_slider_closes_the_hand(page: Page) -> None:
@@ -70,7 +70,7 @@ def test_one_slider_closes_the_hand(page: Page) -> None:
     boxes(page)["close / %"].value = 100.0
     np.testing.assert_allclose(view.sliders.targets, closed_targets(hand), atol=2e-3)
     boxes(page)["close / %"].value = 0.0
-    starts = [drive.start for drive in hand.drives]
+    starts = [actuator.start for actuator in hand.actuators]
     np.testing.assert_allclose(view.sliders.targets, starts, atol=2e-3)
 
 
@@ -92,8 +92,8 @@ def test_boxes_show_and_hide_frames_limits_and_places(page: Page) -> None:
             assert {scene.get_handle_by_name(name) is not None for name in names} == {shown}
     assert not label.visible
     boxes(page)["grasp places"].value = True
-    place = scene.get_handle_by_name("/places/power").position
-    np.testing.assert_allclose(place, hand.grasps.power.center)
+    position = scene.get_handle_by_name("/places/power").position
+    np.testing.assert_allclose(position, hand.grasps.power.center)
     boxes(page)["joint limits"].value = True
     before = scene.get_handle_by_name("/limits/lines").points.copy()
     view.show(part_way(hand))

@@ -37,19 +37,19 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
         yield opened
 
 
-def scene(tab: Tab, folder: Path) -> np.ndarray:
-    picture = np.asarray(Image.open(io.BytesIO(tab.picture(folder / "p.png").read_bytes())))
-    return picture[..., :3][SCENE].astype(int)
+def scene(tab: Tab, directory: Path) -> np.ndarray:
+    image = np.asarray(Image.open(io.BytesIO(tab.image(directory / "p.png").read_bytes())))
+    return image[..., :3][SCENE].astype(int)
 
 
-def is_drawn(picture: np.ndarray) -> bool:
-    return bool((picture.min(axis=-1) < 200).mean() > DRAWN)
+def is_drawn(image: np.ndarray) -> bool:
+    return bool((image.min(axis=-1) < 200).mean() > DRAWN)
 
 
 def test_a_hand_takes_an_object_on_the_page(tab: Tab, tmp_path: Path) -> None:
     choices, make_scene = hand_choices("four_finger", "strawberry", None, None)
     with Page("softgrasp", port=0) as page:
-        bench = Workbench(page, choices, make_scene, summary)
+        test_rig = Workbench(page, choices, make_scene, summary)
         tab.open(page.url)
         for words in ("Start the grasp", "joint frames", "grasp places", "J1 / °"):
             tab.wait_for(words)
@@ -63,7 +63,7 @@ def test_a_hand_takes_an_object_on_the_page(tab: Tab, tmp_path: Path) -> None:
         until(lambda: is_drawn(scene(tab, tmp_path)))
         tab.click("Back to the hand")
         tab.wait_for("Start the grasp")
-        bench.close()
+        test_rig.close()
     assert tab.complaints == []
 
 
@@ -81,11 +81,11 @@ def test_a_saved_result_moves_without_a_server(tab: Tab, tmp_path: Path) -> None
 def test_only_the_whole_address_gets_through_a_gate(tab: Tab) -> None:
     with Page("softgrasp", port=0, host="0.0.0.0") as page:
         page.server.gui.add_markdown("here it is")
-        assert page.gate is not None
+        assert page.proxy is not None
         bare = f"http://127.0.0.1:{page.port}"
         tab.open(bare)
         tab.wait_for("This page needs its token")
-        tab.open(f"{bare}/?token={page.gate.token}")
+        tab.open(f"{bare}/?token={page.proxy.token}")
         tab.wait_for("here it is")
         assert "token" not in tab.run("location.href")
 

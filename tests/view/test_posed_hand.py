@@ -20,14 +20,14 @@ def test_frames_are_those_of_the_rows(name: str) -> None:
     hand = sg.load_hand(name)
     one, targets = posed(hand), part_way(hand)
     one.pose(targets)
-    wanted = link_frames(hand, hand.posture(targets))
+    target = link_frames(hand, hand.posture(targets))
     frames = {frame.name: frame for frame in one.frames()}
     for finger in hand.fingers:
         for row in finger.phalanges:
-            found = frames[finger.joint_of(row)]
-            np.testing.assert_allclose(found.pose, wanted[finger.body_of(row)], atol=1e-9)
-            assert found.value == pytest.approx(hand.posture(targets)[found.name])
-            assert found.limits == row.limits
+            result = frames[finger.joint_of(row)]
+            np.testing.assert_allclose(result.pose, target[finger.body_of(row)], atol=1e-9)
+            assert result.value == pytest.approx(hand.posture(targets)[result.name])
+            assert result.limits == row.limits
 
 
 @pytest.mark.filterwarnings("ignore::softgrasp.errors.SoftgraspWarning")
@@ -53,8 +53,8 @@ def test_followers_follow() -> None:
     values = {frame.name: frame.value for frame in one.frames()}
     assert hand.couplings
     for coupling in hand.couplings:
-        wanted = coupling.ratio * values[coupling.leader] + coupling.offset
-        assert values[coupling.joint] == pytest.approx(wanted)
+        target = coupling.ratio * values[coupling.leader] + coupling.offset
+        assert values[coupling.joint] == pytest.approx(target)
 
 
 @pytest.mark.parametrize("name", ["soft_gripper", "hybrid_gripper"])

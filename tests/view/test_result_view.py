@@ -13,7 +13,7 @@ from softgrasp.view import result_view
 from softgrasp.view.chart import TimeChart
 from softgrasp.view.grasp_marks import cones
 from softgrasp.view.page import Page
-from softgrasp.view.recording import Told, titled
+from softgrasp.view.recording import Announcement, titled
 from softgrasp.view.result_view import ResultView
 from tests.scenes import pinch
 
@@ -106,7 +106,7 @@ def test_a_saved_scene_says_what_it_shows_in_seconds_of_the_run(
 
 def test_words_over_a_saved_scene_cannot_break_it() -> None:
     page = "<html><head><title>x</title></head><body>a</body></html>"
-    text = titled(page, Told("a < b", "<script>1</script> & so on"))
+    text = titled(page, Announcement("a < b", "<script>1</script> & so on"))
     assert "<script" not in text
     assert "<title>a &lt; b</title>" in text
     assert text.endswith("</div></body></html>")
@@ -117,7 +117,7 @@ def test_the_player_goes_by_the_time_of_the_run(
 ) -> None:
     steps: list[float] = []
 
-    def noted(page: object, frames: Iterator[None], told: Told, step: float) -> str:
+    def noted(page: object, frames: Iterator[None], message: Announcement, step: float) -> str:
         steps.extend(step for _ in frames)
         return ""
 

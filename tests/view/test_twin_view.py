@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from softgrasp.twin.desk import Desk
+from softgrasp.twin.desk import CommandQueue
 from softgrasp.view.command_panel import EXPIRES, CommandPanel
 from softgrasp.view.page import Page
 from softgrasp.view.twin_view import TwinView
@@ -17,7 +17,7 @@ from tests.twin.twins import Bench
 
 
 @pytest.fixture(scope="module")
-def bench() -> Bench:
+def test_rig() -> Bench:
     made = Bench()
     made.loop.keep(At(made, 3, CLOSE))
     asyncio.run(made.run(60))
@@ -25,17 +25,17 @@ def bench() -> Bench:
 
 
 @pytest.fixture
-def view(bench: Bench) -> Iterator[TwinView]:
+def view(test_rig: Bench) -> Iterator[TwinView]:
     with Page("twin", port=0) as page:
-        desk = Desk(bench.loop.box, lambda: bench.loop.guard.may_command)
-        shown = TwinView(page, bench.twin, desk, lambda: bench.loop.guard.state)
+        queue = CommandQueue(test_rig.loop.box, lambda: test_rig.loop.watchdog.may_command)
+        shown = TwinView(page, test_rig.twin, queue, lambda: test_rig.loop.watchdog.state)
         yield shown
         shown.close()
 
 
-def test_the_page_shows_what_the_row_says(view: TwinView, bench: Bench) -> None:
-    row = bench.rows[59]
-    for one in bench.rows[:60]:
+def test_the_page_shows_what_the_row_says(view: TwinView, test_rig: Bench) -> None:
+    row = test_rig.rows[59]
+    for one in test_rig.rows[:60]:
         view(one)
     view.show(row, list(view._log))
     assert row.shape is not None
@@ -52,8 +52,8 @@ def test_the_page_shows_what_the_row_says(view: TwinView, bench: Bench) -> None:
     assert measured[-1] == pytest.approx(80.0, abs=0.2)
 
 
-def test_a_row_without_a_reading_says_so(view: TwinView, bench: Bench) -> None:
-    view.show(bench.rows[-1], [])
+def test_a_row_without_a_reading_says_so(view: TwinView, test_rig: Bench) -> None:
+    view.show(test_rig.rows[-1], [])
     assert "no reading" in view._words.content
 
 
@@ -72,20 +72,20 @@ class Tray:
 
 
 def test_a_command_needs_the_key_and_a_second_word_of_the_same_browser(
-    view: TwinView, bench: Bench
+    view: TwinView, test_rig: Bench
 ) -> None:
     tray, now = Tray(), [0.0]
     gui = view._page.server.gui
     one, other = (
-        CommandPanel(gui, bench.twin, tray, "abc123", clock=lambda: now[0]) for _ in range(2)
+        CommandPanel(gui, test_rig.twin, tray, "abc123", clock=lambda: now[0]) for _ in range(2)
     )
     one.ask("Close")
     one.send()
     assert tray.sent == []
-    assert "type the key first" not in other.told.content
+    assert "type the key first" not in other.message.content
     one.key.value = other.key.value = " abc123 "
     one.ask("Close")
-    assert "waits for a confirmation" in one.told.content
+    assert "waits for a confirmation" in one.message.content
     other.send()  # its own, of which there is none
     assert tray.sent == []
     one.send()
@@ -98,17 +98,17 @@ def test_a_command_needs_the_key_and_a_second_word_of_the_same_browser(
     now[0] += EXPIRES + 1.0
     one.send()
     assert len(tray.sent) == 1
-    assert one.told.content == "not sent: it waited for more than 10 s"
+    assert one.message.content == "not sent: it waited for more than 10 s"
     one.ask("Vent")
     one.forget()
     one.send()
     assert len(tray.sent) == 1
 
 
-def test_sliders_are_those_of_the_map_whatever_its_limits(view: TwinView, bench: Bench) -> None:
-    place = bench.twin.controller
-    target = place.map.writes.positive_target.replace(limits=(70e3, 120e3))
-    writes = place.map.writes.replace(positive_target=target)
-    odd = place.replace(map=place.map.replace(writes=writes))
-    panel = CommandPanel(view._page.server.gui, bench.twin.replace(controller=odd), Tray(), "k")
+def test_sliders_are_those_of_the_map_whatever_its_limits(view: TwinView, test_rig: Bench) -> None:
+    position = test_rig.twin.controller
+    target = position.map.writes.positive_target.replace(limits=(70e3, 120e3))
+    writes = position.map.writes.replace(positive_target=target)
+    odd = position.replace(map=position.map.replace(writes=writes))
+    panel = CommandPanel(view._page.server.gui, test_rig.twin.replace(controller=odd), Tray(), "k")
     assert panel.positive.value == 95.0

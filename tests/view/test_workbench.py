@@ -12,7 +12,7 @@ from softgrasp.cli.view_source import hand_choices
 from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.report.words import summary
 from softgrasp.view.choices import Choices
-from softgrasp.view.grasp_form import NONE, OWN
+from softgrasp.view.grasp_form import AS_DESCRIBED, NONE
 from softgrasp.view.page import Page
 from softgrasp.view.workbench import Workbench
 from tests.scenes import ball
@@ -35,16 +35,16 @@ def page() -> Iterator[Page]:
 
 
 @pytest.fixture
-def bench(page: Page) -> Iterator[Workbench]:
+def test_rig(page: Page) -> Iterator[Workbench]:
     made = Workbench(page, Choices(hand=HAND, object="sphere"), scene_of, summary)
     yield made
     made.close()
 
 
-def finish(bench: Workbench) -> None:
+def finish(test_rig: Workbench) -> None:
     """Wait for the run and for what it shows."""
     done = threading.Event()
-    running = bench.running
+    running = test_rig.running
     if running is not None:
         running.add_done_callback(lambda _: done.set())
         assert done.wait(60.0)
@@ -56,27 +56,27 @@ def press(button: object) -> None:
 
 
 def test_a_grasp_is_started_and_its_result_shown_with_its_words(
-    page: Page, bench: Workbench
+    page: Page, test_rig: Workbench
 ) -> None:
-    form = bench.form
+    form = test_rig.form
     press(form.start)
-    finish(bench)
-    assert bench.result is not None
-    assert (bench.hand, bench.form) == (None, None)
-    told = [
+    finish(test_rig)
+    assert test_rig.result is not None
+    assert (test_rig.hand, test_rig.form) == (None, None)
+    message = [
         handle.content
         for handle in page.server.gui._container_handle_from_uuid["root"]._children.values()
         if hasattr(handle, "content")
     ]
-    assert any(summary(bench.result._result) in text for text in told)
-    assert any(f"`softgrasp grasp {HAND} sphere --hold`" in text for text in told)
-    bench.step(0.1)
-    bench.show_hand(bench.choices)
-    assert bench.result is None
-    assert bench.form.choices == Choices(hand=HAND, object="sphere")
+    assert any(summary(test_rig.result._result) in text for text in message)
+    assert any(f"`softgrasp grasp {HAND} sphere --hold`" in text for text in message)
+    test_rig.step(0.1)
+    test_rig.show_hand(test_rig.choices)
+    assert test_rig.result is None
+    assert test_rig.form.choices == Choices(hand=HAND, object="sphere")
 
 
-def test_a_run_can_be_given_up(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_can_be_given_up(test_rig: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, waiting = threading.Event(), threading.Event()
 
     def simulated(scene: sg.GraspScene, progress: object) -> None:
@@ -86,84 +86,86 @@ def test_a_run_can_be_given_up(bench: Workbench, monkeypatch: pytest.MonkeyPatch
         progress(0.5)
 
     monkeypatch.setattr("softgrasp.view.workbench.simulate", simulated)
-    form = bench.form
-    bench.start(bench.choices)
+    form = test_rig.form
+    test_rig.start(test_rig.choices)
     assert form.start.disabled
     assert form.hand.disabled
-    bench.start(bench.choices)  # a second one is not begun
+    test_rig.start(test_rig.choices)  # a second one is not begun
     assert begun.wait(60.0)
     press(form.stop)
     waiting.set()
-    finish(bench)
-    assert bench.told == "⚠ stopped at 0.500 s of the run"
-    assert bench.result is None
+    finish(test_rig)
+    assert test_rig.message_text == "⚠ stopped at 0.500 s of the run"
+    assert test_rig.result is None
     assert not form.start.disabled
     assert not form.progress.visible
 
 
-def test_mistakes_are_sentences_on_the_page(bench: Workbench) -> None:
-    bench.start(bench.choices.replace(object="mug"))
-    finish(bench)
-    assert bench.told == "⚠ no mug today"
-    bench.show_hand(Choices(hand="four_fingr"))
-    assert bench.told.startswith("⚠ no hand 'four_fingr'")
-    assert bench.form.choices.hand == HAND
-    bench.show_hand(bench.choices.replace(object="mug"))
-    assert bench.told == "⚠ no mug today"
-    assert bench.hand.hand.name == HAND
-    bench.form.numbers["density"].value = "heavy"
-    press(bench.form.start)
-    assert bench.told == "⚠ density: expected a number above 0, found 'heavy'"
-    bench.form.numbers["density"].value = ""
-    bench.form.numbers["friction"].value = "-1"
-    press(bench.form.start)
-    assert bench.told == "⚠ friction: expected a number at least 0, found '-1'"
-    assert bench.running is None
+def test_mistakes_are_sentences_on_the_page(test_rig: Workbench) -> None:
+    test_rig.start(test_rig.choices.replace(object="mug"))
+    finish(test_rig)
+    assert test_rig.message_text == "⚠ no mug today"
+    test_rig.show_hand(Choices(hand="four_fingr"))
+    assert test_rig.message_text.startswith("⚠ no hand 'four_fingr'")
+    assert test_rig.form.choices.hand == HAND
+    test_rig.show_hand(test_rig.choices.replace(object="mug"))
+    assert test_rig.message_text == "⚠ no mug today"
+    assert test_rig.hand.hand.name == HAND
+    test_rig.form.numbers["density"].value = "heavy"
+    press(test_rig.form.start)
+    assert test_rig.message_text == "⚠ density: expected a number above 0, found 'heavy'"
+    test_rig.form.numbers["density"].value = ""
+    test_rig.form.numbers["friction"].value = "-1"
+    press(test_rig.form.start)
+    assert test_rig.message_text == "⚠ friction: expected a number at least 0, found '-1'"
+    assert test_rig.running is None
 
 
 def test_a_mistake_of_softgrasp_is_told_too(
-    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+    test_rig: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(scene: sg.GraspScene, progress: object) -> None:
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr("softgrasp.view.workbench.simulate", broken)
-    bench.start(bench.choices)
-    finish(bench)
-    assert bench.told == (
+    test_rig.start(test_rig.choices)
+    finish(test_rig)
+    assert test_rig.message_text == (
         "⚠ the run failed in a way that is a mistake of softgrasp: ZeroDivisionError: division by "
         "zero"
     )
 
 
-def test_another_hand_and_object_are_chosen_in_the_form(bench: Workbench) -> None:
-    assert {"four_finger", "soft_gripper"} <= set(bench.form.hand.options)
-    bench.form.hand.value = "soft_gripper"
-    assert bench.choices.hand == "soft_gripper"
-    bench.form.object.value = NONE
-    assert bench.hand.hand.name == "soft_gripper"
-    assert bench.form.start.disabled
-    assert bench.told == ""
+def test_another_hand_and_object_are_chosen_in_the_form(test_rig: Workbench) -> None:
+    assert {"four_finger", "soft_gripper"} <= set(test_rig.form.hand.options)
+    test_rig.form.hand.value = "soft_gripper"
+    assert test_rig.choices.hand == "soft_gripper"
+    test_rig.form.object.value = NONE
+    assert test_rig.hand.hand.name == "soft_gripper"
+    assert test_rig.form.start.disabled
+    assert test_rig.message_text == ""
 
 
-def test_the_form_shows_the_numbers_in_use_and_asks_for_none_of_them(bench: Workbench) -> None:
-    scene = scene_of(bench.choices)
-    friction = scene.asked_contact.static_friction
-    assert bench.form.numbers["friction"].value == f"{friction:g}"
-    assert bench.form.numbers["density"].value == f"{scene.object.density:g}"
-    assert (bench.form.choices.density, bench.form.choices.friction) == (None, None)
-    bench.form.numbers["density"].value = "123"
-    assert bench.form.choices.density == 123.0
-    assert bench.form.choices.friction is None
-    bench.form.numbers["density"].value = ""
-    assert bench.form.choices.density is None
+def test_the_form_shows_the_numbers_in_use_and_asks_for_none_of_them(test_rig: Workbench) -> None:
+    scene = scene_of(test_rig.choices)
+    friction = scene.requested_contact.static_friction
+    assert test_rig.form.numbers["friction"].value == f"{friction:g}"
+    assert test_rig.form.numbers["density"].value == f"{scene.object.density:g}"
+    assert (test_rig.form.choices.density, test_rig.form.choices.friction) == (None, None)
+    test_rig.form.numbers["density"].value = "123"
+    assert test_rig.form.choices.density == 123.0
+    assert test_rig.form.choices.friction is None
+    test_rig.form.numbers["density"].value = ""
+    assert test_rig.form.choices.density is None
 
 
 def test_a_number_that_was_asked_for_stays_one(page: Page) -> None:
-    asked = Choices(hand=HAND, object="sphere", density=scene_of(Choices(hand=HAND)).object.density)
-    made = Workbench(page, asked, scene_of, summary)
+    requested = Choices(
+        hand=HAND, object="sphere", density=scene_of(Choices(hand=HAND)).object.density
+    )
+    made = Workbench(page, requested, scene_of, summary)
     assert made.form is not None
-    assert made.form.choices.density == asked.density
+    assert made.form.choices.density == requested.density
     made.close()
 
 
@@ -192,4 +194,4 @@ def test_the_form_asks_for_the_scene_that_the_command_line_makes() -> None:
     assert scene.success is not None
     assert make_scene(choices.replace(hold=False)).success is None
     assert any(make_scene(choices.replace(gravity=True)).gravity)
-    assert OWN not in choices.command
+    assert AS_DESCRIBED not in choices.command

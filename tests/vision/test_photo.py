@@ -45,41 +45,41 @@ ALL = {
 }
 
 
-def narrowed(picture: np.ndarray, width: int) -> np.ndarray:
+def narrowed(image: np.ndarray, width: int) -> np.ndarray:
     """The picture of a camera with fewer pixels."""
-    height = round(picture.shape[0] * width / picture.shape[1])
-    return cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
+    height = round(image.shape[0] * width / image.shape[1])
+    return cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
 
 
 def errors(load: float, width: int, **faults: object) -> np.ndarray:
     """Errors of the hinge angles of one pose [rad], (7,)."""
     if "blur" in faults:
         faults["blur"] *= width / WIDTH
-    picture = with_faults(narrowed(photo(load).picture, width), **faults)
-    return measure_photo(picture, FINGER).angles - pose(load)
+    image = with_faults(narrowed(photo(load).image, width), **faults)
+    return measure_photo(image, FINGER).angles - pose(load)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", LIMIT_DEG)
 def test_angles_of_clean_photographs(width: int):
-    found = np.array([errors(load, width) for load in LOADS])
-    assert rms_deg(found) < LIMIT_DEG[width]
+    result = np.array([errors(load, width) for load in LOADS])
+    assert rms_deg(result) < LIMIT_DEG[width]
     # what was measured when this was written, and a little more: 0.17 and 0.20
-    assert rms_deg(found) < 0.25
-    assert np.abs(np.degrees(found)).max() < 0.7
+    assert rms_deg(result) < 0.25
+    assert np.abs(np.degrees(result)).max() < 0.7
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_angles_under_other_light_and_through_a_worse_camera(name: str):
     for width, loads in ((1280, (0.1,)), (640, (0.0, 0.1))):
-        found = np.array([errors(load, width, **FAULTS[name]) for load in loads])
-        assert rms_deg(found) < LIMIT_DEG[width], width
+        result = np.array([errors(load, width, **FAULTS[name]) for load in loads])
+        assert rms_deg(result) < LIMIT_DEG[width], width
 
 
 def test_angles_with_everything_at_once():
     for width, loads in ((1280, (0.07,)), (640, LOADS)):
-        found = np.array([errors(load, width, **ALL) for load in loads])
-        assert rms_deg(found) < LIMIT_DEG[width], width
+        result = np.array([errors(load, width, **ALL) for load in loads])
+        assert rms_deg(result) < LIMIT_DEG[width], width
 
 
 def test_wider_pictures_are_better():
@@ -93,7 +93,7 @@ def test_wider_pictures_are_better():
 
 def test_joint_points_lie_in_the_valleys():
     seen = photo(0.07)
-    measured = measure_photo(seen.picture, FINGER, scale=seen.metres_per_px)
+    measured = measure_photo(seen.image, FINGER, scale=seen.metres_per_px)
     true = np.vstack([seen.joints_px, seen.tip_px])
     assert np.linalg.norm(measured.points_px - true, axis=1).max() < 2.5
     in_plane = joint_positions(FINGER, pose(0.07))[:, [0, 2]]
@@ -101,9 +101,9 @@ def test_joint_points_lie_in_the_valleys():
 
 
 def test_segments_differ_from_hinges_by_the_slopes_of_the_unloaded_finger():
-    picture = photo(0.04).picture
-    hinges = measure_photo(picture, FINGER)
-    segments = measure_photo(picture, FINGER, angles="segments")
+    image = photo(0.04).image
+    hinges = measure_photo(image, FINGER)
+    segments = measure_photo(image, FINGER, angles="segments")
     assert (hinges.convention, segments.convention) == ("hinges", "segments")
     np.testing.assert_allclose(
         segments.angles - hinges.angles, design_angles(FINGER), rtol=0, atol=1e-12
@@ -111,87 +111,91 @@ def test_segments_differ_from_hinges_by_the_slopes_of_the_unloaded_finger():
 
 
 def test_without_a_finger_there_are_the_segments_of_the_paper():
-    picture = photo(0.04).picture
-    known = measure_photo(picture, FINGER, angles="segments", tip=False)
-    alone = measure_photo(picture, joints=7, angles="segments", tip=False)
+    image = photo(0.04).image
+    known = measure_photo(image, FINGER, angles="segments", tip=False)
+    alone = measure_photo(image, joints=7, angles="segments", tip=False)
     assert alone.angles.shape == (6,)
     assert alone.tip_px is None
     np.testing.assert_array_equal(alone.angles, known.angles)
 
 
 def test_more_valleys_than_joints_leave_the_first_ones():
-    picture = photo(0.04).picture
-    every = measure_photo(picture, joints=7, angles="segments", tip=False)
-    first = measure_photo(picture, joints=5, angles="segments", tip=False)
+    image = photo(0.04).image
+    every = measure_photo(image, joints=7, angles="segments", tip=False)
+    first = measure_photo(image, joints=5, angles="segments", tip=False)
     np.testing.assert_allclose(first.joints_px, every.joints_px[:5], atol=0.5)
 
 
 def test_a_finger_that_points_to_the_left_is_mirrored():
-    picture = photo(0.07).picture
-    right = measure_photo(picture, FINGER)
-    left = measure_photo(np.ascontiguousarray(picture[:, ::-1]), FINGER, flip=True)
+    image = photo(0.07).image
+    right = measure_photo(image, FINGER)
+    left = measure_photo(np.ascontiguousarray(image[:, ::-1]), FINGER, flip=True)
     np.testing.assert_array_equal(left.angles, right.angles)
-    np.testing.assert_array_equal(left.picture, picture)
+    np.testing.assert_array_equal(left.image, image)
 
 
 def test_valleys_above_are_those_of_the_picture_upside_down():
-    picture = np.ascontiguousarray(photo(0.04).picture[::-1])
-    above = measure_photo(picture, FINGER, angles="segments", notches="top")
-    below = measure_photo(picture[::-1].copy(), FINGER, angles="segments")
+    image = np.ascontiguousarray(photo(0.04).image[::-1])
+    above = measure_photo(image, FINGER, angles="segments", notches="top")
+    below = measure_photo(image[::-1].copy(), FINGER, angles="segments")
     np.testing.assert_allclose(above.angles[:6], -below.angles[:6], atol=np.radians(0.1))
 
 
 @pytest.mark.parametrize("tilt_deg", [-6.0, 4.0])
 def test_a_tilted_camera(tilt_deg: float):
     seen = photo(0.02)
-    height, width = seen.picture.shape[:2]
-    turn = cv2.getRotationMatrix2D((0.35 * width, 0.4 * height), -tilt_deg, 0.92)
-    picture = cv2.warpAffine(
-        seen.picture, turn, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
+    height, width = seen.image.shape[:2]
+    rotation = cv2.getRotationMatrix2D((0.35 * width, 0.4 * height), -tilt_deg, 0.92)
+    image = cv2.warpAffine(
+        seen.image,
+        rotation,
+        (width, height),
+        flags=cv2.INTER_CUBIC,
+        borderMode=cv2.BORDER_REPLICATE,
     )
-    given = measure_photo(picture, FINGER, tilt=np.radians(tilt_deg))
+    given = measure_photo(image, FINGER, tilt=np.radians(tilt_deg))
     assert rms_deg(given.angles - pose(0.02)) < LIMIT_DEG[1280]
-    found = measure_photo(picture, FINGER, tilt="base")
-    assert np.degrees(found.tilt) == pytest.approx(tilt_deg, abs=0.3)
-    assert rms_deg(found.angles - pose(0.02)) < LIMIT_DEG[1280]
+    result = measure_photo(image, FINGER, tilt="base")
+    assert np.degrees(result.tilt) == pytest.approx(tilt_deg, abs=0.3)
+    assert rms_deg(result.angles - pose(0.02)) < LIMIT_DEG[1280]
 
 
 def test_scales():
     seen = photo(0.04)
     true = seen.metres_per_px
-    by_joints = measure_photo(seen.picture, FINGER, scale="joints")
+    by_joints = measure_photo(seen.image, FINGER, scale="joints")
     assert by_joints.metres_per_px == pytest.approx(true, rel=0.005)
     known = KnownLength(start_px=(0.0, 0.0), end_px=(30.0, 40.0), length=50.0 * true)
-    by_length = measure_photo(seen.picture, FINGER, scale=known)
+    by_length = measure_photo(seen.image, FINGER, scale=known)
     assert by_length.metres_per_px == pytest.approx(true, rel=1e-12)
-    none = measure_photo(seen.picture, FINGER)
+    none = measure_photo(seen.image, FINGER)
     assert none.metres_per_px is None
     assert none.points is None
 
 
 def test_a_checkerboard_takes_perspective_and_tilt_out():
     seen = board_photo()
-    height, width = seen.picture.shape[:2]
+    height, width = seen.image.shape[:2]
     frame = np.float32([[0, 0], [width, 0], [width, height], [0, height]])
     moved = frame + np.float32([[0, 0], [-60, 90], [-25, 10], [30, -40]])
     oblique = cv2.getPerspectiveTransform(frame, moved)
-    picture = cv2.warpPerspective(
-        seen.picture,
+    image = cv2.warpPerspective(
+        seen.image,
         oblique,
         (width, height),
         flags=cv2.INTER_CUBIC,
         borderMode=cv2.BORDER_REPLICATE,
     )
-    crooked = measure_photo(picture, FINGER)
-    straight = measure_photo(picture, FINGER, scale=seen.board)
+    crooked = measure_photo(image, FINGER)
+    straight = measure_photo(image, FINGER, scale=seen.board)
     assert rms_deg(crooked.angles - pose(0.04)) > 1.0
     assert rms_deg(straight.angles - pose(0.04)) < LIMIT_DEG[1280]
-    by_joints = measure_photo(straight.picture, FINGER, scale="joints")
+    by_joints = measure_photo(straight.image, FINGER, scale="joints")
     assert straight.metres_per_px == pytest.approx(by_joints.metres_per_px, rel=0.01)
 
 
 def test_a_checkerboard_in_a_straight_picture_gives_its_scale():
     seen = board_photo()
-    measured = measure_photo(seen.picture, FINGER, scale=seen.board)
+    measured = measure_photo(seen.image, FINGER, scale=seen.board)
     assert measured.metres_per_px == pytest.approx(seen.metres_per_px, rel=0.002)
     assert rms_deg(measured.angles - pose(0.04)) < LIMIT_DEG[1280]

@@ -19,7 +19,7 @@ from softgrasp.vision.camera_faults import with_faults  # noqa: E402
 from softgrasp.vision.colour import FingerColour, dominant_colour, hsv_of  # noqa: E402
 from softgrasp.vision.outline import resampled  # noqa: E402
 from softgrasp.vision.photo import measure_photo  # noqa: E402
-from softgrasp.vision.steps_picture import steps_picture  # noqa: E402
+from softgrasp.vision.steps_picture import steps_image  # noqa: E402
 from softgrasp.vision.synthetic_photo import synthetic_photo  # noqa: E402
 from tests.vision.photo_cases import FINGER, photo, pose  # noqa: E402
 
@@ -30,10 +30,10 @@ ANGLES = st.lists(st.floats(-0.3, 0.3), min_size=7, max_size=7)
 def test_angles_of_exact_points_are_exact(angles: list[float], metres: float, tilt: float):
     """Kinematics, and the two conventions: they differ by exactly the design slopes."""
     x, _, z = joint_positions(FINGER, angles).T
-    turned = [np.cos(tilt) * x + np.sin(tilt) * z, np.sin(tilt) * x - np.cos(tilt) * z]
-    found = segment_angles(np.stack(turned, -1) / metres, tilt)
-    np.testing.assert_allclose(found - design_angles(FINGER), angles, atol=1e-9)
-    np.testing.assert_allclose(found - angles, design_angles(FINGER), atol=1e-9)
+    rotated = [np.cos(tilt) * x + np.sin(tilt) * z, np.sin(tilt) * x - np.cos(tilt) * z]
+    result = segment_angles(np.stack(rotated, -1) / metres, tilt)
+    np.testing.assert_allclose(result - design_angles(FINGER), angles, atol=1e-9)
+    np.testing.assert_allclose(result - angles, design_angles(FINGER), atol=1e-9)
 
 
 def test_slopes_of_the_finger_of_paper_000():
@@ -42,7 +42,7 @@ def test_slopes_of_the_finger_of_paper_000():
     )
 
 
-def turned(heading: float) -> np.ndarray:
+def rotated(heading: float) -> np.ndarray:
     """(x, y) @ this turns points by an angle, positive downwards."""
     return np.array([[np.cos(heading), np.sin(heading)], [-np.sin(heading), np.cos(heading)]])
 
@@ -52,18 +52,18 @@ def test_the_tip_is_the_middle_of_the_end(heading: float, doubt: float, taper: f
     """However the sides run, and whatever direction the last link was thought to have."""
     slant = 90.0 * np.tan(taper)
     corners = np.array([[-40.0, -60.0], [0.0, -20.0 - slant], [90.0, -20.0], [90.0, 20.0]])
-    outline = resampled(np.vstack([corners, [[-40.0, 20.0]]]), closed=True) @ turned(heading)
+    outline = resampled(np.vstack([corners, [[-40.0, 20.0]]]), closed=True) @ rotated(heading)
     tip = find_tip(outline, np.zeros(2), heading + doubt)
-    np.testing.assert_allclose(tip, np.array([90.0, 0.0]) @ turned(heading), atol=1.0)
+    np.testing.assert_allclose(tip, np.array([90.0, 0.0]) @ rotated(heading), atol=1.0)
 
 
 def test_a_round_end_has_no_tip():
-    turn = np.linspace(-0.5, 0.5, 60) * np.pi
-    end = np.column_stack([70.0 + 20.0 * np.cos(turn), 20.0 * np.sin(turn)])
+    rotation = np.linspace(-0.5, 0.5, 60) * np.pi
+    end = np.column_stack([70.0 + 20.0 * np.cos(rotation), 20.0 * np.sin(rotation)])
     outline = resampled(np.vstack([[[-40.0, -20.0]], end, [[-40.0, 20.0]]]), closed=True)
-    with pytest.raises(DescriptionError) as told:
+    with pytest.raises(DescriptionError) as message:
         find_tip(outline, np.zeros(2), 0.0)
-    assert str(told.value) == (
+    assert str(message.value) == (
         "expected two corners at the end of the finger, found 1; its end is round or blurred: "
         "measure without it, tip=False"
     )
@@ -82,14 +82,14 @@ def test_ranges_of_hue_run_through_red(hue_deg: tuple[float, float], inside: lis
 
 @pytest.mark.parametrize("hue_deg", [-20.0, 0.0, 20.0, 100.0, 180.0])
 def test_the_dominant_hue_is_the_fingers(hue_deg: float):
-    picture = with_faults(photo(0.1).picture, hue_deg=hue_deg)
-    first, last = dominant_colour(hsv_of(picture.astype(np.float32) / 255.0)).hue_deg
+    image = with_faults(photo(0.1).image, hue_deg=hue_deg)
+    first, last = dominant_colour(hsv_of(image.astype(np.float32) / 255.0)).hue_deg
     middle = (first + 0.5 * ((last - first) % 360.0)) % 360.0
     assert (middle - (14.5 + hue_deg) + 180.0) % 360.0 - 180.0 == pytest.approx(0.0, abs=2.0)
 
 
 def test_paper_becomes_white_in_any_light():
-    clean = photo(0.1).picture
+    clean = photo(0.1).image
     dim = with_faults(clean, light=0.3, light_direction_deg=60.0, tint=(1.0, 0.9, 0.75), noise=0.02)
     even = in_white_light(dim.astype(np.float32) / 255.0)
     paper = (clean > 235).all(axis=2)
@@ -99,7 +99,7 @@ def test_paper_becomes_white_in_any_light():
 
 def test_one_seed_gives_one_photograph():
     def take(**options: float) -> np.ndarray:
-        return synthetic_photo(FINGER, pose(0.04), 320, noise=0.02, **options).picture
+        return synthetic_photo(FINGER, pose(0.04), 320, noise=0.02, **options).image
 
     np.testing.assert_array_equal(take(seed=3), take(seed=3))
     assert (take(seed=3) != take(seed=4)).any()
@@ -107,10 +107,10 @@ def test_one_seed_gives_one_photograph():
 
 def test_true_points_are_where_the_kinematics_puts_them():
     seen = photo(0.07)
-    places = joint_positions(FINGER, pose(0.07))[:, [0, 2]] * [1.0, -1.0] / seen.metres_per_px
+    positions = joint_positions(FINGER, pose(0.07))[:, [0, 2]] * [1.0, -1.0] / seen.metres_per_px
     pixels = np.vstack([seen.joints_px, seen.tip_px])
-    np.testing.assert_allclose(pixels - pixels[0], places - places[0], atol=0.02)
-    assert seen.picture.shape == (960, 1280, 3)
+    np.testing.assert_allclose(pixels - pixels[0], positions - positions[0], atol=0.02)
+    assert seen.image.shape == (960, 1280, 3)
 
 
 def test_faults_do_what_they_say():
@@ -124,9 +124,9 @@ def test_faults_do_what_they_say():
 
 @pytest.mark.parametrize("width", [480, 640, 1281])
 def test_a_sheet_of_all_steps(width: int):
-    measured = measure_photo(photo(0.1).picture, FINGER, scale="joints")
-    sheet = steps_picture(measured, width)
+    measured = measure_photo(photo(0.1).image, FINGER, scale="joints")
+    sheet = steps_image(measured, width)
     assert sheet.dtype == np.uint8
     assert sheet.shape[1:] == (width, 3)
     assert (sheet < 100).all(axis=2).mean() > 0.01
-    np.testing.assert_array_equal(sheet, steps_picture(measured, width))
+    np.testing.assert_array_equal(sheet, steps_image(measured, width))

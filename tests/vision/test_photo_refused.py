@@ -20,27 +20,27 @@ from softgrasp.vision.checkerboard import Checkerboard
 from softgrasp.vision.colour import FingerColour
 from softgrasp.vision.photo import measure_photo
 from softgrasp.vision.scale import KnownLength, scale_of_joints
-from softgrasp.vision.steps_picture import steps_picture
+from softgrasp.vision.steps_picture import steps_image
 from softgrasp.vision.synthetic_photo import synthetic_photo
 from tests.vision.photo_cases import FINGER, photo
 
 
 @pytest.fixture(scope="module")
-def picture() -> np.ndarray:
-    return photo(0.1).picture
+def image() -> np.ndarray:
+    return photo(0.1).image
 
 
 def sentence(*arguments: object, **options: object) -> str:
-    with pytest.raises(DescriptionError) as told:
+    with pytest.raises(DescriptionError) as message:
         measure_photo(*arguments, **options)
-    return str(told.value)
+    return str(message.value)
 
 
 def test_without_opencv(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(BackendUnavailable) as told:
+    with pytest.raises(BackendUnavailable) as message:
         opencv()
-    assert str(told.value) == (
+    assert str(message.value) == (
         "photographs and films are measured with OpenCV, which is not installed: "
         "pip install 'softgrasp[calibrate]'"
     )
@@ -57,31 +57,31 @@ def test_files_that_are_no_pictures(tmp_path: Path):
     assert sentence(tmp_path, FINGER) == f"{tmp_path}: expected a photograph, found a folder"
 
 
-def test_a_damaged_file(tmp_path: Path, picture: np.ndarray):
+def test_a_damaged_file(tmp_path: Path, image: np.ndarray):
     path = tmp_path / "half.png"
-    Image.fromarray(picture).save(path)
+    Image.fromarray(image).save(path)
     path.write_bytes(path.read_bytes()[:3000])
     with pytest.raises(DescriptionError, match=r"half\.png: expected a photograph, found a file"):
         read_photo(path)
 
 
-def test_a_file_is_read_and_named_in_what_is_wrong_with_it(tmp_path: Path, picture: np.ndarray):
+def test_a_file_is_read_and_named_in_what_is_wrong_with_it(tmp_path: Path, image: np.ndarray):
     path = tmp_path / "finger.png"
-    Image.fromarray(picture).save(path)
-    np.testing.assert_array_equal(read_photo(path), picture)
-    from_file, direct = measure_photo(path, FINGER), measure_photo(picture, FINGER)
+    Image.fromarray(image).save(path)
+    np.testing.assert_array_equal(read_photo(path), image)
+    from_file, direct = measure_photo(path, FINGER), measure_photo(image, FINGER)
     np.testing.assert_array_equal(from_file.angles, direct.angles)
-    Image.fromarray(picture[::20, ::20]).save(path)
+    Image.fromarray(image[::20, ::20]).save(path)
     assert sentence(str(path), FINGER) == (
         f"{path}: expected a picture of at least 320 × 160 pixels, found 64 × 48"
     )
 
 
-def test_a_photograph_is_turned_as_its_camera_says(tmp_path: Path, picture: np.ndarray):
+def test_a_photograph_is_turned_as_its_camera_says(tmp_path: Path, image: np.ndarray):
     path, exif = tmp_path / "turned.png", Image.Exif()
     exif[0x0112] = 3  # the camera was upside down
-    Image.fromarray(picture[::-1, ::-1].copy()).save(path, exif=exif)
-    np.testing.assert_array_equal(read_photo(path), picture)
+    Image.fromarray(image[::-1, ::-1].copy()).save(path, exif=exif)
+    np.testing.assert_array_equal(read_photo(path), image)
 
 
 def test_arrays_that_are_no_pictures():
@@ -91,16 +91,16 @@ def test_arrays_that_are_no_pictures():
     )
 
 
-def test_no_pixels_in_the_range_of_hues(picture: np.ndarray):
+def test_no_pixels_in_the_range_of_hues(image: np.ndarray):
     blue = FingerColour(hue_deg=(200.0, 250.0))
-    assert sentence(picture, FINGER, colour=blue) == (
+    assert sentence(image, FINGER, colour=blue) == (
         "expected a finger with hue 200° to 250°, saturation 0.25 to 1 and value 0.08 to 1, found "
         "no such pixel; the picture has mostly hue 14° (red)"
     )
 
 
-def test_a_picture_without_colours(picture: np.ndarray):
-    grey = np.repeat(picture.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
+def test_a_picture_without_colours(image: np.ndarray):
+    grey = np.repeat(image.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
     assert sentence(grey, FINGER) == (
         "expected a coloured finger before a white background, found a picture without colours: "
         "less than 0.2 % of it has a saturation of 0.15 or more"
@@ -118,8 +118,8 @@ def test_a_picture_without_colours(picture: np.ndarray):
     ],
     ids=["right", "bottom", "both", "top", "flipped"],
 )
-def test_a_finger_that_is_cut_off(picture: np.ndarray, part: tuple, flip: bool, sides: str):
-    piece = picture[part]
+def test_a_finger_that_is_cut_off(image: np.ndarray, part: tuple, flip: bool, sides: str):
+    piece = image[part]
     shown = np.ascontiguousarray(piece[:, ::-1] if flip else piece)
     assert sentence(shown, FINGER, flip=flip) == (
         f"expected the whole finger in the picture, found it cut off at the {sides} border; only "
@@ -127,70 +127,74 @@ def test_a_finger_that_is_cut_off(picture: np.ndarray, part: tuple, flip: bool, 
     )
 
 
-def test_too_few_valleys(picture: np.ndarray):
-    told = sentence(picture, FINGER, notches="top")
-    assert told.startswith("expected 7 valleys between bellows, one for each joint, found 1, at ")
-    assert told.endswith("; is the notched side the other one, or is the picture blurred?")
-    told = sentence(picture, joints=9, angles="segments", tip=False)
-    assert told.startswith("expected 9 valleys between bellows, one for each joint, found 7, at ")
-    assert told.count("(") == 7
+def test_too_few_valleys(image: np.ndarray):
+    message = sentence(image, FINGER, notches="top")
+    assert message.startswith(
+        "expected 7 valleys between bellows, one for each joint, found 1, at "
+    )
+    assert message.endswith("; is the notched side the other one, or is the picture blurred?")
+    message = sentence(image, joints=9, angles="segments", tip=False)
+    assert message.startswith(
+        "expected 9 valleys between bellows, one for each joint, found 7, at "
+    )
+    assert message.count("(") == 7
 
 
-def test_arguments_that_do_not_fit(picture: np.ndarray):
-    assert sentence(picture, angles="segments", tip=False) == (
+def test_arguments_that_do_not_fit(image: np.ndarray):
+    assert sentence(image, angles="segments", tip=False) == (
         "joints: expected a finger, or how many joints there are, found neither"
     )
-    assert sentence(picture, joints=7) == (
+    assert sentence(image, joints=7) == (
         "finger: expected a finger for angles='hinges', found none"
     )
-    assert sentence(picture, joints=7, angles="segments", scale="joints") == (
+    assert sentence(image, joints=7, angles="segments", scale="joints") == (
         "finger: expected a finger for scale='joints', found none"
     )
-    assert sentence(picture, FINGER, joints=8) == "joints: expected 2 to 7 joints, found 8"
-    assert sentence(picture, FINGER, joints=5) == (
+    assert sentence(image, FINGER, joints=8) == "joints: expected 2 to 7 joints, found 8"
+    assert sentence(image, FINGER, joints=5) == (
         "joints: expected all 7 joints of the finger for an angle at its tip, found 5; give "
         "tip=False"
     )
-    assert sentence(picture, FINGER, angles="hinge") == (
+    assert sentence(image, FINGER, angles="hinge") == (
         "angles: expected hinges or segments, found 'hinge'; did you mean 'hinges'? known: "
         "hinges, segments"
     )
-    assert sentence(picture, FINGER, scale=-1.0) == (
+    assert sentence(image, FINGER, scale=-1.0) == (
         "scale: expected the side of a pixel in metres, above 0, found -1.0"
     )
 
 
 def test_scales_that_are_none():
     point = (10.0, 20.0)
-    with pytest.raises(DescriptionError) as told:
+    with pytest.raises(DescriptionError) as message:
         _ = KnownLength(start_px=point, end_px=point, length=0.01).metres_per_px
-    assert str(told.value) == "end_px: expected two points, found (10.0, 20.0) twice"
+    assert str(message.value) == "end_px: expected two points, found (10.0, 20.0) twice"
     with pytest.raises(DescriptionError, match="expected 2 joints or more to scale a picture by"):
         scale_of_joints(np.zeros((1, 2)), FINGER)
 
 
-def test_no_checkerboard(picture: np.ndarray):
+def test_no_checkerboard(image: np.ndarray):
     board = Checkerboard(rows=5, columns=7, square=0.004)
-    assert sentence(picture, FINGER, scale=board) == (
+    assert sentence(image, FINGER, scale=board) == (
         "board: expected a checkerboard with 5 × 7 inner corners (rows × columns), all of them and "
         "a white rim in the picture, found none"
     )
 
 
 def test_colours_in_the_wrong_order():
-    with pytest.raises(DescriptionError) as told:
+    with pytest.raises(DescriptionError) as message:
         FingerColour(saturation=(0.9, 0.2))
-    assert str(told.value) == "saturation: expected (lowest, highest), found (0.9, 0.2)"
+    assert str(message.value) == "saturation: expected (lowest, highest), found (0.9, 0.2)"
 
 
-def test_a_sheet_that_is_too_narrow(picture: np.ndarray):
-    with pytest.raises(DescriptionError) as told:
-        steps_picture(measure_photo(picture, FINGER), width=200)
-    assert str(told.value) == "width: expected a width of at least 480 pixels, found 200"
+def test_a_sheet_that_is_too_narrow(image: np.ndarray):
+    with pytest.raises(DescriptionError) as message:
+        steps_image(measure_photo(image, FINGER), width=200)
+    assert str(message.value) == "width: expected a width of at least 480 pixels, found 200"
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"width": 100}, "width: expected a picture of at least 320 pixels across, found 100"),
         ({"joint_angles": [0.1]}, "joint_angles: expected 7 finite angles, found shape (1,)"),
@@ -199,10 +203,10 @@ def test_a_sheet_that_is_too_narrow(picture: np.ndarray):
     ],
     ids=["width", "angles", "light", "noise"],
 )
-def test_synthetic_photographs_that_cannot_be(options: dict, told: str):
+def test_synthetic_photographs_that_cannot_be(options: dict, message: str):
     with pytest.raises(DescriptionError) as error:
         synthetic_photo(FINGER, **({"joint_angles": np.zeros(7), "width": 320} | options))
-    assert str(error.value) == told
+    assert str(error.value) == message
 
 
 def test_a_checkerboard_that_is_seen_from_aside(monkeypatch: pytest.MonkeyPatch):
@@ -211,9 +215,9 @@ def test_a_checkerboard_that_is_seen_from_aside(monkeypatch: pytest.MonkeyPatch)
     depth = 1.0 + 0.22 * columns
     seen = np.stack([200.0 + 60.0 * columns / depth, 200.0 + 50.0 * (rows - 1.0) / depth], -1)
     monkeypatch.setattr(checkerboard, "find_board", lambda *_: seen.reshape(-1, 2))
-    with pytest.raises(DescriptionError) as told:
+    with pytest.raises(DescriptionError) as message:
         checkerboard.rectify(np.full((480, 640, 3), 255, np.uint8), board)
-    assert str(told.value).startswith(
+    assert str(message.value).startswith(
         "board: expected a checkerboard that is seen from the front, found one so far aside that "
         "the picture would grow from 640 × 480 to "
     )

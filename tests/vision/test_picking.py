@@ -19,7 +19,7 @@ from softgrasp.mechanics.picked_angles import Picks
 from softgrasp.vision.depth import WINDOW, depths_at, read_depth
 from softgrasp.vision.pick_measurement import averaged, measure_picks
 from softgrasp.vision.pick_overlay import CHORD, LINE, pick_overlay
-from softgrasp.vision.pick_page import MOST_BYTES, PickPage, Wanted
+from softgrasp.vision.pick_page import MAX_BYTES, PickServer, PickTarget
 
 SHAPE = (240, 320)
 PICTURE = np.full((*SHAPE, 3), 120, dtype=np.uint8)
@@ -36,8 +36,8 @@ def test_depths_in_metres_and_in_millimetres(tmp_path: Path) -> None:
     np.save(tmp_path / "mm.npy", np.full(SHAPE, 350, dtype=np.uint16))
     Pillow.fromarray(np.full(SHAPE, 350, dtype=np.uint16)).save(tmp_path / "mm.png")
     for name in ("m.npy", "mm.npy", "mm.png"):
-        found = read_depth(tmp_path / name, SHAPE)
-        assert found[5, 5] == pytest.approx(0.35)
+        result = read_depth(tmp_path / name, SHAPE)
+        assert result[5, 5] == pytest.approx(0.35)
     assert read_depth(tmp_path / "m.npy", SHAPE)[0, :2].tolist() == [0.0, 0.0]
 
 
@@ -61,8 +61,8 @@ def test_the_depth_at_a_pick_is_a_median_without_holes() -> None:
     rng = np.random.default_rng(0)
     depth = 0.35 + rng.normal(0.0, 2e-3, SHAPE)
     depth[::3] = 0.0
-    found = depths_at(depth, CUTS)
-    assert np.abs(found - 0.35).max() < 1e-3
+    result = depths_at(depth, CUTS)
+    assert np.abs(result - 0.35).max() < 1e-3
     with pytest.raises(DescriptionError, match=r"found them in 0 of 121 pixels: pick where"):
         depths_at(np.zeros(SHAPE), CUTS)
     with pytest.raises(DescriptionError, match="expected picks within 320 × 240 pixels"):
@@ -92,33 +92,33 @@ def test_the_overlay_is_blue_along_the_line_and_green_along_chords() -> None:
     assert letters > 50
 
 
-def ask(page: PickPage, name: str, picks: object = None, secret: str | None = None):
+def ask(page: PickServer, name: str, picks: object = None, secret: str | None = None):
     """Answer of the page: status and body."""
-    place = urlsplit(page.url)
-    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=10)
+    position = urlsplit(page.url)
+    connection = http.client.HTTPConnection(position.hostname, position.port, timeout=10)
     path = f"/{secret or page.secret}/{name}"
     if picks is None:
         connection.request("GET", path)
     else:
         connection.request("POST", path, body=json.dumps(picks))
     answer = connection.getresponse()
-    found = answer.status, answer.read()
+    result = answer.status, answer.read()
     connection.close()
-    return found
+    return result
 
 
 def measured(picks: Picks):
-    found = measure_picks(PICTURE, CAMERA, picks)
-    return f"{np.degrees(found.angles[0]):.2f}°", pick_overlay(PICTURE, found)
+    result = measure_picks(PICTURE, CAMERA, picks)
+    return f"{np.degrees(result.angles[0]):.2f}°", pick_overlay(PICTURE, result)
 
 
 @pytest.fixture
 def page():
-    with PickPage(PICTURE, Wanted(pieces=2, edges=False, line=True), measured) as opened:
+    with PickServer(PICTURE, PickTarget(pieces=2, edges=False, line=True), measured) as opened:
         yield opened
 
 
-def test_the_page_measures_and_ends(page: PickPage) -> None:
+def test_the_page_measures_and_ends(page: PickServer) -> None:
     assert urlsplit(page.url).hostname == "127.0.0.1"
     status, html = ask(page, "")
     assert status == 200
@@ -126,8 +126,8 @@ def test_the_page_measures_and_ends(page: PickPage) -> None:
     plain = ask(page, "picture.png")[1]
     assert plain.startswith(b"\x89PNG")
     points = [*LINE_PX.tolist(), *CUTS.tolist()]
-    status, told = ask(page, "measure", points)
-    assert (status, told.decode()) == (200, measured(PICKS)[0])
+    status, message = ask(page, "measure", points)
+    assert (status, message.decode()) == (200, measured(PICKS)[0])
     assert ask(page, "overlay.png")[1] != plain
     assert page.wait(0.0) is None
     assert ask(page, "done", points)[0] == 200
@@ -137,16 +137,16 @@ def test_the_page_measures_and_ends(page: PickPage) -> None:
     np.testing.assert_array_equal(picks.line, LINE_PX)
 
 
-def test_the_page_tells_mistakes_and_keeps_serving(page: PickPage) -> None:
-    status, told = ask(page, "measure", LINE_PX.tolist())
+def test_the_page_tells_mistakes_and_keeps_serving(page: PickServer) -> None:
+    status, message = ask(page, "measure", LINE_PX.tolist())
     assert status == 400
-    assert told.decode() == "expected 5 picks (the reference line and 3 cuts), found 2"
+    assert message.decode() == "expected 5 picks (the reference line and 3 cuts), found 2"
     for nonsense in ("text", [[1]], {"a": 1}, [[1e999, 0.0]], []):
         assert ask(page, "done", nonsense) == (
             400,
             b"expected a list of picks (column, row), found none",
         )
-    assert ask(page, "measure", "x" * MOST_BYTES)[0] == 400
+    assert ask(page, "measure", "x" * MAX_BYTES)[0] == 400
     assert ask(page, "", secret="guessed")[0] == 404
     assert ask(page, "done", [], secret="guessed")[0] == 404
     assert ask(page, "../secret")[0] == 404
@@ -155,16 +155,16 @@ def test_the_page_tells_mistakes_and_keeps_serving(page: PickPage) -> None:
 
 
 def test_two_picks_a_cut() -> None:
-    wanted = Wanted(pieces=2, edges=True, line=True)
-    picks = wanted.picks(np.arange(16.0).reshape(8, 2))
+    target = PickTarget(pieces=2, edges=True, line=True)
+    picks = target.picks(np.arange(16.0).reshape(8, 2))
     assert picks.cuts.shape == (3, 2, 2)
     np.testing.assert_array_equal(picks.cuts[0], [[4.0, 5.0], [6.0, 7.0]])
     with pytest.raises(DescriptionError, match="reference line and 3 cuts at both edges"):
-        wanted.picks(np.zeros((3, 2)))
+        target.picks(np.zeros((3, 2)))
 
 
-def test_a_port_that_is_taken(page: PickPage) -> None:
+def test_a_port_that_is_taken(page: PickServer) -> None:
     port = urlsplit(page.url).port
     assert port is not None
     with pytest.raises(DescriptionError, match=f"port: expected a free port, found {port}"):
-        PickPage(PICTURE, Wanted(2, edges=False, line=True), measured, port)
+        PickServer(PICTURE, PickTarget(2, edges=False, line=True), measured, port)

@@ -9,37 +9,37 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.vision.picture import Picture
+from softgrasp.vision.picture import Image
 from softgrasp.vision.video import open_video, write_video
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 
-def pictures(count: int = 5) -> list[Picture]:
+def images(count: int = 5) -> list[Image]:
     """A light square that walks over smooth ground."""
     ground = np.zeros((96, 128, 3), dtype=np.uint8)
     ground[..., 0] = np.linspace(40, 80, 128).astype(np.uint8)
-    found = []
+    result = []
     for index in range(count):
-        picture = ground.copy()
-        picture[32:64, 16 + 8 * index : 48 + 8 * index] = (200, 180, 60)
-        found.append(picture)
-    return found
+        image = ground.copy()
+        image[32:64, 16 + 8 * index : 48 + 8 * index] = (200, 180, 60)
+        result.append(image)
+    return result
 
 
 @pytest.mark.parametrize(("name", "loss"), [("film.avi", 3.0), ("film.mp4", 6.0), ("frames", 0.0)])
 def test_what_is_written_is_read(name: str, loss: float, tmp_path: Path) -> None:
-    path = write_video(tmp_path / name, pictures(), 960.0)
+    path = write_video(tmp_path / name, images(), 960.0)
     video = open_video(path, None if path.is_file() else 960.0)
     assert video.frame_rate == 960.0
     read = list(video.frames())
     assert len(read) == 5
-    for one, other in zip(read, pictures(), strict=True):
+    for one, other in zip(read, images(), strict=True):
         assert np.abs(one.astype(float) - other).mean() <= loss
 
 
 def test_a_given_frame_rate_wins(tmp_path: Path) -> None:
-    path = write_video(tmp_path / "slow.avi", pictures(), 25.0)
+    path = write_video(tmp_path / "slow.avi", images(), 25.0)
     assert open_video(path).frame_rate == 25.0
     assert open_video(path, 960.0).frame_rate == 960.0
 
@@ -58,8 +58,8 @@ def empty_folder(path: Path) -> Path:
     return path
 
 
-def folder(path: Path) -> Path:
-    return write_video(path / "frames", pictures(2), 1.0)
+def directory(path: Path) -> Path:
+    return write_video(path / "frames", images(2), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def folder(path: Path) -> Path:
         (nothing, 960.0, "no.avi: expected a film or a folder of pictures, found none"),
         (letter, 960.0, "letter.avi: expected a film, found something that OpenCV cannot read"),
         (empty_folder, 960.0, r"expected frames as pictures \(.png, .*\), found none"),
-        (folder, None, "frames: expected the frame rate, found none in it; .* frame_rate=960"),
-        (folder, -1.0, "frame_rate: expected a number above 0, found -1.0"),
+        (directory, None, "frames: expected the frame rate, found none in it; .* frame_rate=960"),
+        (directory, -1.0, "frame_rate: expected a number above 0, found -1.0"),
     ],
 )
 def test_what_is_no_film_is_refused(
@@ -80,8 +80,8 @@ def test_what_is_no_film_is_refused(
 
 
 def test_a_folder_of_unlike_pictures_is_refused(tmp_path: Path) -> None:
-    path = folder(tmp_path)
-    write_video(tmp_path / "other", [pictures()[0][:, :64]], 1.0)
+    path = directory(tmp_path)
+    write_video(tmp_path / "other", [images()[0][:, :64]], 1.0)
     (tmp_path / "other" / "000000.png").rename(path / "000002.png")
     with pytest.raises(sg.DescriptionError, match=r"frame 2: expected 128 × 96 .* found 64 × 96"):
         list(open_video(path, 960.0).frames())
@@ -92,6 +92,6 @@ def test_a_folder_of_unlike_pictures_is_refused(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(sg.ResultError, match=r"gif: expected a name that ends in \.avi or \.mp4"):
-        write_video(tmp_path / "film.gif", pictures(), 960.0)
+        write_video(tmp_path / "film.gif", images(), 960.0)
     with pytest.raises(sg.ResultError, match="expected at least one frame, found none"):
         write_video(tmp_path / "film.avi", [], 960.0)

@@ -12,7 +12,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.mechanics.settling import RULES, settling
-from softgrasp.vision.picture import Picture
+from softgrasp.vision.picture import Image
 from softgrasp.vision.synthetic_video import SyntheticVideo
 from softgrasp.vision.tip_picture import annotated_frame, annotated_frames
 from softgrasp.vision.tip_start import signal, tip_start
@@ -32,8 +32,8 @@ def release(grams: int) -> sg.FingerMotion:
     return sg.move_finger(finger, DURATIONS[grams], start_angles=rest.joint_angles, timestep=2.5e-4)
 
 
-def rms_mm(track: TipTrack, film: SyntheticVideo) -> float:
-    return float(1e3 * np.std(track.height - film.height[: len(track.height)]))
+def rms_mm(track: TipTrack, video: SyntheticVideo) -> float:
+    return float(1e3 * np.std(track.height - video.height[: len(track.height)]))
 
 
 # one format nearly without loss, and one that loses as much as a camera's
@@ -51,18 +51,18 @@ def rms_mm(track: TipTrack, film: SyntheticVideo) -> float:
 def test_a_film_settles_as_the_finger_does(
     grams: int, width: int, name: str, tmp_path: Path
 ) -> None:
-    film = SyntheticVideo(release(grams), width)
-    path = write_video(tmp_path / name, film.frames(), film.frame_rate)
-    track = track_tip(path, pixel_size=film.pixel_size)
+    video = SyntheticVideo(release(grams), width)
+    path = write_video(tmp_path / name, video.frames(), video.frame_rate)
+    track = track_tip(path, pixel_size=video.pixel_size)
     assert track.frame_rate == 960.0
-    assert len(track.time) == len(film.time)
-    assert rms_mm(track, film) < 0.15
+    assert len(track.time) == len(video.time)
+    assert rms_mm(track, video) < 0.15
 
-    true_height = film.motion.tip_position[:, 2]
+    true_height = video.motion.tip_position[:, 2]
     for rule in RULES:
         if rule == "band-2%":  # 0.3 mm at 20 g, a pixel: the last swings are on its edge
             continue
-        true = settling(film.motion.time, true_height, rule)
+        true = settling(video.motion.time, true_height, rule)
         seen = settling(track.time, track.height, rule)
         assert seen.overshoots == true.overshoots
         assert seen.time == pytest.approx(true.time, rel=0.01)
@@ -71,39 +71,39 @@ def test_a_film_settles_as_the_finger_does(
 
 
 @pytest.fixture(scope="module")
-def film() -> SyntheticVideo:
+def video() -> SyntheticVideo:
     return SyntheticVideo(release(40), 320)
 
 
 @pytest.fixture(scope="module")
-def path(film: SyntheticVideo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(video: SyntheticVideo, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A film of the first 200 frames."""
     path = tmp_path_factory.mktemp("films") / "release.avi"
-    return write_video(path, islice(film.frames(), 200), 30.0)
+    return write_video(path, islice(video.frames(), 200), 30.0)
 
 
 @pytest.fixture(scope="module")
-def track(film: SyntheticVideo, path: Path) -> TipTrack:
-    return track_tip(path, frame_rate=960.0, pixel_size=film.pixel_size)
+def track(video: SyntheticVideo, path: Path) -> TipTrack:
+    return track_tip(path, frame_rate=960.0, pixel_size=video.pixel_size)
 
 
 def test_the_tip_and_the_turn_are_those_of_the_finger(
-    track: TipTrack, film: SyntheticVideo
+    track: TipTrack, video: SyntheticVideo
 ) -> None:
-    error = track.pixels - film.tip_pixels[:200]
+    error = track.pixels - video.tip_pixels[:200]
     # where the tip is marked in the first frame, and how it is followed
     assert np.abs(error).max() < 1.5
     assert error.std() < 0.6
     angles = [
-        np.interp(track.time, film.motion.time, joint) for joint in film.motion.joint_angles.T
+        np.interp(track.time, video.motion.time, joint) for joint in video.motion.joint_angles.T
     ]
-    turns = np.sum(angles, axis=0)
-    np.testing.assert_allclose(track.turns, turns - turns[0], atol=np.radians(0.5))
+    rotations = np.sum(angles, axis=0)
+    np.testing.assert_allclose(track.angles, rotations - rotations[0], atol=np.radians(0.5))
     assert track.likeness.min() > 0.99
 
 
 def test_the_corner_with_the_highest_x_jumps(
-    track: TipTrack, film: SyntheticVideo, path: Path
+    track: TipTrack, video: SyntheticVideo, path: Path
 ) -> None:
     weights = None
     corners = []
@@ -114,20 +114,20 @@ def test_the_corner_with_the_highest_x_jumps(
         mask = shown > shown[:20, :20].mean() + 0.5
         column = np.flatnonzero(mask.any(axis=0))[-1]
         corners.append(float(np.flatnonzero(mask[:, column]).mean()))
-    height = -np.array(corners) * film.pixel_size
-    assert 1e3 * np.std(height - film.height[:200]) > 5.0 * rms_mm(track, film)
+    height = -np.array(corners) * video.pixel_size
+    assert 1e3 * np.std(height - video.height[:200]) > 5.0 * rms_mm(track, video)
 
 
-def test_the_length_of_the_finger_gives_the_scale(film: SyntheticVideo, tmp_path: Path) -> None:
+def test_the_length_of_the_finger_gives_the_scale(video: SyntheticVideo, tmp_path: Path) -> None:
     still = sg.move_finger(sg.load_finger("paper000"), 0.01)
     path = write_video(tmp_path / "rest", islice(SyntheticVideo(still, 320).frames(), 3), 960.0)
-    found = track_tip(path, frame_rate=960.0, finger_length=film.finger_length)
-    assert found.pixel_size == pytest.approx(film.pixel_size, rel=0.01)
+    result = track_tip(path, frame_rate=960.0, finger_length=video.finger_length)
+    assert result.pixel_size == pytest.approx(video.pixel_size, rel=0.01)
 
 
-def test_frames_can_be_chosen(track: TipTrack, film: SyntheticVideo, path: Path) -> None:
+def test_frames_can_be_chosen(track: TipTrack, video: SyntheticVideo, path: Path) -> None:
     part = track_tip(
-        path, frame_rate=960.0, pixel_size=film.pixel_size, first_frame=20, last_frame=49
+        path, frame_rate=960.0, pixel_size=video.pixel_size, first_frame=20, last_frame=49
     )
     assert len(part.pixels) == 30
     moved, known = part.pixels - part.pixels[0], track.pixels[20:50] - track.pixels[20]
@@ -135,40 +135,40 @@ def test_frames_can_be_chosen(track: TipTrack, film: SyntheticVideo, path: Path)
 
 
 def test_a_tip_on_the_left_is_the_mirror_image(
-    track: TipTrack, film: SyntheticVideo, tmp_path: Path
+    track: TipTrack, video: SyntheticVideo, tmp_path: Path
 ) -> None:
-    frames = (frame[:, ::-1].copy() for frame in islice(film.frames(), 40))
+    frames = (frame[:, ::-1].copy() for frame in islice(video.frames(), 40))
     path = write_video(tmp_path / "left", frames, 960.0)
-    found = track_tip(path, frame_rate=960.0, pixel_size=film.pixel_size, tip_side="left")
-    mirrored = found.pixels * (-1.0, 1.0) + (film.width, 0.0)
+    result = track_tip(path, frame_rate=960.0, pixel_size=video.pixel_size, tip_side="left")
+    mirrored = result.pixels * (-1.0, 1.0) + (video.width, 0.0)
     np.testing.assert_allclose(mirrored, track.pixels[:40], atol=1.0)
-    np.testing.assert_allclose(found.turns, -track.turns[:40], atol=0.01)
+    np.testing.assert_allclose(result.angles, -track.angles[:40], atol=0.01)
 
 
-def test_the_place_of_the_tip_may_be_given(film: SyntheticVideo, path: Path) -> None:
-    column, row = film.tip_pixels[0]
-    found = track_tip(
-        path, frame_rate=960.0, pixel_size=film.pixel_size, tip=(column, row), last_frame=60
+def test_the_place_of_the_tip_may_be_given(video: SyntheticVideo, path: Path) -> None:
+    column, row = video.tip_pixels[0]
+    result = track_tip(
+        path, frame_rate=960.0, pixel_size=video.pixel_size, tip=(column, row), last_frame=60
     )
-    assert found.pixels[0].tolist() == pytest.approx([column, row], abs=0.02)
-    assert rms_mm(found, film) < 0.05
+    assert result.pixels[0].tolist() == pytest.approx([column, row], abs=0.02)
+    assert rms_mm(result, video) < 0.05
 
 
-def slower(film: SyntheticVideo) -> Iterator[Picture]:
+def slower(video: SyntheticVideo) -> Iterator[Image]:
     """120 frames a second: an eighth."""
-    return SyntheticVideo(film.motion, film.width, film.frame_rate / 8.0).frames()
+    return SyntheticVideo(video.motion, video.width, video.frame_rate / 8.0).frames()
 
 
-def flickering(film: SyntheticVideo) -> Iterator[Picture]:
+def flickering(video: SyntheticVideo) -> Iterator[Image]:
     """A lamp on alternating current."""
-    for index, frame in enumerate(islice(film.frames(), 100)):
-        level = 0.85 + 0.15 * np.sin(2.0 * np.pi * 100.0 * index / film.frame_rate)
+    for index, frame in enumerate(islice(video.frames(), 100)):
+        level = 0.85 + 0.15 * np.sin(2.0 * np.pi * 100.0 * index / video.frame_rate)
         yield np.asarray(level * frame, dtype=np.uint8)
 
 
-def blurred(film: SyntheticVideo) -> Iterator[Picture]:
+def blurred(video: SyntheticVideo) -> Iterator[Image]:
     """The shutter is open all the time."""
-    fine = SyntheticVideo(film.motion, film.width, 4.0 * film.frame_rate).frames()
+    fine = SyntheticVideo(video.motion, video.width, 4.0 * video.frame_rate).frames()
     for _ in range(60):
         yield np.mean(list(islice(fine, 4)), axis=0).astype(np.uint8)
 
@@ -177,31 +177,31 @@ def blurred(film: SyntheticVideo) -> Iterator[Picture]:
     ("shot", "every", "worst"), [(slower, 8, 0.1), (flickering, 1, 0.1), (blurred, 1, 0.3)]
 )
 def test_other_cameras_and_lamps(
-    shot: Callable[[SyntheticVideo], Iterator[Picture]],
+    shot: Callable[[SyntheticVideo], Iterator[Image]],
     every: int,
     worst: float,
-    film: SyntheticVideo,
+    video: SyntheticVideo,
     tmp_path: Path,
 ) -> None:
-    path = write_video(tmp_path / "film.avi", shot(film), 960.0 / every)
-    found = track_tip(path, pixel_size=film.pixel_size)
-    height = film.height[::every][: len(found.height)]
-    assert 1e3 * np.std(found.height - height) < worst
+    path = write_video(tmp_path / "film.avi", shot(video), 960.0 / every)
+    result = track_tip(path, pixel_size=video.pixel_size)
+    height = video.height[::every][: len(result.height)]
+    assert 1e3 * np.std(result.height - height) < worst
 
 
-def covered(film: SyntheticVideo) -> Iterator[Picture]:
-    for index, frame in enumerate(islice(film.frames(), 20)):
+def covered(video: SyntheticVideo) -> Iterator[Image]:
+    for index, frame in enumerate(islice(video.frames(), 20)):
         if index >= 12:
             frame[:, 160:] = 230
         yield frame
 
 
-def wall(film: SyntheticVideo) -> Iterator[Picture]:
+def wall(video: SyntheticVideo) -> Iterator[Image]:
     return iter([np.full((240, 320, 3), 230, dtype=np.uint8)] * 3)
 
 
-def cut(film: SyntheticVideo) -> Iterator[Picture]:
-    return (frame[:, :200].repeat(2, axis=1) for frame in islice(film.frames(), 3))
+def cut(video: SyntheticVideo) -> Iterator[Image]:
+    return (frame[:, :200].repeat(2, axis=1) for frame in islice(video.frames(), 3))
 
 
 @pytest.mark.parametrize(
@@ -217,12 +217,12 @@ def cut(film: SyntheticVideo) -> Iterator[Picture]:
     ],
 )
 def test_a_finger_that_is_not_there_is_told(
-    shot: Callable[[SyntheticVideo], Iterator[Picture]],
+    shot: Callable[[SyntheticVideo], Iterator[Image]],
     sentence: str,
-    film: SyntheticVideo,
+    video: SyntheticVideo,
     tmp_path: Path,
 ) -> None:
-    path = write_video(tmp_path / "film.avi", shot(film), 960.0)
+    path = write_video(tmp_path / "film.avi", shot(video), 960.0)
     with pytest.raises(sg.DescriptionError, match=sentence):
         track_tip(path, pixel_size=1e-3)
 
@@ -254,9 +254,9 @@ def test_a_frame_shows_what_was_tracked(track: TipTrack, path: Path) -> None:
         annotated_frame(track, 200)
 
 
-def test_a_film_is_the_same_each_time_and_has_its_numbers_checked(film: SyntheticVideo) -> None:
-    again = SyntheticVideo(film.motion, 320)
-    for one, other in zip(islice(film.frames(), 3), again.frames(), strict=False):
+def test_a_film_is_the_same_each_time_and_has_its_numbers_checked(video: SyntheticVideo) -> None:
+    again = SyntheticVideo(video.motion, 320)
+    for one, other in zip(islice(video.frames(), 3), again.frames(), strict=False):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(sg.DescriptionError, match="width: expected at least 64, found 10"):
-        SyntheticVideo(film.motion, 10)
+        SyntheticVideo(video.motion, 10)

@@ -21,8 +21,10 @@ class Frame(NamedTuple):
 
     def inside(self, parent: Frame) -> Frame:
         """This pose as seen from another frame."""
-        turned = parent.rotation.T
-        return Frame(turned @ (self.position - parent.position), turned @ self.rotation)
+        inverse_rotation = parent.rotation.T
+        return Frame(
+            inverse_rotation @ (self.position - parent.position), inverse_rotation @ self.rotation
+        )
 
 
 WORLD = Frame(np.zeros(3), np.eye(3))
@@ -35,8 +37,8 @@ def body_frame(data: mujoco.MjData, body: int) -> Frame:
 
 def geom_frame(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> Frame:
     """Where a geom stands in the frame of its body."""
-    place = Frame(data.geom_xpos[geom].copy(), data.geom_xmat[geom].reshape(3, 3).copy())
-    return place.inside(body_frame(data, int(model.geom_bodyid[geom])))
+    frame = Frame(data.geom_xpos[geom].copy(), data.geom_xmat[geom].reshape(3, 3).copy())
+    return frame.inside(body_frame(data, int(model.geom_bodyid[geom])))
 
 
 def set_pose(node: Node, frame: Frame) -> None:
@@ -44,9 +46,9 @@ def set_pose(node: Node, frame: Frame) -> None:
     pose: dict[str, Value] = {}
     if frame.position.any():
         pose["translation"] = vector(frame.position)
-    turn = axis_angle(frame.rotation)
-    if turn[3] != 0.0:
-        pose["rotation"] = turn
+    axis_and_angle = axis_angle(frame.rotation)
+    if axis_and_angle[3] != 0.0:
+        pose["rotation"] = axis_and_angle
     node.fields = pose | node.fields
 
 
@@ -57,8 +59,8 @@ def vector(values: Array) -> Numbers:
 
 def axis_angle(rotation: Array) -> Numbers:
     """A rotation matrix as unit axis and angle [rad]; about z by nothing where it turns nothing."""
-    turn = Rotation.from_matrix(rotation).as_rotvec()
-    angle = math.sqrt(float(turn @ turn))
+    rotation_vector = Rotation.from_matrix(rotation).as_rotvec()
+    angle = math.sqrt(float(rotation_vector @ rotation_vector))
     if angle < 1e-14:
         return (0.0, 0.0, 1.0, 0.0)
-    return (*vector(turn / angle), angle)
+    return (*vector(rotation_vector / angle), angle)

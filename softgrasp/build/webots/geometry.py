@@ -16,7 +16,7 @@ from softgrasp.formats.wbt.node import Node
 from softgrasp.mechanics.transforms import Array
 
 GEOM = mujoco.mjtGeom
-MOST_VERTICES = 100_000
+MAX_VERTICES = 100_000
 """Webots warns above it."""
 ELLIPSOID_RINGS = 32
 """Rings of the mesh that stands for an ellipsoid, which Webots does not know."""
@@ -32,11 +32,11 @@ class Surface(NamedTuple):
 
 
 def touched(
-    model: mujoco.MjModel, data: mujoco.MjData, geoms: list[int], most_faces: int | None
+    model: mujoco.MjModel, data: mujoco.MjData, geoms: list[int], max_faces: int | None
 ) -> Node | None:
     """The bounding object of some geoms of one body; None without any."""
     shapes = [
-        _placed(model, data, geom, _shape(model, geom, most_faces, hull=True)) for geom in geoms
+        _placed(model, data, geom, _shape(model, geom, max_faces, hull=True)) for geom in geoms
     ]
     if len(shapes) < 2:
         return next(iter(shapes), None)
@@ -44,20 +44,20 @@ def touched(
 
 
 def seen(
-    model: mujoco.MjModel, data: mujoco.MjData, geoms: list[int], most_faces: int | None
+    model: mujoco.MjModel, data: mujoco.MjData, geoms: list[int], max_faces: int | None
 ) -> list[Node]:
     """The visible shapes of some geoms of one body."""
-    found = []
+    nodes = []
     for geom in geoms:
         shape = Node(
             "Shape",
             {
-                "appearance": _looks(model, geom),
-                "geometry": _shape(model, geom, most_faces, hull=False),
+                "appearance": _appearance(model, geom),
+                "geometry": _shape(model, geom, max_faces, hull=False),
             },
         )
-        found.append(_placed(model, data, geom, shape))
-    return found
+        nodes.append(_placed(model, data, geom, shape))
+    return nodes
 
 
 def _placed(model: mujoco.MjModel, data: mujoco.MjData, geom: int, shape: Node) -> Node:
@@ -69,7 +69,7 @@ def _placed(model: mujoco.MjModel, data: mujoco.MjData, geom: int, shape: Node) 
     return pose
 
 
-def _looks(model: mujoco.MjModel, geom: int) -> Node:
+def _appearance(model: mujoco.MjModel, geom: int) -> Node:
     red, green, blue, opacity = (float(value) for value in model.geom_rgba[geom])
     fields: dict[str, object] = {"baseColor": (red, green, blue), "roughness": 0.6, "metalness": 0}
     if opacity < 1.0:
@@ -77,7 +77,7 @@ def _looks(model: mujoco.MjModel, geom: int) -> Node:
     return Node("PBRAppearance", fields)  # type: ignore[arg-type]
 
 
-def _shape(model: mujoco.MjModel, geom: int, most_faces: int | None, *, hull: bool) -> Node:
+def _shape(model: mujoco.MjModel, geom: int, max_faces: int | None, *, hull: bool) -> Node:
     size = [float(value) for value in model.geom_size[geom]]
     match GEOM(int(model.geom_type[geom])):
         case GEOM.mjGEOM_SPHERE:
@@ -90,9 +90,9 @@ def _shape(model: mujoco.MjModel, geom: int, most_faces: int | None, *, hull: bo
         case GEOM.mjGEOM_BOX:
             return Node("Box", {"size": (2.0 * size[0], 2.0 * size[1], 2.0 * size[2])})
         case GEOM.mjGEOM_ELLIPSOID:
-            return _faces(_ellipsoid(size), model.geom(geom).name, most_faces)
+            return _faces(_ellipsoid(size), model.geom(geom).name, max_faces)
         case GEOM.mjGEOM_MESH:
-            return _faces(_mesh(model, geom, hull=hull), model.geom(geom).name, most_faces)
+            return _faces(_mesh(model, geom, hull=hull), model.geom(geom).name, max_faces)
         case other:
             raise BuildError(
                 f"geom '{model.geom(geom).name}': Webots worlds are written with spheres, "
@@ -100,12 +100,12 @@ def _shape(model: mujoco.MjModel, geom: int, most_faces: int | None, *, hull: bo
             )
 
 
-def _faces(surface: Surface, name: str, most: int | None) -> Node:
-    if most is not None:
-        surface = Surface(*coarser(surface.vertices, np.asarray(surface.faces), most))
-    if len(surface.vertices) > MOST_VERTICES:
+def _faces(surface: Surface, name: str, max_faces: int | None) -> Node:
+    if max_faces is not None:
+        surface = Surface(*coarser(surface.vertices, np.asarray(surface.faces), max_faces))
+    if len(surface.vertices) > MAX_VERTICES:
         raise BuildError(
-            f"mesh of '{name}': expected at most {MOST_VERTICES} vertices, which Webots takes, "
+            f"mesh of '{name}': expected at most {MAX_VERTICES} vertices, which Webots takes, "
             f"found {len(surface.vertices)}; ask for fewer faces (--most-faces N) to have it "
             "made coarser"
         )

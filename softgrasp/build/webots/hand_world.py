@@ -37,7 +37,7 @@ def refuse_model(hand: Hand) -> None:
 
 
 def hand_world(
-    hand: Hand, timestep: float, arguments: tuple[str, ...], most_faces: int | None = None
+    hand: Hand, timestep: float, arguments: tuple[str, ...], max_faces: int | None = None
 ) -> WebotsWorld:
     """A hand in its start posture, without an object and without gravity.
 
@@ -45,7 +45,7 @@ def hand_world(
         hand: The hand.
         timestep: Of Webots [s].
         arguments: Of the controller.
-        most_faces: Meshes with more triangles are made coarser; none where not given.
+        max_faces: Meshes with more triangles are made coarser; none where not given.
 
     Raises:
         BuildError: The hand holds what Webots cannot express; names it.
@@ -57,7 +57,7 @@ def hand_world(
     touching = np.flatnonzero(moving & np.isin(model.geom_group, TOUCHING_GROUPS)).tolist()
     sensing = dict.fromkeys(model.body(int(model.geom_bodyid[geom])).name for geom in touching)
     laws = joint_laws(model, start, timestep)
-    writer = SolidWriter(model, start, laws, tuple(sensing), set(touching), most_faces)
+    writer = SolidWriter(model, start, laws, tuple(sensing), set(touching), max_faces)
     contact = hand.contact or Contact()
     contacts = [
         contact_properties(MATERIAL, ANYTHING, contact, Solver().contact_dimension, timestep)

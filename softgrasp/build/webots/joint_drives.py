@@ -10,7 +10,7 @@ import numpy as np
 from softgrasp.errors import BuildError
 
 
-class JointDrive(NamedTuple):
+class JointActuator(NamedTuple):
     """What one actuator does to one joint: torque = clamp(gain·u + bias − k·q − c·q̇)."""
 
     actuator: int
@@ -21,13 +21,13 @@ class JointDrive(NamedTuple):
     force_limit: float
 
 
-def drives_of_joints(model: mujoco.MjModel) -> list[list[JointDrive]]:
+def actuators_of_joints(model: mujoco.MjModel) -> list[list[JointActuator]]:
     """What drives each joint of a model.
 
     Raises:
         BuildError: An actuator is neither a servo of a joint nor a pressure.
     """
-    found: list[list[JointDrive]] = [[] for _ in range(model.njnt)]
+    actuators_of_joints: list[list[JointActuator]] = [[] for _ in range(model.njnt)]
     for index in range(model.nu):
         actuator = model.actuator(index)
         plain = int(mujoco.mjtDyn.mjDYN_NONE)
@@ -38,8 +38,8 @@ def drives_of_joints(model: mujoco.MjModel) -> list[list[JointDrive]]:
         for joint, lever in _levers(model, index):
             gain, (bias, by_length, by_speed) = actuator.gainprm[0], actuator.biasprm[:3]
             limited = bool(actuator.forcelimited[0])
-            found[joint].append(
-                JointDrive(
+            actuators_of_joints[joint].append(
+                JointActuator(
                     actuator=index,
                     gain=float(lever * gain),
                     bias=float(lever * bias),
@@ -48,7 +48,7 @@ def drives_of_joints(model: mujoco.MjModel) -> list[list[JointDrive]]:
                     force_limit=float(actuator.forcerange[1] * abs(lever)) if limited else np.inf,
                 )
             )
-    return found
+    return actuators_of_joints
 
 
 def _levers(model: mujoco.MjModel, index: int) -> list[tuple[int, float]]:

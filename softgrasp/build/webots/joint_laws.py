@@ -14,7 +14,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.build.webots.joint_drives import JointDrive, drives_of_joints, refuse_couplings
+from softgrasp.build.webots.joint_drives import JointActuator, actuators_of_joints, refuse_couplings
 from softgrasp.errors import BuildError
 
 HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
@@ -26,7 +26,7 @@ HELD = 1e3
 class Servo(NamedTuple):
     """A position servo with a force limit."""
 
-    drive: int
+    actuator: int
     stiffness: float
     """[N·m/rad or N/m]"""
     damping: float
@@ -54,7 +54,7 @@ class JointLaw(NamedTuple):
     """By how much Webots damps more than the model, as its spring alone does at this step."""
     offset: float
     """[N·m or N]"""
-    drives: tuple[tuple[int, float], ...]
+    actuators: tuple[tuple[int, float], ...]
     """(drive, torque per unit of its target)."""
     inertia_rate: float
     """Armature over time step: what the rotor of the motor resists with."""
@@ -67,7 +67,7 @@ class JointLaw(NamedTuple):
     def driven(self) -> bool:
         """Whether it has a motor."""
         pushed = self.offset != 0.0 or self.inertia_rate != 0.0
-        return bool(self.drives) or pushed or self.follows is not None
+        return bool(self.actuators) or pushed or self.follows is not None
 
 
 def joint_laws(model: mujoco.MjModel, start: mujoco.MjData, timestep: float) -> list[JointLaw]:
@@ -82,9 +82,9 @@ def joint_laws(model: mujoco.MjModel, start: mujoco.MjData, timestep: float) -> 
         BuildError: A joint, a drive or a coupling is one that Webots cannot express.
     """
     refuse_couplings(model)
-    drives = drives_of_joints(model)
+    actuators = actuators_of_joints(model)
     return [
-        _law(model, joint, float(start.qpos[model.jnt_qposadr[joint]]), drives[joint], timestep)
+        _law(model, joint, float(start.qpos[model.jnt_qposadr[joint]]), actuators[joint], timestep)
         for joint in range(model.njnt)
         if int(model.jnt_type[joint]) in (HINGE, SLIDE)
     ]
@@ -110,37 +110,41 @@ def require_damping(laws: Sequence[JointLaw], timestep: float) -> None:
 
 
 def _law(
-    model: mujoco.MjModel, joint: int, start: float, drives: list[JointDrive], timestep: float
+    model: mujoco.MjModel, joint: int, start: float, actuators: list[JointActuator], timestep: float
 ) -> JointLaw:
     dof = int(model.jnt_dofadr[joint])
     if model.dof_armature[dof] >= HELD:
-        return _obedient(model, joint, start, drives[0].actuator)
+        return _obedient(model, joint, start, actuators[0].actuator)
     rest = float(model.qpos_spring[model.jnt_qposadr[joint]])
     passive = float(model.jnt_stiffness[joint])
-    zero = start if drives or not passive else rest
-    own = sum(drive.stiffness for drive in drives)
-    damping = float(model.dof_damping[dof]) + sum(drive.damping for drive in drives)
+    zero = start if actuators or not passive else rest
+    stiffness = sum(actuator.stiffness for actuator in actuators)
+    damping = float(model.dof_damping[dof]) + sum(actuator.damping for actuator in actuators)
     taken = _taken_implicitly(model, timestep)
-    left = damping - taken * (passive + own)
+    left = damping - taken * (passive + stiffness)
     inertia_rate = float(model.dof_armature[dof]) / timestep
     return JointLaw(
         name=model.joint(joint).name,
         slides=int(model.jnt_type[joint]) == SLIDE,
         start=start,
         zero=zero,
-        spring=passive + own,
+        spring=passive + stiffness,
         damper=max(left, 0.0) + inertia_rate,
         excess=max(-left - ROUNDING * damping, 0.0),
-        offset=passive * (rest - zero) - own * zero + sum(drive.bias for drive in drives),
-        drives=tuple((drive.actuator, drive.gain) for drive in drives if drive.gain),
+        offset=passive * (rest - zero)
+        - stiffness * zero
+        + sum(actuator.bias for actuator in actuators),
+        actuators=tuple(
+            (actuator.actuator, actuator.gain) for actuator in actuators if actuator.gain
+        ),
         inertia_rate=inertia_rate,
-        servo=_servo(drives, timestep, taken),
+        servo=_servo(actuators, timestep, taken),
         follows=None,
         limits=_limits(model, joint),
     )
 
 
-def _obedient(model: mujoco.MjModel, joint: int, start: float, drive: int) -> JointLaw:
+def _obedient(model: mujoco.MjModel, joint: int, start: float, actuator: int) -> JointLaw:
     """The law of a joint that follows its target whatever the load."""
     return JointLaw(
         name=model.joint(joint).name,
@@ -151,21 +155,23 @@ def _obedient(model: mujoco.MjModel, joint: int, start: float, drive: int) -> Jo
         damper=0.0,
         excess=0.0,
         offset=0.0,
-        drives=(),
+        actuators=(),
         inertia_rate=0.0,
         servo=None,
-        follows=drive,
+        follows=actuator,
         limits=_limits(model, joint),
     )
 
 
-def _servo(drives: list[JointDrive], timestep: float, taken: float) -> Servo | None:
-    limited = [drive for drive in drives if drive.force_limit < np.inf]
+def _servo(actuators: list[JointActuator], timestep: float, taken: float) -> Servo | None:
+    limited = [actuator for actuator in actuators if actuator.force_limit < np.inf]
     if not limited:
         return None
-    (drive,) = limited
-    implicit = (timestep - taken) * drive.stiffness
-    return Servo(drive.actuator, drive.stiffness, drive.damping, implicit, drive.force_limit)
+    (actuator,) = limited
+    implicit = (timestep - taken) * actuator.stiffness
+    return Servo(
+        actuator.actuator, actuator.stiffness, actuator.damping, implicit, actuator.force_limit
+    )
 
 
 def _taken_implicitly(model: mujoco.MjModel, timestep: float) -> float:

@@ -11,11 +11,11 @@ from softgrasp.build.webots.frames import Frame, vector
 from softgrasp.build.webots.joint_laws import JointLaw
 from softgrasp.formats.wbt.node import Node, Value
 
-MOST_TORQUE = 1e6
+MAX_TORQUE = 1e6
 """What a motor may give [N·m or N]: the limits of servos are kept by the controller, as Webots
 would clip the damping of the rotor with the torque. The controller takes hold of every motor before
 the first step; untouched ones would keep their joints where they are."""
-MOST_SPEED = 1e4
+MAX_SPEED = 1e4
 """[rad/s or m/s]"""
 
 
@@ -52,11 +52,11 @@ def joint_node(
         parameters["springConstant"] = law.spring
     if law.damper:
         parameters["dampingConstant"] = law.damper
-    kind, own = ("SliderJoint", "Joint") if law.slides else ("HingeJoint", "HingeJoint")
+    kind, parameters_type = ("SliderJoint", "Joint") if law.slides else ("HingeJoint", "HingeJoint")
     return Node(
         kind,
         {
-            "jointParameters": Node(f"{own}Parameters", parameters),
+            "jointParameters": Node(f"{parameters_type}Parameters", parameters),
             "device": _devices(law) if devices else [],
             "endPoint": end,
         },
@@ -75,22 +75,22 @@ def sensor_name(joint: str) -> str:
 
 def law_remarks(laws: Sequence[JointLaw]) -> tuple[str, ...]:
     """What the joints of a world do otherwise than those of the model."""
-    said = []
+    remarks = []
     over = [law for law in laws if law.excess > 0.0]
     if over:
         worst = max(over, key=lambda law: law.excess / law.spring)
-        said.append(
+        remarks.append(
             f"springs of {len(over)} joints damp more than they should, most that of {worst.name} "
             f"by {worst.excess:.2g} N·m·s/rad: Webots takes springs implicitly, and at this time "
             "step that alone is more; where they come to rest is not changed"
         )
     free = [law.name for law in laws if law.limits is not None and _stops(law) is None]
     if free:
-        said.append(
+        remarks.append(
             f"limits of {', '.join(free)} are left to the targets: stops of Webots reach half a "
             "turn to either side of the start"
         )
-    return tuple(said)
+    return tuple(remarks)
 
 
 def _stops(law: JointLaw) -> tuple[float, float] | None:
@@ -106,14 +106,16 @@ def _stops(law: JointLaw) -> tuple[float, float] | None:
 def _devices(law: JointLaw) -> list[Value]:
     devices: list[Value] = []
     if law.driven:
-        kind, most = ("LinearMotor", "maxForce") if law.slides else ("RotationalMotor", "maxTorque")
+        kind, limit_field = (
+            ("LinearMotor", "maxForce") if law.slides else ("RotationalMotor", "maxTorque")
+        )
         devices.append(
             Node(
                 kind,
                 {
                     "name": motor_name(law.name),
-                    "maxVelocity": MOST_SPEED,
-                    most: MOST_TORQUE,
+                    "maxVelocity": MAX_SPEED,
+                    limit_field: MAX_TORQUE,
                     "sound": "",  # Webots would look for the file
                 },
             )

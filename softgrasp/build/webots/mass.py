@@ -11,7 +11,7 @@ from softgrasp.build.webots.frames import Frame, body_frame, vector
 from softgrasp.formats.wbt.node import Node
 from softgrasp.mechanics.transforms import Array
 
-LIGHT_SHARE = 1e-3
+LIGHT_FRACTION = 1e-3
 """Share of a body's mass that a solid has which has to be there without a mass of its own: a touch
 sensor, and what lies between two joints of one body."""
 
@@ -23,23 +23,23 @@ class Inertia(NamedTuple):
     centre: Array
     tensor: Array
 
-    def times(self, share: float) -> Inertia:
+    def times(self, factor: float) -> Inertia:
         """The same solid with a share of the mass."""
-        return Inertia(share * self.mass, self.centre, share * self.tensor)
+        return Inertia(factor * self.mass, self.centre, factor * self.tensor)
 
-    def seen_from(self, own: Frame, other: Frame) -> Inertia:
+    def seen_from(self, from_frame: Frame, other: Frame) -> Inertia:
         """The same mass in another frame."""
-        place = own.inside(other)
-        centre = place.rotation @ self.centre + place.position
-        return Inertia(self.mass, centre, place.rotation @ self.tensor @ place.rotation.T)
+        relative = from_frame.inside(other)
+        centre = relative.rotation @ self.centre + relative.position
+        return Inertia(self.mass, centre, relative.rotation @ self.tensor @ relative.rotation.T)
 
 
 def body_inertia(model: mujoco.MjModel, body: int) -> Inertia:
     """Mass and inertia of a body in its own axes; MuJoCo keeps them in those of its own choice."""
     axes = np.zeros(9)
     mujoco.mju_quat2Mat(axes, model.body_iquat[body])
-    turn = axes.reshape(3, 3)
-    tensor = turn @ np.diag(model.body_inertia[body]) @ turn.T
+    rotation = axes.reshape(3, 3)
+    tensor = rotation @ np.diag(model.body_inertia[body]) @ rotation.T
     return Inertia(float(model.body_mass[body]), model.body_ipos[body].copy(), tensor)
 
 

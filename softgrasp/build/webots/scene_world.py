@@ -42,7 +42,7 @@ def scene_world(
     built: BuiltScene,
     timestep: float,
     arguments: tuple[str, ...],
-    most_faces: int | None = None,
+    max_faces: int | None = None,
 ) -> WebotsWorld:
     """A scene as a Webots world with a hand, an object, and what stands around.
 
@@ -50,7 +50,7 @@ def scene_world(
         built: The scene.
         timestep: Of Webots [s].
         arguments: Of the controller.
-        most_faces: Meshes with more triangles are made coarser; none where not given.
+        max_faces: Meshes with more triangles are made coarser; none where not given.
 
     Raises:
         BuildError: The scene holds what Webots cannot express; names it.
@@ -69,7 +69,7 @@ def scene_world(
     if scene.success is not None and scene.success.gravity is not None:
         downward(scene.success.gravity, "success.gravity")
     laws = joint_laws(model, start, timestep)
-    writer = SolidWriter(model, start, laws, built.bodies, touching, most_faces)
+    writer = SolidWriter(model, start, laws, built.bodies, touching, max_faces)
     robot = driven_robot(_hand(model, writer), scene.hand.name, arguments)
     top = heading(
         scene.name or f"{scene.hand.name} {scene.object.name}",
@@ -103,7 +103,7 @@ def _refuse_what_only_mujoco_has(scene: GraspScene) -> None:
         raise BuildError(
             "object.elasticity: expected a rigid object for Webots and ODE, found a deformable one"
         )
-    if any(contact.model == "native" for contact in scene.asked_contacts):
+    if any(contact.model == "native" for contact in scene.requested_contacts):
         raise BuildError(
             "contact.model: expected 'compliant' or 'soft-finger' for Webots and ODE, found "
             "'native', which is MuJoCo's own"
@@ -125,9 +125,12 @@ def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
 
 def _others(scene: GraspScene) -> list[tuple[str, str]]:
     planar = scene.object_mount == "planar"
-    thing = f"{names.OBJECT}_carriage" if planar else names.OBJECT
+    object_body = f"{names.OBJECT}_carriage" if planar else names.OBJECT
     # each of those that stand around is of a material of its own name
-    return [(thing, OBJECT_MATERIAL), *((name, name) for name in names.surrounding_bodies(scene))]
+    return [
+        (object_body, OBJECT_MATERIAL),
+        *((name, name) for name in names.surrounding_bodies(scene)),
+    ]
 
 
 def _standing(writer: SolidWriter, body: int, material: str) -> Node:
@@ -142,39 +145,43 @@ def _touching(built: BuiltScene) -> set[int]:
     """Geoms that can touch in the model, and those of bodies that have a sensor of touch."""
     model = built.model
     sensing = [model.body(name).id for name in built.bodies]
-    own = np.isin(model.geom_bodyid, sensing) & np.isin(model.geom_group, TOUCHING_GROUPS)
-    return {*model.pair_geom1.tolist(), *model.pair_geom2.tolist(), *np.flatnonzero(own).tolist()}
+    self_touching = np.isin(model.geom_bodyid, sensing) & np.isin(model.geom_group, TOUCHING_GROUPS)
+    return {
+        *model.pair_geom1.tolist(),
+        *model.pair_geom2.tolist(),
+        *np.flatnonzero(self_touching).tolist(),
+    }
 
 
 def _contacts(built: BuiltScene, timestep: float) -> list[Node]:
     scene, contact, dimension = built.scene, built.contact, built.scene.solver.contact_dimension
-    found = [contact_properties(HAND_MATERIAL, OBJECT_MATERIAL, contact, dimension, timestep)]
+    properties = [contact_properties(HAND_MATERIAL, OBJECT_MATERIAL, contact, dimension, timestep)]
     for part, name in zip(scene.surroundings, names.surrounding_bodies(scene), strict=True):
-        own = part.contact or contact
-        found += [
-            contact_properties(name, material, own, dimension, timestep)
+        part_contact = part.contact or contact
+        properties += [
+            contact_properties(name, material, part_contact, dimension, timestep)
             for material in (OBJECT_MATERIAL, HAND_MATERIAL)
         ]
-    return found
+    return properties
 
 
 def _remarks(built: BuiltScene) -> tuple[str, ...]:
     """What the world says otherwise than the scene."""
-    scene, contact, said = built.scene, built.contact, []
+    scene, contact, remarks = built.scene, built.contact, []
     if contact.switches_friction:
-        said.append(
+        remarks.append(
             f"friction stays at its static value {contact.static_friction:g}: Webots has no "
             "dynamic one of its own"
         )
     if scene.self_contact:
-        said.append(
+        remarks.append(
             "parts of the hand do not touch one another: with touch sensors on them, Webots would "
             "let neighbours collide"
         )
     if scene.object.shape.type not in ("sphere", "capsule", "cylinder", "cuboid"):
-        said.append(
+        remarks.append(
             "the object is a mesh of triangles in Webots: each of its points of contact has the "
             "whole stiffness, they change from face to face, and a grip that MuJoCo holds can "
             "squeeze it out"
         )
-    return tuple(said)
+    return tuple(remarks)

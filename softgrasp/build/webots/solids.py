@@ -15,7 +15,7 @@ from softgrasp.build.webots.geometry import seen, touched
 from softgrasp.build.webots.joint_laws import JointLaw
 from softgrasp.build.webots.joints import joint_node
 from softgrasp.build.webots.mass import (
-    LIGHT_SHARE,
+    LIGHT_FRACTION,
     Inertia,
     body_inertia,
     heaviest_in_group,
@@ -47,7 +47,7 @@ class SolidWriter:
         laws: Sequence[JointLaw],
         sensing: Sequence[str],
         touching: set[int],
-        most_faces: int | None = None,
+        max_faces: int | None = None,
     ) -> None:
         """Look at a model.
 
@@ -57,13 +57,13 @@ class SolidWriter:
             laws: Of its joints.
             sensing: Bodies that have a touch sensor.
             touching: Geoms that can touch.
-            most_faces: Meshes with more triangles are made coarser; none where not given.
+            max_faces: Meshes with more triangles are made coarser; none where not given.
         """
-        self._model, self._start, self._most_faces = model, start, most_faces
+        self._model, self._start, self._max_faces = model, start, max_faces
         self._laws = {model.joint(law.name).id: law for law in laws}
         self._sensing = {model.body(name).id for name in sensing}
         self._touching = touching
-        self._given_away = self._light_solids()
+        self._donated = self._light_solids()
 
     def carried(self, body: int, parent: Frame, material: str) -> Node:
         """A body with all that hangs from it: welded to its parent, or behind its joints.
@@ -85,8 +85,12 @@ class SolidWriter:
             if index == 0:
                 set_pose(node, frame.inside(parent))
             carrier = parent if index == 0 else frame
-            own = laws[index].name not in PLANAR_JOINTS  # the object is no part of the robot
-            node = joint_node(self._model, self._start, laws[index], carrier, node, devices=own)
+            has_devices = (
+                laws[index].name not in PLANAR_JOINTS
+            )  # the object is no part of the robot
+            node = joint_node(
+                self._model, self._start, laws[index], carrier, node, devices=has_devices
+            )
             if index > 0:
                 node = self._between(body, laws[index - 1].name, node)
         return node
@@ -101,10 +105,10 @@ class SolidWriter:
             self._model,
             self._start,
             [geom for geom in geoms if geom in self._touching],
-            self._most_faces,
+            self._max_faces,
         )
         children: list[Value] = list(
-            seen(self._model, self._start, self._visible(geoms), self._most_faces)
+            seen(self._model, self._start, self._visible(geoms), self._max_faces)
         )
         if body in self._sensing and bounds is not None:
             children.append(self._sensor(body, bounds, material))
@@ -123,7 +127,7 @@ class SolidWriter:
 
     def _between(self, body: int, joint: str, carried: Node) -> Node:
         """The light solid between two joints of one body, behind the one that is named."""
-        light = heaviest_in_group(self._model, self._start, body).times(LIGHT_SHARE)
+        light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
         return Node(
             "Solid",
             {
@@ -137,7 +141,7 @@ class SolidWriter:
         """The skin of a body as a sensor of force; it has to be a child, not an end of a joint."""
         light = STATIC_SENSOR
         if self._moves(body):
-            light = heaviest_in_group(self._model, self._start, body).times(LIGHT_SHARE)
+            light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
         return Node(
             "TouchSensor",
             {
@@ -153,11 +157,11 @@ class SolidWriter:
     def _physics(self, body: int) -> Node | None:
         if not self._moves(body):
             return None
-        own = body_inertia(self._model, body)
-        if own.mass <= 0.0:
+        inertia = body_inertia(self._model, body)
+        if inertia.mass <= 0.0:
             light = heaviest_in_group(self._model, self._start, body)
-            return physics(light.times(LIGHT_SHARE))
-        return physics(own.times(1.0 - LIGHT_SHARE * self._given_away[body]))
+            return physics(light.times(LIGHT_FRACTION))
+        return physics(inertia.times(1.0 - LIGHT_FRACTION * self._donated[body]))
 
     def _define(self, body: int) -> str:
         name: str = self._model.body(body).name
@@ -170,16 +174,16 @@ class SolidWriter:
 
     def _light_solids(self) -> Counter[int]:
         """How many light solids have their mass from each body."""
-        found: Counter[int] = Counter()
+        donations: Counter[int] = Counter()
         model = self._model
         for body in range(1, model.nbody):
             group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
             donor = int(group[model.body_mass[group].argmax()])
             if self._moves(body):
                 joints = int(model.body_jntnum[body])
-                found[donor] += max(joints - 1, 0)
-                found[donor] += int(body in self._sensing) + int(model.body_mass[body] <= 0.0)
-        return found
+                donations[donor] += max(joints - 1, 0)
+                donations[donor] += int(body in self._sensing) + int(model.body_mass[body] <= 0.0)
+        return donations
 
     def _visible(self, geoms: list[int]) -> list[int]:
         """Geoms to be seen: those that only touch stand for others, or for a skin."""

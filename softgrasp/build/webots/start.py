@@ -22,9 +22,9 @@ def start_state(model: mujoco.MjModel) -> mujoco.MjData:
 def view_of(model: mujoco.MjModel, start: mujoco.MjData, geoms: Sequence[int]) -> Node:
     """A camera that sees some geoms."""
     chosen = list(geoms)
-    places = start.geom_xpos[chosen]
-    center = 0.5 * (places.min(axis=0) + places.max(axis=0))
-    reach = np.linalg.norm(places - center, axis=1) + model.geom_rbound[chosen]
+    positions = start.geom_xpos[chosen]
+    center = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
+    reach = np.linalg.norm(positions - center, axis=1) + model.geom_rbound[chosen]
     return viewpoint(center, float(reach.max()))
 
 

@@ -19,7 +19,7 @@ from softgrasp.mechanics.transforms import Array
 
 DAMPING_RATIO = 0.7
 """Of the slowest mode, where it is less by itself."""
-INTEGRAL_SHARE, FILTER_SHARE = 0.3, 0.1
+INTEGRAL_FACTOR, FILTER_FACTOR = 0.3, 0.1
 """Rate of the integral over ω, and time constant of the derivative's filter times ω."""
 NUDGE = 1e-6
 """Change of a state for central differences [rad or m, per s]."""
@@ -74,7 +74,7 @@ def tuned(
     model: mujoco.MjModel,
     start: Array,
     measured: Array,
-    drives: Array,
+    unit_controls: Array,
     period: float,
     rates: Array,
 ) -> Correction:
@@ -84,7 +84,7 @@ def tuned(
         model: The robot with its time step and gravity.
         start: The pose, (nq,).
         measured: Bending angles from velocities of the joints, (n, nv).
-        drives: Controls that make a unit moment on each angle, (nu, n).
+        unit_controls: Controls that make a unit moment on each angle, (nu, n).
         period: Between two corrections [s].
         rates: Of the integrals [1/s], (n,); NaN where they are to be chosen.
     """
@@ -101,7 +101,7 @@ def tuned(
         model.opt.gravity[:] = 0.0
         step, inputs = _linearised(model, start)
         model.opt.gravity[:] = gravity
-    pushes = inputs @ drives
+    pushes = inputs @ unit_controls
     angles = np.hstack([measured, np.zeros_like(measured)])
     rest = angles @ np.linalg.lstsq(np.eye(len(step)) - step, pushes, rcond=None)[0]
     stiffness = np.linalg.inv(rest)
@@ -109,22 +109,22 @@ def tuned(
     slowest = complex(poles[np.abs(poles).argmin()])
     omega = abs(slowest)
     time = 2.0 * max(DAMPING_RATIO + slowest.real / omega, 0.0) / omega
-    smoothing = float(np.exp(-period / max(FILTER_SHARE / omega, period)))
-    chosen = np.where(np.isnan(rates), INTEGRAL_SHARE * omega, rates)
+    smoothing = float(np.exp(-period / max(FILTER_FACTOR / omega, period)))
+    chosen = np.where(np.isnan(rates), INTEGRAL_FACTOR * omega, rates)
     times = np.where(chosen > 0.0, time, 0.0)
     ticks = _over_a_period(step, pushes, round(period / model.opt.timestep))
-    for share in WEAKENINGS:
-        found = Correction(stiffness, share * chosen, share * times, smoothing, period)
-        if _is_stable(found, *ticks, angles):
+    for factor in WEAKENINGS:
+        correction = Correction(stiffness, factor * chosen, factor * times, smoothing, period)
+        if _is_stable(correction, *ticks, angles):
             break
-    if share == 0.0 and chosen.any():
+    if factor == 0.0 and chosen.any():
         warnings.warn(
             "expected a robot whose bending can be corrected at this period, found it unstable "
             "with any correction; only the stiffness of its segments is relied on",
             SoftgraspWarning,
             stacklevel=2,
         )
-    return found
+    return correction
 
 
 def _linearised(model: mujoco.MjModel, pose: Array) -> tuple[Array, Array]:
@@ -145,21 +145,21 @@ def _over_a_period(step: Array, pushes: Array, count: int) -> tuple[Array, Array
     return whole, added
 
 
-def _is_stable(found: Correction, step: Array, pushes: Array, angles: Array) -> bool:
+def _is_stable(correction: Correction, step: Array, pushes: Array, angles: Array) -> bool:
     """Whether the linear robot calms down with a correction.
 
     The state is that of the robot, the errors before, the slopes and the sums.
     """
     size, count = len(step), len(angles)
-    kept, period = found.smoothing, found.period
+    kept, period = correction.smoothing, correction.period
     rate, one = (1.0 - kept) / period, np.eye(count)
     # errors are −angles
     slope = np.hstack([-rate * angles, -rate * one, kept * one, 0.0 * one])
-    total = np.hstack([-period * found.rates[:, None] * angles, 0.0 * one, 0.0 * one, one])
-    moments = found.stiffness @ (total + found.times[:, None] * slope)
+    total = np.hstack([-period * correction.rates[:, None] * angles, 0.0 * one, 0.0 * one, one])
+    moments = correction.stiffness @ (total + correction.times[:, None] * slope)
     robot = np.hstack([step, np.zeros((size, 3 * count))]) + pushes @ moments
     before = np.hstack([-angles, np.zeros((count, 3 * count))])
     loop = np.vstack([robot, before, slope, total])
-    if not found.rates.any():
+    if not correction.rates.any():
         return True
     return bool(np.abs(np.linalg.eigvals(loop)).max() < 1.0)

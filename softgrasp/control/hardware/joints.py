@@ -28,31 +28,32 @@ class JointHardware:
         """
         name = joint.name
         if joint.type == "fixed" or joint.mimic is not None:
-            found = "fixed" if joint.mimic is None else f"following '{joint.mimic.joint}'"
+            mobility = "fixed" if joint.mimic is None else f"following '{joint.mimic.joint}'"
             raise DescriptionError(
-                f"expected a joint that moves by itself, found it {found}", field=f"joint '{name}'"
+                f"expected a joint that moves by itself, found it {mobility}",
+                field=f"joint '{name}'",
             )
-        for own in controlled.commands:
-            if own.name != "position":
+        for interface in controlled.commands:
+            if interface.name != "position":
                 raise DescriptionError(
                     f"expected position as the command interface of a rigid joint, found "
-                    f"'{own.name}'",
+                    f"'{interface.name}'",
                     field=f"joint '{name}'",
                 )
         self._name, self._data, self._commanded = name, data, bool(controlled.commands)
-        self._place = int(model.joint(name).qposadr[0])
+        self._qpos_address = int(model.joint(name).qposadr[0])
         self._speed = int(model.joint(name).dofadr[0])
         self._servo = model.actuator(name).id
 
     def read(self, resources: ResourceManager) -> None:
         """Put position, velocity and effort into the state interfaces."""
         data = self._data
-        found = {
-            "position": data.qpos[self._place],
+        measured = {
+            "position": data.qpos[self._qpos_address],
             "velocity": data.qvel[self._speed],
             "effort": data.qfrc_actuator[self._speed],
         }
-        for what, value in found.items():
+        for what, value in measured.items():
             if f"{self._name}/{what}" in resources.states:
                 resources.states[f"{self._name}/{what}"] = float(value)
 
@@ -64,7 +65,7 @@ class JointHardware:
     def follow(self, resources: ResourceManager) -> None:
         """Put the joint to the commanded position."""
         if self._commanded:
-            self._data.qpos[self._place] = resources.commanded(f"{self._name}/position")
+            self._data.qpos[self._qpos_address] = resources.commanded(f"{self._name}/position")
 
     def release(self) -> None:
         """A servo without power holds: it is not part of what straightens by itself."""

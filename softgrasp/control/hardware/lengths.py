@@ -13,28 +13,28 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 
 
-def drive_lengths(
-    kappa: float, phi: float, length: float, drives: Sequence[Tendon | Chamber]
+def tendon_lengths(
+    kappa: float, phi: float, length: float, actuators: Sequence[Tendon | Chamber]
 ) -> Array:
     """Lengths of tendons or chambers, ℓⱼ = ℓ − rⱼ (u cos αⱼ + v sin αⱼ), u, v = κℓ (cos φ, sin φ).
 
     Exact for constant curvature; shape (n,) [m].
     """
-    return np.asarray(length + _arms(drives) @ (length * vector_of(kappa, phi)))
+    return np.asarray(length + _arms(actuators) @ (length * vector_of(kappa, phi)))
 
 
 def bend_of_lengths(
-    lengths: ArrayLike, drives: Sequence[Tendon | Chamber], phi_before: float = 0.0
+    lengths: ArrayLike, actuators: Sequence[Tendon | Chamber], phi_before: float = 0.0
 ) -> tuple[float, float, float]:
     """κ [1/m], φ [rad] and length [m] that fit the lengths of three or more drives best.
 
     Raises:
         DescriptionError: Fewer than three drives, or drives in one line through the backbone.
     """
-    matrix = np.column_stack([np.ones(len(drives)), _arms(drives)])
+    matrix = np.column_stack([np.ones(len(actuators)), _arms(actuators)])
     if np.linalg.matrix_rank(matrix) < 3:
         raise DescriptionError(
-            f"expected three or more drives around the backbone, found {len(drives)}",
+            f"expected three or more drives around the backbone, found {len(actuators)}",
             field="actuation",
         )
     length, u, v = np.linalg.lstsq(matrix, np.asarray(lengths, dtype=float), rcond=None)[0]
@@ -42,6 +42,6 @@ def bend_of_lengths(
     return kappa, phi, float(length)
 
 
-def _arms(drives: Sequence[Tendon | Chamber]) -> Array:
+def _arms(actuators: Sequence[Tendon | Chamber]) -> Array:
     """(−r cos α, −r sin α) of each drive [m], (n, 2)."""
-    return np.array([[-d.radius * np.cos(d.angle), -d.radius * np.sin(d.angle)] for d in drives])
+    return np.array([[-d.radius * np.cos(d.angle), -d.radius * np.sin(d.angle)] for d in actuators])

@@ -71,13 +71,13 @@ def options_of(system: ControlSystem) -> HardwareOptions:
     known: Mapping[str, type] = {
         "pretension": float, "integral_gain": float, "clamp": bool, "model": str
     }  # fmt: skip
-    found: dict[str, object] = {}
+    options: dict[str, object] = {}
     for name, text in system.params:
         where = f"ros2_control '{system.name}': param '{name}'"
         if name not in known:
             raise DescriptionError(f"no such parameter; {did_you_mean(name, known)}", field=where)
-        found[name] = _value(text, known[name], where)
-    return HardwareOptions(**found)  # type: ignore[arg-type]
+        options[name] = _value(text, known[name], where)
+    return HardwareOptions(**options)  # type: ignore[arg-type]
 
 
 def _value(text: str, kind: type, where: str) -> object:

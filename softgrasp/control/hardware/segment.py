@@ -7,10 +7,10 @@ import math
 import mujoco
 import numpy as np
 
-from softgrasp.build.bendable_names import bend_joints, drive_names, slide_joints
+from softgrasp.build.bendable_names import bend_joints, segment_actuator_names, slide_joints
 from softgrasp.control.bends import curvature_of, vector_of
 from softgrasp.control.hardware.plugins import HardwareOptions, Kind
-from softgrasp.control.hardware.share import DriveShare, bend_axes
+from softgrasp.control.hardware.share import ActuatorAllocation, bend_axes
 from softgrasp.control.resources import ResourceManager
 from softgrasp.description.bendable import Bendable
 from softgrasp.errors import DescriptionError, SimulationError
@@ -45,12 +45,14 @@ class SegmentHardware:
         """
         self.part, self.axes, self._data, self._options = part, bend_axes(part), data, options
         self._stretches = stretches
-        self._share = _share_of(part, kind, options, stretches)
+        self._allocation = _allocation_of(part, kind, options, stretches)
         joints = bend_joints(part)
         self._bends = np.array([model.joint(name).qposadr[0] for name, _ in joints])
-        self._towards = np.array([way for _, way in joints])
+        self._towards = np.array([direction for _, direction in joints])
         self._slides = [int(model.joint(name).qposadr[0]) for name in slide_joints(part)]
-        self.drives = np.array([model.actuator(name).id for name in drive_names(part)])
+        self.actuators = np.array(
+            [model.actuator(name).id for name in segment_actuator_names(part)]
+        )
         self._phi = part.limits.phi_min or 0.0
         self.saturated = False
         """Whether the drives are at an end of their range and make less than they should."""
@@ -58,8 +60,8 @@ class SegmentHardware:
     @property
     def integral_gain(self) -> float:
         """How fast its error is corrected [1/s]; NaN where that is to be chosen."""
-        given = self._options.integral_gain
-        return math.nan if given is None else given
+        gain = self._options.integral_gain
+        return math.nan if gain is None else gain
 
     @property
     def moments(self) -> list[str]:
@@ -85,13 +87,13 @@ class SegmentHardware:
     def bend_rows(self, model: mujoco.MjModel) -> Array:
         """The bending angles about ``axes`` from the velocities of all joints, (k, nv)."""
         rows = np.zeros((2, model.nv))
-        for name, way in bend_joints(self.part):
-            rows[:, model.joint(name).dofadr[0]] = way
+        for name, direction in bend_joints(self.part):
+            rows[:, model.joint(name).dofadr[0]] = direction
         return np.asarray(self.axes @ rows)
 
     def per_moment(self) -> Array:
         """Controls of its drives that make a unit moment about each of ``axes``, (n, k)."""
-        return np.eye(len(self.axes)) if self._share is None else self._share.per_moment()
+        return np.eye(len(self.axes)) if self._allocation is None else self._allocation.per_moment()
 
     def read(self, resources: ResourceManager) -> None:
         """Put what is measured into the state interfaces."""
@@ -104,14 +106,14 @@ class SegmentHardware:
             if f"{name}/{what}" in resources.states:
                 resources.states[f"{name}/{what}"] = value
 
-    def wanted(self, resources: ResourceManager) -> tuple[Array, float | None]:
+    def targets(self, resources: ResourceManager) -> tuple[Array, float | None]:
         """Commanded bending angle towards x and y [rad], (2,), and length where it is commanded."""
         name = self.part.name
         kappa, phi = (resources.commanded(f"{name}/{what}") for what in ("kappa", "phi"))
         length = resources.commanded(f"{name}/l") if self._stretches else None
         return vector_of(kappa, phi) * (self.length if length is None else length), length
 
-    def drive(self, bend: Array, length: float | None, more: Array) -> None:
+    def actuate(self, bend: Array, length: float | None, more: Array) -> None:
         """Set the drives for a bending angle, by the stiffness of the segment.
 
         Args:
@@ -146,43 +148,43 @@ class SegmentHardware:
         if self.part.planar:
             kappa, phi = float((self.axes @ self.measured)[0]), self._phi
         for what, value in {"kappa": kappa, "phi": phi}.items():
-            own = resources.commands.get(f"{self.part.name}/{what}")
-            if own is not None:
-                own.value = min(max(value, own.low), own.high)
+            interface = resources.commands.get(f"{self.part.name}/{what}")
+            if interface is not None:
+                interface.value = min(max(value, interface.low), interface.high)
 
     def _put_controls(self, moment: Array, force: float | None, more: Array) -> None:
-        if self._share is None:
-            self._data.ctrl[self.drives] = self.axes @ (moment + more)
+        if self._allocation is None:
+            self._data.ctrl[self.actuators] = self.axes @ (moment + more)
             return
         try:
-            controls = self._share.controls(moment + more, force)
+            controls = self._allocation.controls(moment + more, force)
         except SimulationError:
-            self._share.controls(moment, force)
-            controls = self._share.nearest(moment + more, force)
-        self.saturated = not self._share.makes(controls, moment + more, force)
-        self._data.ctrl[self.drives] = controls
+            self._allocation.controls(moment, force)
+            controls = self._allocation.nearest(moment + more, force)
+        self.saturated = not self._allocation.makes(controls, moment + more, force)
+        self._data.ctrl[self.actuators] = controls
 
     def put(self, bend: Array, length: float | None = None) -> None:
         """Bend the model itself by an angle towards x and y [rad], (2,), without drives."""
         self._data.qpos[self._bends] = self._towards @ bend / self.part.backbone.links
         if length is not None:
-            stretch = length - self.part.backbone.length
-            self._data.qpos[self._slides] = stretch / self.part.backbone.links
+            elongation = length - self.part.backbone.length
+            self._data.qpos[self._slides] = elongation / self.part.backbone.links
 
     def release(self) -> None:
         """Let go of all drives."""
-        self._data.ctrl[self.drives] = 0.0
+        self._data.ctrl[self.actuators] = 0.0
 
 
-def _share_of(
+def _allocation_of(
     part: Bendable, kind: Kind, options: HardwareOptions, stretches: bool
-) -> DriveShare | None:
-    found = {drive.type for drive in part.actuation}
-    wanted = {"tendons": {"tendon"}, "chambers": {"chamber"}, "moments": set[str]()}.get(kind)
+) -> ActuatorAllocation | None:
+    types = {actuator.type for actuator in part.actuation}
+    expected = {"tendons": {"tendon"}, "chambers": {"chamber"}, "moments": set[str]()}.get(kind)
     where = f"bendable '{part.name}'"
-    if wanted is not None and found != wanted:
-        told = f"{next(iter(found))}s" if found else "no actuation"
-        raise DescriptionError(f"expected {kind} for this hardware, found {told}", field=where)
+    if expected is not None and types != expected:
+        text = f"{next(iter(types))}s" if types else "no actuation"
+        raise DescriptionError(f"expected {kind} for this hardware, found {text}", field=where)
     if stretches and not part.backbone.axial_stiffness:
         raise DescriptionError(
             "expected an axial_stiffness of a segment whose length is commanded, found none",
@@ -195,4 +197,4 @@ def _share_of(
                 field=where,
             )
         return None
-    return DriveShare(part, options.pretension, clamp=options.clamp, stretches=stretches)
+    return ActuatorAllocation(part, options.pretension, clamp=options.clamp, stretches=stretches)

@@ -44,24 +44,24 @@ class SegmentsHardware:
         assert self._correction is not None  # a mirror follows
         errors = np.zeros(len(self._correction.rates))
         pushed, held = np.zeros(len(errors), dtype=bool), np.zeros(len(errors), dtype=bool)
-        targets = [segment.wanted(resources) for segment in self._segments]
-        for segment, own, (bend, _) in self._all(targets):
-            pushed[own] = segment.is_pushed(resources)
-            errors[own] = segment.axes @ (bend - segment.bend)
+        targets = [segment.targets(resources) for segment in self._segments]
+        for segment, rows, (bend, _) in self._all(targets):
+            pushed[rows] = segment.is_pushed(resources)
+            errors[rows] = segment.axes @ (bend - segment.bend)
         more = self._correction.moments(errors)
-        for segment, own, (bend, length) in self._all(targets):
-            if pushed[own].any():
+        for segment, rows, (bend, length) in self._all(targets):
+            if pushed[rows].any():
                 segment.push(resources)
             else:
-                segment.drive(bend, length, more[own] @ segment.axes)
-            held[own] = segment.saturated
+                segment.actuate(bend, length, more[rows] @ segment.axes)
+            held[rows] = segment.saturated
         self._correction.hold(errors, held)
         self._correction.forget(pushed)
 
     def follow(self, resources: ResourceManager) -> None:
         """Bend the model as commanded, without physics."""
         for segment in self._segments:
-            segment.put(*segment.wanted(resources))
+            segment.put(*segment.targets(resources))
 
     def release(self) -> None:
         """Let go of all drives."""
@@ -87,12 +87,12 @@ def correction_of(
         pose: Around which it is tuned, (nq,).
         period: Between two corrections [s].
     """
-    drives = np.zeros((model.nu, sum(len(segment.axes) for segment in segments)))
+    unit_controls = np.zeros((model.nu, sum(len(segment.axes) for segment in segments)))
     rates, column = list[float](), 0
     for segment in segments:
         count = len(segment.axes)
-        drives[segment.drives, column : column + count] = segment.per_moment()
+        unit_controls[segment.actuators, column : column + count] = segment.per_moment()
         rates += [segment.integral_gain] * count
         column += count
     measured = np.vstack([segment.bend_rows(model) for segment in segments])
-    return tuned(model, pose, measured, drives, period, np.array(rates))
+    return tuned(model, pose, measured, unit_controls, period, np.array(rates))

@@ -13,7 +13,7 @@ from softgrasp.mechanics.allocation import Allocation
 from softgrasp.mechanics.transforms import Array
 
 
-class DriveShare:
+class ActuatorAllocation:
     """Controls of one segment's drives for a bending moment, and for a force along it.
 
     Tendons pull with at least their pretension, chambers push within their range of pressure; of
@@ -59,19 +59,19 @@ class DriveShare:
         Raises:
             SimulationError: A drive would have to go beyond its range, and is not clamped.
         """
-        wanted = self._effect(moment, force)
-        found = self._allocation.least(wanted)
-        if found is not None:
-            return found
+        effect = self._effect(moment, force)
+        controls = self._allocation.smallest(effect)
+        if controls is not None:
+            return controls
         if self._clamp:
-            return self._allocation.nearest(wanted)
-        raise SimulationError(self._refusal(wanted))
+            return self._allocation.nearest(effect)
+        raise SimulationError(self._refusal(effect))
 
     def nearest(self, moment: Array, force: float | None = None) -> Array:
         """The controls within their ranges that come nearest, (n,); as ``controls``."""
-        wanted = self._effect(moment, force)
-        found = self._allocation.least(wanted)
-        return self._allocation.nearest(wanted) if found is None else found
+        effect = self._effect(moment, force)
+        controls = self._allocation.smallest(effect)
+        return self._allocation.nearest(effect) if controls is None else controls
 
     def makes(self, controls: Array, moment: Array, force: float | None = None) -> bool:
         """Whether controls make a moment and a force."""
@@ -84,12 +84,12 @@ class DriveShare:
     def _effect(self, moment: Array, force: float | None) -> Array:
         return np.append(self.axes @ moment, [] if force is None else [force])
 
-    def _refusal(self, wanted: Array) -> str:
+    def _refusal(self, effect: Array) -> str:
         """Which drive is missing most, if all were free below and above."""
         low, high = self._allocation.low, self._allocation.high
-        free = Allocation(self._allocation.matrix, low, np.full(len(low), np.inf)).least(wanted)
+        free = Allocation(self._allocation.matrix, low, np.full(len(low), np.inf)).smallest(effect)
         if free is None:
-            free = np.linalg.pinv(self._allocation.matrix) @ wanted
+            free = np.linalg.pinv(self._allocation.matrix) @ effect
         worst = int(np.argmax(np.maximum(low - free, free - high)))
         return (
             f"bendable '{self._name}': expected a {self._kind} between {low[worst]:g} and "
@@ -105,14 +105,16 @@ def bend_axes(part: Bendable) -> Array:
 
 def _effects(part: Bendable, axes: Array) -> Array:
     """Bending moments [N·m], then the force [N], of a unit of each control, (k + 1, n)."""
-    drives: Sequence[Tendon | Chamber] = part.actuation
-    push = np.array([drive.area if isinstance(drive, Chamber) else -1.0 for drive in drives])
-    arms = np.stack([vector_of(drive.radius, drive.angle) for drive in drives])
+    actuators: Sequence[Tendon | Chamber] = part.actuation
+    push = np.array(
+        [actuator.area if isinstance(actuator, Chamber) else -1.0 for actuator in actuators]
+    )
+    arms = np.stack([vector_of(actuator.radius, actuator.angle) for actuator in actuators])
     return np.vstack([-push * (axes @ arms.T), push])
 
 
 def _allocation(part: Bendable, matrix: Array, lowest: float | None) -> Allocation:
-    chambers = [drive for drive in part.actuation if isinstance(drive, Chamber)]
+    chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
     if chambers:
         high = [np.inf if c.pressure_max is None else c.pressure_max for c in chambers]
         return Allocation(matrix, [c.pressure_min for c in chambers], high)
@@ -121,7 +123,7 @@ def _allocation(part: Bendable, matrix: Array, lowest: float | None) -> Allocati
     if lowest is not None:
         return Allocation(matrix, np.full(count, lowest), top)
     moment = (part.backbone.bending_stiffness or 0.0) * part.kappa_max
-    tension = 0.05 * moment / max(drive.radius for drive in part.actuation)
+    tension = 0.05 * moment / max(actuator.radius for actuator in part.actuation)
     tight = Allocation(matrix, np.full(count, tension), top)
-    idle = tight.least(np.zeros(len(matrix)))
+    idle = tight.smallest(np.zeros(len(matrix)))
     return tight if idle is not None else Allocation(matrix, np.zeros(count), top)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from softgrasp.description.base import Count, Description, NonNegative, Number
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.mechanism import Mechanism, Way
+from softgrasp.description.mechanism import ActuationModel, ClosingMotion
 from softgrasp.description.problems import FieldError
 from softgrasp.description.rates import Rates
 
@@ -63,37 +63,38 @@ class Closure(Description):
         return False
 
     @property
-    def squeeze(self) -> float:
+    def contact_rate_scale(self) -> float:
         """Share of their rates at which drives go on in contact [–]."""
         return 1.0
 
-    def way(self, hand: Hand, preset: GraspPreset) -> Way:
+    def closing_motion(self, hand: Hand, preset: GraspPreset) -> ClosingMotion:
         """How the hand's own drives go where nothing is touched.
 
         Args:
             hand: The hand.
             preset: Of the grasp.
         """
-        own = self.rates if self.rates_are_of_joints() else None
-        start = preset.start or tuple(drive.start for drive in hand.drives)
-        rates = (own or preset.rates).for_fingers(hand.rows)
-        limits = tuple(drive.limits for drive in self.drives(hand, preset))
-        return Way(start, self.acting(rates), limits)
+        specified_rates = self.rates if self.rates_are_of_joints() else None
+        start = preset.start or tuple(actuator.start for actuator in hand.actuators)
+        rates = (specified_rates or preset.rates).for_fingers(hand.rows)
+        limits = tuple(actuator.limits for actuator in self.actuators(hand, preset))
+        return ClosingMotion(start, self.acting(rates), limits)
 
-    def mechanism(self, hand: Hand, preset: GraspPreset) -> Mechanism:
+    def mechanism(self, hand: Hand, preset: GraspPreset) -> ActuationModel:
         """What it makes of a hand; by default each drive keeps its servo.
 
         Args:
             hand: The hand.
             preset: Of the grasp.
         """
-        return Mechanism(hand)
+        return ActuationModel(hand)
 
-    def drives(self, hand: Hand, preset: GraspPreset) -> tuple[Drive, ...]:
+    def actuators(self, hand: Hand, preset: GraspPreset) -> tuple[Actuator, ...]:
         """The drives of a hand, the pressures of its soft fingers limited as wanted."""
-        wanted = preset.pressure if self.pressure is None else self.pressure
+        limit = preset.pressure if self.pressure is None else self.pressure
         return tuple(
-            drive if drive.unit != "Pa" else _up_to(drive, wanted) for drive in hand.drives
+            actuator if actuator.unit != "Pa" else _up_to(actuator, limit)
+            for actuator in hand.actuators
         )
 
     def acting(self, rates: tuple[float, ...]) -> tuple[float, ...]:
@@ -115,12 +116,12 @@ class Closure(Description):
         Raises:
             FieldError: Counted from the closure.
         """
-        drives, word = sum(hand.rows), hand.drive_word
+        actuators, word = sum(hand.rows), hand.actuator_word
         if self.rates_are_of_joints():
             self.check_rates(hand)
-        if self.active is not None and len(self.active) != drives:
+        if self.active is not None and len(self.active) != actuators:
             raise FieldError(
-                f"expected {drives} values, one a {word}, found {len(self.active)}", "active"
+                f"expected {actuators} values, one a {word}, found {len(self.active)}", "active"
             )
 
     def check_rates(self, hand: Hand) -> None:
@@ -131,7 +132,7 @@ class Closure(Description):
         """
         if self.rates is not None:
             try:
-                self.rates.for_fingers(hand.rows, hand.drive_word)
+                self.rates.for_fingers(hand.rows, hand.actuator_word)
             except ValueError as error:
                 raise FieldError(str(error), "rates") from None
 
@@ -162,8 +163,8 @@ def count_fits(values: tuple[Any, ...] | None, count: int, what: str, field: str
         FieldError: Says how many there should be.
     """
     if values is not None and len(values) not in (1, count):
-        wanted = f"1 or {count} values" if count > 1 else "1 value"
-        raise FieldError(f"expected {wanted}, one a {what}, found {len(values)}", field)
+        expected = f"1 or {count} values" if count > 1 else "1 value"
+        raise FieldError(f"expected {expected}, one a {what}, found {len(values)}", field)
 
 
 def spread(values: tuple[float, ...], count: int) -> tuple[float, ...]:
@@ -171,7 +172,7 @@ def spread(values: tuple[float, ...], count: int) -> tuple[float, ...]:
     return values * count if len(values) == 1 else values
 
 
-def _up_to(drive: Drive, wanted: float | None) -> Drive:
+def _up_to(actuator: Actuator, limit: float | None) -> Actuator:
     """A pressure that stops growing at the wanted one [Pa]."""
-    low, high = drive.limits
-    return drive._replace(limits=(low, high if wanted is None else min(max(wanted, low), high)))
+    low, high = actuator.limits
+    return actuator._replace(limits=(low, high if limit is None else min(max(limit, low), high)))

@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 
 from softgrasp.description.base import Positive
 from softgrasp.description.closures.base import Closure
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.mechanism import Mechanism
+from softgrasp.description.mechanism import ActuationModel
 
 USUAL_FORCE = 5.0
 """[N], where neither a force nor a torque is given."""
@@ -23,7 +23,7 @@ class ForceLimitedClosure(Closure):
 
     With ``force`` a joint closes at its rate until contact is established on its phalanx or on a
     later one of its finger; on the way, touches cut the lag of its servo to what most of that force
-    needs. From there on it moves at ``squeeze_share`` of its rate, for as long as no ten times
+    needs. From there on it moves at ``contact_rate_fraction`` of its rate, for as long as no ten times
     ``samples`` pass without any force. It stops where ``samples`` normal forces in a row, on its
     phalanx or on a later one, are above the force, and goes on below nine tenths of it.
 
@@ -36,7 +36,7 @@ class ForceLimitedClosure(Closure):
     """Normal force on a phalanx [N]; 5 N where neither it nor ``torque`` is given."""
     torque: Positive | None = None
     """Of the joints' servos [N·m or N]; that of the joint itself where it is smaller."""
-    squeeze_share: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.05
+    contact_rate_fraction: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.05
     """Share of its rate at which a joint goes on in contact, with ``force`` [–]."""
 
     @model_validator(mode="after")
@@ -68,22 +68,22 @@ class ForceLimitedClosure(Closure):
         return self.torque is not None
 
     @property
-    def squeeze(self) -> float:
+    def contact_rate_scale(self) -> float:
         """Share of their rates at which joints go on in contact [–]."""
-        return 1.0 if self.torque is not None else self.squeeze_share
+        return 1.0 if self.torque is not None else self.contact_rate_fraction
 
-    def drives(self, hand: Hand, preset: GraspPreset) -> tuple[Drive, ...]:
+    def actuators(self, hand: Hand, preset: GraspPreset) -> tuple[Actuator, ...]:
         """The drives of a hand; contact stops none of them where torques are limited."""
-        drives = super().drives(hand, preset)
+        actuators = super().actuators(hand, preset)
         if self.torque is None:
-            return drives
-        return tuple(drive._replace(stops=()) for drive in drives)
+            return actuators
+        return tuple(actuator._replace(stops=()) for actuator in actuators)
 
-    def mechanism(self, hand: Hand, preset: GraspPreset) -> Mechanism:
+    def mechanism(self, hand: Hand, preset: GraspPreset) -> ActuationModel:
         """The hand, its servos limited where a torque is given."""
         torque = self.torque
         if torque is None:
-            return Mechanism(hand)
+            return ActuationModel(hand)
         fingers = tuple(
             finger.replace(
                 phalanges=tuple(
@@ -93,11 +93,11 @@ class ForceLimitedClosure(Closure):
             )
             for finger in hand.fingers
         )
-        return Mechanism(hand.replace(fingers=fingers))
+        return ActuationModel(hand.replace(fingers=fingers))
 
     def extra_time(self, hand: Hand, preset: GraspPreset) -> float:
         """For squeezing, which is slow [s]."""
-        return 0.0 if self.torque is not None else PATIENCE * self.way(hand, preset).time
+        return 0.0 if self.torque is not None else PATIENCE * self.closing_motion(hand, preset).time
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
         """Refuse a hand without joints."""

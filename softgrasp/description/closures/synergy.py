@@ -15,9 +15,15 @@ from softgrasp.description.closures.synergy_weights import (
     joint_speeds,
     time_to_limits,
 )
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.mechanism import Actuator, Mechanism, Slider, Way, without_servos
+from softgrasp.description.mechanism import (
+    ActuationModel,
+    ClosingMotion,
+    ClosureActuator,
+    Slider,
+    without_servos,
+)
 from softgrasp.description.problems import FieldError
 from softgrasp.description.rates import Rates
 from softgrasp.description.synergies import Synergies
@@ -85,62 +91,62 @@ class SynergyIncrementClosure(Closure):
     def _check_start(self, hand: Hand, preset: GraspPreset) -> None:
         """Refuse weights at the start that ask for more than the joints can do."""
         posture = self.synergies_of(hand, preset).posture(self._weights(hand, preset)[0])
-        for drive in hand.drives:
-            low, high = drive.limits
-            value = posture.get(drive.joint or "", low)
+        for actuator in hand.actuators:
+            low, high = actuator.limits
+            value = posture.get(actuator.joint or "", low)
             if not low - SLACK <= value <= high + SLACK:
                 raise FieldError(
-                    f"expected weights that bring {drive.label} inside its limits "
-                    f"{drive.told(low, high)}, found {drive.told(value)}",
+                    f"expected weights that bring {actuator.label} inside its limits "
+                    f"{actuator.format_values(low, high)}, found {actuator.format_values(value)}",
                     "start",
                 )
 
-    def way(self, hand: Hand, preset: GraspPreset) -> Way:
+    def closing_motion(self, hand: Hand, preset: GraspPreset) -> ClosingMotion:
         """Joints on q_m + S z within their limits, the others where the grasp starts."""
-        plain = super().way(hand, preset)
+        plain = super().closing_motion(hand, preset)
         synergies = self.synergies_of(hand, preset)
         begin, pace, end = self._weights(hand, preset)
         first, last = synergies.posture(begin), synergies.posture(end)
         speed = joint_speeds(synergies, pace)
-        still = self.acting((1.0,) * len(hand.drives))
+        still = self.acting((1.0,) * len(hand.actuators))
         start, rates, limits = list(plain.start), list(plain.rates), list(plain.limits)
-        for index, (drive, on) in enumerate(zip(hand.drives, still, strict=True)):
-            if drive.joint is None:
+        for index, (actuator, on) in enumerate(zip(hand.actuators, still, strict=True)):
+            if actuator.joint is None:
                 continue
             rates[index] = 0.0
-            if drive.joint in first and on:
-                rates[index] = speed[drive.joint]
-                low, high = drive.limits
-                start[index] = min(max(first[drive.joint], low), high)
-                ends = (start[index], min(max(last[drive.joint], low), high))
+            if actuator.joint in first and on:
+                rates[index] = speed[actuator.joint]
+                low, high = actuator.limits
+                start[index] = min(max(first[actuator.joint], low), high)
+                ends = (start[index], min(max(last[actuator.joint], low), high))
                 limits[index] = (min(ends), max(ends))
-        return Way(tuple(start), tuple(rates), tuple(limits))
+        return ClosingMotion(tuple(start), tuple(rates), tuple(limits))
 
-    def mechanism(self, hand: Hand, preset: GraspPreset) -> Mechanism:
+    def mechanism(self, hand: Hand, preset: GraspPreset) -> ActuationModel:
         """The hand itself; of soft synergies a slider each, and joints that follow them."""
         if self.synergy_stiffness is None:
-            return Mechanism(hand)
+            return ActuationModel(hand)
         synergies = self.synergies_of(hand, preset)
-        rows = {drive.joint: row for drive, row in hand.driven_joints}
+        rows = {actuator.joint: row for actuator, row in hand.driven_joints}
         moved = [joint for joint, rate in self._moving(hand, preset).items() if rate]
-        places = {joint: index for index, joint in enumerate(synergies.joints)}
+        indices = {joint: index for index, joint in enumerate(synergies.joints)}
         bare = without_servos(hand, {joint: {} for joint in moved})
         sliders = tuple(
             Slider(
                 synergy_name(column),
-                sum(rows[j].armature * synergies.matrix[places[j]][column] ** 2 for j in moved),
+                sum(rows[j].armature * synergies.matrix[indices[j]][column] ** 2 for j in moved),
             )
             for column in range(synergies.count)
         )
         servos = tuple(_follower(hand, synergies, joint) for joint in moved)
-        return Mechanism(bare, (*self._springs(hand, preset, moved), *servos), sliders)
+        return ActuationModel(bare, (*self._springs(hand, preset, moved), *servos), sliders)
 
     def _moving(self, hand: Hand, preset: GraspPreset) -> dict[str, bool]:
         """Which joints of the synergies are active, by name."""
         on = dict(
             zip(
-                (drive.joint for drive in hand.drives),
-                self.acting((1.0,) * len(hand.drives)),
+                (actuator.joint for actuator in hand.actuators),
+                self.acting((1.0,) * len(hand.actuators)),
                 strict=True,
             )
         )
@@ -148,31 +154,33 @@ class SynergyIncrementClosure(Closure):
         parts = zip(synergies.joints, synergies.matrix, strict=True)
         return {joint: bool(on[joint]) and any(row) for joint, row in parts}
 
-    def _springs(self, hand: Hand, preset: GraspPreset, moved: list[str]) -> tuple[Actuator, ...]:
+    def _springs(
+        self, hand: Hand, preset: GraspPreset, moved: list[str]
+    ) -> tuple[ClosureActuator, ...]:
         """The servo of each weight z, with the stiffness Kz."""
         synergies = self.synergies_of(hand, preset)
-        rows = {drive.joint: row for drive, row in hand.driven_joints}
-        places = {joint: index for index, joint in enumerate(synergies.joints)}
+        rows = {actuator.joint: row for actuator, row in hand.driven_joints}
+        indices = {joint: index for index, joint in enumerate(synergies.joints)}
         stiffness = spread(self.synergy_stiffness or (1.0,), synergies.count)
-        found = []
+        actuators = []
         for column, (begin, pace, end) in enumerate(zip(*self._weights(hand, preset), strict=True)):
             name = synergy_name(column)
-            most = sum(
-                abs(synergies.matrix[places[joint]][column]) * rows[joint].force_limit
+            max_force = sum(
+                abs(synergies.matrix[indices[joint]][column]) * rows[joint].force_limit
                 for joint in moved
             )
-            found.append(
-                Actuator(
-                    Drive(
+            actuators.append(
+                ClosureActuator(
+                    Actuator(
                         name, f"synergy {column + 1}", "", (min(begin, end), max(begin, end)), begin
                     ),
                     pace,
                     ((name, 1.0),),
-                    (-most, most),
+                    (-max_force, max_force),
                     stiffness[column],
                 )
             )
-        return tuple(found)
+        return tuple(actuators)
 
     def _weights(self, hand: Hand, preset: GraspPreset) -> tuple[Weights, Weights, Weights]:
         """Weights z at the start, their rates [1/s], and weights at the end."""
@@ -187,10 +195,10 @@ class SynergyIncrementClosure(Closure):
             end = tuple(z + rate * time for z, rate in zip(start, pace, strict=True))
             return start, pace, end
         end = spread(self.end, count)
-        ways = [last - first for first, last in zip(start, end, strict=True)]
-        times = [abs(w / rate) for w, rate in zip(ways, pace, strict=True) if w and rate]
+        weight_changes = [last - first for first, last in zip(start, end, strict=True)]
+        times = [abs(w / rate) for w, rate in zip(weight_changes, pace, strict=True) if w and rate]
         slowest = max(times, default=1.0)
-        return start, tuple(way / slowest for way in ways), end
+        return start, tuple(change / slowest for change in weight_changes), end
 
 
 def synergy_name(column: int) -> str:
@@ -198,14 +206,14 @@ def synergy_name(column: int) -> str:
     return f"synergy_z{column + 1}"
 
 
-def _follower(hand: Hand, synergies: Synergies, joint: str) -> Actuator:
+def _follower(hand: Hand, synergies: Synergies, joint: str) -> ClosureActuator:
     """The servo that holds a joint at its part of q_m + S z."""
     index = synergies.joints.index(joint)
-    row = next(row for drive, row in hand.driven_joints if drive.joint == joint)
+    row = next(row for actuator, row in hand.driven_joints if actuator.joint == joint)
     mean = synergies.mean[index]
     parts = ((synergy_name(k), -part) for k, part in enumerate(synergies.matrix[index]) if part)
-    return Actuator(
-        Drive(f"{joint}_servo", f"servo of '{joint}'", row.unit, (mean, mean), mean),
+    return ClosureActuator(
+        Actuator(f"{joint}_servo", f"servo of '{joint}'", row.unit, (mean, mean), mean),
         0.0,
         ((joint, 1.0), *parts),
         (-row.force_limit, row.force_limit),

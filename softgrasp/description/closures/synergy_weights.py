@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.synergies import Synergies
 
@@ -21,11 +21,11 @@ def first_synergy(hand: Hand, preset: GraspPreset) -> Synergies:
         preset: Of its grasp; z = 0 is the posture in which it starts.
     """
     rates = preset.rates.for_fingers(hand.rows)
-    start = preset.start or tuple(drive.start for drive in hand.drives)
+    start = preset.start or tuple(actuator.start for actuator in hand.actuators)
     parts = [
-        (drive.joint, first, rate)
-        for drive, first, rate in zip(hand.drives, start, rates, strict=True)
-        if drive.joint is not None
+        (actuator.joint, first, rate)
+        for actuator, first, rate in zip(hand.actuators, start, rates, strict=True)
+        if actuator.joint is not None
     ]
     length = sum(rate**2 for _, _, rate in parts) ** 0.5
     return Synergies(
@@ -47,28 +47,28 @@ def joint_speeds(synergies: Synergies, pace: Weights) -> dict[str, float]:
 def closing_pace(synergies: Synergies, hand: Hand, preset: GraspPreset) -> Weights:
     """Rate of the first weight with which the hand closes, zero of the others [1/s]."""
     rates = preset.rates.for_fingers(hand.rows)
-    wanted = {drive.joint: rate for drive, rate in zip(hand.drives, rates, strict=True)}
+    rate_of = {actuator.joint: rate for actuator, rate in zip(hand.actuators, rates, strict=True)}
     first = [row[0] for row in synergies.matrix]
-    along = sum(part * wanted[joint] for part, joint in zip(first, synergies.joints, strict=True))
-    fastest = max(abs(wanted[joint]) for joint in synergies.joints)
+    along = sum(part * rate_of[joint] for part, joint in zip(first, synergies.joints, strict=True))
+    fastest = max(abs(rate_of[joint]) for joint in synergies.joints)
     pace = fastest / max(map(abs, first))
     return (pace if along >= 0.0 else -pace, *(0.0,) * (synergies.count - 1))
 
 
-def _travel(drive: Drive, at: float, rate: float) -> float:
+def _travel(actuator: Actuator, at: float, rate: float) -> float:
     """Time in which a joint gets from somewhere to its limit [s]; zero where it is beyond."""
-    low, high = drive.limits
+    low, high = actuator.limits
     return max(((high if rate > 0 else low) - at) / rate, 0.0)
 
 
 def time_to_limits(synergies: Synergies, hand: Hand, start: Weights, pace: Weights) -> float:
     """Time until the joints with larger parts are at their limits [s]."""
-    speeds, places = joint_speeds(synergies, pace), synergies.posture(start)
+    speeds, posture = joint_speeds(synergies, pace), synergies.posture(start)
     fastest = max(map(abs, speeds.values()))
-    drives = {drive.joint: drive for drive in hand.drives}
+    actuators = {actuator.joint: actuator for actuator in hand.actuators}
     return max(
         (
-            _travel(drives[joint], places[joint], speed)
+            _travel(actuators[joint], posture[joint], speed)
             for joint, speed in speeds.items()
             if speed and abs(speed) >= SLOW * fastest
         ),

@@ -8,10 +8,15 @@ from pydantic import Field
 
 from softgrasp.description.base import Positive
 from softgrasp.description.closures.base import Closure, count_fits, spread
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.description.finger import Phalanx
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.mechanism import Actuator, Mechanism, Way, without_servos
+from softgrasp.description.mechanism import (
+    ActuationModel,
+    ClosingMotion,
+    ClosureActuator,
+    without_servos,
+)
 from softgrasp.description.rates import Rates
 from softgrasp.description.tendon import Pulley, Tendon
 
@@ -31,7 +36,7 @@ class Elastic(NamedTuple):
     travel: float
     """Way that it goes together with the others until the first one is at its limit, without its
     sign [rad or m]."""
-    most: float
+    max_travel: float
     """Way to its own limit [rad or m]."""
 
 
@@ -48,7 +53,7 @@ class UnderactuatedClosure(Closure):
     type: Literal["underactuated"] = "underactuated"
     rates: Rates | None = None
     """Of the tendons, one a tendon or one for all [m/s or N/s]; those of the grasp if not given."""
-    drive: Literal["excursion", "tension"] = "excursion"
+    control_mode: Literal["excursion", "tension"] = "excursion"
     """Whether the way of the tendon grows, up to the highest tension, or its tension."""
     differential: bool = False
     """One tendon over the joints of all fingers, instead of one a finger."""
@@ -58,10 +63,10 @@ class UnderactuatedClosure(Closure):
     """Of the largest pulley in each finger, where the hand has no tendons of its own [m]."""
     tendon_stiffness: Positive = 2e4
     """Of tendons that are not the hand's own [N/m]."""
-    tension_share: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.25
+    tension_fraction: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.25
     """Highest tension over the one that the torque limits of the joints allow, where the tendons
     are not the hand's own [–]."""
-    spring_share: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.2
+    spring_fraction: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.2
     """Share of the highest tension that closes the free hand, where joints have no springs of
     their own [–]."""
 
@@ -96,7 +101,7 @@ class UnderactuatedClosure(Closure):
             return tendons
         return tuple(tendon.replace(tension_limit=self.tension) for tendon in tendons)
 
-    def mechanism(self, hand: Hand, preset: GraspPreset) -> Mechanism:
+    def mechanism(self, hand: Hand, preset: GraspPreset) -> ActuationModel:
         """The hand with springs in the joints of its tendons, and what pulls those."""
         tendons = self.tendons_of(hand, preset)
         joints: dict[str, dict[str, float]] = {}
@@ -109,19 +114,19 @@ class UnderactuatedClosure(Closure):
             actuators.append(
                 self._pulled(tendon, elastic, self._joints(hand, preset).shortest_time, rate)
             )
-        return Mechanism(without_servos(hand, joints), tuple(actuators))
+        return ActuationModel(without_servos(hand, joints), tuple(actuators))
 
     def settling(self, hand: Hand, preset: GraspPreset) -> float:
         """A tension that grows no more still moves joints, as long as they need to close."""
-        if self.drive == "excursion":
+        if self.control_mode == "excursion":
             return self.settle_time
         return self.settle_time + RELAXATION + self._joints(hand, preset).shortest_time
 
     def _made(self, hand: Hand, preset: GraspPreset) -> tuple[Tendon, ...]:
         """A tendon for each finger with joints that close."""
-        way = self._joints(hand, preset)
-        rates = {d.joint: rate for d, rate in zip(hand.drives, way.rates, strict=False)}
-        found = []
+        motion = self._joints(hand, preset)
+        rates = {d.joint: rate for d, rate in zip(hand.actuators, motion.rates, strict=False)}
+        tendons = []
         for finger in hand.fingers:
             rows = {finger.joint_of(row): row for row in finger.phalanges if row.driven}
             moved = {name: row for name, row in rows.items() if rates[name]}
@@ -131,69 +136,73 @@ class UnderactuatedClosure(Closure):
             power = {name: row.force_limit * rates[name] for name, row in moved.items()}
             scale = self.pulley_radius / max(map(abs, power.values()))
             pulleys = tuple(Pulley(joint=name, radius=scale * power[name]) for name in moved)
-            found.append(
+            tendons.append(
                 Tendon(
                     name=finger.name,
                     pulleys=pulleys,
-                    tension_limit=self.tension_share * strongest / self.pulley_radius,
+                    tension_limit=self.tension_fraction * strongest / self.pulley_radius,
                     stiffness=self.tendon_stiffness,
                 )
             )
-        return tuple(found)
+        return tuple(tendons)
 
-    def _joints(self, hand: Hand, preset: GraspPreset) -> Way:
+    def _joints(self, hand: Hand, preset: GraspPreset) -> ClosingMotion:
         """The way of the joints, without the pressures of soft fingers, which come last."""
-        way = self.way(hand, preset)
+        motion = self.closing_motion(hand, preset)
         count = len(hand.driven_joints)
-        return Way(way.start[:count], way.rates[:count], way.limits[:count])
+        return ClosingMotion(motion.start[:count], motion.rates[:count], motion.limits[:count])
 
     def _elastic(self, hand: Hand, preset: GraspPreset, tendon: Tendon) -> dict[str, Elastic]:
         """The joints of a tendon by name."""
-        way = self._joints(hand, preset)
+        motion = self._joints(hand, preset)
         driven = {
-            drive.joint: (start, abs(rate))
-            for drive, start, rate in zip(hand.drives, way.start, way.rates, strict=False)
+            actuator.joint: (start, abs(rate))
+            for actuator, start, rate in zip(
+                hand.actuators, motion.start, motion.rates, strict=False
+            )
         }
         rows = hand.rows_by_joint
         rates = {part.joint: driven.get(part.joint, (0.0, 0.0))[1] for part in tendon.pulleys}
-        least, found = SLOWEST * max(rates.values()) or 1.0, {}
+        min_rate, elastic = SLOWEST * max(rates.values()) or 1.0, {}
         for part in tendon.pulleys:
             row = rows[part.joint]
             start = driven[part.joint][0] if part.joint in driven else row.start
             low, high = row.limits
-            most = high - start if part.radius > 0 else start - low
-            travel = min(max(rates[part.joint], least) * way.shortest_time, most)
-            found[part.joint] = Elastic(row, start, part.radius, travel, most)
-        return found
+            max_travel = high - start if part.radius > 0 else start - low
+            travel = min(max(rates[part.joint], min_rate) * motion.shortest_time, max_travel)
+            elastic[part.joint] = Elastic(row, start, part.radius, travel, max_travel)
+        return elastic
 
     def _spring(self, tendon: Tendon, joint: Elastic) -> dict[str, float]:
         """Stiffness, rest and damping of a joint under a tendon."""
         row = joint.row
-        own = row.stiffness > 0.0
-        pull = self.spring_share * tendon.tension_limit * abs(joint.radius)
-        stiffness = row.stiffness if own else pull / max(joint.travel, 1e-3)
+        has_spring = row.stiffness > 0.0
+        pull = self.spring_fraction * tendon.tension_limit * abs(joint.radius)
+        stiffness = row.stiffness if has_spring else pull / max(joint.travel, 1e-3)
         return {
             "stiffness": stiffness,
-            "rest_angle": row.rest_angle if own else joint.start,
+            "rest_angle": row.rest_angle if has_spring else joint.start,
             "damping": max(row.damping, RELAXATION * stiffness),
         }
 
     def _pulled(
         self, tendon: Tendon, joints: dict[str, Elastic], pace: float, rate: float | None
-    ) -> Actuator:
+    ) -> ClosureActuator:
         """What pulls a tendon."""
-        name, most = f"{tendon.name}_tendon", tendon.tension_limit
+        name, max_tension = f"{tendon.name}_tendon", tendon.tension_limit
         arms = tuple((part.joint, part.radius) for part in tendon.pulleys)
-        limits = (0.0, most)
-        if self.drive == "tension":
-            drive = Drive(name, f"tension of '{tendon.name}'", "N", limits, 0.0)
-            return Actuator(drive, rate or most / pace, arms, limits)
-        way = sum(abs(one.radius) * one.most for one in joints.values())
+        limits = (0.0, max_tension)
+        if self.control_mode == "tension":
+            actuator = Actuator(name, f"tension of '{tendon.name}'", "N", limits, 0.0)
+            return ClosureActuator(actuator, rate or max_tension / pace, arms, limits)
+        pulled_length = sum(abs(one.radius) * one.max_travel for one in joints.values())
         free = sum(abs(one.radius) * one.travel for one in joints.values())
-        longest = tendon.excursion or way + most / tendon.stiffness
-        drive = Drive(name, f"excursion of '{tendon.name}'", "m", (0.0, longest), 0.0)
+        longest = tendon.excursion or pulled_length + max_tension / tendon.stiffness
+        actuator = Actuator(name, f"excursion of '{tendon.name}'", "m", (0.0, longest), 0.0)
         zero = sum(one.radius * one.start for one in joints.values())
-        return Actuator(drive, rate or free / pace, arms, limits, tendon.stiffness, zero=zero)
+        return ClosureActuator(
+            actuator, rate or free / pace, arms, limits, tendon.stiffness, zero=zero
+        )
 
 
 def _joined(tendons: tuple[Tendon, ...]) -> Tendon:

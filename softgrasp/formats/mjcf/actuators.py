@@ -8,7 +8,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.description.hand_model import AddedServo, ModelDrive, Move
+from softgrasp.description.hand_model import AddedServo, ModelActuator, Move
 from softgrasp.formats.mjcf.read import MOVING
 from softgrasp.formats.mjcf.tree import Tree, joint_range
 from softgrasp.mechanics.transforms import Array
@@ -17,7 +17,7 @@ TIP_FORCE = 20.0
 """What an added servo presses with at the far end of what it moves [N]."""
 FULL_FORCE_AT = 7e-3
 """Distance of the far end from its target at which an added servo has its whole force [m]."""
-LEAST_REACH = 0.02
+MIN_REACH = 0.02
 """[m]"""
 HELD = 1e-9
 """A narrower range of targets is none."""
@@ -80,9 +80,9 @@ def moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     return dense
 
 
-def model_drives(
+def model_actuators(
     model: mujoco.MjModel, starts: Mapping[str, float]
-) -> tuple[list[ModelDrive], list[str]]:
+) -> tuple[list[ModelActuator], list[str]]:
     """One drive an actuator, without the bodies that stop it; and what was assumed.
 
     Args:
@@ -93,42 +93,44 @@ def model_drives(
     for name, value in starts.items():
         data.qpos[model.joint(name).qposadr[0]] = value
     arms = moments(model, data)
-    drives, told = [], []
+    actuators, messages = [], []
     for index in range(model.nu):
         name = str(model.actuator(index).name)
         if kind_of(model, index) == POSITION:
-            drive, assumed = _drive(model, data, index, arms[index])
-            drives.append(drive)
-            told += assumed
+            actuator, assumed = _model_actuator(model, data, index, arms[index])
+            actuators.append(actuator)
+            messages += assumed
         else:
-            drives.append(ModelDrive(actuator=name, limits=(0.0, 0.0)))
-    return drives, told
+            actuators.append(ModelActuator(actuator=name, limits=(0.0, 0.0)))
+    return actuators, messages
 
 
-def _drive(
+def _model_actuator(
     model: mujoco.MjModel, data: mujoco.MjData, index: int, arm: Array
-) -> tuple[ModelDrive, list[str]]:
+) -> tuple[ModelActuator, list[str]]:
     name, law = str(model.actuator(index).name), law_of(model, index)
     length = float(data.actuator_length[index])
     joints = {int(model.dof_jntid[dof]): float(arm[dof]) for dof in np.flatnonzero(arm)}
-    joints = {joint: way for joint, way in joints.items() if int(model.jnt_type[joint]) in MOVING}
-    square = sum(way * way for way in joints.values())
-    moves = tuple(_move(model, data, j, way / square, law, length) for j, way in joints.items())
+    joints = {
+        joint: lever for joint, lever in joints.items() if int(model.jnt_type[joint]) in MOVING
+    }
+    square = sum(lever * lever for lever in joints.values())
+    moves = tuple(_move(model, data, j, lever / square, law, length) for j, lever in joints.items())
     limits, assumed = _limits(model, index, joints, law, length, data)
     start = min(max((length - law.at) / law.ratio, limits[0]), limits[1])
     only = next(iter(joints)) if len(joints) == 1 else None
     plain = only is not None and moves[0].ratio == 1.0 and moves[0].at == 0.0
     turning = only is not None and int(model.jnt_type[only]) == mujoco.mjtJoint.mjJNT_HINGE
     unit = ("rad" if turning else "m") if plain else ""
-    drive = ModelDrive(actuator=name, unit=unit, limits=limits, start=start, moves=moves)
-    return drive, assumed
+    actuator = ModelActuator(actuator=name, unit=unit, limits=limits, start=start, moves=moves)
+    return actuator, assumed
 
 
 def _move(
     model: mujoco.MjModel,
     data: mujoco.MjData,
     joint: int,
-    share: float,
+    weight: float,
     law: Law,
     length: float,
 ) -> Move:
@@ -137,8 +139,8 @@ def _move(
     Of several joints each goes as its moment arm, which is the shortest way of all together.
     """
     value = float(data.qpos[model.jnt_qposadr[joint]])
-    at = value + share * (law.at - length)
-    ratio = share * law.ratio
+    at = value + weight * (law.at - length)
+    ratio = weight * law.ratio
     name = str(model.joint(joint).name)
     return Move(joint=name, ratio=_rounded(ratio), at=_rounded(at, abs(length) + abs(law.at)))
 
@@ -162,17 +164,17 @@ def _limits(
         low, high = model.actuator_ctrlrange[index].tolist()
         return (low, high), []
     ends = [[length, length]]
-    for joint, way in joints.items():
+    for joint, lever in joints.items():
         value = float(data.qpos[model.jnt_qposadr[joint]])
-        ends.append(sorted(way * (limit - value) for limit in joint_range(model, joint)))
+        ends.append(sorted(lever * (limit - value) for limit in joint_range(model, joint)))
     lowest, highest = np.sum(ends, axis=0).tolist()
     low, high = sorted((end - law.at) / law.ratio for end in (lowest, highest))
     name = str(model.actuator(index).name)
-    told = f"actuator '{name}' has no ctrlrange; its joints' ranges give {low:.4g} … {high:.4g}"
-    return (low, high), [told]
+    message = f"actuator '{name}' has no ctrlrange; its joints' ranges give {low:.4g} … {high:.4g}"
+    return (low, high), [message]
 
 
-def wanted_servos(
+def required_servos(
     tree: Tree, followers: Iterable[str], tips: Mapping[int, Array]
 ) -> tuple[tuple[AddedServo, ...], list[str]]:
     """Servos for joints that nothing can lead to a position; and what to say of it.
@@ -190,13 +192,15 @@ def wanted_servos(
     joints = [j for j in range(model.njnt) if int(model.jnt_type[j]) in MOVING]
     if model.nu == 0:
         spring = np.ravel(model.jnt_stiffness).reshape(model.njnt, -1)[:, 0]
-        wanted = [j for j in joints if spring[j] == 0.0]
+        servo_joints = [j for j in joints if spring[j] == 0.0]
     else:
-        wanted = [j for j in joints if j in weak and j not in led]
+        servo_joints = [j for j in joints if j in weak and j not in led]
     follows = set(followers)
     names = {j: str(model.joint(j).name) for j in joints}
     servos = tuple(
-        _servo(tree, j, names[j], weak.get(j), tips) for j in wanted if names[j] not in follows
+        _servo(tree, j, names[j], weak.get(j), tips)
+        for j in servo_joints
+        if names[j] not in follows
     )
     if not servos:
         return (), []
@@ -232,9 +236,9 @@ def _servo(
     group = int(model.jnt_bodyid[joint])
     anchor = tree.data.xanchor[joint]
     reaches = [float(np.linalg.norm(tips[g] - anchor)) for g in tree.below(group) if g in tips]
-    reach = max([LEAST_REACH, *reaches]) if turning else 1.0
+    reach = max([MIN_REACH, *reaches]) if turning else 1.0
     stroke = FULL_FORCE_AT / reach
-    limit = _own_limit(model, joint, weak) or TIP_FORCE * reach
+    limit = _stated_limit(model, joint, weak) or TIP_FORCE * reach
     taken = {model.actuator(i).name for i in range(model.nu)}
     return AddedServo(
         joint=name,
@@ -245,7 +249,7 @@ def _servo(
     )
 
 
-def _own_limit(model: mujoco.MjModel, joint: int, weak: int | None) -> float:
+def _stated_limit(model: mujoco.MjModel, joint: int, weak: int | None) -> float:
     """The largest torque or force that the file gives a joint; zero where it says nothing."""
     limits = []
     if model.jnt_actfrclimited[joint]:

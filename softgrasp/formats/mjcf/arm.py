@@ -23,14 +23,14 @@ from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.mjcf.actuators import POSITION, kind_of, moments
 from softgrasp.formats.mjcf.hand import alone, starts_of
 from softgrasp.formats.mjcf.primitives import primitive_of
-from softgrasp.formats.mjcf.read import MOVING, OwnModel, read_model
+from softgrasp.formats.mjcf.read import MOVING, SourceModel, read_model
 from softgrasp.formats.mjcf.tree import Tree, fingers_of, joint_frame, tree_of
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
 GEOM = mujoco.mjtGeom
 FLANGES = ("attachment_site", "flange", "ee_site", "tool0", "wristsite")
 """Sites on which hands are put, the first one that an arm has."""
-LEAST_MASS = 1e-3
+MIN_MASS = 1e-3
 """A link that states less [kg] is an end without a body, to be filled by a hand."""
 
 
@@ -46,8 +46,8 @@ def mjcf_arm(path: Path) -> Arm:
     Warns:
         SoftgraspWarning: Something is left out.
     """
-    own = read_model(path)
-    tree = tree_of(alone(own, (), path))
+    source = read_model(path)
+    tree = tree_of(alone(source, (), path))
     tree.palm = 0
     moving = [group for group in tree.members if tree.joints(group)]
     if any(len(tree.children[group]) > 1 for group in [0, *moving]):
@@ -56,17 +56,17 @@ def mjcf_arm(path: Path) -> Arm:
             "itself",
             file=path,
         )
-    for note in own.dropped:
+    for note in source.dropped:
         warnings.warn(f"{path.name}: {note}", SoftgraspWarning, stacklevel=3)
-    (chain,) = fingers_of(tree, starts_of(own, tree), {}, set())
+    (chain,) = fingers_of(tree, starts_of(source, tree), {}, set())
     servos = _servos(tree.model)
     rows = [
         row.replace(
-            name=row.name.removeprefix(own.prefix),
-            joint_name=row.joint_name.removeprefix(own.prefix),
+            name=row.name.removeprefix(source.prefix),
+            joint_name=row.joint_name.removeprefix(source.prefix),
             driven=True,
             bodies=(),
-            parts=_parts(tree, own, row, path),
+            parts=_parts(tree, source, row, path),
             inertial=_heavy_enough(row),
             **servos.get(row.joint_name, {}),
         )
@@ -74,7 +74,7 @@ def mjcf_arm(path: Path) -> Arm:
     ]
     last = tree.model.joint(chain.phalanges[-1].joint_name).id
     return Arm(
-        name=own.spec.modelname or path.stem,
+        name=source.spec.modelname or path.stem,
         chain=chain.replace(phalanges=tuple(rows), name="arm", tip=_tool(tree, last).position),
         tool=_tool(tree, last),
         source=f"{path.name} (MJCF)",
@@ -83,43 +83,47 @@ def mjcf_arm(path: Path) -> Arm:
 
 def _heavy_enough(row: Phalanx) -> Any:
     inertial = row.inertial
-    if inertial is None or inertial.mass >= LEAST_MASS:
+    if inertial is None or inertial.mass >= MIN_MASS:
         return inertial
-    least = LEAST_MASS * 0.01**2
-    return inertial.replace(mass=LEAST_MASS, inertia=(least, least, least, 0.0, 0.0, 0.0))
+    min_inertia = MIN_MASS * 0.01**2
+    return inertial.replace(
+        mass=MIN_MASS, inertia=(min_inertia, min_inertia, min_inertia, 0.0, 0.0, 0.0)
+    )
 
 
 def _servos(model: mujoco.MjModel) -> dict[str, dict[str, float]]:
     """Stiffness and force limit of the position actuators, by their joints."""
-    found: dict[str, dict[str, float]] = {}
+    fields: dict[str, dict[str, float]] = {}
     arms = moments(model, mujoco.MjData(model)) if model.nu else np.zeros((0, model.nv))
     for joint in range(model.njnt):
         if model.jnt_actfrclimited[joint]:
             limit = float(np.abs(model.jnt_actfrcrange[joint]).max())
-            found[str(model.joint(joint).name)] = {"force_limit": limit}
+            fields[str(model.joint(joint).name)] = {"force_limit": limit}
     for index in range(model.nu):
         (dofs,) = np.nonzero(arms[index])
         if kind_of(model, index) != POSITION or len(dofs) != 1:
             continue
         arm = abs(float(arms[index, dofs[0]]))
-        own = found.setdefault(str(model.joint(int(model.dof_jntid[dofs[0]])).name), {})
-        own["servo_stiffness"] = -float(model.actuator_biasprm[index, 1]) * arm * arm
+        servo_fields = fields.setdefault(str(model.joint(int(model.dof_jntid[dofs[0]])).name), {})
+        servo_fields["servo_stiffness"] = -float(model.actuator_biasprm[index, 1]) * arm * arm
         if model.actuator_forcelimited[index]:
-            own["force_limit"] = arm * float(np.abs(model.actuator_forcerange[index]).max())
+            servo_fields["force_limit"] = arm * float(
+                np.abs(model.actuator_forcerange[index]).max()
+            )
     for joint in range(model.njnt):
         if int(model.jnt_type[joint]) in MOVING:
-            _fill(found.setdefault(str(model.joint(joint).name), {}), model, joint)
-    return found
+            _fill(fields.setdefault(str(model.joint(joint).name), {}), model, joint)
+    return fields
 
 
-def _fill(own: dict[str, float], model: mujoco.MjModel, joint: int) -> None:
+def _fill(servo_fields: dict[str, float], model: mujoco.MjModel, joint: int) -> None:
     """Numbers of an arm that states none: it carries itself and 5 kg at arm's length, stiffly."""
     below = float(model.body_subtreemass[model.jnt_bodyid[joint]]) + 5.0
-    own.setdefault("force_limit", 9.81 * below)
-    own.setdefault("servo_stiffness", 100.0 * own["force_limit"])
+    servo_fields.setdefault("force_limit", 9.81 * below)
+    servo_fields.setdefault("servo_stiffness", 100.0 * servo_fields["force_limit"])
 
 
-def _parts(tree: Tree, own: OwnModel, row: Phalanx, path: Path) -> tuple[Part, ...]:
+def _parts(tree: Tree, source: SourceModel, row: Phalanx, path: Path) -> tuple[Part, ...]:
     """Shapes of the bodies of a row in its frame; the same geom seen and touched counts once."""
     model = tree.model
     joint = model.joint(row.joint_name).id
@@ -131,9 +135,9 @@ def _parts(tree: Tree, own: OwnModel, row: Phalanx, path: Path) -> tuple[Part, .
     seen = [geom for geom in geoms if model.geom_group[geom] <= 2] or geoms
     parts = []
     for geom in seen:
-        shape = _shape(model, own, geom, path)
+        shape = _shape(model, source, geom, path)
         if shape is not None:
-            frame = carry @ _placed(tree, geom, own_frame=isinstance(shape, Mesh))
+            frame = carry @ _placed(tree, geom, in_mesh_frame=isinstance(shape, Mesh))
             pose = Pose(position=position_of(frame), quaternion=quaternion_of(frame))
             parts.append(Part(shape=shape, pose=pose))
     return tuple(parts)
@@ -144,30 +148,30 @@ def _geoms(model: mujoco.MjModel, body: int) -> range:
     return range(first, first + int(model.body_geomnum[body]))
 
 
-def _placed(tree: Tree, geom: int, *, own_frame: bool) -> Array:
+def _placed(tree: Tree, geom: int, *, in_mesh_frame: bool) -> Array:
     """A geom in the world with all joints at zero; of a mesh, the frame of its file, (4, 4)."""
     model, body = tree.model, int(tree.model.geom_bodyid[geom])
     world = np.eye(4)
     world[:3, :3] = tree.data.xmat[body].reshape(3, 3)
     world[:3, 3] = tree.data.xpos[body]
     frame = world @ transform(model.geom_pos[geom], model.geom_quat[geom])
-    if own_frame:
+    if in_mesh_frame:
         mesh = int(model.geom_dataid[geom])
         frame = frame @ np.linalg.inv(transform(model.mesh_pos[mesh], model.mesh_quat[mesh]))
     return np.asarray(frame)
 
 
-def _shape(model: mujoco.MjModel, own: OwnModel, geom: int, path: Path) -> Shape | None:
+def _shape(model: mujoco.MjModel, source: SourceModel, geom: int, path: Path) -> Shape | None:
     if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
-        return _mesh(model, own, int(model.geom_dataid[geom]), path)
+        return _mesh(model, source, int(model.geom_dataid[geom]), path)
     return primitive_of(model, geom)
 
 
-def _mesh(model: mujoco.MjModel, own: OwnModel, index: int, path: Path) -> Mesh | None:
+def _mesh(model: mujoco.MjModel, source: SourceModel, index: int, path: Path) -> Mesh | None:
     """A mesh by its file; one that is written out in the model has none."""
-    name = str(model.mesh(index).name).removeprefix(own.prefix)
-    mesh = own.spec.mesh(name)
-    file = path.parent / (own.spec.meshdir or "") / (mesh.file or "")
+    name = str(model.mesh(index).name).removeprefix(source.prefix)
+    mesh = source.spec.mesh(name)
+    file = path.parent / (source.spec.meshdir or "") / (mesh.file or "")
     if not mesh.file or file.suffix.lower() not in MESH_SUFFIXES or not file.is_file():
         return None
     x, y, z = (float(part) for part in mesh.scale)
@@ -179,10 +183,10 @@ def _tool(tree: Tree, last: int) -> Pose:
     model, data = tree.model, tree.data
     mujoco.mj_kinematics(model, data)
     group = int(model.jnt_bodyid[last])
-    for wanted in FLANGES:
+    for flange_name in FLANGES:
         for site in range(model.nsite):
             name = str(model.site(site).name)
-            if name.endswith(wanted) and model.body_weldid[model.site_bodyid[site]] == group:
+            if name.endswith(flange_name) and model.body_weldid[model.site_bodyid[site]] == group:
                 world = np.eye(4)
                 world[:3, :3] = data.site_xmat[site].reshape(3, 3)
                 world[:3, 3] = data.site_xpos[site]

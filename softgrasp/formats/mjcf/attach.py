@@ -10,7 +10,7 @@ import mujoco
 
 from softgrasp.description.hand_model import AddedServo
 from softgrasp.description.pose import Pose
-from softgrasp.formats.mjcf.read import OwnModel
+from softgrasp.formats.mjcf.read import SourceModel
 
 BOTH_GROUP, SEEN_GROUP, TOUCHED_GROUP = 0, 2, 3
 """Groups of geoms: both seen and touched, only seen, only touched."""
@@ -18,7 +18,7 @@ BOTH_GROUP, SEEN_GROUP, TOUCHED_GROUP = 0, 2, 3
 
 def attach(
     spec: mujoco.MjSpec,
-    own: OwnModel,
+    source: SourceModel,
     carrier: mujoco.MjsBody,
     pose: Pose,
     servos: tuple[AddedServo, ...] = (),
@@ -31,16 +31,16 @@ def attach(
     Args:
         spec: The scene; to be copied before it is compiled, as MuJoCo would warn of what holds
             only for models that are saved without their defaults.
-        own: The model.
+        source: The model.
         carrier: The body that carries it.
         pose: The world of the file in the carrier's frame.
         servos: To be added behind the file's own actuators.
     """
-    child = own.spec.copy()
+    child = source.spec.copy()
     _sort_geoms(child)
     frame = carrier.add_frame(pos=list(pose.position), quat=list(pose.quaternion))
     with _quiet():
-        spec.attach(child, frame=frame, prefix=own.prefix)
+        spec.attach(child, frame=frame, prefix=source.prefix)
     for servo in servos:
         actuator = spec.add_actuator(
             name=servo.actuator,
@@ -64,10 +64,10 @@ def _sort_geoms(child: mujoco.MjSpec) -> None:
     for body in child.bodies:
         geoms = list(body.geoms)
         touching = [can_touch(geom) or geom.name in paired for geom in geoms]
-        picture = not all(touching)
+        is_visual = not all(touching)
         for geom, touches in zip(geoms, touching, strict=True):
             if touches:
-                geom.group = TOUCHED_GROUP if picture else BOTH_GROUP
+                geom.group = TOUCHED_GROUP if is_visual else BOTH_GROUP
             else:
                 geom.group = SEEN_GROUP
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import mujoco
 import numpy as np
 
-from softgrasp.description.hand_model import ModelDrive
+from softgrasp.description.hand_model import ModelActuator
 from softgrasp.formats.mjcf.actuators import moments
 from softgrasp.formats.mjcf.loops import closed
 from softgrasp.formats.mjcf.surfaces import inner_points
@@ -30,7 +30,7 @@ class ClosingModel:
     def __init__(
         self,
         tree: Tree,
-        drives: Sequence[ModelDrive],
+        actuators: Sequence[ModelActuator],
         starts: Mapping[str, float],
         skins: Mapping[int, Array],
     ) -> None:
@@ -38,13 +38,13 @@ class ClosingModel:
 
         Args:
             tree: The model.
-            drives: Its drives.
+            actuators: Its drives.
             starts: Joint variables at the start, by name [rad or m].
             skins: Points on each body that can touch, in its frame (n, 3) [m], by its number.
         """
         self.model, self._tree = tree.model, tree
-        self.drives = [drive.drive for drive in drives]
-        self.rest = [drive.start for drive in drives]
+        self.actuators = [actuator.as_actuator for actuator in actuators]
+        self.rest = [actuator.start for actuator in actuators]
         self._data = mujoco.MjData(self.model)
         for name, value in starts.items():
             self._data.qpos[self.model.joint(name).qposadr[0]] = value
@@ -52,47 +52,49 @@ class ClosingModel:
         self._held = np.zeros(self.model.nv, dtype=bool)
         self._moves: list[tuple[int, int, float, float, tuple[float, float]]] = []
         self._joints: list[list[int]] = []
-        for index, drive in enumerate(drives):
+        for index, actuator in enumerate(actuators):
             self._joints.append([])
-            for move in drive.moves:
+            for move in actuator.moves:
                 joint = self.model.joint(move.joint)
                 self._held[joint.dofadr[0]] = True
                 limits = joint_range(self.model, joint.id)
                 self._moves.append((int(joint.qposadr[0]), index, move.ratio, move.at, limits))
                 self._joints[-1].append(int(joint.id))
         self._arms = moments(self.model, self._data)
-        self._moved = [self._moved_bodies(index) for index in range(len(drives))]
+        self._moved = [self._moved_bodies(index) for index in range(len(actuators))]
         groups = self._skins_of_groups(skins)
         self.posture(self.rest)
         self.up = None
         self.digits: list[Digit] = []
         for child in tree.children[tree.palm]:
             self._add_digit(tree.below(child), groups)
-        own = {body for digit in self.digits for body in digit.bodies}
-        self.skins = {self._name(g): points for g, points in groups.items() if self._name(g) in own}
+        finger_bodies = {body for digit in self.digits for body in digit.bodies}
+        self.skins = {
+            self._name(g): points for g, points in groups.items() if self._name(g) in finger_bodies
+        }
         self.palm, self.middle = self._palm(groups)
 
     def posture(self, targets: Sequence[float]) -> None:
         """Put the model where the drives rest, its equalities obeyed."""
         data = self._data
         data.qpos[:] = self._begin
-        for place, drive, ratio, at, (low, high) in self._moves:
-            data.qpos[place] = min(max(ratio * targets[drive] + at, low), high)
+        for address, actuator, ratio, at, (low, high) in self._moves:
+            data.qpos[address] = min(max(ratio * targets[actuator] + at, low), high)
         closed(self.model, data, self._held)
 
     def frames(self, targets: Array) -> dict[str, Array]:
         """Frames of all links for postures (s, nd), (s, 4, 4) each."""
-        found = np.zeros((len(targets), self.model.nbody, 4, 4))
-        found[..., 3, 3] = 1.0
+        frames = np.zeros((len(targets), self.model.nbody, 4, 4))
+        frames[..., 3, 3] = 1.0
         for step, row in enumerate(targets.tolist()):
             self.posture(row)
-            found[step, :, :3, :3] = self._data.xmat.reshape(-1, 3, 3)
-            found[step, :, :3, 3] = self._data.xpos
-        return {self._name(group): found[:, group] for group in self._tree.members}
+            frames[step, :, :3, :3] = self._data.xmat.reshape(-1, 3, 3)
+            frames[step, :, :3, 3] = self._data.xpos
+        return {self._name(group): frames[:, group] for group in self._tree.members}
 
-    def stops(self, drive: int, touching: Sequence[str]) -> tuple[str, ...]:
+    def stops(self, actuator: int, touching: Sequence[str]) -> tuple[str, ...]:
         """Those of some bodies that a drive moves."""
-        moved = {self.model.body(body).name for body in self._moved[drive]}
+        moved = {self.model.body(body).name for body in self._moved[actuator]}
         return tuple(body for body in touching if body in moved)
 
     def _name(self, body: int) -> str:
@@ -100,23 +102,27 @@ class ClosingModel:
 
     def _skins_of_groups(self, skins: Mapping[int, Array]) -> dict[int, Array]:
         """Points on each link, in its frame, (n, 3) [m], by its first body."""
-        found: dict[int, list[Array]] = {}
+        points: dict[int, list[Array]] = {}
         for body in sorted(skins):
             group = int(self.model.body_weldid[body])
-            found.setdefault(group, []).append(self._in_group(body, skins[body]))
-        return {group: np.vstack(parts) for group, parts in found.items()}
+            points.setdefault(group, []).append(self._in_group(body, skins[body]))
+        return {group: np.vstack(parts) for group, parts in points.items()}
 
     def _in_group(self, body: int, points: Array) -> Array:
         """Points of a body, in the frame of its link."""
         data, group = self._tree.data, int(self.model.body_weldid[body])
-        turned = data.xmat.reshape(-1, 3, 3)
-        world = points @ turned[body].T + data.xpos[body]
-        return np.asarray((world - data.xpos[group]) @ turned[group])
+        rotations = data.xmat.reshape(-1, 3, 3)
+        world = points @ rotations[body].T + data.xpos[body]
+        return np.asarray((world - data.xpos[group]) @ rotations[group])
 
     def _add_digit(self, below: Sequence[int], skins: Mapping[int, Array]) -> None:
         """A branch of the palm as a finger, where it can touch and some drive moves it."""
         groups = [group for group in below if group in skins]
-        joints = [joint for drive in self._drives_of(below) for joint in self._hinges(drive, below)]
+        joints = [
+            joint
+            for actuator in self._actuators_of(below)
+            for joint in self._hinges(actuator, below)
+        ]
         if not groups or not joints:
             return
         tip_group, tip = self._tip(groups, skins)
@@ -135,70 +141,72 @@ class ClosingModel:
 
     def _weights(self, groups: Sequence[int]) -> tuple[tuple[str, float, Array], ...]:
         """Links that nothing holds against gravity, with mass and centre of mass."""
-        model, found = self.model, []
+        model, weights = self.model, []
         for group in groups:
             members = self._tree.members[group]
             masses = model.body_mass[members] * (1.0 - model.body_gravcomp[members])
             if masses.sum() > 0.0:
                 centers = [self._in_group(b, model.body_ipos[b][None])[0] for b in members]
                 center = masses @ np.array(centers) / masses.sum()
-                found.append((self._name(group), float(masses.sum()), center))
-        return tuple(found)
+                weights.append((self._name(group), float(masses.sum()), center))
+        return tuple(weights)
 
-    def _drives_of(self, groups: Sequence[int]) -> list[int]:
+    def _actuators_of(self, groups: Sequence[int]) -> list[int]:
         """Drives that move a finger and not the palm, from the palm outwards."""
         palm = set(self._tree.members[self._tree.palm])
-        own = {body for group in groups for body in self._tree.members[group]}
-        found = [
+        finger_bodies = {body for group in groups for body in self._tree.members[group]}
+        moving = [
             index
             for index, moved in enumerate(self._moved)
-            if moved & own and not (moved & palm and self._tree.palm)
+            if moved & finger_bodies and not (moved & palm and self._tree.palm)
         ]
-        return sorted(found, key=lambda index: -len(self._moved[index] & own))
+        return sorted(moving, key=lambda index: -len(self._moved[index] & finger_bodies))
 
-    def _hinges(self, drive: int, groups: Sequence[int]) -> list[DigitJoint]:
+    def _hinges(self, actuator: int, groups: Sequence[int]) -> list[DigitJoint]:
         """The joints of a finger that a drive leads, or else the first one that follows it."""
         model = self.model
-        led = [j for j in self._joints[drive] if int(model.jnt_bodyid[j]) in groups]
+        led = [j for j in self._joints[actuator] if int(model.jnt_bodyid[j]) in groups]
         if not led:
-            moved = [g for g in groups if g in self._moved[drive]]
+            moved = [g for g in groups if g in self._moved[actuator]]
             led = [joint for group in moved for joint in self._tree.joints(group)][:1]
-        found = []
+        hinges = []
         for joint in led:
-            turns = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
-            axis = np.array(model.jnt_axis[joint]) if turns else np.zeros(3)
+            is_hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
+            axis = np.array(model.jnt_axis[joint]) if is_hinge else np.zeros(3)
             name = self._name(int(model.jnt_bodyid[joint]))
-            found.append(DigitJoint(drive, name, axis, self._stiffness(drive)))
-        return found
+            hinges.append(DigitJoint(actuator, name, axis, self._stiffness(actuator)))
+        return hinges
 
-    def _stiffness(self, drive: int) -> float:
+    def _stiffness(self, actuator: int) -> float:
         """Of what holds the first joint of a drive where the drive wants it [N·m/rad]."""
-        arm = float(self._arms[drive, self.model.jnt_dofadr[self._joints[drive][0]]])
-        return -float(self.model.actuator_biasprm[drive, 1]) * arm * arm
+        arm = float(self._arms[actuator, self.model.jnt_dofadr[self._joints[actuator][0]]])
+        return -float(self.model.actuator_biasprm[actuator, 1]) * arm * arm
 
     def _tip(self, groups: Sequence[int], skins: Mapping[int, Array]) -> tuple[int, Array]:
         """The point of a finger that is farthest from its base at the start, and its link."""
         base = self._data.xpos[groups[0]]
-        found = []
+        tips = []
         for group in groups:
-            turned = self._data.xmat[group].reshape(3, 3)
-            ways = np.linalg.norm(skins[group] @ turned.T + self._data.xpos[group] - base, axis=1)
-            found.append((float(ways.max()), group, skins[group][int(ways.argmax())]))
-        _, group, tip = max(found, key=lambda one: one[0])
+            rotation = self._data.xmat[group].reshape(3, 3)
+            distances = np.linalg.norm(
+                skins[group] @ rotation.T + self._data.xpos[group] - base, axis=1
+            )
+            tips.append((float(distances.max()), group, skins[group][int(distances.argmax())]))
+        _, group, tip = max(tips, key=lambda one: one[0])
         return group, tip
 
     def _palm(self, skins: Mapping[int, Array]) -> tuple[Array, Array]:
         """Points on and in what no finger's drive moves, and the middle of the palm [m]."""
-        own = {body for digit in self.digits for body in digit.bodies}
+        finger_bodies = {body for digit in self.digits for body in digit.bodies}
         parts: dict[int, list[Array]] = {}
         for group in skins:
-            if self._name(group) in own:
+            if self._name(group) in finger_bodies:
                 continue
             members = self._tree.members[group]
             inner = (self._in_group(b, inner_points(self.model, b)) for b in members)
             points = [skins[group], *inner]
-            turned = self._data.xmat[group].reshape(3, 3)
-            parts[group] = [p @ turned.T + self._data.xpos[group] for p in points]
+            rotation = self._data.xmat[group].reshape(3, 3)
+            parts[group] = [p @ rotation.T + self._data.xpos[group] for p in points]
         whole = np.vstack([np.zeros((0, 3)), *(p for points in parts.values() for p in points)])
         if self._tree.palm in parts:
             middle = np.vstack(parts[self._tree.palm]).mean(axis=0)
@@ -209,19 +217,21 @@ class ClosingModel:
             middle = np.mean(bases or [np.zeros(3)], axis=0)
         return whole, np.asarray(middle)
 
-    def _moved_bodies(self, drive: int) -> set[int]:
+    def _moved_bodies(self, actuator: int) -> set[int]:
         """Bodies that a drive moves, those of linkages and followers too."""
-        low, high = self.drives[drive].limits
-        if not self._joints[drive] or high <= low:
+        low, high = self.actuators[actuator].limits
+        if not self._joints[actuator] or high <= low:
             return set()
-        found = []
+        poses = []
         targets = list(self.rest)
-        way = PROBE * (high - low)
-        begin = targets[drive] if targets[drive] + way <= high else targets[drive] - way
-        for value in (begin, begin + way):
-            targets[drive] = min(max(value, low), high)
+        step = PROBE * (high - low)
+        begin = targets[actuator] if targets[actuator] + step <= high else targets[actuator] - step
+        for value in (begin, begin + step):
+            targets[actuator] = min(max(value, low), high)
             self.posture(targets)
-            found.append((self._data.xpos.copy(), self._data.xmat.copy()))
-        (place, turned), (other, other_turned) = found
-        away = np.abs(place - other).max(axis=1) + np.abs(turned - other_turned).max(axis=1)
+            poses.append((self._data.xpos.copy(), self._data.xmat.copy()))
+        (positions, rotations), (other, other_rotations) = poses
+        away = np.abs(positions - other).max(axis=1) + np.abs(rotations - other_rotations).max(
+            axis=1
+        )
         return set(np.flatnonzero(away > MOVED).tolist())

@@ -19,14 +19,14 @@ def conflicts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
         whole: The file's own model.
         attached: The model as it hangs in a scene, alone.
     """
-    told = [*_contacts(whole, attached), *_limits(attached)]
+    messages = [*_contacts(whole, attached), *_limits(attached)]
     weight = attached.body_mass[1:] > 0.0
     if weight.any() and not (attached.body_gravcomp[1:][weight] > 0.0).any():
-        told.append(
+        messages.append(
             "its bodies have no gravity compensation (gravcomp): under gravity its joints sag as "
             "far as their servos let them"
         )
-    return told
+    return messages
 
 
 def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
@@ -35,12 +35,12 @@ def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
     touching &= attached.geom_bodyid > 0
     if not touching.any():
         return ["none of its geoms can touch (contype and conaffinity are zero): it grasps nothing"]
-    told = []
+    messages = []
     step = float(whole.opt.timestep)
     references = attached.geom_solref[touching]
     short = (references[:, 0] > 0.0) & (references[:, 0] < 2.0 * step)
     if short.any():
-        told.append(
+        messages.append(
             f"{int(short.sum())} of its {len(references)} geoms ask for a contact time constant "
             f"of {references[short, 0].min():g} s, less than twice its timestep of {step:g} s; "
             "the scene converts stiffness and damping instead"
@@ -48,16 +48,16 @@ def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
     frictions = Counter(attached.geom_friction[touching, 0].round(6).tolist())
     if len(frictions) > 1:
         parts = ", ".join(f"{value:g} on {number}" for value, number in sorted(frictions.items()))
-        told.append(
+        messages.append(
             f"its geoms have different friction ({parts}; MuJoCo would take the larger one of two "
             "that touch); the scene's friction holds for all"
         )
-    return told
+    return messages
 
 
 def unused_options(whole: mujoco.MjModel) -> list[str]:
     """Options of a file that the scene sets itself, in one sentence; empty where it has none."""
-    option, own = whole.opt, mujoco.MjModel.from_xml_string("<mujoco/>").opt
+    option, defaults = whole.opt, mujoco.MjModel.from_xml_string("<mujoco/>").opt
     pyramidal = int(option.cone) == mujoco.mjtCone.mjCONE_PYRAMIDAL
     changed = ["cone pyramidal"] if pyramidal else []
     changed += [
@@ -67,9 +67,9 @@ def unused_options(whole: mujoco.MjModel) -> list[str]:
             ("impratio", option.impratio),
             ("noslip_iterations", option.noslip_iterations),
         )
-        if value != getattr(own, name)
+        if value != getattr(defaults, name)
     ]
-    if int(option.integrator) != int(own.integrator):
+    if int(option.integrator) != int(defaults.integrator):
         kind = mujoco.mjtIntegrator(int(option.integrator)).name.removeprefix("mjINT_").lower()
         changed.append(f"integrator {kind}")
     if tuple(option.gravity.tolist()) != EARTH:

@@ -14,30 +14,30 @@ from softgrasp import library
 from softgrasp.description.coupling import Coupling
 from softgrasp.description.finger import Finger
 from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-from softgrasp.description.hand_model import AddedServo, HandModel, ModelDrive
+from softgrasp.description.hand_model import AddedServo, HandModel, ModelActuator
 from softgrasp.description.pose import Pose
 from softgrasp.description.rates import Rates
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.formats.grasp_preset import preset_of, turned
-from softgrasp.formats.hand_doubts import tell_doubts
-from softgrasp.formats.mjcf.actuators import UNKNOWN, kind_of, model_drives, wanted_servos
+from softgrasp.formats.grasp_preset import in_frame, preset_of
+from softgrasp.formats.hand_doubts import warn_about_units
+from softgrasp.formats.mjcf.actuators import UNKNOWN, kind_of, model_actuators, required_servos
 from softgrasp.formats.mjcf.attach import attach
 from softgrasp.formats.mjcf.closing import ClosingModel
 from softgrasp.formats.mjcf.conflicts import conflicts, unused_options
 from softgrasp.formats.mjcf.model_files import resolved
 from softgrasp.formats.mjcf.pace import pace
-from softgrasp.formats.mjcf.read import BASE, MOVING, OwnModel, check_hash, read_model
+from softgrasp.formats.mjcf.read import BASE, MOVING, SourceModel, check_hash, read_model
 from softgrasp.formats.mjcf.surfaces import skins
 from softgrasp.formats.mjcf.tree import (
     Tree,
     fingers_of,
     joint_range,
     palm_name,
+    rotation_from_z,
     touching_bodies,
     tree_of,
-    turn_from_z,
 )
-from softgrasp.mechanics.grasp_finder import FoundGrasp, FoundGrasps, found_grasps
+from softgrasp.mechanics.grasp_finder import SynthesizedGrasp, SynthesizedGrasps, synthesize_grasps
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
 HOME = ("home", "open", "start")
@@ -47,12 +47,12 @@ HOME = ("home", "open", "start")
 class ReadHand(NamedTuple):
     """What a file says of a hand, before anything is known of grasps."""
 
-    own: OwnModel
+    source: SourceModel
     tree: Tree
     starts: dict[str, float]
     tips: dict[int, Array]
     servos: tuple[AddedServo, ...]
-    drives: tuple[ModelDrive, ...]
+    actuators: tuple[ModelActuator, ...]
     closing: ClosingModel
     notes: tuple[str, ...]
     """What was assumed."""
@@ -73,86 +73,86 @@ def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = N
     Warns:
         SoftgraspWarning: What the scene does otherwise than the file asks.
     """
-    found = _read(path)
+    read_hand = _read(path)
     if grasps is None:
-        wanted = found_grasps(found.closing)
-        _check_found(wanted, path)
-        pose = pose or _standing(np.array(wanted.up))
+        synthesized = synthesize_grasps(read_hand.closing)
+        _check_grasps(synthesized, path)
+        pose = pose or _standing(np.array(synthesized.up))
         grasps = Grasps(
-            power=_preset(found, wanted.power, pose),
-            precision=_preset(found, wanted.precision, pose),
+            power=_preset(read_hand, synthesized.power, pose),
+            precision=_preset(read_hand, synthesized.precision, pose),
         )
     pose = pose or Pose()
-    tree, own = found.tree, found.own
-    driven = {move.joint for drive in found.drives for move in drive.moves}
-    fingers = fingers_of(tree, found.starts, found.tips, driven)
-    for note in found.notes:
+    tree, source = read_hand.tree, read_hand.source
+    driven = {move.joint for actuator in read_hand.actuators for move in actuator.moves}
+    fingers = fingers_of(tree, read_hand.starts, read_hand.tips, driven)
+    for note in read_hand.notes:
         warnings.warn(f"{path.name}: {note}", SoftgraspWarning, stacklevel=3)
     hand = Hand(
-        name=own.spec.modelname or path.stem,
+        name=source.spec.modelname or path.stem,
         fingers=_in_hand(fingers, pose),
         couplings=_couplings(tree, driven),
         model=HandModel(
             file=library.portable_name(path),
-            sha256=own.sha256,
+            sha256=source.sha256,
             pose=pose,
-            prefix=own.prefix,
+            prefix=source.prefix,
             palm=palm_name(tree),
             touching=touching_bodies(tree),
-            drives=found.drives,
-            servos=found.servos,
+            actuators=read_hand.actuators,
+            servos=read_hand.servos,
         ),
         palm=Palm(kind="none"),
         grasps=grasps,
         source=f"{path.name} (MJCF)",
-        notes=(*found.notes, *unused_options(own.compiled)),
+        notes=(*read_hand.notes, *unused_options(source.compiled)),
     )
-    tell_doubts(hand)
+    warn_about_units(hand)
     return hand
 
 
-def own_model(model: HandModel) -> OwnModel:
+def source_model(model: HandModel) -> SourceModel:
     """The file of a hand's model, unchanged since its hash was taken.
 
     Raises:
         DescriptionError: It is missing, wrong, or has changed.
     """
     path = resolved(model.file)
-    own = read_model(path)
-    check_hash(own.sha256, model.sha256, path)
-    return own
+    source = read_model(path)
+    check_hash(source.sha256, model.sha256, path)
+    return source
 
 
 def _read(path: Path) -> ReadHand:
-    own = read_model(path)
-    tree = tree_of(alone(own, (), path))
+    source = read_model(path)
+    tree = tree_of(alone(source, (), path))
     if not touching_bodies(tree):
         raise DescriptionError(
             "expected geoms that can touch, found none with a contype or conaffinity", file=path
         )
-    starts = starts_of(own, tree)
+    starts = starts_of(source, tree)
     points_on = skins(tree.model)
     tips = _tips(tree, points_on)
     followers = {coupling.joint for coupling in _couplings(tree, set())}
-    servos, told = wanted_servos(tree, followers, tips)
+    servos, messages = required_servos(tree, followers, tips)
     if servos:
-        tree = tree_of(alone(own, servos, path))
+        tree = tree_of(alone(source, servos, path))
     _refuse_actuators(tree.model, path)
-    drives, assumed = model_drives(tree.model, starts)
-    if not any(drive.moves for drive in drives):
+    actuators, assumed = model_actuators(tree.model, starts)
+    if not any(actuator.moves for actuator in actuators):
         raise DescriptionError("expected an actuator that moves a joint, found none", file=path)
-    closing = ClosingModel(tree, drives, starts, points_on)
+    closing = ClosingModel(tree, actuators, starts, points_on)
     touching = touching_bodies(tree)
-    drives = [d.replace(stops=closing.stops(i, touching)) for i, d in enumerate(drives)]
-    notes = [*own.dropped, *told, *assumed, *conflicts(own.compiled, tree.model)]
-    return ReadHand(own, tree, starts, tips, servos, tuple(drives), closing, tuple(notes))
+    actuators = [d.replace(stops=closing.stops(i, touching)) for i, d in enumerate(actuators)]
+    notes = [*source.dropped, *messages, *assumed, *conflicts(source.compiled, tree.model)]
+    return ReadHand(source, tree, starts, tips, servos, tuple(actuators), closing, tuple(notes))
 
 
-def alone(own: OwnModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.MjModel:
+def alone(source: SourceModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.MjModel:
     """The model as it hangs in a scene, with nothing else."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
-    attach(spec, own, spec.worldbody.add_body(name=BASE), Pose(), servos)
+    attach(spec, source, spec.worldbody.add_body(name=BASE), Pose(), servos)
     try:
         return spec.copy().compile()
     except ValueError as error:
@@ -162,23 +162,23 @@ def alone(own: OwnModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.M
         ) from error
 
 
-def starts_of(own: OwnModel, tree: Tree) -> dict[str, float]:
+def starts_of(source: SourceModel, tree: Tree) -> dict[str, float]:
     """Joint variables at the start by name: of a keyframe, or of the file as it stands."""
-    whole = own.compiled
+    whole = source.compiled
     keys = [str(whole.key(index).name) for index in range(whole.nkey)]
-    place = whole.qpos0
+    qpos = whole.qpos0
     if keys:
-        wanted = next((name for name in HOME if name in keys), keys[0])
-        place = whole.key_qpos[keys.index(wanted)]
-    found = {}
+        key = next((name for name in HOME if name in keys), keys[0])
+        qpos = whole.key_qpos[keys.index(key)]
+    starts = {}
     for index in range(tree.model.njnt):
         if int(tree.model.jnt_type[index]) not in MOVING:
             continue
         name = str(tree.model.joint(index).name)
-        value = float(place[whole.joint(name.removeprefix(own.prefix)).qposadr[0]])
+        value = float(qpos[whole.joint(name.removeprefix(source.prefix)).qposadr[0]])
         low, high = joint_range(tree.model, index)
-        found[name] = min(max(value, low), high)
-    return found
+        starts[name] = min(max(value, low), high)
+    return starts
 
 
 def _refuse_actuators(model: mujoco.MjModel, path: Path) -> None:
@@ -203,21 +203,21 @@ def _kind_words(model: mujoco.MjModel, index: int) -> str:
 
 def _tips(tree: Tree, points_on: Mapping[int, Array]) -> dict[int, Array]:
     """Farthest point from its joint of each group that can touch, all joints at zero [m]."""
-    found: dict[int, tuple[float, Array]] = {}
+    tips: dict[int, tuple[float, Array]] = {}
     data = tree.data
-    for body, own in points_on.items():
+    for body, local_points in points_on.items():
         group = int(tree.model.body_weldid[body])
-        points = own @ data.xmat[body].reshape(3, 3).T + data.xpos[body]
-        ways = np.linalg.norm(points - data.xpos[group], axis=1)
-        if group not in found or ways.max() > found[group][0]:
-            found[group] = (float(ways.max()), points[int(ways.argmax())])
-    return {group: point for group, (_, point) in found.items()}
+        points = local_points @ data.xmat[body].reshape(3, 3).T + data.xpos[body]
+        distances = np.linalg.norm(points - data.xpos[group], axis=1)
+        if group not in tips or distances.max() > tips[group][0]:
+            tips[group] = (float(distances.max()), points[int(distances.argmax())])
+    return {group: point for group, (_, point) in tips.items()}
 
 
 def _couplings(tree: Tree, driven: set[str]) -> tuple[Coupling, ...]:
     """Joints that follow another one after the model's equalities, to first order."""
     model = tree.model
-    found: dict[str, Coupling] = {}
+    couplings: dict[str, Coupling] = {}
     for index in np.flatnonzero(model.eq_type == mujoco.mjtEq.mjEQ_JOINT):
         one, other = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
         if (
@@ -232,21 +232,23 @@ def _couplings(tree: Tree, driven: set[str]) -> tuple[Coupling, ...]:
         offset = float(zero[0] + constant - ratio * zero[1])
         if names[0] in driven and names[1] not in driven and ratio != 0.0:
             names, ratio, offset = names[::-1], 1.0 / ratio, -offset / ratio
-        if names[0] not in driven and names[0] not in found:
-            found[names[0]] = Coupling(joint=names[0], leader=names[1], ratio=ratio, offset=offset)
-    return tuple(found.values())
+        if names[0] not in driven and names[0] not in couplings:
+            couplings[names[0]] = Coupling(
+                joint=names[0], leader=names[1], ratio=ratio, offset=offset
+            )
+    return tuple(couplings.values())
 
 
 def _standing(up: Array) -> Pose:
     """The file's world in a hand whose z is up."""
     frame = np.eye(4)
-    frame[:3, :3] = turn_from_z(up).T
+    frame[:3, :3] = rotation_from_z(up).T
     return Pose(quaternion=quaternion_of(frame))
 
 
-def _check_found(found: FoundGrasps, path: Path) -> None:
+def _check_grasps(grasps: SynthesizedGrasps, path: Path) -> None:
     """Refuse a hand whose fingers meet no ball; warn of one that meets it from one side only."""
-    for name, grasp in (("power", found.power), ("precision", found.precision)):
+    for name, grasp in (("power", grasps.power), ("precision", grasps.precision)):
         if not grasp.normals:
             raise DescriptionError(
                 "found no way in which its drives close on a ball of 12 to 60 mm radius; name "
@@ -262,9 +264,9 @@ def _check_found(found: FoundGrasps, path: Path) -> None:
             )
 
 
-def _preset(read: ReadHand, grasp: FoundGrasp, pose: Pose) -> GraspPreset:
-    preset = preset_of(turned(grasp, transform(pose.position, pose.quaternion)))
-    factor = pace(read.tree, read.drives, read.starts, read.tips, grasp.rates)
+def _preset(read: ReadHand, grasp: SynthesizedGrasp, pose: Pose) -> GraspPreset:
+    preset = preset_of(in_frame(grasp, transform(pose.position, pose.quaternion)))
+    factor = pace(read.tree, read.actuators, read.starts, read.tips, grasp.rates)
     return preset.replace(rates=Rates([round(factor * rate, 6) for rate in grasp.rates]))
 
 

@@ -35,9 +35,11 @@ def closed(model: mujoco.MjModel, data: mujoco.MjData, held: NDArray[np.bool_]) 
         if not len(residual) or np.abs(residual).max() < NEAR:
             return True
         jacobian = _jacobian(model, data)[rows][:, ~held]
-        way = np.linalg.lstsq(jacobian, -residual, rcond=1e-8)[0]
+        correction = np.linalg.lstsq(jacobian, -residual, rcond=1e-8)[0]
         step = np.zeros(model.nv)
-        step[~held] = way * min(1.0, LONGEST_STEP / max(np.abs(way).max(initial=0.0), 1e-12))
+        step[~held] = correction * min(
+            1.0, LONGEST_STEP / max(np.abs(correction).max(initial=0.0), 1e-12)
+        )
         mujoco.mj_integratePos(model, data.qpos, step, 1.0)
     mujoco.mj_kinematics(model, data)
     return bool(np.abs(residual).max(initial=0.0) < 1e-4)

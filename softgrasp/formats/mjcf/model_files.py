@@ -13,7 +13,12 @@ from softgrasp import library
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.ucrdf.elements import Element, line_of
 
-FOLDER_OF = {"mesh": "meshdir", "skin": "meshdir", "hfield": "meshdir", "texture": "texturedir"}
+DIRECTORY_ATTRIBUTE = {
+    "mesh": "meshdir",
+    "skin": "meshdir",
+    "hfield": "meshdir",
+    "texture": "texturedir",
+}
 """The attribute of ``<compiler>`` that says where files of an element lie."""
 SIDES = ("fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 ROOT = "mujoco"
@@ -39,16 +44,16 @@ def model_files(path: Path) -> list[Path]:
     """
     documents: dict[Path, Element] = {}
     _read_document(path, path.parent, documents)
-    folders: dict[str, str] = {}
+    directories: dict[str, str] = {}
     for root in documents.values():
         for compiler in root.iter("compiler"):
             for key in ("meshdir", "texturedir", "assetdir", "strippath"):
                 if key in compiler.attrib:
-                    folders[key] = str(compiler.get(key))
-    found = list(documents)
+                    directories[key] = str(compiler.get(key))
+    files = list(documents)
     for document, root in documents.items():
-        found += [_asset_file(part, path.parent, folders) for part in _assets(document, root)]
-    return list(dict.fromkeys(found))
+        files += [_asset_file(part, path.parent, directories) for part in _assets(document, root)]
+    return list(dict.fromkeys(files))
 
 
 def sha256_of(files: list[Path]) -> str:
@@ -59,7 +64,7 @@ def sha256_of(files: list[Path]) -> str:
     return digest.hexdigest()
 
 
-def _read_document(path: Path, folder: Path, documents: dict[Path, Element]) -> None:
+def _read_document(path: Path, directory: Path, documents: dict[Path, Element]) -> None:
     """Read a document and, after it, those that it includes."""
     if path in documents:
         return
@@ -71,21 +76,21 @@ def _read_document(path: Path, folder: Path, documents: dict[Path, Element]) -> 
             line=line_of(root),
         )
     for include in root.iter("include"):
-        wanted = folder / str(include.get("file", ""))
-        if not wanted.is_file():
+        included = directory / str(include.get("file", ""))
+        if not included.is_file():
             raise DescriptionError(
-                f"expected the file to include, found none at {wanted}",
+                f"expected the file to include, found none at {included}",
                 file=path,
                 line=line_of(include),
                 field="include.file",
             )
-        _read_document(wanted, folder, documents)
+        _read_document(included, directory, documents)
 
 
 def _parsed(path: Path) -> Element:
     if not path.is_file():
-        found = "a folder" if path.is_dir() else "no such file"
-        raise DescriptionError(f"expected a MuJoCo model (.xml), found {found}", file=path)
+        received = "a folder" if path.is_dir() else "no such file"
+        raise DescriptionError(f"expected a MuJoCo model (.xml), found {received}", file=path)
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -102,17 +107,19 @@ def _parsed(path: Path) -> Element:
 
 
 def _assets(document: Path, root: Element) -> Iterator[_Asset]:
-    for element in root.iter(*FOLDER_OF, "model"):
+    for element in root.iter(*DIRECTORY_ATTRIBUTE, "model"):
         for key in ("file", *SIDES):
             if key in element.attrib:
                 yield _Asset(document, line_of(element), str(element.tag), str(element.get(key)))
 
 
-def _asset_file(asset: _Asset, folder: Path, folders: dict[str, str]) -> Path:
-    own = folders.get(FOLDER_OF.get(asset.kind, ""), folders.get("assetdir", ""))
-    own = "" if asset.kind == "model" else own
-    name = Path(asset.file).name if folders.get("strippath") == "true" else asset.file
-    file = folder / own / name
+def _asset_file(asset: _Asset, directory: Path, directories: dict[str, str]) -> Path:
+    directory_name = directories.get(
+        DIRECTORY_ATTRIBUTE.get(asset.kind, ""), directories.get("assetdir", "")
+    )
+    directory_name = "" if asset.kind == "model" else directory_name
+    name = Path(asset.file).name if directories.get("strippath") == "true" else asset.file
+    file = directory / directory_name / name
     if not file.is_file():
         raise DescriptionError(
             f"expected the file of a {asset.kind}, found none at {file}",

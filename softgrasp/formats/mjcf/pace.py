@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import mujoco
 import numpy as np
 
-from softgrasp.description.hand_model import ModelDrive
+from softgrasp.description.hand_model import ModelActuator
 from softgrasp.formats.mjcf.actuators import moments
 from softgrasp.formats.mjcf.tree import Tree
 from softgrasp.mechanics.transforms import Array
 
 SQUEEZE = 6.0
 """What the lag should press with at the far end of a finger [N]."""
-SHARE_OF_LIMIT = 0.4
+FRACTION_OF_LIMIT = 0.4
 """Of the largest force, which the lag should not exceed."""
 SLOWEST, FASTEST = 0.25, 1.5
 """Factors on the rates that were found."""
@@ -22,7 +22,7 @@ SLOWEST, FASTEST = 0.25, 1.5
 
 def pace(
     tree: Tree,
-    drives: Sequence[ModelDrive],
+    actuators: Sequence[ModelActuator],
     starts: Mapping[str, float],
     tips: Mapping[int, Array],
     rates: Sequence[float],
@@ -34,7 +34,7 @@ def pace(
 
     Args:
         tree: The model.
-        drives: Its drives.
+        actuators: Its drives.
         starts: Joint variables at the start, by name [rad or m].
         tips: Farthest point of each group that can touch [m], by its first body.
         rates: Of the drives.
@@ -45,30 +45,36 @@ def pace(
     arms = moments(model, data)
     factors = [
         factor
-        for index, (drive, rate) in enumerate(zip(drives, rates, strict=True))
-        for factor in _factors(tree, index, drive, rate, arms[index], tips)
+        for index, (actuator, rate) in enumerate(zip(actuators, rates, strict=True))
+        for factor in _factors(tree, index, actuator, rate, arms[index], tips)
     ]
     return float(np.clip(min(factors, default=1.0), SLOWEST, FASTEST))
 
 
 def _factors(
-    tree: Tree, index: int, drive: ModelDrive, rate: float, arm: Array, tips: Mapping[int, Array]
+    tree: Tree,
+    index: int,
+    actuator: ModelActuator,
+    rate: float,
+    arm: Array,
+    tips: Mapping[int, Array],
 ) -> list[float]:
     """Of each joint that a drive leads."""
-    model, found = tree.model, []
-    for move in drive.moves if rate else ():
+    model, factors = tree.model, []
+    for move in actuator.moves if rate else ():
         joint = model.joint(move.joint).id
-        dof, way = int(model.jnt_dofadr[joint]), 0.0
+        dof, arm_length = int(model.jnt_dofadr[joint]), 0.0
         speed = abs(move.ratio * rate)
-        way = abs(float(arm[dof]))
+        arm_length = abs(float(arm[dof]))
         damping = float(np.ravel(model.dof_damping[dof])[0])
-        lag = (damping - float(model.actuator_biasprm[index, 2]) * way * way) * speed
+        lag = (damping - float(model.actuator_biasprm[index, 2]) * arm_length * arm_length) * speed
         allowed = min(
-            SQUEEZE * _reach(tree, joint, tips), SHARE_OF_LIMIT * _limit(model, index, joint, way)
+            SQUEEZE * _reach(tree, joint, tips),
+            FRACTION_OF_LIMIT * _limit(model, index, joint, arm_length),
         )
         if lag > 0.0:
-            found.append(allowed / lag)
-    return found
+            factors.append(allowed / lag)
+    return factors
 
 
 def _reach(tree: Tree, joint: int, tips: Mapping[int, Array]) -> float:

@@ -38,7 +38,7 @@ MOVING = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 EVERY_GROUP = (0, 5)
 
 
-class OwnModel(NamedTuple):
+class SourceModel(NamedTuple):
     """A model ready to be attached."""
 
     spec: mujoco.MjSpec
@@ -52,7 +52,7 @@ class OwnModel(NamedTuple):
     """What was left out, in words."""
 
 
-def read_model(path: Path) -> OwnModel:
+def read_model(path: Path) -> SourceModel:
     """Read a model and take from it what a scene brings itself: floor, lights, a free root.
 
     Raises:
@@ -65,7 +65,7 @@ def read_model(path: Path) -> OwnModel:
 
 
 @lru_cache(maxsize=16)
-def _read(path: Path, states: tuple[tuple[str, int, int], ...]) -> OwnModel:
+def _read(path: Path, states: tuple[tuple[str, int, int], ...]) -> SourceModel:
     files = [Path(name) for name, _, _ in states]
     try:
         # a copy would leave out what refers to nothing, instead of refusing it
@@ -82,18 +82,18 @@ def _read(path: Path, states: tuple[tuple[str, int, int], ...]) -> OwnModel:
     stem = re.sub(r"\W+", "_", spec.modelname or path.stem)
     spec.default.name = f"{stem}_defaults"
     prefix = f"{stem}_" if _clashes(spec) else ""
-    return OwnModel(spec, whole, prefix, sha256_of(files), tuple(dropped))
+    return SourceModel(spec, whole, prefix, sha256_of(files), tuple(dropped))
 
 
-def check_hash(found: str, wanted: str | None, path: Path) -> None:
+def check_hash(digest: str, expected: str | None, path: Path) -> None:
     """Refuse files that have changed since their hash was taken.
 
     Raises:
         DescriptionError: They have.
     """
-    if wanted not in (None, found):
+    if expected not in (None, digest):
         raise DescriptionError(
-            f"expected the model with SHA-256 {wanted}, found {found}: the file, or one that it "
+            f"expected the model with SHA-256 {expected}, found {digest}: the file, or one that it "
             "includes or a mesh of it, has changed",
             file=path,
         )
@@ -104,10 +104,12 @@ def _refused(error: ValueError, path: Path) -> DescriptionError:
     words = " ".join(str(error).split())
     line = re.search(r"\bline (\d+)", words)
     element = re.search(r"Element(?: name)? '([^']+)'", words)
-    told = re.sub(r"^(XML )?Error: ", "", words)
-    told = re.sub(r",? ?Element(?: name)? '[^']*'(, id -?\d+)?(, line \d+)?", "", told).strip()
+    message = re.sub(r"^(XML )?Error: ", "", words)
+    message = re.sub(
+        r",? ?Element(?: name)? '[^']*'(, id -?\d+)?(, line \d+)?", "", message
+    ).strip()
     return DescriptionError(
-        f"MuJoCo refuses the model: {told}",
+        f"MuJoCo refuses the model: {message}",
         file=path,
         line=int(line[1]) if line else None,
         field=f"'{element[1]}'" if element else None,
@@ -130,7 +132,7 @@ def _refuse_parts(spec: mujoco.MjSpec, path: Path) -> None:
 
 def _drop(spec: mujoco.MjSpec, path: Path) -> list[str]:
     """Take out what belongs to a scene, and say it."""
-    told = []
+    messages = []
     for key in list(spec.keys):
         spec.delete(key)
     for light in list(spec.lights):
@@ -141,20 +143,24 @@ def _drop(spec: mujoco.MjSpec, path: Path) -> list[str]:
         if geom.type in (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
     ]
     if floors:
-        told.append(f"{_told('floor', [geom.name for geom in floors])} of the file is left out")
-    things = [body for body in _roots(spec) if not _moves(body) and (body.mocap or _is_free(body))]
-    if things:
-        names = _told("body", [body.name for body in things])
-        told.append(f"{names} of the file, which is no part of the hand, is left out")
+        messages.append(
+            f"{_named_list('floor', [geom.name for geom in floors])} of the file is left out"
+        )
+    left_out_bodies = [
+        body for body in _roots(spec) if not _moves(body) and (body.mocap or _is_free(body))
+    ]
+    if left_out_bodies:
+        names = _named_list("body", [body.name for body in left_out_bodies])
+        messages.append(f"{names} of the file, which is no part of the hand, is left out")
     for joint in [j for j in spec.joints if j.type == mujoco.mjtJoint.mjJNT_FREE]:
-        if joint.parent not in things:
-            told.append(
+        if joint.parent not in left_out_bodies:
+            messages.append(
                 f"the free joint of body '{joint.parent.name}' is left out: the scene holds the "
                 "hand, or lifts it"
             )
             spec.delete(joint)
     pairs = [pair for pair in spec.pairs if {pair.geomname1, pair.geomname2} & _names(floors)]
-    for part in [*pairs, *floors, *things]:
+    for part in [*pairs, *floors, *left_out_bodies]:
         spec.delete(part)
     for texture in list(spec.textures):
         if texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX:
@@ -166,10 +172,10 @@ def _drop(spec: mujoco.MjSpec, path: Path) -> list[str]:
             "joints below it; leave mocap out",
             file=path,
         )
-    return told
+    return messages
 
 
-def _told(what: str, names: list[str]) -> str:
+def _named_list(what: str, names: list[str]) -> str:
     known = ", ".join(f"'{name}'" for name in names if name)
     return f"the {what} {known}".rstrip()
 
@@ -200,9 +206,9 @@ def _keep_inertias(spec: mujoco.MjSpec, whole: mujoco.MjModel) -> None:
     for index, body in enumerate(spec.bodies):
         if index == 0 or not body.name:
             continue
-        found = whole.body(body.name)
-        body.mass, body.ipos, body.iquat = found.mass[0], found.ipos, found.iquat
-        body.inertia, body.explicitinertial = found.inertia, True
+        compiled = whole.body(body.name)
+        body.mass, body.ipos, body.iquat = compiled.mass[0], compiled.ipos, compiled.iquat
+        body.inertia, body.explicitinertial = compiled.inertia, True
     spec.compiler.inertiagrouprange = EVERY_GROUP
     spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO
 
@@ -223,14 +229,14 @@ def _name_all(spec: mujoco.MjSpec) -> None:
         _name(spec.actuators, actuator, actuator.target)
 
 
-def _name(others: Any, part: Any, wanted: str) -> None:
+def _name(others: Any, part: Any, preferred: str) -> None:
     """Name a part as wanted, with a number behind where that is taken."""
     if part.name:
         return
-    taken, number, name = {other.name for other in others}, 1, wanted
+    taken, number, name = {other.name for other in others}, 1, preferred
     while name in taken:
         number += 1
-        name = f"{wanted}_{number}"
+        name = f"{preferred}_{number}"
     part.name = name
 
 

@@ -17,14 +17,14 @@ FIELDS = ("model", "name", "source", "pose", "fingers", "grasps", "contact", "un
 GRASPS = ("power", "precision")
 
 
-def hand_beside(data: dict[str, Tree], folder: Path) -> Hand:
+def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
     """A hand from a model and what a YAML tree says besides.
 
     Args:
         data: ``model`` and any of ``name``, ``source``, ``pose`` (the world of the file in the
             hand's frame), ``fingers`` (new names by the found ones), ``grasps`` (fields of one or
             both presets) and ``contact``.
-        folder: Where the model lies.
+        directory: Where the model lies.
 
     Raises:
         DescriptionError: Something in the tree or the model is wrong; knows its location.
@@ -40,7 +40,7 @@ def hand_beside(data: dict[str, Tree], folder: Path) -> Hand:
     pose = None
     if "pose" in rest:
         pose = Pose(**pose_tree(rest["pose"], length, angle, ("pose",), "the hand"))
-    hand = mjcf_hand(folder / str(rest["model"]), pose=pose)
+    hand = mjcf_hand(directory / str(rest["model"]), pose=pose)
     changes: dict[str, Any] = {key: rest[key] for key in ("name", "source") if key in rest}
     if "contact" in rest:
         changes["contact"] = Contact(**rest["contact"])
@@ -69,41 +69,41 @@ def _renamed(hand: Hand, names: Tree) -> tuple[Any, ...]:
     return tuple(f.replace(name=names.get(f.name, f.name)) for f in hand.fingers)
 
 
-def _grasps(hand: Hand, given: Tree, length: float, angle: float) -> Grasps:
-    if not isinstance(given, dict) or not set(given) <= set(GRASPS):
+def _grasps(hand: Hand, fields: Tree, length: float, angle: float) -> Grasps:
+    if not isinstance(fields, dict) or not set(fields) <= set(GRASPS):
         raise DescriptionError(
-            f"expected power, precision or both, found {given!r}",
+            f"expected power, precision or both, found {fields!r}",
             field="grasps",
             location=("grasps",),
         )
-    units = [{"rad": angle, "m": length}.get(drive.unit, 1.0) for drive in hand.drives]
+    units = [{"rad": angle, "m": length}.get(actuator.unit, 1.0) for actuator in hand.actuators]
     presets = {}
     for name in GRASPS:
-        found: GraspPreset = getattr(hand.grasps, name)
-        own = given.get(name, {})
-        if not isinstance(own, dict):
+        preset: GraspPreset = getattr(hand.grasps, name)
+        changes = fields.get(name, {})
+        if not isinstance(changes, dict):
             raise DescriptionError(
-                f"expected fields of a grasp, found {own!r}",
+                f"expected fields of a grasp, found {changes!r}",
                 field=f"grasps.{name}",
                 location=("grasps", name),
             )
-        own = to_si(
-            {key: value for key, value in own.items() if key not in ("rates", "start")},
+        changes = to_si(
+            {key: value for key, value in changes.items() if key not in ("rates", "start")},
             length,
             angle,
-        ) | {key: _by_drive(own[key], units) for key in ("rates", "start") if key in own}
+        ) | {key: _by_actuator(changes[key], units) for key in ("rates", "start") if key in changes}
         try:
-            presets[name] = found.replace(**own)
+            presets[name] = preset.replace(**changes)
         except DescriptionError as error:
             where = ("grasps", name, *error.location)
             field = f"grasps.{name}.{error.field}" if error.field else f"grasps.{name}"
             raise DescriptionError(
-                error.message, field=field, location=where, found=error.found
+                error.message, field=field, location=where, value=error.actual
             ) from None
     return Grasps(**presets)
 
 
-def _by_drive(value: Tree, units: list[float]) -> Tree:
+def _by_actuator(value: Tree, units: list[float]) -> Tree:
     """One number for all drives, or one a drive, in SI."""
     if not isinstance(value, list):
         return scaled(value, units[0])

@@ -24,24 +24,24 @@ def touching_geoms(model: mujoco.MjModel) -> list[int]:
 
 def skins(model: mujoco.MjModel) -> dict[int, Array]:
     """Points on each body that can touch, in its frame (n, 3) [m], by its number."""
-    found: dict[int, list[Array]] = {}
+    points_of_body: dict[int, list[Array]] = {}
     for geom in touching_geoms(model):
         points = _in_body(model, geom, on_faces(_hull(model, geom)))
-        found.setdefault(int(model.geom_bodyid[geom]), []).append(points)
-    return {body: np.vstack(parts) for body, parts in found.items()}
+        points_of_body.setdefault(int(model.geom_bodyid[geom]), []).append(points)
+    return {body: np.vstack(parts) for body, parts in points_of_body.items()}
 
 
 def inner_points(model: mujoco.MjModel, body: int) -> Array:
     """Points inside what of a body can touch, in its frame, (n, 3) [m]."""
-    own = [geom for geom in touching_geoms(model) if int(model.geom_bodyid[geom]) == body]
-    found = [_in_body(model, geom, inside(_hull(model, geom))) for geom in own]
-    return np.vstack([np.zeros((0, 3)), *found])
+    geoms = [geom for geom in touching_geoms(model) if int(model.geom_bodyid[geom]) == body]
+    clouds = [_in_body(model, geom, inside(_hull(model, geom))) for geom in geoms]
+    return np.vstack([np.zeros((0, 3)), *clouds])
 
 
 def _in_body(model: mujoco.MjModel, geom: int, points: Array) -> Array:
-    turned = np.zeros(9)
-    mujoco.mju_quat2Mat(turned, model.geom_quat[geom])
-    return np.asarray(points @ turned.reshape(3, 3).T + model.geom_pos[geom])
+    rotation = np.zeros(9)
+    mujoco.mju_quat2Mat(rotation, model.geom_quat[geom])
+    return np.asarray(points @ rotation.reshape(3, 3).T + model.geom_pos[geom])
 
 
 def _hull(model: mujoco.MjModel, geom: int) -> Hull:

@@ -19,7 +19,7 @@ from softgrasp.formats.mjcf.attach import BOTH_GROUP, TOUCHED_GROUP
 from softgrasp.formats.mjcf.read import BASE, MOVING
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
-FREE_TURN, FREE_WAY = (-math.pi, math.pi), (-0.1, 0.1)
+FREE_ANGLE, FREE_TRAVEL = (-math.pi, math.pi), (-0.1, 0.1)
 """Range of a hinge [rad] and of a slide [m] that states none."""
 WRIST = "wrist"
 
@@ -157,7 +157,8 @@ def _finger_names(tree: Tree, chains: list[list[int]], has_wrist: bool) -> list[
     if has_wrist:
         common[0] = WRIST
     return [
-        name if common.count(name) == 1 else own for name, own in zip(common, first, strict=True)
+        name if common.count(name) == 1 else unique_name
+        for name, unique_name in zip(common, first, strict=True)
     ]
 
 
@@ -182,10 +183,10 @@ def _finger(
     stand = np.linalg.inv(carry) @ base
     rows, before = [], base
     for group in chain:
-        own = tree.joints(group)
-        for joint in own:
+        joints = tree.joints(group)
+        for joint in joints:
             frame = joint_frame(tree, joint)
-            is_last = joint == own[-1]
+            is_last = joint == joints[-1]
             rows.append(
                 _row(tree, group if is_last else None, joint, np.linalg.inv(before) @ frame, starts)
             )
@@ -203,22 +204,22 @@ def _finger(
         convention="placed",
         phalanges=tuple(rows),
         tip=tip,
-        own_names=True,
+        verbatim_names=True,
     )
 
 
 def joint_frame(tree: Tree, joint: int) -> Array:
     """A frame at a joint that moves with it, z along its axis, all joints at zero, (4, 4)."""
     body = int(tree.model.jnt_bodyid[joint])
-    turned = tree.data.xmat[body].reshape(3, 3)
-    axis = turned.T @ tree.data.xaxis[joint]
+    rotation = tree.data.xmat[body].reshape(3, 3)
+    axis = rotation.T @ tree.data.xaxis[joint]
     frame = np.eye(4)
-    frame[:3, :3] = turned @ turn_from_z(axis)
+    frame[:3, :3] = rotation @ rotation_from_z(axis)
     frame[:3, 3] = tree.data.xanchor[joint]
     return frame
 
 
-def turn_from_z(axis: Array) -> Array:
+def rotation_from_z(axis: Array) -> Array:
     """The shortest turn that takes z to a unit vector, (3, 3)."""
     x, y, z = axis.tolist()
     quaternion = (0.0, 1.0, 0.0, 0.0) if z < -1 + 1e-12 else (1.0 + z, -y, x, 0.0)
@@ -233,7 +234,7 @@ def _row(
     name, dof = str(model.joint(joint).name), int(model.jnt_dofadr[joint])
     low, high = joint_range(model, joint)
     turning = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
-    bodies = {} if group is None else {"bodies": tuple(_own_bodies(tree, group))}
+    bodies = {} if group is None else {"bodies": tuple(_bodies_of_group(tree, group))}
     weight = {} if group is None else {"inertial": _inertial(tree, group, joint)}
     return Phalanx(
         name=f"{name}_link" if group is None else _row_name(tree, group),
@@ -256,12 +257,12 @@ def joint_range(model: mujoco.MjModel, joint: int) -> tuple[float, float]:
     """Limits of a joint, or as far as anything turns where it has none [rad or m]."""
     turning = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
     if not model.jnt_limited[joint]:
-        return FREE_TURN if turning else FREE_WAY
+        return FREE_ANGLE if turning else FREE_TRAVEL
     low, high = model.jnt_range[joint].tolist()
     return low, high
 
 
-def _own_bodies(tree: Tree, group: int) -> list[str]:
+def _bodies_of_group(tree: Tree, group: int) -> list[str]:
     """Bodies of a phalanx; those of the palm are no phalanx."""
     return [] if group == tree.palm else tree.touching(group)
 
@@ -277,14 +278,14 @@ def _inertial(tree: Tree, group: int, joint: int) -> Inertial | None:
     centre = masses @ data.xipos[members] / total
     inertia = np.zeros((3, 3))
     for body, mass in zip(members, masses, strict=True):
-        turned = data.ximat[body].reshape(3, 3)
+        rotated = data.ximat[body].reshape(3, 3)
         away = data.xipos[body] - centre
-        inertia += turned @ np.diag(model.body_inertia[body]) @ turned.T
+        inertia += rotated @ np.diag(model.body_inertia[body]) @ rotated.T
         inertia += mass * (away @ away * np.eye(3) - np.outer(away, away))
     frame = joint_frame(tree, joint)
-    turned = frame[:3, :3].T @ inertia @ frame[:3, :3]
+    rotated = frame[:3, :3].T @ inertia @ frame[:3, :3]
     x, y, z = (frame[:3, :3].T @ (centre - frame[:3, 3])).tolist()
-    ixx, iyy, izz, ixy, ixz, iyz = turned[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+    ixx, iyy, izz, ixy, ixz, iyz = rotated[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
     return Inertial(
         mass=total, origin=Origin(xyz=(x, y, z)), inertia=(ixx, iyy, izz, ixy, ixz, iyz)
     )

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from softgrasp.formats.ucrdf.elements import Element, given_numbers, mistake, number, numbers, only
+from softgrasp.formats.ucrdf.elements import (
+    Element,
+    mistake,
+    number,
+    numbers,
+    only,
+    present_numbers,
+)
 from softgrasp.formats.ucrdf.schema import check_schema
 
 WHOLE = ("links", "discs")
@@ -51,8 +58,8 @@ def origin_tree(element: Element) -> dict[str, Any]:
     origin = only(element, "origin")
     if origin is None:
         return {}
-    found = {key: numbers(origin, key, 3) for key in ("xyz", "rpy") if key in origin.attrib}
-    return {"origin": found}
+    origin_fields = {key: numbers(origin, key, 3) for key in ("xyz", "rpy") if key in origin.attrib}
+    return {"origin": origin_fields}
 
 
 def inertial_tree(element: Element) -> dict[str, Any]:
@@ -75,21 +82,21 @@ def inertial_tree(element: Element) -> dict[str, Any]:
 
 def _inertia(element: Element) -> tuple[float, ...]:
     """Moments and products of inertia; products that are not given are 0."""
-    found = given_numbers(element, *MOMENTS, *PRODUCTS)
+    values = present_numbers(element, *MOMENTS, *PRODUCTS)
     for name in MOMENTS:
-        if name not in found:
+        if name not in values:
             raise mistake(element, "this attribute is missing; expected a number", name)
-    return tuple(found.get(name, 0.0) for name in (*MOMENTS, *PRODUCTS))
+    return tuple(values.get(name, 0.0) for name in (*MOMENTS, *PRODUCTS))
 
 
 def _attributes(element: Element) -> dict[str, float | int]:
     """All attributes as numbers; the schema has allowed them."""
-    found: dict[str, float | int] = dict(given_numbers(element, *map(str, element.attrib)))
-    return found | {name: int(found[name]) for name in WHOLE if name in found}
+    values: dict[str, float | int] = dict(present_numbers(element, *map(str, element.attrib)))
+    return values | {name: int(values[name]) for name in WHOLE if name in values}
 
 
 def _child(element: Element, path: str) -> Element:
     """An element that the schema has seen."""
-    found = element.find(path)
-    assert found is not None
-    return found
+    child = element.find(path)
+    assert child is not None
+    return child

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from softgrasp.formats.ucrdf.elements import Element, given, mistake, number_inside, only
+from softgrasp.formats.ucrdf.elements import (
+    Element,
+    mistake,
+    number_inside,
+    only,
+    present_attributes,
+)
 
 RANGE = ("initial_value", "min", "max")
 """Parameters of an interface that are kept."""
@@ -17,7 +23,7 @@ def control_tree(element: Element) -> dict[str, Any]:
         DescriptionError: Something stands twice, or a parameter that has to be a number is none.
     """
     tree: dict[str, Any] = {
-        **given(element, "name", "type"),
+        **present_attributes(element, "name", "type"),
         "joints": [_joint_tree(joint) for joint in element.findall("joint")],
     }
     hardware = only(element, "hardware")
@@ -33,7 +39,7 @@ def control_tree(element: Element) -> dict[str, Any]:
 
 def _joint_tree(element: Element) -> dict[str, Any]:
     return {
-        **given(element, "name"),
+        **present_attributes(element, "name"),
         "commands": [_interface(part) for part in element.findall("command_interface")],
         "states": [_interface(part) for part in element.findall("state_interface")],
     }
@@ -47,4 +53,4 @@ def _interface(element: Element) -> dict[str, Any]:
             raise mistake(part, "expected it once, found another")
         if name in RANGE:
             params[name] = number_inside(part)
-    return {**given(element, "name"), **params}
+    return {**present_attributes(element, "name"), **params}

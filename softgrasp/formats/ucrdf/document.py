@@ -77,5 +77,5 @@ def _syntax(error: etree.XMLSyntaxError) -> str:
     if unclosed:
         opened, line, closed = unclosed.groups()
         return f"expected </{opened}>, opened in line {line}, found </{closed}>"
-    said = re.sub(r", line \d+, column \d+$", "", error.msg or "nothing").strip()
-    return f"expected XML, found: {said}"
+    message = re.sub(r", line \d+, column \d+$", "", error.msg or "nothing").strip()
+    return f"expected XML, found: {message}"

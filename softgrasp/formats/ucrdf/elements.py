@@ -14,7 +14,7 @@ Element: TypeAlias = etree._Element
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def place(element: Element, attribute: str = "") -> str:
+def element_path(element: Element, attribute: str = "") -> str:
     """Where something stands, such as ``bendable 'arm': backbone.length``.
 
     Args:
@@ -35,7 +35,7 @@ def line_of(element: Element) -> int | None:
 
 def mistake(element: Element, message: str, attribute: str = "") -> DescriptionError:
     """An error that knows its line and its place."""
-    return DescriptionError(message, line=line_of(element), field=place(element, attribute))
+    return DescriptionError(message, line=line_of(element), field=element_path(element, attribute))
 
 
 def only(element: Element, tag: str) -> Element | None:
@@ -44,13 +44,13 @@ def only(element: Element, tag: str) -> Element | None:
     Raises:
         DescriptionError: There are two.
     """
-    found = element.findall(tag)
-    if len(found) > 1:
-        raise mistake(found[1], f"expected one <{tag}>, found another")
-    return found[0] if found else None
+    children = element.findall(tag)
+    if len(children) > 1:
+        raise mistake(children[1], f"expected one <{tag}>, found another")
+    return children[0] if children else None
 
 
-def given(element: Element, *attributes: str) -> dict[str, str]:
+def present_attributes(element: Element, *attributes: str) -> dict[str, str]:
     """Those of the attributes that are there, as they are written."""
     return {name: str(element.get(name)) for name in attributes if name in element.attrib}
 
@@ -73,7 +73,7 @@ def number_inside(element: Element) -> float:
     return _number_in(element, (element.text or "").strip(), "")
 
 
-def given_numbers(element: Element | None, *attributes: str) -> dict[str, float]:
+def present_numbers(element: Element | None, *attributes: str) -> dict[str, float]:
     """Those of the attributes that are there, as numbers.
 
     Raises:

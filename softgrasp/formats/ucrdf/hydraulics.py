@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from softgrasp.formats.ucrdf.elements import Element, given, given_numbers, numbers, only
+from softgrasp.formats.ucrdf.elements import (
+    Element,
+    numbers,
+    only,
+    present_attributes,
+    present_numbers,
+)
 from softgrasp.formats.ucrdf.schema import check_schema
 
 
@@ -26,7 +32,9 @@ def hydraulics_tree(robot: Element) -> dict[str, Any]:
     load, gravity = element.find("tip_load"), element.find("gravity")
     if load is not None:
         vectors = [key for key in ("force", "moment") if key in load.attrib]
-        tree["tip_load"] = given(load, "frame") | {key: numbers(load, key, 3) for key in vectors}
+        tree["tip_load"] = present_attributes(load, "frame") | {
+            key: numbers(load, key, 3) for key in vectors
+        }
     if gravity is not None:
         tree["gravity"] = numbers(gravity, "xyz", 3)
     return {"hydraulics": tree}
@@ -35,4 +43,4 @@ def hydraulics_tree(robot: Element) -> dict[str, Any]:
 def _part(element: Element) -> dict[str, Any]:
     """Attributes of a part of the drive; the schema has allowed them."""
     names = [str(name) for name in element.attrib if name != "flow"]
-    return given_numbers(element, *names) | given(element, "flow")
+    return present_numbers(element, *names) | present_attributes(element, "flow")

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from softgrasp.formats.ucrdf.bendables import origin_tree
-from softgrasp.formats.ucrdf.elements import Element, given, given_numbers, mistake, numbers, only
+from softgrasp.formats.ucrdf.elements import (
+    Element,
+    mistake,
+    numbers,
+    only,
+    present_attributes,
+    present_numbers,
+)
 
 BOUNDED = ("revolute", "prismatic")
 
@@ -19,25 +26,27 @@ def joint_tree(element: Element) -> dict[str, Any]:
         DescriptionError: Something in it is missing, stands twice, or holds no number.
     """
     kind = element.get("type")
-    tree: dict[str, Any] = {**given(element, "name", "type"), **origin_tree(element)}
+    tree: dict[str, Any] = {**present_attributes(element, "name", "type"), **origin_tree(element)}
     tree |= {end: _link(element, end) for end in ("parent", "child")}
     axis = only(element, "axis")
     if axis is not None and "xyz" in axis.attrib:
         tree["axis"] = numbers(axis, "xyz", 3)
-    limit = given_numbers(only(element, "limit"), "lower", "upper", "effort", "velocity")
+    limit = present_numbers(only(element, "limit"), "lower", "upper", "effort", "velocity")
     if kind in BOUNDED and ("lower" in limit or "upper" in limit):
         limit = {"lower": 0.0, "upper": 0.0} | limit
-    tree |= limit | given_numbers(only(element, "dynamics"), "damping", "friction")
+    tree |= limit | present_numbers(only(element, "dynamics"), "damping", "friction")
     mimic = only(element, "mimic")
     if mimic is not None:
-        tree["mimic"] = given(mimic, "joint") | given_numbers(mimic, "multiplier", "offset")
+        tree["mimic"] = present_attributes(mimic, "joint") | present_numbers(
+            mimic, "multiplier", "offset"
+        )
     return tree
 
 
 def _link(element: Element, end: str) -> str:
-    found = only(element, end)
-    if found is None:
+    child = only(element, end)
+    if child is None:
         raise mistake(element, f"expected <{end}> inside, found none")
-    if "link" not in found.attrib:
-        raise mistake(found, "this attribute is missing; expected the name of a link", "link")
-    return str(found.get("link"))
+    if "link" not in child.attrib:
+        raise mistake(child, "this attribute is missing; expected the name of a link", "link")
+    return str(child.get("link"))

@@ -12,7 +12,7 @@ from softgrasp.formats.ucrdf.links import drawable
 
 ATTRIBUTES = "@"
 """Key of the attributes in a grammar; all other keys are the tags of children."""
-MOST_LINES = 3
+MAX_LINES = 3
 """Lines that are named of one thing that is left out."""
 OF_SCHEMA = ("bendable", "hydraulics")
 """Children of the robot that the schema judges."""
@@ -86,7 +86,7 @@ def left_out(robot: Element) -> str:
     lines: dict[str, list[int | None]] = {}
     for what, element in _unknown(robot, _ROBOT):
         lines.setdefault(what, []).append(line_of(element))
-    return ", ".join(f"{what}{_in_lines(found)}" for what, found in lines.items())
+    return ", ".join(f"{what}{_in_lines(line_numbers)}" for what, line_numbers in lines.items())
 
 
 def _in_lines(lines: list[int | None]) -> str:
@@ -94,7 +94,7 @@ def _in_lines(lines: list[int | None]) -> str:
     if not known:
         return ""
     word = "line" if len(known) == 1 else "lines"
-    return f" ({word} {', '.join(known[:MOST_LINES])}{', …' if known[MOST_LINES:] else ''})"
+    return f" ({word} {', '.join(known[:MAX_LINES])}{', …' if known[MAX_LINES:] else ''})"
 
 
 def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]]:

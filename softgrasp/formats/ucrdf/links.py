@@ -10,14 +10,14 @@ from softgrasp.errors import did_you_mean
 from softgrasp.formats.ucrdf.bendables import inertial_tree, origin_tree
 from softgrasp.formats.ucrdf.elements import (
     Element,
-    given,
-    given_numbers,
     line_of,
     mistake,
     numbers,
     only,
+    present_attributes,
+    present_numbers,
 )
-from softgrasp.formats.ucrdf.mesh_names import found_mesh, is_readable, mesh_name
+from softgrasp.formats.ucrdf.mesh_names import is_readable, locate_mesh, mesh_name
 
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
 
@@ -33,20 +33,20 @@ def colors(robot: Element) -> dict[str, Color | None]:
     Raises:
         DescriptionError: A colour is not four numbers.
     """
-    found: dict[str, Color | None] = {}
+    colors_by_name: dict[str, Color | None] = {}
     for material in (*robot.findall("material"), *robot.iterfind("link/*/material")):
-        rgba = _own_color(material)
+        rgba = _stated_color(material)
         if rgba is not None or only(material, "texture") is not None:
-            found.setdefault(material.get("name", ""), rgba)
-    return found
+            colors_by_name.setdefault(material.get("name", ""), rgba)
+    return colors_by_name
 
 
-def link_tree(element: Element, folder: Path, materials: Colors) -> dict[str, Any]:
+def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
     """Fields of a ``Link``.
 
     Args:
         element: The ``<link>``.
-        folder: Where relative mesh files lie.
+        directory: Where relative mesh files lie.
         materials: Colours that its shapes may name.
 
     Raises:
@@ -54,10 +54,10 @@ def link_tree(element: Element, folder: Path, materials: Colors) -> dict[str, An
     """
 
     def shapes(tag: str) -> list[dict[str, Any]]:
-        return [_shape_tree(part, folder, materials) for part in element.findall(tag)]
+        return [_shape_tree(part, directory, materials) for part in element.findall(tag)]
 
     return {
-        **given(element, "name"),
+        **present_attributes(element, "name"),
         **inertial_tree(element),
         "visuals": shapes("visual"),
         "collisions": shapes("collision"),
@@ -78,58 +78,62 @@ def drop_undrawable(robot: Element) -> None:
                 link.remove(visual)
 
 
-def drop_missing_visuals(robot: Element, folder: Path) -> str:
+def drop_missing_visuals(robot: Element, directory: Path) -> str:
     """Take visual meshes whose files are not there off links that have collision shapes.
 
     Returns:
         What was taken off, in words with lines; "" for nothing.
     """
-    told = []
+    missing = []
     for link in robot.findall("link"):
         for visual in link.findall("visual") if link.find("collision") is not None else ():
             mesh = visual.find("geometry/mesh")
-            if mesh is not None and "filename" in mesh.attrib and not found_mesh(mesh, folder):
-                told.append(
+            if mesh is not None and "filename" in mesh.attrib and not locate_mesh(mesh, directory):
+                missing.append(
                     f"<visual> '{mesh.get('filename')}' (line {line_of(mesh)}), no such file"
                 )
                 link.remove(visual)
-    return ", ".join(told)
+    return ", ".join(missing)
 
 
-def _shape_tree(element: Element, folder: Path, materials: Colors) -> dict[str, Any]:
-    tree = {**given(element, "name"), **origin_tree(element), "shape": _geometry(element, folder)}
+def _shape_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
+    tree = {
+        **present_attributes(element, "name"),
+        **origin_tree(element),
+        "shape": _geometry(element, directory),
+    }
     material = only(element, "material")
     if material is not None:
         tree["rgba"] = _color(material, materials)
     return tree
 
 
-def _geometry(element: Element, folder: Path) -> dict[str, Any]:
+def _geometry(element: Element, directory: Path) -> dict[str, Any]:
     geometry = only(element, "geometry")
     if geometry is None:
         raise mistake(element, "expected <geometry> inside, found none")
     shapes = list(geometry.iterchildren("*"))
     if len(shapes) != 1 or shapes[0].tag not in GEOMETRIES:
-        found = ", ".join(f"<{shape.tag}>" for shape in shapes) or "none"
-        raise mistake(geometry, f"expected one of {', '.join(GEOMETRIES)}, found {found}")
+        tags = ", ".join(f"<{shape.tag}>" for shape in shapes) or "none"
+        raise mistake(geometry, f"expected one of {', '.join(GEOMETRIES)}, found {tags}")
     shape = shapes[0]
     match shape.tag:
         case "box":
             return {"type": "cuboid", "size": numbers(_with(shape, "size"), "size", 3)}
         case "sphere":
-            return {"type": "sphere", **given_numbers(shape, "radius")}
+            return {"type": "sphere", **present_numbers(shape, "radius")}
         case "mesh":
-            return _mesh(shape, folder)
-    size = given_numbers(shape, "radius", "length")
+            return _mesh(shape, directory)
+    size = present_numbers(shape, "radius", "length")
     if shape.tag == "cylinder" and "length" in size:
         size["height"] = size.pop("length")
     return {"type": shape.tag, **size}
 
 
-def _mesh(element: Element, folder: Path) -> dict[str, Any]:
+def _mesh(element: Element, directory: Path) -> dict[str, Any]:
     tree: dict[str, Any] = {
         "type": "mesh",
-        "file": mesh_name(_with(element, "filename"), folder),
+        "file": mesh_name(_with(element, "filename"), directory),
     }
     if "scale" in element.attrib:
         tree["scale"] = numbers(element, "scale", 3)
@@ -137,14 +141,14 @@ def _mesh(element: Element, folder: Path) -> dict[str, Any]:
 
 
 def _color(material: Element, materials: Colors) -> Color | None:
-    own, name = _own_color(material), material.get("name", "")
-    if own is not None or name in materials:
-        return own or materials[name]
+    stated, name = _stated_color(material), material.get("name", "")
+    if stated is not None or name in materials:
+        return stated or materials[name]
     hint = f"; {did_you_mean(name, materials)}" if materials else ""
     raise mistake(material, f"expected a material that has a colour, found '{name}'{hint}")
 
 
-def _own_color(material: Element) -> Color | None:
+def _stated_color(material: Element) -> Color | None:
     color = only(material, "color")
     return None if color is None else numbers(_with(color, "rgba"), "rgba", 4)
 

@@ -48,20 +48,20 @@ def _package() -> ModuleType:
 
 
 def _expand(xacro: Any, path: Path, content: bytes) -> bytes:
-    told = io.StringIO()
+    output = io.StringIO()
     xacro.init_stacks(str(path))
     try:
-        with redirect_stderr(told), redirect_stdout(told):
+        with redirect_stderr(output), redirect_stdout(output):
             document = xacro.parse(content.decode())
             xacro.process_doc(document)
     except Exception as error:  # noqa: BLE001 - an expression in the file may raise anything
         inside = [macro.body.getAttribute("name") for macro in xacro.macrostack]
         where = f"macro '{inside[-1]}': " if inside else ""
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise DescriptionError(f"{where}expected macros that expand, found: {said}") from None
-    if told.getvalue().strip():
-        said = " ".join(told.getvalue().split())
-        warnings.warn(f"{path}: xacro says: {said}", SoftgraspWarning, stacklevel=2)
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise DescriptionError(f"{where}expected macros that expand, found: {message}") from None
+    if output.getvalue().strip():
+        message = " ".join(output.getvalue().split())
+        warnings.warn(f"{path}: xacro says: {message}", SoftgraspWarning, stacklevel=2)
     return bytes(document.toxml(encoding="utf-8"))
 
 

@@ -27,66 +27,66 @@ def is_readable(name: str) -> bool:
     return Path(name).suffix.lower() in MESH_SUFFIXES
 
 
-def mesh_name(element: Element, folder: Path) -> str:
+def mesh_name(element: Element, directory: Path) -> str:
     """The library's name or the absolute path of the file that a ``<mesh>`` names.
 
     Args:
         element: The ``<mesh>``; ``package://`` is looked for in the package's folder.
-        folder: Where relative files lie.
+        directory: Where relative files lie.
 
     Raises:
         DescriptionError: There is no such file, or it is no mesh that can be read.
     """
-    given = str(element.get("filename"))
-    if not is_readable(given):
+    file_name = str(element.get("filename"))
+    if not is_readable(file_name):
         known = ", ".join(MESH_SUFFIXES)
-        raise mistake(element, f"expected a mesh as {known}, found '{given}'", "filename")
-    found = found_mesh(element, folder)
-    if found is None:
+        raise mistake(element, f"expected a mesh as {known}, found '{file_name}'", "filename")
+    path = locate_mesh(element, directory)
+    if path is None:
         raise mistake(
             element,
-            f"expected a mesh file, found no '{given}' in {_looked(given, folder)}",
+            f"expected a mesh file, found no '{file_name}' in {_searched(file_name, directory)}",
             "filename",
         )
-    return found
+    return path
 
 
-def found_mesh(element: Element, folder: Path) -> str | None:
+def locate_mesh(element: Element, directory: Path) -> str | None:
     """The library's name or the absolute path of a ``<mesh>``, None where there is no such file.
 
     Args:
         element: The ``<mesh>``.
-        folder: Where relative files lie.
+        directory: Where relative files lie.
     """
-    given = str(element.get("filename"))
-    if library.shipped_file(given) is not None:
-        return given
-    for place in _places(given, folder.absolute()):
-        if place.is_file():
-            return absolute_name(str(place), folder)
+    file_name = str(element.get("filename"))
+    if library.shipped_file(file_name) is not None:
+        return file_name
+    for candidate in _candidates(file_name, directory.absolute()):
+        if candidate.is_file():
+            return absolute_name(str(candidate), directory)
     return None
 
 
-def _looked(given: str, folder: Path) -> str:
+def _searched(file_name: str, directory: Path) -> str:
     """Where a file was looked for, in words."""
-    around = f"{folder.absolute()}"
-    if not given.startswith(IN_PACKAGE):
+    around = f"{directory.absolute()}"
+    if not file_name.startswith(IN_PACKAGE):
         return around
     roots = os.environ.get(ROS_PATH, "")
     return f"{around} or above it" + (f", nor in {ROS_PATH} ({roots})" if roots else "")
 
 
-def _places(given: str, folder: Path) -> Iterator[Path]:
+def _candidates(file_name: str, directory: Path) -> Iterator[Path]:
     """Where a file may be, the likeliest place first."""
-    if given.startswith(IN_FILE):
-        yield Path(unquote(given.removeprefix(IN_FILE)))
+    if file_name.startswith(IN_FILE):
+        yield Path(unquote(file_name.removeprefix(IN_FILE)))
         return
-    scheme = next((scheme for scheme in IN_PACKAGE if given.startswith(scheme)), None)
+    scheme = next((scheme for scheme in IN_PACKAGE if file_name.startswith(scheme)), None)
     if scheme is None:
-        yield folder / given
+        yield directory / file_name
         return
-    package, _, inner = given.removeprefix(scheme).partition("/")
-    above = (folder, *folder.parents)
+    package, _, inner = file_name.removeprefix(scheme).partition("/")
+    above = (directory, *directory.parents)
     yield from (top / inner for top in above if _is_package(top, package))
     yield from (top / package / inner for top in above)
     for root in filter(None, os.environ.get(ROS_PATH, "").split(os.pathsep)):
@@ -95,11 +95,11 @@ def _places(given: str, folder: Path) -> Iterator[Path]:
     yield from (top / inner for top in above)
 
 
-def _is_package(folder: Path, name: str) -> bool:
+def _is_package(directory: Path, name: str) -> bool:
     """Whether a folder is the root of a ROS package of that name."""
     for about in MANIFESTS:
-        if (folder / about).is_file():
-            return folder.name == name or name in _names_in(folder / about)
+        if (directory / about).is_file():
+            return directory.name == name or name in _names_in(directory / about)
     return False
 
 

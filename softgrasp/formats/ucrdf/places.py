@@ -59,12 +59,12 @@ def placed(error: DescriptionError, robot: Element) -> DescriptionError:
             name = "" if listed else part
         elif listed:
             element, listed = owner.findall(listed)[part], ""
-    told = name in (element.tag, element.get("name"))
-    found = mistake(element, error.message, "" if told else name)
+    is_named = name in (element.tag, element.get("name"))
+    error_located = mistake(element, error.message, "" if is_named else name)
     return DescriptionError(
-        found.message,
-        line=found.line,
-        field=found.field,
+        error_located.message,
+        line=error_located.line,
+        field=error_located.field,
         location=error.location,
-        found=error.found,
+        value=error.actual,
     )

@@ -12,7 +12,7 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.formats.ucrdf.bendables import bendable_tree
 from softgrasp.formats.ucrdf.controls import control_tree
 from softgrasp.formats.ucrdf.document import read_document, refuse_xacro
-from softgrasp.formats.ucrdf.elements import Element, given, line_of, mistake, only
+from softgrasp.formats.ucrdf.elements import Element, line_of, mistake, only, present_attributes
 from softgrasp.formats.ucrdf.hydraulics import hydraulics_tree
 from softgrasp.formats.ucrdf.joints import joint_tree
 from softgrasp.formats.ucrdf.kept import left_out
@@ -70,8 +70,8 @@ def made_of_robot(
         made = _made(root, path.parent, make, settings or {})
     except DescriptionError as error:
         raise error.located(file=path) from None
-    for told in filter(None, (unkept, missing)):
-        warnings.warn(f"{path}: left out: {told}", SoftgraspWarning, stacklevel=3)
+    for left_out_text in filter(None, (unkept, missing)):
+        warnings.warn(f"{path}: left out: {left_out_text}", SoftgraspWarning, stacklevel=3)
     return made
 
 
@@ -88,14 +88,14 @@ def _root(path: Path) -> Element:
     return root
 
 
-def _made(root: Element, folder: Path, make: Callable[[Robot], T], settings: Settings) -> T:
+def _made(root: Element, directory: Path, make: Callable[[Robot], T], settings: Settings) -> T:
     if root.find("link") is None:
         raise mistake(root, "expected <link> inside, found none")
     source = only(root, "source")
     materials = colors(root)
     tree: dict[str, Any] = {
-        **given(root, "name"),
-        "links": [link_tree(part, folder, materials) for part in root.findall("link")],
+        **present_attributes(root, "name"),
+        "links": [link_tree(part, directory, materials) for part in root.findall("link")],
         "joints": [joint_tree(part) for part in root.findall("joint")],
         "bendables": [bendable_tree(part) for part in root.findall("bendable")],
         "control": [control_tree(part) for part in root.findall("ros2_control")],

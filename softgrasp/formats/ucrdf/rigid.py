@@ -108,17 +108,17 @@ def lowered(robot: Robot, state: States | None = None) -> Lowered:
 
 def _doubts(robot: Robot, states: States) -> list[str]:
     """What is beyond limits, and what is lost."""
-    found = []
+    messages = []
     for part in robot.bendables:
         where = f"bendable '{part.name}'"
-        found += [f"{where}: {text}" for text in beyond_limits(part, state_of(part, states))]
-        given = part.inertial
-        if given is not None and given != Inertial(mass=given.mass):
-            found.append(f"{where}: its inertia is replaced by that of a uniform cylinder")
+        messages += [f"{where}: {text}" for text in beyond_limits(part, state_of(part, states))]
+        inertial = part.inertial
+        if inertial is not None and inertial != Inertial(mass=inertial.mass):
+            messages.append(f"{where}: its inertia is replaced by that of a uniform cylinder")
     if robot.control:
         names = ", ".join(f"'{system.name}'" for system in robot.control)
-        found.append(f"ros2_control {names} is left out: plain URDF has no curvature to command")
-    return found
+        messages.append(f"ros2_control {names} is left out: plain URDF has no curvature to command")
+    return messages
 
 
 class _Names:
@@ -131,11 +131,11 @@ class _Names:
             *(part.name for part in robot.bendables),
         }
 
-    def new(self, wanted: str) -> str:
-        while wanted in self._taken:
-            wanted += "_"
-        self._taken.add(wanted)
-        return wanted
+    def new(self, name: str) -> str:
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
 
 
 def _discs(part: Bendable, state: BentState, names: _Names) -> tuple[list[Link], list[RigidJoint]]:

@@ -66,13 +66,13 @@ def _complaint(checked: Element, entry: etree._LogEntry) -> DescriptionError:
         return _wrong_child(element, entry)
     if entry.type_name in _CONTENT:
         return _wrong_content(element)
-    wanted = _wanted(element, attribute)
+    expected = _expected(element, attribute)
     if entry.type_name == _MISSING:
-        return mistake(element, f"this attribute is missing; expected {wanted}", attribute)
-    found = element.get(attribute, "")
-    near = get_close_matches(found, wanted.split(" or "), n=1)
+        return mistake(element, f"this attribute is missing; expected {expected}", attribute)
+    value = element.get(attribute, "")
+    near = get_close_matches(value, expected.split(" or "), n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    return mistake(element, f"expected {wanted}, found {short(found)}{hint}", attribute)
+    return mistake(element, f"expected {expected}, found {short(value)}{hint}", attribute)
 
 
 def _named_by(checked: Element, entry: etree._LogEntry) -> Element:
@@ -80,13 +80,13 @@ def _named_by(checked: Element, entry: etree._LogEntry) -> Element:
     inner = entry.path.removeprefix(f"/{checked.tag}")
     inside = (part.nsmap.items() for part in checked.iter("*"))
     prefixes = {prefix: name for pairs in inside for prefix, name in pairs if prefix}
-    (found,) = cast("list[Element]", checked.xpath(f".{inner}", namespaces=prefixes))
-    return found
+    (element,) = cast("list[Element]", checked.xpath(f".{inner}", namespaces=prefixes))
+    return element
 
 
 def _attribute(message: str) -> str:
-    found = re.search(r"[Tt]he attribute '([^']+)'|attribute '([^']+)'", message)
-    return "" if found is None else found[1] or found[2]
+    match = re.search(r"[Tt]he attribute '([^']+)'|attribute '([^']+)'", message)
+    return "" if match is None else match[1] or match[2]
 
 
 def _wrong_child(element: Element, entry: etree._LogEntry) -> DescriptionError:
@@ -99,8 +99,8 @@ def _wrong_child(element: Element, entry: etree._LogEntry) -> DescriptionError:
     there = {child.tag for child in element}
     missing = [f"<{tag}>" for tag in _children(element, required=True) if tag not in there]
     is_choice = bool(_declared(f"{_DECLARED}/xs:choice", tag=element.tag))
-    wanted = either(missing) if is_choice else missing[0]
-    return mistake(element, f"expected {wanted} inside, found none")
+    expected = either(missing) if is_choice else missing[0]
+    return mistake(element, f"expected {expected} inside, found none")
 
 
 def _wrong_content(element: Element) -> DescriptionError:
@@ -111,7 +111,7 @@ def _wrong_content(element: Element) -> DescriptionError:
     return mistake(element, f"expected no text, found {short(text)}")
 
 
-def _wanted(element: Element, attribute: str) -> str:
+def _expected(element: Element, attribute: str) -> str:
     """What the documentation of an attribute's type says."""
     path = "/xs:attribute[@name=$attribute]/@type"
     (kind,) = _declared(f"{_DECLARED}{path}", tag=element.tag, attribute=attribute)
@@ -130,5 +130,5 @@ def _children(element: Element, *, required: bool = False) -> list[str]:
 
 def _declared(path: str, **variables: Any) -> list[str]:
     """Texts in the schema's own file."""
-    found: Any = _declarations().xpath(path, namespaces=_NS, **variables)
-    return [str(text) for text in found]
+    texts: Any = _declarations().xpath(path, namespaces=_NS, **variables)
+    return [str(text) for text in texts]

@@ -14,7 +14,7 @@ from softgrasp.description.pose import Pose
 from softgrasp.description.rates import Rates
 from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.description.shapes import Mesh
-from softgrasp.description.soft_digit import SoftDigit
+from softgrasp.description.soft_digit import MountedSoftFinger
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.ucrdf.soft_tips import with_tip
@@ -26,11 +26,11 @@ FINGER_IN_BENDABLE = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0
 """Axes of a finger in the frame of a bendable that bends towards its x: +x along z, −z along x."""
 SKIN = Contact(stiffness=5e3, damping=20.0, static_friction=0.9)
 """A wall of silicone, as that of our own soft hands; U(C)RDF says nothing of contact."""
-CENTER_SHARE = 0.6
+CENTER_FRACTION = 0.6
 """Where the object goes, over the length of the fingers."""
 CLOSING_TIME = 2.5
 """In which the pressure reaches its limit [s]."""
-PRECISION_SHARE = 0.5
+PRECISION_FRACTION = 0.5
 """Of the pressure limit."""
 ALONG = 1e-9
 """Directions that differ by less are one."""
@@ -56,11 +56,11 @@ def soft_hand(robot: Robot) -> Hand:
     limits = {part.name: _pressures(part) for part in robot.bendables}
     fingers = {part.name: _finger(robot, part) for part in robot.bendables}
     bases = np.array([origin_frame(part.origin)[:3, 3] for part in robot.bendables])
-    ways = [origin_frame(part.origin)[:3, 2] for part in robot.bendables]
-    frame = _hand_frame(bases, np.mean(ways, axis=0), robot.name)
+    directions = [origin_frame(part.origin)[:3, 2] for part in robot.bendables]
+    frame = _hand_frame(bases, np.mean(directions, axis=0), robot.name)
     inverse = np.asarray(np.linalg.inv(frame))
     digits = tuple(
-        SoftDigit(
+        MountedSoftFinger(
             name=part.name.replace("_", "-"),
             base=_pose(inverse @ origin_frame(part.origin) @ _finger_in(part)),
             finger=fingers[part.name],
@@ -89,9 +89,9 @@ def _palm_of(robot: Robot) -> Link:
         )
     names = list(dict.fromkeys(part.parent for part in robot.bendables))
     if len(names) > 1:
-        told = ", ".join(f"'{name}'" for name in names)
+        names_text = ", ".join(f"'{name}'" for name in names)
         raise DescriptionError(
-            f"expected one link that carries all fingers of '{robot.name}', found {told}",
+            f"expected one link that carries all fingers of '{robot.name}', found {names_text}",
             field="bendable",
         )
     beyond = {names[0], *(part.child for part in robot.bendables)}
@@ -128,10 +128,10 @@ def _closing(part: Bendable) -> list[int]:
             "expected phi_min equal to phi_max, as one pressure bends a finger in one plane",
             field=where,
         )
-    chambers = [drive for drive in part.actuation if isinstance(drive, Chamber)]
+    chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
     if len(chambers) != len(part.actuation) or not chambers:
-        found = "tendons" if part.actuation else "no actuation"
-        raise DescriptionError(f"expected chambers, found {found}", field=where)
+        actuation_text = "tendons" if part.actuation else "no actuation"
+        raise DescriptionError(f"expected chambers, found {actuation_text}", field=where)
     phi = part.limits.phi_min or 0.0
     closing = [
         index
@@ -172,7 +172,7 @@ def _hand_frame(bases: Array, along: Array, name: str) -> Array:
     aside = frame[:3, 3] - bases[0]
     x = next(
         part / np.linalg.norm(part)
-        for part in (way - (way @ z) * z for way in (aside, *np.eye(3)))
+        for part in (direction - (direction @ z) * z for direction in (aside, *np.eye(3)))
         if np.linalg.norm(part) > ALONG
     )
     frame[:3, :3] = np.column_stack([x, np.cross(z, x), z])
@@ -198,11 +198,11 @@ def _palm(link: Link, inverse: Array) -> Palm:
     return Palm(kind="shape", shape=only.shape, pose=_pose(inverse @ origin_frame(only.origin)))
 
 
-def _grasps(digits: tuple[SoftDigit, ...]) -> Grasps:
+def _grasps(digits: tuple[MountedSoftFinger, ...]) -> Grasps:
     length = float(np.mean([digit.length for digit in digits]))
     highest = min(digit.limits[1] for digit in digits)
     rates = Rates([digit.limits[1] / CLOSING_TIME for digit in digits])
     preset = GraspPreset(
-        center=(0.0, 0.0, -CENTER_SHARE * length), rates=rates, pressure=highest, from_above=True
+        center=(0.0, 0.0, -CENTER_FRACTION * length), rates=rates, pressure=highest, from_above=True
     )
-    return Grasps(power=preset, precision=preset.replace(pressure=PRECISION_SHARE * highest))
+    return Grasps(power=preset, precision=preset.replace(pressure=PRECISION_FRACTION * highest))

@@ -38,16 +38,16 @@ def state_of(part: Bendable, states: States) -> BentState:
         DescriptionError: It is given by more or fewer numbers than its model has, or by a length
             that is not positive.
     """
-    wanted = curvature_interfaces(part)
-    numbers = tuple(states.get(part.name, (0.0,) * (len(wanted) - 1)))
+    names = curvature_interfaces(part)
+    numbers = tuple(states.get(part.name, (0.0,) * (len(names) - 1)))
     where = f"bendable '{part.name}'"
-    if len(numbers) not in (len(wanted) - 1, len(wanted)):
+    if len(numbers) not in (len(names) - 1, len(names)):
         raise DescriptionError(
-            f"expected a state ({', '.join(wanted[:-1])}) or ({', '.join(wanted)}), found "
+            f"expected a state ({', '.join(names[:-1])}) or ({', '.join(names)}), found "
             f"{len(numbers)} numbers",
             field=where,
         )
-    *kappas, phi, length = map(float, (*numbers, part.backbone.length)[: len(wanted)])
+    *kappas, phi, length = map(float, (*numbers, part.backbone.length)[: len(names)])
     if not np.isfinite([*kappas, phi, length]).all() or length <= 0.0:
         raise DescriptionError(
             f"expected finite numbers and a length above 0, found {numbers}", field=where

@@ -159,19 +159,19 @@ def _add_bendable(root: Element, part: Bendable) -> None:
     _add(model, "backbone", **dict(part.backbone))
     if part.actuation:
         actuation = _add(element, "actuation")
-        for drive in part.actuation:
-            _add(actuation, drive.type, **drive.model_dump(exclude={"type"}))
+        for actuator in part.actuation:
+            _add(actuation, actuator.type, **actuator.model_dump(exclude={"type"}))
     _add_inertial(element, part.inertial)
 
 
-def _add_hydraulics(root: Element, found: Hydraulics) -> None:
-    element = _add(root, "hydraulics", segments=found.segments)
+def _add_hydraulics(root: Element, hydraulics: Hydraulics) -> None:
+    element = _add(root, "hydraulics", segments=hydraulics.segments)
     drive = _add(element, "drive")
-    for tag, part in found.drive:
+    for tag, part in hydraulics.drive:
         _add(drive, tag, **dict(part))
-    if found.tip_load != TipLoad():
-        _add(element, "tip_load", **dict(found.tip_load))
-    _add(element, "gravity", xyz=found.gravity)
+    if hydraulics.tip_load != TipLoad():
+        _add(element, "tip_load", **dict(hydraulics.tip_load))
+    _add(element, "gravity", xyz=hydraulics.gravity)
 
 
 def _add_control(root: Element, system: ControlSystem) -> None:

@@ -64,11 +64,11 @@ def urdf_arm(robot: Robot, start: Sequence[float] | None, tool: Pose, tool_link:
             )
         rows = tuple(row.replace(start=float(v)) for row, v in zip(rows, start, strict=True))
     link = _tool_link(robot, machine, tool_link, chain.body_of(rows[-1]))
-    back = np.linalg.inv(machine.turn(machine.places[link].link))
-    flange = back @ machine.places[link].frame @ transform(tool.position, tool.quaternion)
+    back = np.linalg.inv(machine.row_frame(machine.link_poses[link].link))
+    flange = back @ machine.link_poses[link].frame @ transform(tool.position, tool.quaternion)
     return Arm(
         name=robot.name,
-        chain=chain.replace(name=robot.name, phalanges=rows, own_names=False),
+        chain=chain.replace(name=robot.name, phalanges=rows, verbatim_names=False),
         tool=pose_of(flange),
         source=robot.source,
     )
@@ -81,19 +81,19 @@ def _only_chain(robot: Robot, machine: Machine) -> Chain:
     while on_it := [joint for joint in whole.joints if joint.parent == link]:
         if len(on_it) > 1:
             names = ", ".join(f"'{joint.name}'" for joint in on_it)
-            place = [joint.name for joint in robot.joints].index(on_it[1].name)
+            index = [joint.name for joint in robot.joints].index(on_it[1].name)
             raise DescriptionError(
                 f"expected an arm whose joints stand one on the other, found {names} on '{link}'",
-                location=("joints", place, "parent"),
+                location=("joints", index, "parent"),
             )
         joints.append(on_it[0])
         link = on_it[0].child
     for joint in joints:
         if joint.name in machine.follows:
-            place = [other.name for other in robot.joints].index(joint.name)
+            index = [other.name for other in robot.joints].index(joint.name)
             raise DescriptionError(
                 f"expected joints with drives of their own, found '{joint.name}', which follows",
-                location=("joints", place, "mimic"),
+                location=("joints", index, "mimic"),
             )
     if not joints:
         raise DescriptionError(
@@ -102,18 +102,18 @@ def _only_chain(robot: Robot, machine: Machine) -> Chain:
     return Chain(robot.name, whole.root, tuple(joints))
 
 
-def _tool_link(robot: Robot, machine: Machine, given: str | None, last_body: str) -> str:
+def _tool_link(robot: Robot, machine: Machine, tool_link_name: str | None, last_body: str) -> str:
     """The link that carries the hand, which is fixed to the last moving one."""
     last = next(name for name, body in machine.bodies.items() if body == last_body)
-    on_it = [name for name, place in machine.places.items() if place.link == last]
-    if given is not None:
-        if given not in on_it:
+    on_it = [name for name, placed in machine.link_poses.items() if placed.link == last]
+    if tool_link_name is not None:
+        if tool_link_name not in on_it:
             raise DescriptionError(
-                f"expected the last moving link '{last}' or a link fixed to it, found '{given}'; "
-                f"{did_you_mean(given, on_it)}",
+                f"expected the last moving link '{last}' or a link fixed to it, found '{tool_link_name}'; "
+                f"{did_you_mean(tool_link_name, on_it)}",
                 field="tool_link",
             )
-        return given
+        return tool_link_name
     carriers = {joint.parent for joint in robot.joints}
     ends = [name for name in on_it if name not in carriers]
     return ends[0] if len(ends) == 1 else last

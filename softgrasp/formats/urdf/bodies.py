@@ -13,7 +13,7 @@ from softgrasp.description.bendable import Inertial
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.urdf.shapes import touching
-from softgrasp.mechanics.fused_links import principal_moments, turned
+from softgrasp.mechanics.fused_links import in_frame, principal_moments
 from softgrasp.mechanics.transforms import Array
 
 HEAVIEST_HAND = 50.0
@@ -58,15 +58,15 @@ def believable_density(robot: Robot, density: float | None) -> float | None:
 
 
 def body_fields(
-    link: Link, turn: Array, density: float | None, *, place: int, carries: bool, notes: list[str]
+    link: Link, frame: Array, density: float | None, *, index: int, carries: bool, notes: list[str]
 ) -> dict[str, Any]:
     """The fields of a row that say its mass.
 
     Args:
         link: A moving link.
-        turn: The row's frame in the link's own one, (4, 4).
+        frame: The row's frame in the link's own one, (4, 4).
         density: Holds instead of a stated mass [kg/m³].
-        place: Number of the link in its robot.
+        index: Number of the link in its robot.
         carries: Whether a joint hangs on it.
         notes: Gets a sentence where something is assumed.
 
@@ -82,16 +82,16 @@ def body_fields(
                 "expected an <inertial>, as the link moves, found none; a side file can give a "
                 "density [kg/m³] for all links",
                 field=f"link '{link.name}'",
-                location=("links", place),
+                location=("links", index),
             )
         notes.append(f"link '{link.name}' has no body; it weighs {1e3 * EMPTY.mass:g} g")
         return {"inertial": EMPTY}
     if not shaped:
         notes.append(f"link '{link.name}' has a mass but no shape: it touches nothing")
-    back = np.asarray(np.linalg.inv(turn), dtype=float)
+    back = np.asarray(np.linalg.inv(frame), dtype=float)
     if is_possible(link.inertial):
-        return {"inertial": turned(link.inertial, back)}
-    return _without_inertia(link, turn, shaped, notes)
+        return {"inertial": in_frame(link.inertial, back)}
+    return _without_inertia(link, frame, shaped, notes)
 
 
 def is_possible(inertial: Inertial) -> bool:
@@ -102,18 +102,18 @@ def is_possible(inertial: Inertial) -> bool:
     return bool(small > 0.0 and small + middle >= large * (1.0 - RATIO))
 
 
-def _without_inertia(link: Link, turn: Array, shaped: bool, notes: list[str]) -> dict[str, Any]:
+def _without_inertia(link: Link, frame: Array, shaped: bool, notes: list[str]) -> dict[str, Any]:
     """A mass whose inertia no body can have."""
     assert link.inertial is not None
-    mass, said = link.inertial.mass, "states no inertia"
+    mass, reason = link.inertial.mass, "states no inertia"
     if link.inertial.inertia is not None:
         moments = ", ".join(f"{moment:.3g}" for moment in principal_moments(link.inertial))
-        said = f"states principal moments of inertia {moments} kg·m², which no body has"
+        reason = f"states principal moments of inertia {moments} kg·m², which no body has"
     if shaped:
-        notes.append(f"link '{link.name}' {said}; its inertia is that of its shape")
+        notes.append(f"link '{link.name}' {reason}; its inertia is that of its shape")
         return {"mass": mass}
     radius = (3.0 * mass / (4.0 * math.pi * BALL_DENSITY)) ** (1.0 / 3.0)
     moment = 0.4 * mass * radius**2
-    notes.append(f"link '{link.name}' {said}; its inertia is that of a ball of water")
+    notes.append(f"link '{link.name}' {reason}; its inertia is that of a ball of water")
     ball = link.inertial.replace(inertia=(moment, moment, moment, 0.0, 0.0, 0.0))
-    return {"inertial": turned(ball, np.asarray(np.linalg.inv(turn), dtype=float))}
+    return {"inertial": in_frame(ball, np.asarray(np.linalg.inv(frame), dtype=float))}

@@ -19,9 +19,9 @@ from softgrasp.formats.urdf.servos import (
     joint_fields,
     servo_fields,
 )
-from softgrasp.formats.urdf.shapes import parts_of, pose_of, touching, turn_onto
+from softgrasp.formats.urdf.shapes import frame_along, parts_of, pose_of, touching
 from softgrasp.formats.urdf.tree import Chain
-from softgrasp.mechanics.fused_links import Place
+from softgrasp.mechanics.fused_links import LinkPose
 from softgrasp.mechanics.robot_frames import origin_frame
 from softgrasp.mechanics.transforms import Array
 
@@ -35,7 +35,7 @@ class Machine:
 
     robot: Robot
     """Without fixed joints."""
-    places: Mapping[str, Place]
+    link_poses: Mapping[str, LinkPose]
     """Where the links of the file went."""
     follows: Mapping[str, Followed]
     ranges: Mapping[str, Range]
@@ -48,15 +48,15 @@ class Machine:
     tips: dict[str, Vec3] = field(default_factory=dict)
     """Ends of links that were looked for already."""
 
-    def turn(self, link: str) -> Array:
+    def row_frame(self, link: str) -> Array:
         """The frame of a link's row in the link's own one, (4, 4)."""
         moving = next((joint for joint in self.robot.joints if joint.child == link), None)
-        return np.eye(4) if moving is None else turn_onto(moving.axis)
+        return np.eye(4) if moving is None else frame_along(moving.axis)
 
     def origin(self, joint: RigidJoint) -> Array:
         """The row of a joint at zero in that of its parent link, (4, 4)."""
-        back = np.linalg.inv(self.turn(joint.parent))
-        return np.asarray(back @ origin_frame(joint.origin) @ self.turn(joint.child))
+        back = np.linalg.inv(self.row_frame(joint.parent))
+        return np.asarray(back @ origin_frame(joint.origin) @ self.row_frame(joint.child))
 
 
 def finger_of(machine: Machine, chain: Chain, on: str) -> Finger:
@@ -76,15 +76,15 @@ def finger_of(machine: Machine, chain: Chain, on: str) -> Finger:
         convention="placed",
         phalanges=rows,
         tip=_tip(machine, last.child),
-        own_names=True,
+        verbatim_names=True,
     )
 
 
 def _row(machine: Machine, joint: RigidJoint, *, is_first: bool) -> Phalanx:
     names = [link.name for link in machine.robot.links]
-    place = names.index(joint.child)
-    link, turn = machine.robot.links[place], machine.turn(joint.child)
-    parts = parts_of(link, turn)
+    index = names.index(joint.child)
+    link, frame = machine.robot.links[index], machine.row_frame(joint.child)
+    parts = parts_of(link, frame)
     if link.visuals and not link.collisions:
         machine.notes.append(f"link '{link.name}' has no <collision>: what is seen touches")
     carries = any(other.parent == link.name for other in machine.robot.joints)
@@ -99,7 +99,7 @@ def _row(machine: Machine, joint: RigidJoint, *, is_first: bool) -> Phalanx:
         **shape,
         parts=parts[1:],
         **body_fields(
-            link, turn, machine.density, place=place, carries=carries, notes=machine.notes
+            link, frame, machine.density, index=index, carries=carries, notes=machine.notes
         ),
     )
 
@@ -142,28 +142,30 @@ def _reach(machine: Machine, link: str) -> float:
 def _tip(machine: Machine, link: str) -> Vec3:
     """End of a link in its row's frame: the one empty link fixed to it, or its far end."""
     if link not in machine.tips:
-        machine.tips[link] = _found_tip(machine, link)
+        machine.tips[link] = _detected_tip(machine, link)
     return machine.tips[link]
 
 
-def _found_tip(machine: Machine, link: str) -> Vec3:
-    marks, turn = _marks(machine, link), machine.turn(link)
-    found = next(one for one in machine.robot.links if one.name == link)
+def _detected_tip(machine: Machine, link: str) -> Vec3:
+    marks, frame = _marks(machine, link), machine.row_frame(link)
+    link_element = next(one for one in machine.robot.links if one.name == link)
     end = np.zeros(3)
     if len(marks) == 1:
-        end = (np.linalg.inv(turn) @ marks[0].frame)[:3, 3]
-    elif touching(found):
-        points = surface_points([(p.shape, p.pose) for p in parts_of(found, turn)])
+        end = (np.linalg.inv(frame) @ marks[0].frame)[:3, 3]
+    elif touching(link_element):
+        points = surface_points([(p.shape, p.pose) for p in parts_of(link_element, frame)])
         far = np.linalg.norm(points, axis=1)
         end = points[far >= FAR_END * far.max()].mean(axis=0)
-    elif found.inertial is not None:
-        end = turn[:3, :3].T @ found.inertial.origin.xyz
+    elif link_element.inertial is not None:
+        end = frame[:3, :3].T @ link_element.inertial.origin.xyz
     x, y, z = end.tolist()
     return (x, y, z)
 
 
-def _marks(machine: Machine, link: str) -> list[Place]:
+def _marks(machine: Machine, link: str) -> list[LinkPose]:
     """Where links of the file were fixed to a link that carries no joint, as its end."""
     carried = any(joint.parent == link for joint in machine.robot.joints)
-    own = [place for name, place in machine.places.items() if place.link == link and name != link]
-    return [] if carried else own
+    attached = [
+        frame for name, frame in machine.link_poses.items() if frame.link == link and name != link
+    ]
+    return [] if carried else attached

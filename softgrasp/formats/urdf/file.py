@@ -75,9 +75,9 @@ def _hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
     return urdf_hand(robot, settings)
 
 
-def _changed_hand(data: dict[str, Tree], folder: Path) -> Hand:
+def _changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
     rest, length, angle = take_units(data)
-    model = folder / str(rest.pop(MODEL))
+    model = directory / str(rest.pop(MODEL))
     if model.suffix.lower() not in ROBOT_SUFFIXES:
         known = ", ".join(ROBOT_SUFFIXES)
         raise _wrong(f"expected a robot as {known}, found '{model.suffix or model.name}'", MODEL)
@@ -89,7 +89,7 @@ def _changed_hand(data: dict[str, Tree], folder: Path) -> Hand:
     )
     hand = made_of_robot(model, lambda robot: _hand(robot, settings), in_file)
     hand = _renamed(hand, names)
-    units = [length if drive.unit == "m" else angle for drive in hand.drives]
+    units = [length if actuator.unit == "m" else angle for actuator in hand.actuators]
     return hand.replace(**_fields(hand, to_si(rest, length, angle), units))
 
 
@@ -103,33 +103,33 @@ def _renamed(hand: Hand, names: Mapping[str, Any]) -> Hand:
     return hand.replace(fingers=tuple(fingers))
 
 
-def _fields(hand: Hand, given: dict[str, Tree], units: list[float]) -> dict[str, Any]:
+def _fields(hand: Hand, fields: dict[str, Tree], units: list[float]) -> dict[str, Any]:
     """The fields of a hand that a side file replaces; a grasp keeps what is not named."""
-    changed = {key: value for key, value in given.items() if key not in ("rates", "grasps")}
+    changed = {key: value for key, value in fields.items() if key not in ("rates", "grasps")}
     grasps = hand.grasps
-    by_grasp = _mapping(given.get("grasps", {}), "grasps")
+    by_grasp = _mapping(fields.get("grasps", {}), "grasps")
     for kind, preset in hand.grasps:
-        own = dict(_mapping(by_grasp.get(kind, {}), "grasps", kind))
-        if "rates" in given:
-            own = {"rates": given["rates"]} | own
+        preset_fields = dict(_mapping(by_grasp.get(kind, {}), "grasps", kind))
+        if "rates" in fields:
+            preset_fields = {"rates": fields["rates"]} | preset_fields
         for key in ("rates", "start"):
-            if key in own:
-                own[key] = rates_to_si(own[key], units)
-        if own:
-            grasps = _with_preset(grasps, kind, preset, own)
+            if key in preset_fields:
+                preset_fields[key] = rates_to_si(preset_fields[key], units)
+        if preset_fields:
+            grasps = _with_preset(grasps, kind, preset, preset_fields)
     unknown = [kind for kind in by_grasp if kind not in ("power", "precision")]
     if unknown:
         raise _wrong(f"no grasp '{unknown[0]}'; known: power, precision", "grasps", unknown[0])
     return changed | {"grasps": grasps}
 
 
-def _with_preset(grasps: Any, kind: str, preset: Any, own: dict[str, Tree]) -> Any:
+def _with_preset(grasps: Any, kind: str, preset: Any, preset_fields: dict[str, Tree]) -> Any:
     try:
-        return grasps.replace(**{kind: preset.replace(**own)})
+        return grasps.replace(**{kind: preset.replace(**preset_fields)})
     except DescriptionError as error:
-        place = ("grasps", kind, *error.location)
+        location = ("grasps", kind, *error.location)
         raise DescriptionError(
-            error.message, field=path_text(place), location=place, found=error.found
+            error.message, field=path_text(location), location=location, value=error.actual
         ) from None
 
 
@@ -145,8 +145,8 @@ def _joint_settings(
             if key not in known:
                 raise _wrong(f"no such field; {did_you_mean(key, known)}", "joints", name, key)
             if key == "limits" and not _is_range(value):
-                told = f"expected two numbers, lowest and highest, found {value!r}"
-                raise _wrong(told, "joints", name, key)
+                message = f"expected two numbers, lowest and highest, found {value!r}"
+                raise _wrong(message, "joints", name, key)
         in_file[name] = partial(_for_type, fields, length, angle)
         in_rows[name] = {key: value for key, value in fields.items() if key in IN_ROW}
     return in_file, {name: fields for name, fields in in_rows.items() if fields}
@@ -160,11 +160,11 @@ def _for_type(
     fields: Mapping[str, Any], length: float, angle: float, kind: str
 ) -> Mapping[str, Any]:
     """The fields of a joint of a type as URDF has them."""
-    found = {key: value for key, value in fields.items() if key in IN_FILE}
+    values = {key: value for key, value in fields.items() if key in IN_FILE}
     if "limits" in fields:
         low, high = scaled(fields["limits"], length if kind == "prismatic" else angle)
-        found |= {"lower": float(low), "upper": float(high)}
-    return found
+        values |= {"lower": float(low), "upper": float(high)}
+    return values
 
 
 def _positive(value: Tree) -> float | None:
@@ -175,14 +175,14 @@ def _positive(value: Tree) -> float | None:
     return float(value)
 
 
-def _mapping(value: Tree, *place: str) -> Mapping[str, Any]:
+def _mapping(value: Tree, *location: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise _wrong(f"expected a mapping, found {value!r}", *place)
+        raise _wrong(f"expected a mapping, found {value!r}", *location)
     return value
 
 
-def _wrong(message: str, *place: str) -> DescriptionError:
-    return DescriptionError(message, field=path_text(place), location=place)
+def _wrong(message: str, *location: str) -> DescriptionError:
+    return DescriptionError(message, field=path_text(location), location=location)
 
 
 assert set(IN_ROW) <= set(Phalanx.model_fields)

@@ -19,7 +19,7 @@ from softgrasp.description.rates import Rates
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.grasp_preset import preset_of
-from softgrasp.formats.hand_doubts import tell_doubts
+from softgrasp.formats.hand_doubts import warn_about_units
 from softgrasp.formats.link_surfaces import link_surfaces
 from softgrasp.formats.urdf.bodies import believable_density
 from softgrasp.formats.urdf.chains import Machine, finger_of
@@ -29,7 +29,7 @@ from softgrasp.formats.urdf.servos import HAND, ServoRules
 from softgrasp.formats.urdf.shapes import parts_of, touching
 from softgrasp.formats.urdf.tree import HandTree, hand_tree
 from softgrasp.mechanics.fused_links import fused
-from softgrasp.mechanics.grasp_finder import DescribedHand, found_grasps
+from softgrasp.mechanics.grasp_finder import DescribedHand, synthesize_grasps
 
 UNFOUND = GraspPreset(center=(0.0, 0.0, 0.0), rates=Rates((0.0,)))
 
@@ -87,19 +87,19 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
         source=robot.source,
         notes=tuple(machine.notes),
     )
-    tell_doubts(hand)
-    return with_found_grasps(hand, _fastest(machine))
+    warn_about_units(hand)
+    return with_synthesized_grasps(hand, _fastest(machine))
 
 
 def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) -> Machine:
     """A robot made ready for its chains: fixed joints fused, ranges and names settled."""
-    whole, places = fused(robot)
+    whole, link_poses = fused(robot)
     follows = followed(robot)
     links = usable_names(link.name for link in whole.links if link.name != whole.root)
     joints = usable_names(joint.name for joint in whole.joints)
     return Machine(
         robot=whole,
-        places=places,
+        link_poses=link_poses,
         follows=follows,
         ranges=ranges(robot, follows, rules.endless),
         density=believable_density(whole, density) if rules is HAND else density,
@@ -110,7 +110,7 @@ def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) ->
     )
 
 
-def with_found_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
+def with_synthesized_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
     """A hand with its two grasps found from its shapes, standing open.
 
     Args:
@@ -120,8 +120,8 @@ def with_found_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
     Warns:
         SoftgraspWarning: No place was found where its fingers oppose one another.
     """
-    found = found_grasps(DescribedHand(hand, link_surfaces(hand)), fastest)
-    for name, grasp in (("power", found.power), ("precision", found.precision)):
+    synthesized = synthesize_grasps(DescribedHand(hand, link_surfaces(hand)), fastest)
+    for name, grasp in (("power", synthesized.power), ("precision", synthesized.precision)):
         if not grasp.enclosed:
             warnings.warn(
                 f"hand '{hand.name}': found no place where its fingers meet a ball from opposing "
@@ -129,9 +129,9 @@ def with_found_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
                 SoftgraspWarning,
                 stacklevel=2,
             )
-    posture = hand.posture(found.power.start)
+    posture = hand.posture(synthesized.power.start)
     fingers = tuple(_standing(finger, posture) for finger in hand.fingers)
-    grasps = Grasps(power=preset_of(found.power), precision=preset_of(found.precision))
+    grasps = Grasps(power=preset_of(synthesized.power), precision=preset_of(synthesized.precision))
     return hand.replace(fingers=fingers, grasps=grasps)
 
 
@@ -164,7 +164,7 @@ def _palm(root: Link) -> Palm:
 
 def _fastest(machine: Machine) -> dict[str, float]:
     """Largest rate of each drive, such that none of its followers is too fast either."""
-    found: dict[str, float] = {}
+    speeds: dict[str, float] = {}
     for joint in machine.robot.joints:
         if not joint.velocity:  # missing, or 0, which would not move
             continue
@@ -172,5 +172,5 @@ def _fastest(machine: Machine) -> dict[str, float]:
         leader, ratio = (joint.name, 1.0) if follow is None else (follow.leader, follow.ratio)
         if ratio != 0.0:
             name = machine.joint_names[leader]
-            found[name] = min(found.get(name, np.inf), joint.velocity / abs(ratio))
-    return found
+            speeds[name] = min(speeds.get(name, np.inf), joint.velocity / abs(ratio))
+    return speeds

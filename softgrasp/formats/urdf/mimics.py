@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from softgrasp.description.problems import told_with_unit
+from softgrasp.description.problems import text_with_unit
 from softgrasp.description.robot import RigidJoint, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 
@@ -39,7 +39,7 @@ def followed(robot: Robot) -> dict[str, Followed]:
         DescriptionError: A joint follows itself over others, or one that is fixed.
     """
     by_name = {joint.name: (index, joint) for index, joint in enumerate(robot.joints)}
-    found = {}
+    followers = {}
     for name, (index, joint) in by_name.items():
         if joint.mimic is None or joint.type == "fixed":
             continue
@@ -56,8 +56,8 @@ def followed(robot: Robot) -> dict[str, Followed]:
             seen.append(at.name)
         if at.type == "fixed":
             raise _wrong(index, f"a joint that moves, found the fixed joint '{at.name}'")
-        found[name] = Followed(at.name, ratio, offset)
-    return found
+        followers[name] = Followed(at.name, ratio, offset)
+    return followers
 
 
 def ranges(
@@ -77,27 +77,31 @@ def ranges(
         SoftgraspWarning: A follower's range does not allow what its leader's asks for.
     """
     moving = {joint.name: joint for joint in robot.joints if joint.type != "fixed"}
-    found: dict[str, Range] = {}
+    ranges_by_joint: dict[str, Range] = {}
     for index, joint in enumerate(robot.joints):
         if joint.name in moving and joint.name not in follows:
-            found[joint.name] = _own_range(index, joint, endless)
+            ranges_by_joint[joint.name] = _stated_range(index, joint, endless)
     printed = {name: moving[name] for name in follows if moving[name].lower is not None}
     wrong = {
-        name for name, joint in printed.items() if _share(joint, follows[name], found) < SHARED
+        name
+        for name, joint in printed.items()
+        if _reachable_fraction(joint, follows[name], ranges_by_joint) < SHARED
     }
     for name, joint in printed.items():
         if name not in wrong:
-            _narrow(joint, follows[name], found)
+            _narrow(joint, follows[name], ranges_by_joint)
     for name, follow in follows.items():
-        asked = _image(found[follow.leader], follow)
+        requested = _image(ranges_by_joint[follow.leader], follow)
         joint = moving[name]
         if name in wrong:
-            _warn_replaced(joint, follow, asked, found[follow.leader])
-        found[name] = asked if name in wrong or joint.lower is None else _limits(joint)
-    return found
+            _warn_replaced(joint, follow, requested, ranges_by_joint[follow.leader])
+        ranges_by_joint[name] = (
+            requested if name in wrong or joint.lower is None else _limits(joint)
+        )
+    return ranges_by_joint
 
 
-def _own_range(index: int, joint: RigidJoint, endless: Range | None) -> Range:
+def _stated_range(index: int, joint: RigidJoint, endless: Range | None) -> Range:
     if joint.lower is None or joint.upper is None:
         if endless is not None:
             return endless
@@ -130,49 +134,51 @@ def _allowed(joint: RigidJoint, follow: Followed, leader: Range) -> Range:
     return (max(leader[0], min(ends)), min(leader[1], max(ends)))
 
 
-def _share(joint: RigidJoint, follow: Followed, found: Mapping[str, Range]) -> float:
+def _reachable_fraction(
+    joint: RigidJoint, follow: Followed, ranges_found: Mapping[str, Range]
+) -> float:
     """Part of the leader's range that a follower allows [–]."""
-    leader = found[follow.leader]
+    leader = ranges_found[follow.leader]
     low, high = _allowed(joint, follow, leader)
     whole = leader[1] - leader[0]
     return max(0.0, high - low) / whole if whole > 0.0 else 1.0
 
 
-def _narrow(joint: RigidJoint, follow: Followed, found: dict[str, Range]) -> None:
+def _narrow(joint: RigidJoint, follow: Followed, ranges_found: dict[str, Range]) -> None:
     """Stop a leader where its follower would."""
-    leader = found[follow.leader]
+    leader = ranges_found[follow.leader]
     slack = SLACK * (leader[1] - leader[0])
     low, high = _allowed(joint, follow, leader)
     if low <= leader[0] + slack and high >= leader[1] - slack:
         return
-    found[follow.leader] = (low, max(low, high))
-    _tell(
+    ranges_found[follow.leader] = (low, max(low, high))
+    _warn(
         f"{_asks(joint, follow, _image(leader, follow))}; '{follow.leader}' stops at "
-        f"{_told(joint, (low, max(low, high)))} instead of {_told(joint, leader)}"
+        f"{_range_text(joint, (low, max(low, high)))} instead of {_range_text(joint, leader)}"
     )
 
 
-def _warn_replaced(joint: RigidJoint, follow: Followed, asked: Range, leader: Range) -> None:
-    share = _share(joint, follow, {follow.leader: leader})
-    _tell(
-        f"{_asks(joint, follow, asked)}, which allows {100.0 * share:.0f} % of the leader's way; "
-        f"the mechanism is believed, its limits become {_told(joint, asked)}"
+def _warn_replaced(joint: RigidJoint, follow: Followed, requested: Range, leader: Range) -> None:
+    fraction = _reachable_fraction(joint, follow, {follow.leader: leader})
+    _warn(
+        f"{_asks(joint, follow, requested)}, which allows {100.0 * fraction:.0f} % of the leader's way; "
+        f"the mechanism is believed, its limits become {_range_text(joint, requested)}"
     )
 
 
-def _asks(joint: RigidJoint, follow: Followed, asked: Range) -> str:
+def _asks(joint: RigidJoint, follow: Followed, requested: Range) -> str:
     plus = f" {follow.offset:+g}" if follow.offset else ""
     return (
         f"joint '{joint.name}' follows {follow.ratio:g} · '{follow.leader}'{plus} over "
-        f"{_told(joint, asked)}, but its own range is {_told(joint, _limits(joint))}"
+        f"{_range_text(joint, requested)}, but its own range is {_range_text(joint, _limits(joint))}"
     )
 
 
-def _told(joint: RigidJoint, both: Range) -> str:
-    return told_with_unit("m" if joint.type == "prismatic" else "rad", both)
+def _range_text(joint: RigidJoint, both: Range) -> str:
+    return text_with_unit("m" if joint.type == "prismatic" else "rad", both)
 
 
-def _tell(sentence: str) -> None:
+def _warn(sentence: str) -> None:
     warnings.warn(sentence, SoftgraspWarning, stacklevel=2)
 
 

@@ -16,7 +16,7 @@ def usable_names(names: Iterable[str]) -> dict[str, str]:
 
     Blanks, ``/`` and ``|`` become ``_``; what softgrasp calls so itself gets ``hand_`` before it.
     """
-    found: dict[str, str] = {}
+    used: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
         plain = re.sub(r"[\s/|]+", "_", name)
@@ -25,8 +25,8 @@ def usable_names(names: Iterable[str]) -> dict[str, str]:
         while plain in taken:
             plain += "_"
         taken.add(plain)
-        found[name] = plain
-    return found
+        used[name] = plain
+    return used
 
 
 def renamed(kind: str, names: dict[str, str]) -> list[str]:

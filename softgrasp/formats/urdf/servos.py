@@ -19,7 +19,7 @@ class ServoRules(NamedTuple):
     """Error at which a servo gives all its effort: 10° [rad], 5 mm [m]."""
     bandwidth: float = 100.0
     """Natural frequency that the reflected inertia of a drive allows it [rad/s]."""
-    least_armature: tuple[float, float] = (3e-3, 0.1)
+    min_armature: tuple[float, float] = (3e-3, 0.1)
     """Reflected inertia of a weak drive [kg·m², kg]."""
     endless: tuple[float, float] | None = None
     """Range of a continuous joint that states none [rad]; refused where there is none."""
@@ -50,17 +50,19 @@ def servo_fields(
     unit = "N" if linear else "N·m"
     limit = joint.effort or 0.0
     if not 0.0 < limit <= rules.strongest[linear]:
-        found = "no effort" if joint.effort is None else f"an effort of {joint.effort:g} {unit}"
+        effort_text = (
+            "no effort" if joint.effort is None else f"an effort of {joint.effort:g} {unit}"
+        )
         limit = rules.press * (1.0 if linear else max(reach, 1e-3))
         notes.append(
-            f"joint '{joint.name}' states {found}: its drive gives up to {limit:.3g} {unit}, "
+            f"joint '{joint.name}' states {effort_text}: its drive gives up to {limit:.3g} {unit}, "
             f"{rules.press:g} N at the end of each chain that it moves"
         )
     stiffness = limit / rules.give[linear]
     return {
         "force_limit": limit,
         "servo_stiffness": stiffness,
-        "armature": max(rules.least_armature[linear], stiffness / rules.bandwidth**2),
+        "armature": max(rules.min_armature[linear], stiffness / rules.bandwidth**2),
     }
 
 

@@ -20,7 +20,7 @@ def pose_of(frame: Array) -> Pose:
     return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
 
 
-def turn_onto(axis: tuple[float, float, float]) -> Array:
+def frame_along(axis: tuple[float, float, float]) -> Array:
     """The shortest turn that takes z to a direction, (4, 4); about x where it is −z."""
     x, y, z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
     frame = np.eye(4)
@@ -38,14 +38,14 @@ def touching(link: Link) -> tuple[LinkShape, ...]:
     return link.collisions or link.visuals
 
 
-def parts_of(link: Link, turn: Array) -> tuple[Part, ...]:
+def parts_of(link: Link, frame: Array) -> tuple[Part, ...]:
     """The touching shapes of a link.
 
     Args:
         link: The link.
-        turn: The new frame in the link's own one, (4, 4).
+        frame: The new frame in the link's own one, (4, 4).
     """
-    back = np.linalg.inv(turn)
+    back = np.linalg.inv(frame)
     return tuple(
         Part(shape=_shape(one), pose=pose_of(back @ origin_frame(one.origin)))
         for one in touching(link)

@@ -54,11 +54,11 @@ def _chains(robot: Robot, link: str) -> Iterator[Chain]:
 
 def _run(robot: Robot, link: str) -> tuple[tuple[RigidJoint, ...], str]:
     """The joints from a link outwards to the first link that carries none or several."""
-    found: list[RigidJoint] = []
+    chain: list[RigidJoint] = []
     while len(on_it := _on(robot, link)) == 1:
-        found.append(on_it[0])
+        chain.append(on_it[0])
         link = on_it[0].child
-    return tuple(found), link
+    return tuple(chain), link
 
 
 def _on(robot: Robot, link: str) -> list[RigidJoint]:
@@ -67,10 +67,10 @@ def _on(robot: Robot, link: str) -> list[RigidJoint]:
 
 def _named(chains: Sequence[Chain]) -> tuple[Chain, ...]:
     """Chains called by what the names of their links begin with alike."""
-    wanted = [chain.name or _common([joint.child for joint in chain.joints]) for chain in chains]
+    preferred = [chain.name or _common([joint.child for joint in chain.joints]) for chain in chains]
     named: list[Chain] = []
-    for chain, name in zip(chains, wanted, strict=True):
-        unique = name if wanted.count(name) == 1 else chain.joints[0].child
+    for chain, name in zip(chains, preferred, strict=True):
+        unique = name if preferred.count(name) == 1 else chain.joints[0].child
         named.append(chain._replace(name=unique))
     return tuple(named)
 

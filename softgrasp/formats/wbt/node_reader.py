@@ -63,7 +63,7 @@ class _Reader:
         """All nodes at the top."""
         while self.opened or self.cursor.token.kind != "end":
             if not self.opened:
-                self._place(self._head(slot("world"), None))
+                self._append(self._head(slot("world"), None))
             elif self.opened[-1].items is not None:
                 self._in_list(self.opened[-1])
             elif self.cursor.skip("}"):
@@ -73,105 +73,109 @@ class _Reader:
                 self._field(self.opened[-1])
         return self.top
 
-    def _in_list(self, place: _Open) -> None:
+    def _in_list(self, frame: _Open) -> None:
         if self.cursor.skip("]"):
-            place.items = None
+            frame.items = None
         elif self.cursor.token.kind in ("bracket", "end"):
             raise self.cursor.mistake(
-                f"expected ']' that closes the list of line {place.since}, "
-                f"found {self.cursor.token.found}",
-                f"{place.node.type}.{place.key}",
+                f"expected ']' that closes the list of line {frame.since}, "
+                f"found {self.cursor.token.actual}",
+                f"{frame.node.type}.{frame.key}",
             )
         else:
-            self._place(self._head(place.allowed, f"{place.node.type}.{place.key}"))
+            self._append(self._head(frame.allowed, f"{frame.node.type}.{frame.key}"))
 
-    def _field(self, place: _Open) -> None:
+    def _field(self, frame: _Open) -> None:
         """Read the name of a field, and its value or the beginning of it."""
-        node, token = place.node, self.cursor.token
+        node, token = frame.node, self.cursor.token
         if token.kind != "word":
             raise self.cursor.mistake(
                 f"expected a field or '}}' that closes the {node.type} of line {node.line}, "
-                f"found {token.found}"
+                f"found {token.actual}"
             )
-        field, facts = f"{node.type}.{token.text}", fields(node.type).get(token.text)
-        if facts is None:
+        field, field_type = f"{node.type}.{token.text}", fields(node.type).get(token.text)
+        if field_type is None:
             hint = did_you_mean(token.text, fields(node.type))
             raise self.cursor.mistake(f"no such field; {hint}", field)
         if token.text in node.fields:
             raise self.cursor.mistake("expected it once, found it again", field)
-        place.key = self.cursor.take().text
-        if facts.type.endswith("Node"):
-            self._nodes_of(place, facts.type)
+        frame.key = self.cursor.take().text
+        if field_type.type.endswith("Node"):
+            self._nodes_of(frame, field_type.type)
         else:
-            node.fields[place.key] = read_value(self.cursor, facts, field)
+            node.fields[frame.key] = read_value(self.cursor, field_type, field)
 
-    def _nodes_of(self, place: _Open, kind: str) -> None:
+    def _nodes_of(self, frame: _Open, kind: str) -> None:
         """Read the beginning of a field that holds nodes: a bracket, NULL, or the first node."""
-        place.since = self.cursor.token.line
+        frame.since = self.cursor.token.line
         if kind == "MFNode":
             items: list[Value] = []
-            place.node.fields[place.key] = items
+            frame.node.fields[frame.key] = items
             if self.cursor.skip("["):
-                place.items = items
+                frame.items = items
                 return
         elif self.cursor.token[:2] == ("word", "NULL"):
             self.cursor.take()
-            place.node.fields[place.key] = None
+            frame.node.fields[frame.key] = None
             return
-        self._place(self._head(place.allowed, f"{place.node.type}.{place.key}"))
+        self._append(self._head(frame.allowed, f"{frame.node.type}.{frame.key}"))
 
-    def _head(self, wanted: tuple[str, ...], field: str | None) -> tuple[Node, bool]:
+    def _head(self, allowed_types: tuple[str, ...], field: str | None) -> tuple[Node, bool]:
         """A node by its name (USE), or a new one up to its opening bracket, and which of them."""
         cursor, name = self.cursor, ""
         if cursor.token[:2] == ("word", "USE"):
             cursor.take()
-            return self._used(wanted, field), False
+            return self._used(allowed_types, field), False
         if cursor.token[:2] == ("word", "DEF"):
             cursor.take()
             name = self._word("a name", field)
         line = cursor.token.line
-        self._check_type(wanted, field)
+        self._check_type(allowed_types, field)
         node_type = cursor.take().text
         if not cursor.skip("{"):
             raise cursor.mistake(
-                f"expected '{{' that opens the {node_type}, found {cursor.token.found}", field
+                f"expected '{{' that opens the {node_type}, found {cursor.token.actual}", field
             )
         return Node(node_type, {}, name, line), True
 
-    def _used(self, wanted: tuple[str, ...], field: str | None) -> Node:
+    def _used(self, allowed_types: tuple[str, ...], field: str | None) -> Node:
         line = self.cursor.token.line
         name = self._word("the name of a node", field)
         if name not in self.names:
             known = did_you_mean(name, self.names) if self.names else "there is none"
             raise self.cursor.mistake(f"no DEF '{name}' above; {known}", field, line)
         node = self.names[name]
-        if node.type not in wanted:
+        if node.type not in allowed_types:
             raise self.cursor.mistake(
-                f"expected {either(wanted)}, found '{name}', a {node.type}", field, line
+                f"expected {either(allowed_types)}, found '{name}', a {node.type}", field, line
             )
         return node
 
-    def _word(self, wanted: str, field: str | None) -> str:
+    def _word(self, expected: str, field: str | None) -> str:
         if self.cursor.token.kind != "word":
-            raise self.cursor.mistake(f"expected {wanted}, found {self.cursor.token.found}", field)
+            raise self.cursor.mistake(
+                f"expected {expected}, found {self.cursor.token.actual}", field
+            )
         return self.cursor.take().text
 
-    def _check_type(self, wanted: tuple[str, ...], field: str | None) -> None:
+    def _check_type(self, allowed_types: tuple[str, ...], field: str | None) -> None:
         token = self.cursor.token
         if token.kind != "word":
-            raise self.cursor.mistake(f"expected a node, found {token.found}", field)
+            raise self.cursor.mistake(f"expected a node, found {token.actual}", field)
         if token.text in _PROTO_WORDS:
             raise self.cursor.mistake(
-                f"expected a node, found {token.found}; PROTO nodes are not read, only worlds "
+                f"expected a node, found {token.actual}; PROTO nodes are not read, only worlds "
                 "without them"
             )
         if token.text not in node_types():
-            hint = did_you_mean(token.text, wanted)
+            hint = did_you_mean(token.text, allowed_types)
             raise self.cursor.mistake(f"no node '{token.text}' can stand here; {hint}", field)
-        if token.text not in wanted:
-            raise self.cursor.mistake(f"expected {either(wanted)}, found {token.found}", field)
+        if token.text not in allowed_types:
+            raise self.cursor.mistake(
+                f"expected {either(allowed_types)}, found {token.actual}", field
+            )
 
-    def _place(self, head: tuple[Node, bool]) -> None:
+    def _append(self, head: tuple[Node, bool]) -> None:
         """Put a node where it belongs, and open it where it is new."""
         node, is_new = head
         outer = self.opened[-1] if self.opened else None

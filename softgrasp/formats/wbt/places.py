@@ -18,7 +18,7 @@ DEVICES = ("RotationalMotor", "LinearMotor", "PositionSensor", "Brake", "TouchSe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class NodeLocation:
     """One place of a node; a node that is used again stands in several.
 
     Attributes:
@@ -30,34 +30,34 @@ class Place:
 
     node: Node
     key: str = ""
-    outer: Place | None = None
+    outer: NodeLocation | None = None
     bounding: bool = False
 
-    def around(self) -> Iterator[Place]:
+    def around(self) -> Iterator[NodeLocation]:
         """The places around this one, the nearest first."""
-        place = self.outer
-        while place is not None:
-            yield place
-            place = place.outer
+        location = self.outer
+        while location is not None:
+            yield location
+            location = location.outer
 
-    def nearest(self, types: tuple[str, ...]) -> Place | None:
+    def nearest(self, types: tuple[str, ...]) -> NodeLocation | None:
         """The nearest place around this one with a node of one of these types."""
-        return next((place for place in self.around() if place.node.type in types), None)
+        return next((location for location in self.around() if location.node.type in types), None)
 
 
-def places(world: World) -> Iterator[Place]:
+def node_locations(world: World) -> Iterator[NodeLocation]:
     """The places of all nodes, outer ones before inner ones, in the order of the text."""
-    waiting = [Place(node) for node in reversed(world.nodes)]
+    waiting = [NodeLocation(node) for node in reversed(world.nodes)]
     while waiting:
-        place = waiting.pop()
-        yield place
+        location = waiting.pop()
+        yield location
         inner = [
-            Place(node, key, place, place.bounding or key == "boundingObject")
-            for key, node in held_nodes(place.node)
+            NodeLocation(node, key, location, location.bounding or key == "boundingObject")
+            for key, node in held_nodes(location.node)
         ]
         waiting.extend(reversed(inner))
 
 
-def solids(world: World) -> Iterator[Place]:
+def solids(world: World) -> Iterator[NodeLocation]:
     """The places of all solids."""
-    return (place for place in places(world) if place.node.type in SOLIDS)
+    return (location for location in node_locations(world) if location.node.type in SOLIDS)

@@ -41,7 +41,7 @@ def _single(value: Value) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):
-        return f'"{_TO_ESCAPE.sub(lambda found: chr(92) + found[0], value)}"'
+        return f'"{_TO_ESCAPE.sub(lambda match: chr(92) + match[0], value)}"'
     if isinstance(value, tuple):
         return " ".join(map(_number, value))
     assert isinstance(value, int | float)  # nodes and lists do not come here

@@ -21,7 +21,7 @@ NUMBERS_IN = {"SFVec2f": 2, "SFVec3f": 3, "SFColor": 3, "SFRotation": 4}
 
 
 @dataclass(frozen=True, slots=True)
-class FieldFacts:
+class FieldType:
     """What is known of one field.
 
     Attributes:
@@ -42,7 +42,7 @@ def node_types() -> tuple[str, ...]:
     return tuple(_nodes())
 
 
-def fields(node_type: str) -> Mapping[str, FieldFacts]:
+def fields(node_type: str) -> Mapping[str, FieldType]:
     """The fields of a type of node.
 
     Raises:
@@ -53,7 +53,7 @@ def fields(node_type: str) -> Mapping[str, FieldFacts]:
 
 def slot(name: str) -> tuple[str, ...]:
     """The types of nodes that may stand in a place, such as ``world`` or ``bounding object``."""
-    return tuple(_facts()["slots"][name])
+    return tuple(_schema()["slots"][name])
 
 
 def allowed(node_type: str, key: str, *, bounding: bool = False) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def allowed(node_type: str, key: str, *, bounding: bool = False) -> tuple[str, .
 
 def oldest_version() -> str:
     """The oldest version of Webots whose worlds are read."""
-    return str(_facts()["oldest"])
+    return str(_schema()["oldest"])
 
 
 def default(node_type: str, key: str) -> Value:
@@ -96,35 +96,35 @@ def value(node: Node, key: str) -> Value:
 
 
 @cache
-def _facts() -> dict[str, Any]:
+def _schema() -> dict[str, Any]:
     path = library.root() / "assets" / "webots_nodes.yaml"
-    facts: dict[str, Any] = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
-    return facts
+    schema: dict[str, Any] = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    return schema
 
 
 @cache
-def _nodes() -> dict[str, Mapping[str, FieldFacts]]:
+def _nodes() -> dict[str, Mapping[str, FieldType]]:
     return {
         node_type: MappingProxyType({key: _field(*entry) for key, entry in entries.items()})
-        for node_type, entries in _facts()["nodes"].items()
+        for node_type, entries in _schema()["nodes"].items()
     }
 
 
-def _field(kind: str, given: Any, more: str | list[str] = "") -> FieldFacts:
+def _field(kind: str, raw: Any, more: str | list[str] = "") -> FieldType:
     """Facts of a field from its entry in the file."""
-    held = _held(kind, given)
+    held = _held(kind, raw)
     if kind.endswith("Node"):
-        return FieldFacts(kind, held, words=slot(more) if isinstance(more, str) else tuple(more))
+        return FieldType(kind, held, words=slot(more) if isinstance(more, str) else tuple(more))
     if isinstance(more, list):
-        return FieldFacts(kind, held, words=tuple(map(str, more)))
-    return FieldFacts(kind, held, unit=more)
+        return FieldType(kind, held, words=tuple(map(str, more)))
+    return FieldType(kind, held, unit=more)
 
 
-def _held(kind: str, given: Any) -> Value:
+def _held(kind: str, raw: Any) -> Value:
     """A default as a field of that type holds it."""
     if kind.startswith("MF"):
-        return [_held("SF" + kind[2:], item) for item in given]
+        return [_held("SF" + kind[2:], item) for item in raw]
     if kind in NUMBERS_IN:
-        return tuple(map(float, given))
-    value: Value = float(given) if kind == "SFFloat" else given
+        return tuple(map(float, raw))
+    value: Value = float(raw) if kind == "SFFloat" else raw
     return value

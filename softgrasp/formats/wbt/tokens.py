@@ -35,7 +35,7 @@ class Token(NamedTuple):
     line: int
 
     @property
-    def found(self) -> str:
+    def actual(self) -> str:
         """What a sentence says was found."""
         if self.kind == "end":
             return "the end of the file"

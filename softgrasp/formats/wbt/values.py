@@ -7,58 +7,58 @@ import math
 from softgrasp.description.problems import either
 from softgrasp.formats.wbt.cursor import Cursor
 from softgrasp.formats.wbt.node import Numbers, Value
-from softgrasp.formats.wbt.schema import NUMBERS_IN, FieldFacts
+from softgrasp.formats.wbt.schema import NUMBERS_IN, FieldType
 
 AXIS_TOLERANCE = 1e-6
 """How far the length of a rotation's axis may be from 1: as files of six decimals are."""
-MOST_INTEGER = 2**31 - 1
+MAX_INTEGER = 2**31 - 1
 
 
-def read_value(cursor: Cursor, facts: FieldFacts, field: str) -> Value:
+def read_value(cursor: Cursor, field_type: FieldType, field: str) -> Value:
     """The value of a field that holds no nodes.
 
     Args:
         cursor: Right behind the field's name; then behind the value.
-        facts: Of the field.
+        field_type: Of the field.
         field: Its name in sentences, such as ``Solid.translation``.
 
     Raises:
         DescriptionError: The text holds no value of that type.
     """
-    if not facts.type.startswith("MF"):
-        return _single(cursor, facts.type, facts, field)
-    kind = "SF" + facts.type[2:]
+    if not field_type.type.startswith("MF"):
+        return _single(cursor, field_type.type, field_type, field)
+    kind = "SF" + field_type.type[2:]
     line = cursor.token.line
     if not cursor.skip("["):
-        return [_single(cursor, kind, facts, field)]
+        return [_single(cursor, kind, field_type, field)]
     items: list[Value] = []
     while not cursor.skip("]"):
         if cursor.token.kind in ("bracket", "end"):
             raise cursor.mistake(
-                f"expected ']' that closes the list of line {line}, found {cursor.token.found}",
+                f"expected ']' that closes the list of line {line}, found {cursor.token.actual}",
                 field,
             )
-        items.append(_single(cursor, kind, facts, field))
+        items.append(_single(cursor, kind, field_type, field))
     return items
 
 
-def _single(cursor: Cursor, kind: str, facts: FieldFacts, field: str) -> Value:
+def _single(cursor: Cursor, kind: str, field_type: FieldType, field: str) -> Value:
     if kind in NUMBERS_IN:
         return _vector(cursor, kind, field)
     if kind == "SFFloat":
         return _number(cursor, "a number", field)
     if kind == "SFInt32":
         return _integer(cursor, field)
-    return _flag(cursor, field) if kind == "SFBool" else _text(cursor, facts, field)
+    return _flag(cursor, field) if kind == "SFBool" else _text(cursor, field_type, field)
 
 
-def _number(cursor: Cursor, wanted: str, field: str) -> float:
+def _number(cursor: Cursor, expected: str, field: str) -> float:
     token = cursor.token
     if token.kind != "number":
-        raise cursor.mistake(f"expected {wanted}, found {token.found}", field)
+        raise cursor.mistake(f"expected {expected}, found {token.actual}", field)
     number = float(token.text)
     if not math.isfinite(number):
-        raise cursor.mistake(f"expected a finite number, found {token.found}", field)
+        raise cursor.mistake(f"expected a finite number, found {token.actual}", field)
     cursor.take()
     return number
 
@@ -66,19 +66,19 @@ def _number(cursor: Cursor, wanted: str, field: str) -> float:
 def _integer(cursor: Cursor, field: str) -> int:
     token = cursor.token
     digits = token.text.lstrip("+-")
-    if token.kind != "number" or not digits.isdigit() or len(digits) > len(str(MOST_INTEGER)):
-        raise cursor.mistake(f"expected a whole number, found {token.found}", field)
-    if abs(int(token.text)) > MOST_INTEGER:
-        raise cursor.mistake(f"expected at most {MOST_INTEGER}, found {token.text}", field)
+    if token.kind != "number" or not digits.isdigit() or len(digits) > len(str(MAX_INTEGER)):
+        raise cursor.mistake(f"expected a whole number, found {token.actual}", field)
+    if abs(int(token.text)) > MAX_INTEGER:
+        raise cursor.mistake(f"expected at most {MAX_INTEGER}, found {token.text}", field)
     return int(cursor.take().text)
 
 
 def _vector(cursor: Cursor, kind: str, field: str) -> Numbers:
-    line, wanted, parts = cursor.token.line, NUMBERS_IN[kind], []
-    for count in range(wanted):
+    line, size, parts = cursor.token.line, NUMBERS_IN[kind], []
+    for count in range(size):
         if cursor.token.kind != "number":
             raise cursor.mistake(
-                f"expected {wanted} numbers ({kind}), found {count} before {cursor.token.found}",
+                f"expected {size} numbers ({kind}), found {count} before {cursor.token.actual}",
                 field,
             )
         parts.append(_number(cursor, "a number", field))
@@ -99,15 +99,15 @@ def _flag(cursor: Cursor, field: str) -> bool:
     if token.kind != "word" or token.text not in ("TRUE", "FALSE"):
         upper = token.text.upper()
         hint = f"; did you mean '{upper}'?" if upper in ("TRUE", "FALSE") else ""
-        raise cursor.mistake(f"expected TRUE or FALSE, found {token.found}{hint}", field)
+        raise cursor.mistake(f"expected TRUE or FALSE, found {token.actual}{hint}", field)
     return cursor.take().text == "TRUE"
 
 
-def _text(cursor: Cursor, facts: FieldFacts, field: str) -> str:
+def _text(cursor: Cursor, field_type: FieldType, field: str) -> str:
     token = cursor.token
     if token.kind != "string":
-        raise cursor.mistake(f"expected a text in quotation marks, found {token.found}", field)
-    if facts.words and token.text not in facts.words:
-        quoted = [f'"{word}"' for word in facts.words]
-        raise cursor.mistake(f"expected {either(quoted)}, found {token.found}", field)
+        raise cursor.mistake(f"expected a text in quotation marks, found {token.actual}", field)
+    if field_type.words and token.text not in field_type.words:
+        quoted = [f'"{word}"' for word in field_type.words]
+        raise cursor.mistake(f"expected {either(quoted)}, found {token.actual}", field)
     return cursor.take().text

@@ -4,7 +4,11 @@ Pure geometry without chance: the same hand gives the same grasps.
 """
 
 from softgrasp.mechanics.grasp_finder.described import DescribedHand
-from softgrasp.mechanics.grasp_finder.finder import FoundGrasp, FoundGrasps, found_grasps
+from softgrasp.mechanics.grasp_finder.finder import (
+    SynthesizedGrasp,
+    SynthesizedGrasps,
+    synthesize_grasps,
+)
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand, Digit, DigitJoint
 
 __all__ = [
@@ -12,7 +16,7 @@ __all__ = [
     "DescribedHand",
     "Digit",
     "DigitJoint",
-    "FoundGrasp",
-    "FoundGrasps",
-    "found_grasps",
+    "SynthesizedGrasp",
+    "SynthesizedGrasps",
+    "synthesize_grasps",
 ]

@@ -28,15 +28,19 @@ class DescribedHand:
                 of the palm in the hand's frame, some inside it too.
         """
         self._hand = hand
-        self.drives = hand.drives
+        self.actuators = hand.actuators
         self.up = ALONG_Z
-        self.rest = [min(max(0.0, d.limits[0]), d.limits[1]) for d in hand.drives]
+        self.rest = [min(max(0.0, d.limits[0]), d.limits[1]) for d in hand.actuators]
         shared = _shared(hand)
         self.digits = [self._digit(finger, shared) for finger in _ends_of(hand)]
-        own = {body for digit in self.digits for body in digit.bodies}
-        self.skins = {body: points for body, points in surfaces.items() if body in own}
+        finger_bodies = {body for digit in self.digits for body in digit.bodies}
+        self.skins = {body: points for body, points in surfaces.items() if body in finger_bodies}
         frames = self.frames(np.array([self.rest]))
-        parts = {body: surfaces[body] for body in surfaces if body not in own and body in frames}
+        parts = {
+            body: surfaces[body]
+            for body in surfaces
+            if body not in finger_bodies and body in frames
+        }
         placed = {b: p @ frames[b][0, :3, :3].T + frames[b][0, :3, 3] for b, p in parts.items()}
         palm = surfaces.get("palm", np.zeros((0, 3)))
         self.palm = np.concatenate([palm, *placed.values()])
@@ -56,10 +60,10 @@ class DescribedHand:
         return link_frames(self._hand, joints)
 
     def _digit(self, end: Finger, shared: set[str]) -> Digit:
-        way = [finger for finger in _way_of(self._hand, end) if finger.name not in shared]
-        rows = [(finger, row) for finger in way for row in finger.phalanges]
+        path = [finger for finger in _path_to(self._hand, end) if finger.name not in shared]
+        rows = [(finger, row) for finger in path for row in finger.phalanges]
         leaders = {c.joint: c.leader for c in self._hand.couplings}
-        numbers = {drive.joint: n for n, drive in enumerate(self._hand.drives)}
+        numbers = {actuator.joint: n for n, actuator in enumerate(self._hand.actuators)}
         joints = []
         for finger, row in rows:
             name = finger.joint_of(row)
@@ -83,21 +87,21 @@ def _ends_of(hand: Hand) -> list[Finger]:
     ]
 
 
-def _way_of(hand: Hand, end: Finger) -> Sequence[Finger]:
+def _path_to(hand: Hand, end: Finger) -> Sequence[Finger]:
     """A finger and those that it stands on, from the palm outwards."""
-    way = [end]
-    while way[0].on:
-        on = way[0].on
-        way.insert(
+    path = [end]
+    while path[0].on:
+        on = path[0].on
+        path.insert(
             0, next(f for f in hand.fingers if on in {f.body_of(row) for row in f.phalanges})
         )
-    return way
+    return path
 
 
 def _shared(hand: Hand) -> set[str]:
     """Names of fingers that carry all others: a wrist's."""
-    ways = [{finger.name for finger in _way_of(hand, end)} for end in _ends_of(hand)]
-    return set.intersection(*ways) if len(ways) > 1 else set()
+    paths = [{finger.name for finger in _path_to(hand, end)} for end in _ends_of(hand)]
+    return set.intersection(*paths) if len(paths) > 1 else set()
 
 
 def _carrier_of(hand: Hand, shared: set[str]) -> str:

@@ -13,9 +13,9 @@ FRICTION = 0.25
 
 def directions(count: int = 96) -> Array:
     """Unit vectors spread evenly over the sphere, (count, 3): a Fibonacci lattice."""
-    place = np.arange(count) + 0.5
-    z = 1.0 - 2.0 * place / count
-    around = np.pi * (1.0 + np.sqrt(5.0)) * place
+    index = np.arange(count) + 0.5
+    z = 1.0 - 2.0 * index / count
+    around = np.pi * (1.0 + np.sqrt(5.0)) * index
     ring = np.sqrt(1.0 - z * z)
     return np.stack([ring * np.cos(around), ring * np.sin(around), z], axis=-1)
 
@@ -45,7 +45,7 @@ def enclosures(
         Least and mean, (m,); −1 where nothing touches.
     """
     along = normals @ directions.T
-    given = along + friction * np.sqrt(np.clip(1.0 - along * along, 0.0, None))
-    given = np.where(touching[:, :, None], given, -1.0)
-    best = given.max(axis=1)
+    support = along + friction * np.sqrt(np.clip(1.0 - along * along, 0.0, None))
+    support = np.where(touching[:, :, None], support, -1.0)
+    best = support.max(axis=1)
     return best.min(axis=1), best.mean(axis=1)

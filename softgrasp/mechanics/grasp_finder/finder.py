@@ -9,10 +9,10 @@ import numpy as np
 
 from softgrasp.mechanics.grasp_finder.closing import closing_of
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand
-from softgrasp.mechanics.grasp_finder.lying import Lying, lying_of, ways_up
+from softgrasp.mechanics.grasp_finder.lying import Lying, lying_of, up_directions
 from softgrasp.mechanics.grasp_finder.rates import arrivals_of, rates_of, weights_of
-from softgrasp.mechanics.grasp_finder.scores import ENCLOSED, FAR, Wanted, sunk_by
-from softgrasp.mechanics.grasp_finder.search import Place, Search
+from softgrasp.mechanics.grasp_finder.scores import ENCLOSED, FAR, Target, sunk_by
+from softgrasp.mechanics.grasp_finder.search import Candidate, Search
 from softgrasp.mechanics.grasp_finder.skins import thinned
 from softgrasp.mechanics.grasp_finder.sweep import Meeting
 from softgrasp.mechanics.grasp_finder.symmetry import evened
@@ -24,7 +24,7 @@ this part of it [–]."""
 
 
 @dataclass(frozen=True)
-class FoundGrasp:
+class SynthesizedGrasp:
     """How a hand takes a ball."""
 
     center: tuple[float, float, float]
@@ -49,16 +49,18 @@ class FoundGrasp:
 
 
 @dataclass(frozen=True)
-class FoundGrasps:
+class SynthesizedGrasps:
     """Both grasps of a hand."""
 
-    power: FoundGrasp
-    precision: FoundGrasp
+    power: SynthesizedGrasp
+    precision: SynthesizedGrasp
     up: tuple[float, float, float]
     """Unit vector against gravity in the hand's frame, for which they were found."""
 
 
-def found_grasps(hand: ClosingHand, fastest: Mapping[str, float] | None = None) -> FoundGrasps:
+def synthesize_grasps(
+    hand: ClosingHand, fastest: Mapping[str, float] | None = None
+) -> SynthesizedGrasps:
     """Find the two grasps of a hand from its shapes, the same ones every time.
 
     Args:
@@ -66,7 +68,7 @@ def found_grasps(hand: ClosingHand, fastest: Mapping[str, float] | None = None) 
         fastest: Largest rate of drives by name, in their units a second, where one is known.
     """
     closing, skins = closing_of(hand), thinned(hand)
-    ups = ways_up(hand, closing) if hand.up is None else [hand.up]
+    ups = up_directions(hand, closing) if hand.up is None else [hand.up]
     power, precision = (
         Search(hand, skins, closing, weights_of(closing, kind), kind, ups[0])
         for kind in ("power", "precision")
@@ -74,18 +76,18 @@ def found_grasps(hand: ClosingHand, fastest: Mapping[str, float] | None = None) 
     best = precision.best()
     for up in ups[1:]:
         if sinks(best, ups[0]) > SINKS:
-            other = precision.turned(up).best()
+            other = precision.with_up(up).best()
             if sinks(other, up) < LESS * sinks(best, ups[0]):
-                best, power = other, power.turned(up)
-    x, y, z = power.wanted.up.tolist()
-    return FoundGrasps(
-        _found(hand, power.best(), weights_of(closing, "power"), fastest or {}),
-        _found(hand, best, weights_of(closing, "precision"), fastest or {}),
+                best, power = other, power.with_up(up)
+    x, y, z = power.target.up.tolist()
+    return SynthesizedGrasps(
+        _grasp(hand, power.best(), weights_of(closing, "power"), fastest or {}),
+        _grasp(hand, best, weights_of(closing, "precision"), fastest or {}),
         (x, y, z),
     )
 
 
-def sinks(best: Place, up: Array) -> float:
+def sinks(best: Candidate, up: Array) -> float:
     """How far the ball sinks in a precision grasp as the servos give way [m].
 
     Args:
@@ -95,23 +97,23 @@ def sinks(best: Place, up: Array) -> float:
     meeting = _meeting(best)
     if meeting is None or not meeting.touched.any():
         return 0.0
-    return float(sunk_by(best.sweep, meeting, np.full(1, np.inf), Wanted("precision", up))[0])
+    return float(sunk_by(best.sweep, meeting, np.full(1, np.inf), Target("precision", up))[0])
 
 
-def _found(
-    hand: ClosingHand, best: Place, weights: Array, fastest: Mapping[str, float]
-) -> FoundGrasp:
+def _grasp(
+    hand: ClosingHand, best: Candidate, weights: Array, fastest: Mapping[str, float]
+) -> SynthesizedGrasp:
     closing, meeting = best.closing, _meeting(best)
     even = best.symmetry
     together = meeting if meeting is None or even is None else evened(meeting, even)
     arrivals = arrivals_of(best.sweep, together, len(closing.groups))
     rates = rates_of(hand, closing, weights, arrivals, fastest)
-    share = float(arrivals.mean()) if len(arrivals) else 0.0
-    posture = closing.start + share * weights * (closing.end - closing.start)
-    x, y, z = np.round(best.place, 5).tolist()
+    fraction = float(arrivals.mean()) if len(arrivals) else 0.0
+    posture = closing.start + fraction * weights * (closing.end - closing.start)
+    x, y, z = np.round(best.position, 5).tolist()
     lying = lying_of(hand, closing, posture)
     pressing = np.zeros((0, 3)) if meeting is None else meeting.normals[meeting.touched]
-    return FoundGrasp(
+    return SynthesizedGrasp(
         center=(x, y, z),
         start=tuple(_inside(hand, closing.start)),
         rates=tuple(np.round(rates, 4).tolist()),
@@ -122,14 +124,14 @@ def _found(
     )
 
 
-def _meeting(best: Place) -> Meeting | None:
+def _meeting(best: Candidate) -> Meeting | None:
     """How the fingers meet the ball; None where no finger moves."""
     if not best.sweep.paths:
         return None
-    approach = best.sweep.approach(best.place[None], FAR * best.radius, precise=True)
+    approach = best.sweep.approach(best.position[None], FAR * best.radius, precise=True)
     return best.sweep.meet(approach, best.radius)
 
 
 def _inside(hand: ClosingHand, targets: Array) -> list[float]:
-    pairs = zip(targets.tolist(), hand.drives, strict=True)
-    return [min(max(value, drive.limits[0]), drive.limits[1]) for value, drive in pairs]
+    pairs = zip(targets.tolist(), hand.actuators, strict=True)
+    return [min(max(value, actuator.limits[0]), actuator.limits[1]) for value, actuator in pairs]

@@ -30,9 +30,9 @@ class Hinges:
 
     axes: Array
     """(j, s, 3)"""
-    places: Array
+    positions: Array
     """Origins of their links, which lie on the axes, (j, s, 3) [m]."""
-    of_drive: Array
+    of_actuator: Array
     """1 where a drive holds a hinge, which give way as one, (d, j)."""
     stiffness: Array
     """Of each of those drives, (d,) [N·m/rad]."""
@@ -52,12 +52,12 @@ class Hinges:
             link: Number of the moving link that they are on, (m,).
             up: Unit vector against gravity, (3,).
         """
-        arms = points - self.places[:, step]
+        arms = points - self.positions[:, step]
         each = _crossed(self.axes[:, step], arms) * self.carries[:, link, None]
-        levers = np.einsum("dj,jmi->dmi", self.of_drive, each)
-        given = levers / self.stiffness[:, None, None]
-        compliance = np.einsum("dmi,dmj->mij", levers, given) + CONTACT * np.eye(3)
-        return compliance, np.einsum("dmi,dm->mi", given, self.torques[:, step] @ up)
+        levers = np.einsum("dj,jmi->dmi", self.of_actuator, each)
+        deflections = levers / self.stiffness[:, None, None]
+        compliance = np.einsum("dmi,dmj->mij", levers, deflections) + CONTACT * np.eye(3)
+        return compliance, np.einsum("dmi,dm->mi", deflections, self.torques[:, step] @ up)
 
 
 def hinges_of(digit: Digit, frames: Mapping[str, Array], moving: list[str]) -> Hinges:
@@ -68,37 +68,37 @@ def hinges_of(digit: Digit, frames: Mapping[str, Array], moving: list[str]) -> H
         frames: Of all links, (s, 4, 4) each.
         moving: Its links that move and can touch.
     """
-    own = [joint for joint in digit.joints if joint.axis.any() and np.isfinite(joint.stiffness)]
+    hinges = [joint for joint in digit.joints if joint.axis.any() and np.isfinite(joint.stiffness)]
     steps = len(frames[digit.tip_body])
-    axes = np.array([frames[j.body][:, :3, :3] @ j.axis for j in own]).reshape(-1, steps, 3)
-    places = np.array([frames[j.body][:, :3, 3] for j in own]).reshape(-1, steps, 3)
-    numbers = {drive: n for n, drive in enumerate(dict.fromkeys(j.drive for j in own))}
+    axes = np.array([frames[j.body][:, :3, :3] @ j.axis for j in hinges]).reshape(-1, steps, 3)
+    origins = np.array([frames[j.body][:, :3, 3] for j in hinges]).reshape(-1, steps, 3)
+    numbers = {actuator: n for n, actuator in enumerate(dict.fromkeys(j.actuator for j in hinges))}
     stiffness = np.ones(len(numbers))
     torques = np.zeros((len(numbers), steps, 3))
-    for index, joint in reversed(list(enumerate(own))):
-        stiffness[numbers[joint.drive]] = joint.stiffness
+    for index, joint in reversed(list(enumerate(hinges))):
+        stiffness[numbers[joint.actuator]] = joint.stiffness
         for body, mass, center in digit.weights:
             if _carried(digit, joint.body, body):
-                arm = (frames[body] @ [*center, 1.0])[:, :3] - places[index]
+                arm = (frames[body] @ [*center, 1.0])[:, :3] - origins[index]
                 # a·(r × (−m·g·u)) = −m·g·(a × r)·u
                 moment = -mass * GRAVITY * _crossed(axes[index], arm)
-                torques[numbers[joint.drive]] += moment
-    carries = [[_carried(digit, joint.body, body) for body in moving] for joint in own]
+                torques[numbers[joint.actuator]] += moment
+    carries = [[_carried(digit, joint.body, body) for body in moving] for joint in hinges]
     return Hinges(
         axes=axes,
-        places=places,
-        of_drive=np.array([[float(j.drive == d) for j in own] for d in numbers]).reshape(
-            len(numbers), len(own)
+        positions=origins,
+        of_actuator=np.array([[float(j.actuator == d) for j in hinges] for d in numbers]).reshape(
+            len(numbers), len(hinges)
         ),
         stiffness=stiffness,
-        carries=np.array(carries, dtype=bool).reshape(len(own), len(moving)),
+        carries=np.array(carries, dtype=bool).reshape(len(hinges), len(moving)),
         torques=torques,
     )
 
 
 def _carried(digit: Digit, by: str, body: str) -> bool:
     """Whether a link hangs on the joint that moves another one."""
-    order = {name: place for place, name in enumerate(digit.bodies)}
+    order = {name: index for index, name in enumerate(digit.bodies)}
     return order.get(by, -1) <= order.get(body, len(order))
 
 

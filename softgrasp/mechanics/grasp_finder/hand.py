@@ -7,14 +7,14 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.mechanics.transforms import Array
 
 
 class DigitJoint(NamedTuple):
     """A joint of a finger that a drive moves."""
 
-    drive: int
+    actuator: int
     """Number of the drive; one that moves several joints of a finger is named at each."""
     body: str
     """The link that the joint moves."""
@@ -44,7 +44,7 @@ class ClosingHand(Protocol):
     """A hand that can be put in postures; all in one frame, called the hand's [m]."""
 
     @property
-    def drives(self) -> Sequence[Drive]:
+    def actuators(self) -> Sequence[Actuator]:
         """Everything that commands the hand; drives of no finger stand still."""
 
     @property

@@ -17,7 +17,7 @@ STILL = 1e-9
 """A frame that moves less than this stands still [m and –]."""
 
 
-class Look:
+class SweepCache:
     """How a hand closes, at one coarseness."""
 
     def __init__(
@@ -32,7 +32,7 @@ class Look:
             steps: Steps from open to closed.
         """
         self.hand, self.skins, self.weights = hand, skins, weights
-        self.shares = np.linspace(0.0, 1.0, steps)
+        self.fractions = np.linspace(0.0, 1.0, steps)
         self._paths: dict[tuple[int, bytes], Path | Array] = {}
 
     def sweep(self, closing: Closing) -> Sweep:
@@ -41,10 +41,10 @@ class Look:
         Args:
             closing: Which drives close, from where to where.
         """
-        way = self.weights * (closing.end - closing.start)
-        targets = closing.start + self.shares[:, None] * way
+        displacement = self.weights * (closing.end - closing.start)
+        targets = closing.start + self.fractions[:, None] * displacement
         keys = [
-            (number, targets[:, [joint.drive for joint in digit.joints]].tobytes())
+            (number, targets[:, [joint.actuator for joint in digit.joints]].tobytes())
             for number, digit in enumerate(self.hand.digits)
         ]
         if any(key not in self._paths for key in keys):
@@ -53,20 +53,20 @@ class Look:
                 if key not in self._paths:
                     digit, group = self.hand.digits[key[0]], closing.group_of[key[0]]
                     self._paths[key] = self._path(digit, group, frames)
-        found = [self._paths[key] for key in keys]
-        paths = tuple(path for path in found if isinstance(path, Path))
-        still = [self.hand.palm, *(p.still if isinstance(p, Path) else p for p in found)]
+        cached = [self._paths[key] for key in keys]
+        paths = tuple(path for path in cached if isinstance(path, Path))
+        still = [self.hand.palm, *(p.still if isinstance(p, Path) else p for p in cached)]
         solid = tuple(cloud for cloud in still if len(cloud))
-        return Sweep(self.shares, paths, solid, self.hand.middle)
+        return Sweep(self.fractions, paths, solid, self.hand.middle)
 
     def _path(self, digit: Digit, group: int, frames: Mapping[str, Array]) -> Path | Array:
         """One finger; its points where none of its links moves."""
-        own = [body for body in digit.bodies if body in self.skins and len(self.skins[body])]
-        moving = [body for body in own if np.ptp(frames[body], axis=0).max() > STILL]
+        bodies = [body for body in digit.bodies if body in self.skins and len(self.skins[body])]
+        moving = [body for body in bodies if np.ptp(frames[body], axis=0).max() > STILL]
         placed = [np.zeros((0, 3))]
         placed += [
             self.skins[body] @ frames[body][0, :3, :3].T + frames[body][0, :3, 3]
-            for body in own
+            for body in bodies
             if body not in moving
         ]
         still = np.concatenate(placed)
@@ -85,14 +85,14 @@ class Look:
 class Field:
     """How near fingers come to the places of one grid, each finger looked at once."""
 
-    def __init__(self, places: Array, far: float) -> None:
+    def __init__(self, positions: Array, far: float) -> None:
         """Name the places.
 
         Args:
-            places: In the hand's frame [m], (m, 3).
+            positions: In the hand's frame [m], (m, 3).
             far: Distance beyond which it does not matter [m].
         """
-        self.places, self.far = places, far
+        self.positions, self.far = positions, far
         self._near: dict[int, tuple[Array, Indices, Indices]] = {}
         self._away: dict[int, tuple[Array, Array]] = {}
         self._kept: list[object] = []
@@ -102,18 +102,21 @@ class Field:
         for path in sweep.paths:
             if id(path) not in self._near:
                 self._kept.append(path)  # so that its id stays its own
-                self._near[id(path)] = path.approach(self.places, self.far)
-        return joined(self.places, [self._near[id(path)] for path in sweep.paths], precise=False)
+                self._near[id(path)] = path.approach(self.positions, self.far)
+        return joined(self.positions, [self._near[id(path)] for path in sweep.paths], precise=False)
 
     def away(self, sweep: Sweep, chosen: Indices) -> tuple[Array, Array]:
         """As ``Sweep.away``, of some of the places."""
-        least, way = np.full(len(chosen), np.inf), np.zeros((len(chosen), 3))
+        smallest, directions = np.full(len(chosen), np.inf), np.zeros((len(chosen), 3))
         for cloud in sweep.still:
             if id(cloud) not in self._away:
                 self._kept.append(cloud)
-                found, point = nearest(self.places, cloud)
-                self._away[id(cloud)] = found, self.places - cloud[point]
-            found, ways = self._away[id(cloud)]
-            closer = found[chosen] < least
-            least[closer], way[closer] = found[chosen[closer]], ways[chosen[closer]]
-        return least, way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]
+                distances, point = nearest(self.positions, cloud)
+                self._away[id(cloud)] = distances, self.positions - cloud[point]
+            distances, displacements = self._away[id(cloud)]
+            closer = distances[chosen] < smallest
+            smallest[closer], directions[closer] = (
+                distances[chosen[closer]],
+                displacements[chosen[closer]],
+            )
+        return smallest, directions / np.maximum(np.linalg.norm(directions, axis=1), 1e-12)[:, None]

@@ -10,7 +10,7 @@ from softgrasp.mechanics.grasp_finder.closing import PARALLEL, Closing, tips_of
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand
 from softgrasp.mechanics.transforms import Array
 
-ONE_WAY = 0.6
+AXIS_FRACTION = 0.6
 """Share of the bending axes that lie along one direction, where there is one [–]."""
 DRAWN = 0.94
 """Cosine above which a palm is taken to face along an axis of its file [–]: 20°."""
@@ -26,13 +26,13 @@ class Lying(NamedTuple):
     around: bool
     """Whether the fingers stand around it, instead of bending about it."""
 
-    def along(self, way: Array) -> Lying:
+    def along(self, direction: Array) -> Lying:
         """The same along a direction near by; as it is where the direction is another one.
 
         Args:
-            way: The axis as the hand's symmetry has it, (3,).
+            direction: The axis as the hand's symmetry has it, (3,).
         """
-        return self._replace(axis=_unit(way)) if way @ self.axis > DRAWN else self
+        return self._replace(axis=_unit(direction)) if direction @ self.axis > DRAWN else self
 
 
 def lying_of(hand: ClosingHand, closing: Closing, posture: Array) -> Lying:
@@ -53,14 +53,14 @@ def lying_of(hand: ClosingHand, closing: Closing, posture: Array) -> Lying:
         if len(tips) < 2:
             return Lying((0.0, 0.0, 1.0), around=False)
         return Lying(_unit(np.cross(np.linalg.svd(tips - tips.mean(axis=0))[2][0], out)), False)
-    shares, ways = np.linalg.eigh(axes.T @ axes / len(axes))
-    if shares[-1] < ONE_WAY:
+    eigenvalues, eigenvectors = np.linalg.eigh(axes.T @ axes / len(axes))
+    if eigenvalues[-1] < AXIS_FRACTION:
         return Lying(_unit(out), around=True)
-    along = ways[:, -1]
+    along = eigenvectors[:, -1]
     return Lying(_unit(along * np.sign(along[np.argmax(np.abs(along))])), around=False)
 
 
-def ways_up(hand: ClosingHand, closing: Closing) -> list[Array]:
+def up_directions(hand: ClosingHand, closing: Closing) -> list[Array]:
     """Unit vectors against gravity, the hand turned so that long things stand or lie in it.
 
     The first one has long things stand upright, or the hand reach down where its fingers stand
@@ -74,7 +74,7 @@ def ways_up(hand: ClosingHand, closing: Closing) -> list[Array]:
     axis = np.array(lying.axis)
     if lying.around:
         return [-axis]
-    found = [axis if axis[2] >= 0.0 else -axis]
+    candidates = [axis if axis[2] >= 0.0 else -axis]
     rest = np.where(closing.start == closing.end, closing.start, hand.rest)
     frames = hand.frames(np.array([rest, rest + BEGINNING * (closing.end - rest)]))
     before, after = tips_of(hand, frames).swapaxes(0, 1)
@@ -85,16 +85,16 @@ def ways_up(hand: ClosingHand, closing: Closing) -> list[Array]:
     inwards = (after - before)[bends].sum(axis=0)
     inwards -= axis * (inwards @ axis)
     if np.linalg.norm(inwards) > 0.0:
-        found.append(_drawn(-np.array(_unit(inwards))))
-    return found
+        candidates.append(_drawn(-np.array(_unit(inwards))))
+    return candidates
 
 
-def _drawn(way: Array) -> Array:
+def _drawn(direction: Array) -> Array:
     """The axis of the hand's frame next to a unit vector, as hands are drawn; or the vector."""
-    nearest = int(np.argmax(np.abs(way)))
-    if abs(way[nearest]) < DRAWN:
-        return way
-    return np.asarray(np.eye(3)[nearest] * np.sign(way[nearest]))
+    nearest = int(np.argmax(np.abs(direction)))
+    if abs(direction[nearest]) < DRAWN:
+        return direction
+    return np.asarray(np.eye(3)[nearest] * np.sign(direction[nearest]))
 
 
 def _axes(hand: ClosingHand, closing: Closing, posture: Array) -> list[Array]:
@@ -105,13 +105,13 @@ def _axes(hand: ClosingHand, closing: Closing, posture: Array) -> list[Array]:
         np.array([
             frames[joint.body][0, :3, :3] @ joint.axis
             for joint in digit.joints
-            if joint.drive in moving and joint.axis.any()
+            if joint.actuator in moving and joint.axis.any()
         ]).reshape(-1, 3)
         for digit in hand.digits
     ]  # fmt: skip
 
 
-def _unit(way: Array) -> tuple[float, float, float]:
-    length = float(np.linalg.norm(way))
-    x, y, z = (way / length).tolist() if length > 1e-9 else (0.0, 0.0, 1.0)
+def _unit(direction: Array) -> tuple[float, float, float]:
+    length = float(np.linalg.norm(direction))
+    x, y, z = (direction / length).tolist() if length > 1e-9 else (0.0, 0.0, 1.0)
     return (x, y, z)

@@ -11,31 +11,31 @@ from softgrasp.mechanics.transforms import Array
 Indices = NDArray[np.int64]
 
 
-def nearest(places: Array, cloud: Array) -> tuple[Array, Indices]:
+def nearest(positions: Array, cloud: Array) -> tuple[Array, Indices]:
     """Distance of places (n, 3) from the nearest point of a cloud [m] and its number, (n,) each."""
     # few points: one product of matrices is quicker than a search tree
-    squares = (cloud * cloud).sum(axis=1) - 2.0 * (places @ cloud.T)
+    squares = (cloud * cloud).sum(axis=1) - 2.0 * (positions @ cloud.T)
     point = squares.argmin(axis=1)
-    least = squares[np.arange(len(places)), point] + (places * places).sum(axis=1)
-    return np.sqrt(np.maximum(least, 0.0)), point
+    squared = squares[np.arange(len(positions)), point] + (positions * positions).sum(axis=1)
+    return np.sqrt(np.maximum(squared, 0.0)), point
 
 
-def spread(points: Array, most: int) -> Array:
+def spread(points: Array, count: int) -> Array:
     """At most so many of the points (n, 3), each the farthest from those before it.
 
     Any first part of them is spread over the surface too.
     """
-    return np.asarray(points[farthest_first(points, most)])
+    return np.asarray(points[farthest_first(points, count)])
 
 
-def length(ways: Array) -> Array:
+def length(vectors: Array) -> Array:
     """Of (m, 3): (m,)."""
-    return np.asarray(np.sqrt(np.einsum("mi,mi->m", ways, ways)))
+    return np.asarray(np.sqrt(np.einsum("mi,mi->m", vectors, vectors)))
 
 
-def local(places: Array, frames: Array) -> Array:
+def local(positions: Array, frames: Array) -> Array:
     """Places (m, 3) as seen from frames (s, 4, 4): (s, m, 3)."""
-    return np.asarray((places[None] - frames[:, None, :3, 3]) @ frames[:, :3, :3])
+    return np.asarray((positions[None] - frames[:, None, :3, 3]) @ frames[:, :3, :3])
 
 
 def placed(points: Array, frames: Array) -> Array:

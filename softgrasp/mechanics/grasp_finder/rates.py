@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from softgrasp.description.drive import Drive
+from softgrasp.description.drive import Actuator
 from softgrasp.mechanics.grasp_finder.closing import Closing
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand
 from softgrasp.mechanics.grasp_finder.sweep import Meeting, Sweep
@@ -50,16 +50,19 @@ def rates_of(
         indices = list(group)
         speeds[indices] = arrival * (weights * (closing.end - closing.start))[indices]
     longest = max(
-        (abs(v) / _fastest(d, fastest) for v, d in zip(speeds.tolist(), hand.drives, strict=True)),
+        (
+            abs(v) / _fastest(d, fastest)
+            for v, d in zip(speeds.tolist(), hand.actuators, strict=True)
+        ),
         default=0.0,
     )
     return speeds / longest if longest > 0.0 else speeds
 
 
-def _fastest(drive: Drive, known: Mapping[str, float]) -> float:
-    low, high = drive.limits
-    own = FASTEST.get(drive.unit, max(high - low, 1e-12) / CLOSING_TIME)
-    return min(own, known.get(drive.name, np.inf))
+def _fastest(actuator: Actuator, known: Mapping[str, float]) -> float:
+    low, high = actuator.limits
+    rate = FASTEST.get(actuator.unit, max(high - low, 1e-12) / CLOSING_TIME)
+    return min(rate, known.get(actuator.name, np.inf))
 
 
 def arrivals_of(sweep: Sweep, meeting: Meeting | None, groups: int) -> Array:
@@ -70,13 +73,13 @@ def arrivals_of(sweep: Sweep, meeting: Meeting | None, groups: int) -> Array:
         meeting: Of its fingers with one ball; None where no finger moves.
         groups: How many groups there are.
     """
-    found = np.full(groups, np.nan)
+    arrivals = np.full(groups, np.nan)
     if meeting is not None:
         for group in range(groups):
-            own = (sweep.groups == group) & meeting.touched[0]
-            if own.any():
-                found[group] = meeting.share[0][own].min()
-    if np.isnan(found).all():
+            in_group = (sweep.groups == group) & meeting.touched[0]
+            if in_group.any():
+                arrivals[group] = meeting.fraction[0][in_group].min()
+    if np.isnan(arrivals).all():
         return np.ones(groups)
-    found = np.where(np.isnan(found), np.nanmean(found), found)
-    return np.asarray(np.maximum(found, SLOWEST * found.max()))
+    arrivals = np.where(np.isnan(arrivals), np.nanmean(arrivals), arrivals)
+    return np.asarray(np.maximum(arrivals, SLOWEST * arrivals.max()))

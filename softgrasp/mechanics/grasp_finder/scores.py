@@ -34,12 +34,12 @@ TIGHT = 0.3
 ENCLOSED = 0.05
 """Least force in any direction from which a ball counts as enclosed [–]."""
 GIVES = 600.0
-MOST_GIVEN = 0.6
+MAX_LOSS = 0.6
 """What a place loses for each metre that a ball sinks [1/m], and at most [–]: as much as one where
 it is not enclosed."""
 
 
-class Wanted(NamedTuple):
+class Target(NamedTuple):
     """What a grasp is for."""
 
     kind: str
@@ -56,7 +56,7 @@ Still = tuple[Array, Array]
 
 def clear(sweep: Sweep, approach: Approach, still: Still, radius: float) -> Flags:
     """Which balls are clear of the open hand and before its palm, (m,)."""
-    away = (still[0] >= radius + CLEAR_OF_PALM) & sweep.before_palm(approach.places)
+    away = (still[0] >= radius + CLEAR_OF_PALM) & sweep.before_palm(approach.positions)
     if not len(approach.apart):
         return away
     return np.asarray(away & (approach.apart[:, 0].min(axis=0) >= radius + CLEAR_OF_FINGERS))
@@ -69,11 +69,11 @@ def met(approach: Approach, radius: float) -> Flags:
     return np.asarray(two if two.any() else fingers >= 0)
 
 
-def scores_of_places(
+def scores_of_positions(
     sweep: Sweep,
     approach: Approach,
     still: Still,
-    wanted: Wanted,
+    target: Target,
     radius: float,
     others: Sequence[float] = OTHERS,
 ) -> tuple[Array, Array]:
@@ -83,80 +83,82 @@ def scores_of_places(
         sweep: The closing hand.
         approach: How its fingers come to the places.
         still: How far they are from what stands still.
-        wanted: What the grasp is for.
+        target: What the grasp is for.
         radius: Of the ball [m].
         others: Sizes of other balls, over its.
     """
     if not sweep.paths:
-        return np.zeros(len(approach.places)), np.full(len(approach.places), -1.0)
+        return np.zeros(len(approach.positions)), np.full(len(approach.positions), -1.0)
     meeting = sweep.meet(approach, radius)
-    score, least = _scores_of(sweep, meeting, still, wanted, radius)
-    lost = np.full(len(score), MOST_GIVEN)
-    held = np.flatnonzero(least > ENCLOSED)
-    sunken = sunk_by(sweep, meeting.of(held), still[0][held] - radius, wanted)
-    lost[held] = np.minimum(GIVES * sunken, MOST_GIVEN)
+    score, enclosure = _scores_of(sweep, meeting, still, target, radius)
+    lost = np.full(len(score), MAX_LOSS)
+    held = np.flatnonzero(enclosure > ENCLOSED)
+    sunken = sunk_by(sweep, meeting.of(held), still[0][held] - radius, target)
+    lost[held] = np.minimum(GIVES * sunken, MAX_LOSS)
     score = score - lost * (1 + len(others))
     if not others:
-        return score, least
-    for share in others:
-        meeting = sweep.meet(approach, share * radius)
-        score = score + _scores_of(sweep, meeting, still, wanted, share * radius)[0]
+        return score, enclosure
+    for scale in others:
+        meeting = sweep.meet(approach, scale * radius)
+        score = score + _scores_of(sweep, meeting, still, target, scale * radius)[0]
     larger = max(others) * radius
     tight = still[0] < larger + CLEAR_OF_PALM
     tight |= approach.apart[:, 0].min(axis=0) < larger + CLEAR_OF_FINGERS
-    return (score - TIGHT * tight) / (1 + len(others)), least
+    return (score - TIGHT * tight) / (1 + len(others)), enclosure
 
 
 def _scores_of(
-    sweep: Sweep, meeting: Meeting, still: Still, wanted: Wanted, radius: float
+    sweep: Sweep, meeting: Meeting, still: Still, target: Target, radius: float
 ) -> tuple[Array, Array]:
     """The same of one size alone."""
     apart, away = still
     gap, touched = apart - radius, meeting.touched
-    if wanted.kind == "precision":
+    if target.kind == "precision":
         touched = touched & meeting.outermost
-    least, mean = enclosures(meeting.normals, touched, wanted.directions)
-    if wanted.kind == "power":
+    enclosure, mean = enclosures(meeting.normals, touched, target.directions)
+    if target.kind == "power":
         normals = np.concatenate([meeting.normals, away[:, None]], axis=1)
         leans = np.concatenate([touched, (gap <= NEAR_PALM)[:, None]], axis=1)
-        on_palm, mean = enclosures(normals, leans, wanted.directions)
+        on_palm, mean = enclosures(normals, leans, target.directions)
         # fingers that oppose one another come before fingers that oppose the palm
-        score = np.maximum(least, 0.9 * on_palm - 0.1) + 0.2 * on_palm
-        least = np.maximum(least, on_palm)
+        score = np.maximum(enclosure, 0.9 * on_palm - 0.1) + 0.2 * on_palm
+        enclosure = np.maximum(enclosure, on_palm)
     else:
-        score = least
+        score = enclosure
     count = touched.sum(axis=1)
-    share = touched / np.maximum(count, 1)[:, None]
+    touched_fraction = touched / np.maximum(count, 1)[:, None]
     score = score + 0.2 * mean + 0.03 * count - 2.0 * _alone(sweep, meeting, touched)
     # fingers that go equally far meet smaller and larger things at one time too
-    late = np.where(touched, meeting.share, -np.inf).max(axis=1)
-    early = np.where(touched, meeting.share, np.inf).min(axis=1)
+    late = np.where(touched, meeting.fraction, -np.inf).max(axis=1)
+    early = np.where(touched, meeting.fraction, np.inf).min(axis=1)
     score -= 0.5 * np.where(count > 0, late - early, 0.0)
-    score -= ASIDE * (meeting.from_middle * share).sum(axis=1)
-    if wanted.kind == "power":
-        inner = (share * ~meeting.outermost).sum(axis=1)
+    score -= ASIDE * (meeting.from_middle * touched_fraction).sum(axis=1)
+    if target.kind == "power":
+        inner = (touched_fraction * ~meeting.outermost).sum(axis=1)
         score -= PUSHED_ON * np.where(gap > LOOSE, inner, 0.0)
-        return score - 5.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), least
-    score -= 5.0 * (meeting.from_tip * share).sum(axis=1)
-    return score - 0.3 * (meeting.touched & ~meeting.outermost).sum(axis=1), least
+        return score - 5.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), enclosure
+    score -= 5.0 * (meeting.from_tip * touched_fraction).sum(axis=1)
+    return score - 0.3 * (meeting.touched & ~meeting.outermost).sum(axis=1), enclosure
 
 
-def sunk_by(sweep: Sweep, meeting: Meeting, gap: Array, wanted: Wanted) -> Array:
+def sunk_by(sweep: Sweep, meeting: Meeting, gap: Array, target: Target) -> Array:
     """How far balls sink as the servos give way [m], (m,).
 
     Args:
         sweep: The closing hand.
         meeting: Of its fingers with the balls.
         gap: Between the balls and what stands still [m], (m,).
-        wanted: What the grasp is for.
+        target: What the grasp is for.
     """
-    found = [
-        path.hinges.gives(meeting.points[:, k], meeting.step[:, k], meeting.link[:, k], wanted.up)
+    compliances_of_paths = [
+        path.hinges.gives(meeting.points[:, k], meeting.step[:, k], meeting.link[:, k], target.up)
         for k, path in enumerate(sweep.paths)
     ]
-    compliances, alone = (np.stack(part, axis=1) for part in zip(*found, strict=True))
-    leans = (gap <= NEAR_PALM) if wanted.kind == "power" else np.zeros(len(gap), dtype=bool)
-    return sunk(compliances, alone, meeting.touched, leans, wanted.up)
+    compliances, alone = (
+        np.stack(part, axis=1) for part in zip(*compliances_of_paths, strict=True)
+    )
+    leans = (gap <= NEAR_PALM) if target.kind == "power" else np.zeros(len(gap), dtype=bool)
+    return sunk(compliances, alone, meeting.touched, leans, target.up)
 
 
 def _alone(sweep: Sweep, meeting: Meeting, touched: Flags) -> Array:
@@ -166,15 +168,15 @@ def _alone(sweep: Sweep, meeting: Meeting, touched: Flags) -> Array:
     """
     alone = np.zeros(len(touched))
     for group in sorted(set(sweep.groups.tolist()) - {-1}):
-        own = np.flatnonzero(sweep.groups == group)
-        if len(own) < 2:
+        columns = np.flatnonzero(sweep.groups == group)
+        if len(columns) < 2:
             continue
-        share = np.where(touched[:, own], meeting.share[:, own], np.inf)
-        first = np.argmin(share, axis=1)
+        fractions = np.where(touched[:, columns], meeting.fraction[:, columns], np.inf)
+        first = np.argmin(fractions, axis=1)
         rows = np.arange(len(touched))
-        normals = meeting.normals[:, own]
+        normals = meeting.normals[:, columns]
         against = np.einsum("mkj,mj->mk", normals, normals[rows, first]) < OPPOSED
-        then = np.where(against, share, np.inf).min(axis=1)
+        then = np.where(against, fractions, np.inf).min(axis=1)
         met = np.isfinite(then)
-        alone[met] = np.maximum(alone[met], then[met] - share[rows, first][met])
+        alone[met] = np.maximum(alone[met], then[met] - fractions[rows, first][met])
     return alone

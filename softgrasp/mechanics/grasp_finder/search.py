@@ -13,16 +13,16 @@ import numpy as np
 
 from softgrasp.mechanics.grasp_finder.closing import Closing
 from softgrasp.mechanics.grasp_finder.hand import ClosingHand
-from softgrasp.mechanics.grasp_finder.look import Field, Look
+from softgrasp.mechanics.grasp_finder.look import Field, SweepCache
 from softgrasp.mechanics.grasp_finder.points import Indices
 from softgrasp.mechanics.grasp_finder.scores import (
     ENCLOSED,
     FAR,
     Still,
-    Wanted,
+    Target,
     clear,
     met,
-    scores_of_places,
+    scores_of_positions,
 )
 from softgrasp.mechanics.grasp_finder.skins import Skins
 from softgrasp.mechanics.grasp_finder.sweep import Approach, Sweep
@@ -39,37 +39,37 @@ STEPS = (6e-3, 3e-3, 1.5e-3, 7e-4)
 """Then the best place is moved in these steps [m]."""
 BETTER = 0.02
 """By how much a posture farther from rest has to be better [–]."""
-MOST_PLACES = 80
+MAX_POSITIONS = 80
 """Places of the grid that are looked at with balls of several sizes."""
 WORTH = 0.01
 """What a move has to gain [–]: points that are spread over a face make differences of this size."""
-MOST_MOVES = 3
+MAX_MOVES = 3
 """Of one step."""
 HOPEFUL = 6
 """Postures that are looked at with balls of several sizes."""
 UNEVEN = 0.3
 """By how much a place has to be better than one that the hand's symmetry leaves where it is [–]."""
-EVEN_PLACES = 100
+EVEN_POSITIONS = 100
 """Of those that are looked at first."""
 PROMISING = 2
 """Postures around whose best places is looked more closely."""
-MOST_POSTURES = 25
+MAX_POSTURES = 25
 """Postures of drives that stand still that are all looked at; of more, one drive after the other.
 """
 AROUND = np.array(
-    [way for way in product((-1, 0, 1), repeat=3) if np.abs(way).sum() in (1, 3)], dtype=float
+    [step for step in product((-1, 0, 1), repeat=3) if np.abs(step).sum() in (1, 3)], dtype=float
 )
 """Towards the faces and the corners of a cube."""
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Candidate:
     """A place for a ball, and the closing hand around it."""
 
     score: float
     enclosure: float
     """Least force in any direction [–]."""
-    place: Array
+    position: Array
     """Centre in the hand's frame [m], (3,)."""
     closing: Closing
     radius: float
@@ -125,41 +125,41 @@ class Search:
             up: Unit vector against gravity, (3,).
         """
         self.closing = closing
-        self.wanted = Wanted(kind, up)
+        self.target = Target(kind, up)
         self._fields: dict[float, Field] = {}
-        self._coarse = Look(hand, skins.coarse, weights, COARSE_STEPS)
-        self._fine = Look(hand, skins.fine, weights, FINE_STEPS)
+        self._coarse = SweepCache(hand, skins.coarse, weights, COARSE_STEPS)
+        self._fine = SweepCache(hand, skins.fine, weights, FINE_STEPS)
 
-    def turned(self, up: Array) -> Search:
+    def with_up(self, up: Array) -> Search:
         """The same search with the hand turned in the world; what was seen is kept.
 
         Args:
             up: Unit vector against gravity, (3,).
         """
         other = copy(self)
-        other.wanted = self.wanted._replace(up=up)
+        other.target = self.target._replace(up=up)
         return other
 
-    def best(self) -> Place:
+    def best(self) -> Candidate:
         """The best place of the first ball that is enclosed; of all of them where none is."""
-        best: Place | None = None
+        best: Candidate | None = None
         for radius in RADII:
             near, start = self._best_posture(radius)
             sweep = self._fine.sweep(near.closing)
             # the few points of the first look tell which posture is best, and not quite where
             starts = [start] if near is start else [start, near]
-            found = reduce(
+            candidate = reduce(
                 _better, [self._refined(replace(one, sweep=sweep), STEPS) for one in starts]
             )
-            found = self._even(found)
-            if best is None or found.enclosure > max(ENCLOSED, best.enclosure):
-                best = found
+            candidate = self._even(candidate)
+            if best is None or candidate.enclosure > max(ENCLOSED, best.enclosure):
+                best = candidate
             if best.enclosure > ENCLOSED:
                 break
         assert best is not None
         return best
 
-    def _best_posture(self, radius: float) -> tuple[Place, Place]:
+    def _best_posture(self, radius: float) -> tuple[Candidate, Candidate]:
         """The best place, with the joints that stand still where they serve it best.
 
         Returns:
@@ -171,25 +171,25 @@ class Search:
             glimpses = [self._first(choice, field, radius) for choice in self._postures]
             by_score = sorted(glimpses, key=lambda one: -one.score)
             hopeful = {id(one) for one in by_score[:HOPEFUL]}
-            found = [self._look(one, radius) for one in glimpses if id(one) in hopeful]
-            best_first = sorted(found, key=lambda one: -one.score)
+            candidates = [self._evaluated(one, radius) for one in glimpses if id(one) in hopeful]
+            best_first = sorted(candidates, key=lambda one: -one.score)
             promising = {id(one) for one in best_first[:PROMISING]}
             # in the order of the postures, as the one nearest to rest is to be beaten
-            near = [(self._refined(p, STEPS[:2]), p) for p in found if id(p) in promising]
+            near = [(self._refined(p, STEPS[:2]), p) for p in candidates if id(p) in promising]
             return reduce(lambda a, b: b if b[0].score > a[0].score + BETTER else a, near)
         choice = self.closing.standing((), self.closing.start)
-        best = self._look(self._first(choice, field, radius), radius)
+        best = self._evaluated(self._first(choice, field, radius), radius)
         for _ in range(2):  # one after the other
             for one in free:
-                for place in one.places:
-                    choice = self.closing.standing(((one, place),), best.closing.start)
+                for position in one.positions:
+                    choice = self.closing.standing(((one, position),), best.closing.start)
                     glimpse = self._first(choice, field, radius)
-                    best = _better(best, self._look(glimpse, radius))
+                    best = _better(best, self._evaluated(glimpse, radius))
         return best, best
 
     @cached_property
     def _all_postures(self) -> bool:
-        return int(np.prod([len(one.places) for one in self.closing.free])) <= MOST_POSTURES
+        return int(np.prod([len(one.positions) for one in self.closing.free])) <= MAX_POSTURES
 
     @cached_property
     def _postures(self) -> list[Closing]:
@@ -199,13 +199,13 @@ class Search:
     def _choices(self) -> Iterator[Closing]:
         free, start = self.closing.free, self.closing.start
         if self._all_postures:
-            for places in product(*(one.places for one in free)):
-                yield self.closing.standing(tuple(zip(free, places, strict=True)), start)
+            for positions in product(*(one.positions for one in free)):
+                yield self.closing.standing(tuple(zip(free, positions, strict=True)), start)
             return
         yield self.closing.standing((), start)
         for one in free:
-            for place in one.places:
-                yield self.closing.standing(((one, place),), start)
+            for position in one.positions:
+                yield self.closing.standing(((one, position),), start)
 
     def _first(self, choice: Closing, field: Field, radius: float) -> Glimpse:
         """Places of the grid in one posture, the best first, looked at with one ball."""
@@ -215,18 +215,18 @@ class Search:
         free = clear(sweep, view.approach, view.still, radius)
         if free.any():
             view = view.of(np.flatnonzero(free))
-        scores, _ = scores_of_places(*view, self.wanted, radius, ())
-        order = np.argsort(-scores, kind="stable")[:MOST_PLACES]
+        scores, _ = scores_of_positions(*view, self.target, radius, ())
+        order = np.argsort(-scores, kind="stable")[:MAX_POSITIONS]
         return Glimpse(float(scores[order[0]]), choice, view.of(np.sort(order)))
 
-    def _look(self, glimpse: Glimpse, radius: float) -> Place:
+    def _evaluated(self, glimpse: Glimpse, radius: float) -> Candidate:
         """The best of those places, looked at with balls of several sizes."""
         view = glimpse.view
-        scores, least = scores_of_places(*view, self.wanted, radius)
+        scores, enclosures = scores_of_positions(*view, self.target, radius)
         top = int(np.argmax(scores))
-        place = view.approach.places[top]
-        found = (float(scores[top]), float(least[top]), place)
-        return Place(*found, glimpse.closing, radius, view.sweep)
+        position = view.approach.positions[top]
+        values = (float(scores[top]), float(enclosures[top]), position)
+        return Candidate(*values, glimpse.closing, radius, view.sweep)
 
     @cached_property
     def _grid(self) -> Array:
@@ -244,63 +244,68 @@ class Search:
         axes = [np.round(axis / step) * step for axis in axes]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
-    def _even(self, found: Place) -> Place:
+    def _even(self, candidate: Candidate) -> Candidate:
         """A place that the symmetry of the hand leaves where it is, unless the other is better."""
-        symmetry = symmetry_of(found.sweep)
+        symmetry = symmetry_of(candidate.sweep)
         if symmetry.trivial:
-            return found
+            return candidate
         other = copy(self)
-        other.wanted = self.wanted._replace(directions=symmetry.directions)
-        near, step = self._lattice(found.sweep, symmetry)
-        scores, _ = other._scores(found, near)
-        moves = symmetry.along(AROUND @ symmetry.turn.T)
-        start = replace(found, place=near[int(np.argmax(scores))])
+        other.target = self.target._replace(directions=symmetry.directions)
+        near, step = self._lattice(candidate.sweep, symmetry)
+        scores, _ = other._scores(candidate, near)
+        moves = symmetry.along(AROUND @ symmetry.rotation.T)
+        start = replace(candidate, position=near[int(np.argmax(scores))])
         steps = [s for s in STEPS if s < step]
         even = other._refined(start, steps, moves)
-        (again,), (enclosure,) = other._scores(found, found.place[None])
+        (again,), (enclosure,) = other._scores(candidate, candidate.position[None])
         if even.enclosure <= ENCLOSED < enclosure or even.score < again - UNEVEN:
-            return found
+            return candidate
         return replace(even, symmetry=symmetry)
 
     @staticmethod
     def _lattice(sweep: Sweep, symmetry: Symmetry) -> tuple[Array, float]:
         """Places around all that moves that stay where they are, (m, 3) [m], and their step."""
         corners = np.concatenate([path.corners for path in sweep.paths])
-        seen = (corners - symmetry.origin) @ symmetry.ways.T
+        seen = (corners - symmetry.origin) @ symmetry.free_axes.T
         low, high = seen.min(axis=0), seen.max(axis=0)
         dimensions = max(len(low), 1)
-        step = float((np.prod(high - low) / EVEN_PLACES) ** (1.0 / dimensions))
+        step = float((np.prod(high - low) / EVEN_POSITIONS) ** (1.0 / dimensions))
         axes = [
             step * np.arange(np.ceil(a / step), b / step) for a, b in zip(low, high, strict=True)
         ]
-        places = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(low))
-        return symmetry.origin + places @ symmetry.ways, step
+        positions = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(low))
+        return symmetry.origin + positions @ symmetry.free_axes, step
 
-    def _scores(self, at: Place, balls: Array) -> tuple[Array, Array]:
+    def _scores(self, at: Candidate, balls: Array) -> tuple[Array, Array]:
         """How good places are, looked at closely, and how well a ball is enclosed, (m,) both."""
         approach = at.sweep.approach(balls, FAR * at.radius, precise=True)
         still = at.sweep.away(balls)
-        scores, least = scores_of_places(at.sweep, approach, still, self.wanted, at.radius)
-        return np.where(clear(at.sweep, approach, still, at.radius), scores, -np.inf), least
+        scores, enclosures = scores_of_positions(at.sweep, approach, still, self.target, at.radius)
+        return np.where(clear(at.sweep, approach, still, at.radius), scores, -np.inf), enclosures
 
-    def _refined(self, best: Place, steps: Sequence[float], moves: Array = AROUND) -> Place:
+    def _refined(self, best: Candidate, steps: Sequence[float], moves: Array = AROUND) -> Candidate:
         """The best place near by, looked at closely."""
         sweep, radius = best.sweep, best.radius
-        approach = sweep.approach(best.place[None], FAR * radius, precise=True)
-        first = scores_of_places(sweep, approach, sweep.away(best.place[None]), self.wanted, radius)
-        found = replace(best, score=float(first[0][0]), enclosure=float(first[1][0]))
+        approach = sweep.approach(best.position[None], FAR * radius, precise=True)
+        first = scores_of_positions(
+            sweep, approach, sweep.away(best.position[None]), self.target, radius
+        )
+        candidate = replace(best, score=float(first[0][0]), enclosure=float(first[1][0]))
         for step in steps:
-            for _ in range(MOST_MOVES):
-                balls = found.place + step * moves
-                scores, least = self._scores(found, balls)
+            for _ in range(MAX_MOVES):
+                balls = candidate.position + step * moves
+                scores, enclosures = self._scores(candidate, balls)
                 top = int(np.argmax(scores))
-                if scores[top] <= found.score + WORTH:
+                if scores[top] <= candidate.score + WORTH:
                     break
-                found = replace(
-                    found, score=float(scores[top]), enclosure=float(least[top]), place=balls[top]
+                candidate = replace(
+                    candidate,
+                    score=float(scores[top]),
+                    enclosure=float(enclosures[top]),
+                    position=balls[top],
                 )
-        return found
+        return candidate
 
 
-def _better(best: Place, other: Place) -> Place:
+def _better(best: Candidate, other: Candidate) -> Candidate:
     return other if other.score > best.score + BETTER else best

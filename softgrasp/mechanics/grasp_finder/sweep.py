@@ -34,7 +34,7 @@ class Meeting(NamedTuple):
 
     touched: Flags
     """Whether the finger gets there in time."""
-    share: Array
+    fraction: Array
     """Part of the closing motion after which it does [–]."""
     normals: Array
     """Into the ball, (m, k, 3)."""
@@ -59,7 +59,7 @@ class Meeting(NamedTuple):
 class Approach(NamedTuple):
     """How near m places come to k fingers at s steps: what balls of any size there meet."""
 
-    places: Array
+    positions: Array
     """(m, 3) [m]"""
     apart: Array
     """Distance from the nearest point of a finger, (k, s, m) [m]; ``far`` where it is more."""
@@ -73,7 +73,7 @@ class Approach(NamedTuple):
     def of(self, chosen: Indices) -> Approach:
         """The same of some of the places."""
         rest = (self.apart[..., chosen], self.link[..., chosen], self.point[..., chosen])
-        return Approach(self.places[chosen], *rest, self.precise)
+        return Approach(self.positions[chosen], *rest, self.precise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,77 +115,77 @@ class Path:
 
     def surface(self, step: int) -> Array:
         """Points on all its moving links at a step, (n, 3) [m]."""
-        found = zip(self.clouds, self.frames[:, [step]], strict=True)
-        return np.concatenate([placed(cloud, frames)[0] for cloud, frames in found])
+        pairs = zip(self.clouds, self.frames[:, [step]], strict=True)
+        return np.concatenate([placed(cloud, frames)[0] for cloud, frames in pairs])
 
     @cached_property
     def spacing(self) -> float:
         """Largest distance of a point of a link from the nearest other one of the link [m]."""
         apart = [((c[:, None] - c[None]) ** 2).sum(axis=2) for c in self.clouds if len(c) > 1]
-        least = [(a + np.diag(np.full(len(a), np.inf))).min(axis=1).max() for a in apart]
-        return float(np.sqrt(max(least, default=0.0)))
+        smallest = [(a + np.diag(np.full(len(a), np.inf))).min(axis=1).max() for a in apart]
+        return float(np.sqrt(max(smallest, default=0.0)))
 
-    def approach(self, places: Array, far: float) -> tuple[Array, Indices, Indices]:
+    def approach(self, positions: Array, far: float) -> tuple[Array, Indices, Indices]:
         """Distance from the nearest point [m], its link and its number, (s, m) each.
 
         Args:
-            places: In the hand's frame [m], (m, 3).
+            positions: In the hand's frame [m], (m, 3).
             far: Distance beyond which it does not matter [m].
         """
-        apart = np.full((len(self.tips), len(places)), far)
+        apart = np.full((len(self.tips), len(positions)), far)
         link, point = np.zeros(apart.shape, dtype=int), np.zeros(apart.shape, dtype=int)
         for number, (cloud, frames) in enumerate(zip(self.clouds, self.frames, strict=True)):
-            seen = local(places, frames)
+            seen = local(positions, frames)
             center = cloud.mean(axis=0)
             reach = np.sqrt(((cloud - center) ** 2).sum(axis=1).max()) + far
             near = ((seen - center) ** 2).sum(axis=2) < reach * reach
-            found, which = nearest(seen[near], cloud)
-            closer = found < apart[near]
+            nearest_points, which = nearest(seen[near], cloud)
+            closer = nearest_points < apart[near]
             chosen = np.flatnonzero(near.ravel())[closer]
-            apart.ravel()[chosen] = found[closer]
+            apart.ravel()[chosen] = nearest_points[closer]
             link.ravel()[chosen] = number
             point.ravel()[chosen] = which[closer]
         return apart, link, point
 
     def touching(self, at: Indices, link: Indices, point: Indices) -> Array:
         """Points of links at steps in the hand's frame, (m, 3) [m]; all arguments (m,)."""
-        found = np.zeros((len(at), 3))
+        points = np.zeros((len(at), 3))
         for number, cloud in enumerate(self.clouds):
-            own = link == number
-            frames = self.frames[number, at[own]]
-            found[own] = moved(cloud[point[own]], frames)
-        return found
+            of_link = link == number
+            frames = self.frames[number, at[of_link]]
+            points[of_link] = moved(cloud[point[of_link]], frames)
+        return points
 
-    def weighed(self, places: Array, at: Indices, link: Indices, point: Indices) -> Array:
+    def weighed(self, positions: Array, at: Indices, link: Indices, point: Indices) -> Array:
         """Middles of the points that are about as near to places as the nearest ones, (m, 3).
 
         The nearest of points that are spread over a face lies aside of where a ball touches the
         face.
 
         Args:
-            places: (m, 3) [m].
+            positions: (m, 3) [m].
             at: Step at which each is touched, (m,).
             link: Which link touches, (m,).
             point: Which of its points is nearest, (m,).
         """
-        found = np.zeros((len(at), 3))
+        points = np.zeros((len(at), 3))
         for number, cloud in enumerate(self.clouds):
-            own = np.flatnonzero(link == number)
-            frames = self.frames[number, at[own]]
-            seen = np.einsum("mji,mj->mi", frames[:, :3, :3], places[own] - frames[:, :3, 3])
+            of_link = np.flatnonzero(link == number)
+            frames = self.frames[number, at[of_link]]
+            seen = np.einsum("mji,mj->mi", frames[:, :3, :3], positions[of_link] - frames[:, :3, 3])
             apart = np.sqrt(((cloud[None] - seen[:, None]) ** 2).sum(axis=2))
-            least = np.take_along_axis(apart, point[own][:, None], axis=1)
-            weights = np.exp((least - apart) / SOFT)
+            smallest = np.take_along_axis(apart, point[of_link][:, None], axis=1)
+            weights = np.exp((smallest - apart) / SOFT)
             middle = weights @ cloud / weights.sum(axis=1)[:, None]
-            found[own] = moved(middle, frames)
-        return found
+            points[of_link] = moved(middle, frames)
+        return points
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
     """A closing hand at some steps."""
 
-    shares: Array
+    fractions: Array
     """Parts of the motion, from 0 to 1, (s,)."""
     paths: tuple[Path, ...]
     """Of the k fingers that move."""
@@ -199,15 +199,17 @@ class Sweep:
         """Number of the group of drives that moves each finger, −1 of none, (k,)."""
         return np.array([path.group for path in self.paths], dtype=int)
 
-    def approach(self, places: Array, far: float, *, precise: bool) -> Approach:
+    def approach(self, positions: Array, far: float, *, precise: bool) -> Approach:
         """Look how near fingers come to places.
 
         Args:
-            places: In the hand's frame [m], (m, 3).
+            positions: In the hand's frame [m], (m, 3).
             far: Distance beyond which it does not matter [m].
             precise: Weigh the points near each touching point; slow for many places.
         """
-        return joined(places, [path.approach(places, far) for path in self.paths], precise=precise)
+        return joined(
+            positions, [path.approach(positions, far) for path in self.paths], precise=precise
+        )
 
     def meet(self, approach: Approach, radius: float) -> Meeting:
         """When and where fingers first touch balls.
@@ -216,25 +218,30 @@ class Sweep:
             approach: Of their centres.
             radius: Of all of them [m].
         """
-        found = [self._meet_one(finger, approach, radius) for finger in range(len(self.paths))]
-        return Meeting(*(np.stack(column, axis=1) for column in zip(*found, strict=True)))
+        meetings = [self._meet_one(finger, approach, radius) for finger in range(len(self.paths))]
+        return Meeting(*(np.stack(column, axis=1) for column in zip(*meetings, strict=True)))
 
     def _meet_one(self, finger: int, approach: Approach, radius: float) -> tuple[Any, ...]:
         path, apart = self.paths[finger], approach.apart[finger]
-        rows, hits = np.arange(len(approach.places)), apart <= radius
+        rows, hits = np.arange(len(approach.positions)), apart <= radius
         met, at = hits.any(axis=0), hits.argmax(axis=0)
         link, point = approach.link[finger, at, rows], approach.point[finger, at, rows]
         touching = path.touching(at, link, point)
         if approach.precise:
-            own = np.flatnonzero(met)
-            touching[own] = path.weighed(approach.places[own], at[own], link[own], point[own])
-        way = approach.places - touching
+            touching_rows = np.flatnonzero(met)
+            touching[touching_rows] = path.weighed(
+                approach.positions[touching_rows],
+                at[touching_rows],
+                link[touching_rows],
+                point[touching_rows],
+            )
+        offsets = approach.positions - touching
         before = apart[np.maximum(at - 1, 0), rows]
-        share = np.where(met, self._between(at, before, apart[at, rows], radius), 1.0)
+        fraction = np.where(met, self._between(at, before, apart[at, rows], radius), 1.0)
         return (
-            met & (share <= LATEST),
-            share,
-            way / np.maximum(length(way), 1e-12)[:, None],
+            met & (fraction <= LATEST),
+            fraction,
+            offsets / np.maximum(length(offsets), 1e-12)[:, None],
             met & (link == len(path.clouds) - 1),
             length(touching - path.tips[at]),
             length(touching - path.middles[at]),
@@ -246,37 +253,39 @@ class Sweep:
     def _between(self, step: Indices, before: Array, after: Array, radius: float) -> Array:
         """Shares at which the distance went through the radius, between two steps."""
         part = (before - radius) / np.maximum(before - after, 1e-12)
-        earlier = self.shares[np.maximum(step - 1, 0)]
-        share = earlier + part * (self.shares[step] - earlier)
-        return np.where(step > 0, share, 0.0)
+        earlier = self.fractions[np.maximum(step - 1, 0)]
+        fraction = earlier + part * (self.fractions[step] - earlier)
+        return np.where(step > 0, fraction, 0.0)
 
-    def before_palm(self, places: Array) -> Flags:
+    def before_palm(self, positions: Array) -> Flags:
         """Which places are on that side of the palm's middle to which the open hand reaches, (m,).
 
         Fingers that are free to turn far would hold a ball behind the palm too, through it.
         """
         if not self.paths:
-            return np.ones(len(places), dtype=bool)
+            return np.ones(len(positions), dtype=bool)
         out = np.mean([path.tips[0] for path in self.paths], axis=0) - self.middle
-        return np.asarray((places - self.middle) @ out >= 0.0)
+        return np.asarray((positions - self.middle) @ out >= 0.0)
 
     def away(self, balls: Array) -> tuple[Array, Array]:
         """Distance from what stands still [m], (m,), and unit vectors away from it, (m, 3)."""
-        least, way = np.full(len(balls), np.inf), np.zeros((len(balls), 3))
+        min_distances, directions = np.full(len(balls), np.inf), np.zeros((len(balls), 3))
         for cloud in self.still:
-            found, point = nearest(balls, cloud)
-            closer = found < least
-            least[closer] = found[closer]
-            way[closer] = balls[closer] - cloud[point[closer]]
-        return least, way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]
+            distances, point = nearest(balls, cloud)
+            closer = distances < min_distances
+            min_distances[closer] = distances[closer]
+            directions[closer] = balls[closer] - cloud[point[closer]]
+        return min_distances, directions / np.maximum(np.linalg.norm(directions, axis=1), 1e-12)[
+            :, None
+        ]
 
 
 def joined(
-    places: Array, found: Sequence[tuple[Array, Indices, Indices]], *, precise: bool
+    positions: Array, approaches: Sequence[tuple[Array, Indices, Indices]], *, precise: bool
 ) -> Approach:
     """What fingers found one by one, together."""
-    if not found:
-        none = np.zeros((0, 1, len(places)), dtype=int)
-        return Approach(places, none.astype(float), none, none, precise)
-    apart, link, point = (np.array(part) for part in zip(*found, strict=True))
-    return Approach(places, apart, link, point, precise)
+    if not approaches:
+        none = np.zeros((0, 1, len(positions)), dtype=int)
+        return Approach(positions, none.astype(float), none, none, precise)
+    apart, link, point = (np.array(part) for part in zip(*approaches, strict=True))
+    return Approach(positions, apart, link, point, precise)

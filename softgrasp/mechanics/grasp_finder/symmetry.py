@@ -25,7 +25,7 @@ LITTLE = 1e-6
 """Weight of the middle of the palm over that of a fingertip [–]."""
 FIXED = 0.99
 """Share of a way that stays, in the mean over all motions, where each of them leaves it [–]."""
-MOST_FINGERS = 6
+MAX_FINGERS = 6
 """Of hands that are looked at: of more, the ways to exchange them are too many."""
 
 Order = tuple[int, ...]
@@ -41,46 +41,48 @@ class Symmetry:
     """Number of the finger that each finger is taken to, (n, k)."""
     middle: Array
     """Mean of the fingertips on all of their ways, (3,) [m]."""
-    turn: Array
+    rotation: Array
     """Axes that turn with the hand, as columns, (3, 3)."""
 
     @cached_property
-    def ways(self) -> Array:
+    def free_axes(self) -> Array:
         """Directions along which all of it leaves places where they are, as rows, (d, 3)."""
         mean = self.motions[:, :3, :3].mean(axis=0)
         # as seen from the hand, so that the directions turn with it
-        shares, ways = np.linalg.eigh(self.turn.T @ (mean + mean.T) @ self.turn / 2.0)
-        return np.asarray((self.turn @ ways[:, shares > FIXED]).T)
+        eigenvalues, eigenvectors = np.linalg.eigh(
+            self.rotation.T @ (mean + mean.T) @ self.rotation / 2.0
+        )
+        return np.asarray((self.rotation @ eigenvectors[:, eigenvalues > FIXED]).T)
 
     @cached_property
     def origin(self) -> Array:
         """The place nearest to ``middle`` that stays where it is, (3,) [m]."""
-        turns = (self.motions[:, :3, :3] - np.eye(3)).reshape(-1, 3)
+        rotation_parts = (self.motions[:, :3, :3] - np.eye(3)).reshape(-1, 3)
         missed = -(self.motions @ [*self.middle, 1.0])[:, :3] + self.middle
-        moved = np.linalg.lstsq(turns, missed.ravel(), rcond=1e-2)[0]
+        moved = np.linalg.lstsq(rotation_parts, missed.ravel(), rcond=1e-2)[0]
         return np.asarray(self.middle + moved)
 
     @property
     def directions(self) -> Array:
         """Unit vectors that are spread evenly and turn with the hand, (n, 3)."""
-        return np.asarray(DIRECTIONS @ self.turn.T)
+        return np.asarray(DIRECTIONS @ self.rotation.T)
 
     @property
     def trivial(self) -> bool:
         """Whether every place stays where it is."""
-        return len(self.ways) == 3
+        return len(self.free_axes) == 3
 
-    def along(self, ways: Array) -> Array:
+    def along(self, vectors: Array) -> Array:
         """The parts of directions (n, 3) that stay."""
-        return np.asarray(ways @ self.ways.T @ self.ways)
+        return np.asarray(vectors @ self.free_axes.T @ self.free_axes)
 
-    def nearest(self, places: Array) -> Array:
+    def nearest(self, positions: Array) -> Array:
         """The places nearest to others (n, 3) that stay where they are [m]."""
-        return np.asarray(self.origin + self.along(places - self.origin))
+        return np.asarray(self.origin + self.along(positions - self.origin))
 
-    def holds(self, place: Array) -> bool:
+    def holds(self, position: Array) -> bool:
         """Whether a place stays where it is."""
-        return bool(np.linalg.norm(self.nearest(place) - place) <= MATCH)
+        return bool(np.linalg.norm(self.nearest(position) - position) <= MATCH)
 
     def alike(self, finger: int) -> list[int]:
         """Numbers of the fingers that are images of one, itself among them."""
@@ -96,15 +98,15 @@ def symmetry_of(sweep: Sweep) -> Symmetry:
     paths = sweep.paths
     tips = np.array([path.tips for path in paths]).reshape(-1, 3)
     middle = tips.mean(axis=0) if len(tips) else np.zeros(3)
-    found = [(np.eye(4), tuple(range(len(paths))))]
-    if 2 <= len(paths) <= MOST_FINGERS:
-        found += [
+    candidates = [(np.eye(4), tuple(range(len(paths))))]
+    if 2 <= len(paths) <= MAX_FINGERS:
+        candidates += [
             (motion, order)
             for order in _orders(paths)
             for motion in _motions(paths, order, sweep.middle)
             if _same(paths, order, motion)
         ]
-    motions, images = (np.array(column) for column in zip(*found, strict=True))
+    motions, images = (np.array(column) for column in zip(*candidates, strict=True))
     return Symmetry(motions, images, middle, _axes(paths, middle))
 
 
@@ -115,23 +117,23 @@ def evened(meeting: Meeting, symmetry: Symmetry) -> Meeting:
         meeting: With balls at places that stay where they are.
         symmetry: Of the closing hand.
     """
-    touched, share = meeting.touched.copy(), meeting.share.copy()
+    touched, fractions = meeting.touched.copy(), meeting.fraction.copy()
     for finger in range(touched.shape[1]):
         alike = symmetry.alike(finger)
-        own = meeting.touched[:, alike]
-        touched[:, finger] = own.any(axis=1)
-        mean = np.where(own, meeting.share[:, alike], 0.0).sum(axis=1)
-        mean /= np.maximum(own.sum(axis=1), 1)
-        share[:, finger] = np.where(touched[:, finger], mean, meeting.share[:, finger])
-    return meeting._replace(touched=touched, share=share)
+        touched_alike = meeting.touched[:, alike]
+        touched[:, finger] = touched_alike.any(axis=1)
+        mean = np.where(touched_alike, meeting.fraction[:, alike], 0.0).sum(axis=1)
+        mean /= np.maximum(touched_alike.sum(axis=1), 1)
+        fractions[:, finger] = np.where(touched[:, finger], mean, meeting.fraction[:, finger])
+    return meeting._replace(touched=touched, fraction=fractions)
 
 
 def _orders(paths: Sequence[Path]) -> Iterator[Order]:
     """Ways to exchange fingers of which each goes as far as its image."""
-    ways = [np.linalg.norm(path.tips - path.tips[0], axis=1) for path in paths]
+    travels = [np.linalg.norm(path.tips - path.tips[0], axis=1) for path in paths]
     alike = [
-        [j for j, other in enumerate(ways) if np.abs(way - other).max() <= 2.0 * MATCH]
-        for way in ways
+        [j for j, other in enumerate(travels) if np.abs(travel - other).max() <= 2.0 * MATCH]
+        for travel in travels
     ]
 
     def longer(order: Order) -> Iterator[Order]:
@@ -180,15 +182,15 @@ def _motions(paths: Sequence[Path], order: Order, palm: Array) -> Iterator[Array
 
 def _same(paths: Sequence[Path], order: Order, motion: Array) -> bool:
     """Whether a motion takes every finger to its image, its surface too."""
-    turned = motion[None]
+    motions = motion[None]
     for path, image in zip(paths, order, strict=True):
         other = paths[image]
-        missed = placed(path.tips, turned)[0] - other.tips
+        missed = placed(path.tips, motions)[0] - other.tips
         if np.linalg.norm(missed, axis=1).max() > MATCH:
             return False
         for step in (0, -1):
             here, there = path.surface(step), other.surface(step)
-            missed, _ = nearest(placed(here, turned)[0], there)
+            missed, _ = nearest(placed(here, motions)[0], there)
             if missed.max() > SPARSE * other.spacing:
                 return False
     return True

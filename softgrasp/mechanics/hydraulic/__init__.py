@@ -6,7 +6,7 @@ pressures the torques of its motors make, ``move_arm_with_drive`` how arm and dr
 docs/hydraulic_arm.md.
 """
 
-from softgrasp.mechanics.hydraulic.coupled_motion import DrivenRecording, move_arm_with_drive
+from softgrasp.mechanics.hydraulic.coupled_motion import DrivenRecording, move_driven_arm
 from softgrasp.mechanics.hydraulic.coupled_stepper import CoupledStepper
 from softgrasp.mechanics.hydraulic.drive_model import (
     Coupling,
@@ -55,7 +55,7 @@ __all__ = [
     "drive_pressures",
     "lumped_model",
     "move_arm",
-    "move_arm_with_drive",
+    "move_driven_arm",
     "pressure_of_torque",
     "settling_times",
     "tip_errors",

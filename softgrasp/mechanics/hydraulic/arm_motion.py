@@ -25,16 +25,16 @@ class ArmMotion(NamedTuple):
 
     frames: Array
     linear: Array
-    own_angular: Array
+    local_angular: Array
     velocity: Array
     acceleration: Array
-    own_spin: Array
-    own_angular_acceleration: Array
+    local_spin: Array
+    local_angular_acceleration: Array
 
     @property
     def angular(self) -> Array:
         """Angular velocity over the rates of all states in the base frame, (n, 3, 4n)."""
-        return np.asarray(self.frames[:, :3, :3] @ self.own_angular)
+        return np.asarray(self.frames[:, :3, :3] @ self.local_angular)
 
 
 def arm_motion(strains: Array, rates: Array) -> ArmMotion:
@@ -52,21 +52,21 @@ def arm_motion(strains: Array, rates: Array) -> ArmMotion:
     velocity, acceleration, omega, alpha = np.zeros((4, 3))
     columns = np.zeros((2, 3, 4 * count))
     for i in range(count):
-        turn = base[:3, :3]
+        rotation = base[:3, :3]
         local = bend_motion(strains[i], rates[i])
         frames[i] = base @ local.frame
-        arm = turn @ local.frame[:3, 3]
-        own = turn @ local.jacobian[:3], turn @ local.jacobian[3:]
+        arm = rotation @ local.frame[:3, 3]
+        segment_jacobian = rotation @ local.jacobian[:3], rotation @ local.jacobian[3:]
         # what a segment does at its base moves its end, and what it does itself comes on top
         columns[0] -= _cross_matrix(arm) @ columns[1]
-        columns[0][:, 4 * i : 4 * i + 4] = own[0]
-        columns[1][:, 4 * i : 4 * i + 4] = own[1]
-        moving, turning = own[0] @ rates[i], own[1] @ rates[i]
-        swing, carried = _cross_matrix(omega), turn @ local.convective[:3]
+        columns[0][:, 4 * i : 4 * i + 4] = segment_jacobian[0]
+        columns[1][:, 4 * i : 4 * i + 4] = segment_jacobian[1]
+        moving, turning = segment_jacobian[0] @ rates[i], segment_jacobian[1] @ rates[i]
+        swing, carried = _cross_matrix(omega), rotation @ local.convective[:3]
         acceleration = acceleration + _cross_matrix(alpha) @ arm + carried
         acceleration = acceleration + swing @ (swing @ arm + 2.0 * moving)
         velocity = velocity + swing @ arm + moving
-        alpha = alpha + swing @ turning + turn @ local.convective[3:]
+        alpha = alpha + swing @ turning + rotation @ local.convective[3:]
         omega = omega + turning
         back = frames[i, :3, :3].T
         linear[i], angular[i] = columns[0], back @ columns[1]

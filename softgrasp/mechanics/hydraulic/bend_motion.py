@@ -61,27 +61,29 @@ def bend_motion(strain: Array, rate: Array) -> BendMotion:
     u, v, length, twist = strain.tolist()
     theta = hypot(u, v)
     f = arc_numbers(theta)
-    way = u, v, cos(theta)
+    direction = u, v, cos(theta)
     return BendMotion(
-        _frame(way, length, twist, f),
-        _jacobian(way, length, f),
-        np.array(_convective(way, length, rate.tolist(), f)),
+        _frame(direction, length, twist, f),
+        _jacobian(direction, length, f),
+        np.array(_convective(direction, length, rate.tolist(), f)),
     )
 
 
-def _frame(way: tuple[float, float, float], length: float, twist: float, f: ArcNumbers) -> Array:
-    u, v, along = way
+def _frame(
+    direction: tuple[float, float, float], length: float, twist: float, f: ArcNumbers
+) -> Array:
+    u, v, along = direction
     x, y = (1.0 - f.b * u * u, -f.b * u * v, -f.a * u), (-f.b * u * v, 1.0 - f.b * v * v, -f.a * v)
-    turn, aside = cos(twist), sin(twist)
-    first = [turn * p + aside * q for p, q in zip(x, y, strict=True)]
-    second = [turn * q - aside * p for p, q in zip(x, y, strict=True)]
+    cosine, aside = cos(twist), sin(twist)
+    first = [cosine * p + aside * q for p, q in zip(x, y, strict=True)]
+    second = [cosine * q - aside * p for p, q in zip(x, y, strict=True)]
     normal = f.a * u, f.a * v, along
-    place = length * f.b * u, length * f.b * v, length * f.a
-    return np.array([*zip(first, second, normal, place, strict=True), (0.0, 0.0, 0.0, 1.0)])
+    position = length * f.b * u, length * f.b * v, length * f.a
+    return np.array([*zip(first, second, normal, position, strict=True), (0.0, 0.0, 0.0, 1.0)])
 
 
-def _jacobian(way: tuple[float, float, float], length: float, f: ArcNumbers) -> Array:
-    u, v, along = way
+def _jacobian(direction: tuple[float, float, float], length: float, f: ArcNumbers) -> Array:
+    u, v, along = direction
     mixed = length * u * v * f.e
     return np.array(
         [
@@ -96,21 +98,21 @@ def _jacobian(way: tuple[float, float, float], length: float, f: ArcNumbers) -> 
 
 
 def _convective(
-    way: tuple[float, float, float], length: float, rate: list[float], f: ArcNumbers
+    direction: tuple[float, float, float], length: float, rate: list[float], f: ArcNumbers
 ) -> list[float]:
     """Second derivatives of p and first of ω where u, v, l and τ change at constant rates."""
-    u, v, along = way
+    u, v, along = direction
     du, dv, dl, dt = rate
-    turn, faster = u * du + v * dv, du * du + dv * dv  # θ θ̇ and its rate
-    da, db, dc = f.d * turn, f.e * turn, f.c1 * turn
-    dda, ddb = f.d1 * turn**2 + f.d * faster, f.e1 * turn**2 + f.e * faster
-    on_way, on_rate = 2.0 * dl * db + length * ddb, 2.0 * (dl * f.b + length * db)
+    bend_rate, faster = u * du + v * dv, du * du + dv * dv  # θ θ̇ and its rate
+    da, db, dc = f.d * bend_rate, f.e * bend_rate, f.c1 * bend_rate
+    dda, ddb = f.d1 * bend_rate**2 + f.d * faster, f.e1 * bend_rate**2 + f.e * faster
+    on_direction, on_rate = 2.0 * dl * db + length * ddb, 2.0 * (dl * f.b + length * db)
     w = u * dv - v * du
     spin = -dv + f.c * w * u, du + f.c * w * v, f.b * w
     normal = f.a * u, f.a * v, along
     return [
-        on_way * u + on_rate * du,
-        on_way * v + on_rate * dv,
+        on_direction * u + on_rate * du,
+        on_direction * v + on_rate * dv,
         2.0 * dl * da + length * dda,
         w * (dc * u + f.c * du) + dt * (spin[1] * normal[2] - spin[2] * normal[1]),
         w * (dc * v + f.c * dv) + dt * (spin[2] * normal[0] - spin[0] * normal[2]),
@@ -133,10 +135,10 @@ def arc_numbers(angle: float) -> ArcNumbers:
 
 def _coefficients(order: int, times: int) -> list[float]:
     """Of Σ (−1)ᵏ t²ᵏ/(2k + order)!, differentiated and divided by t so many times."""
-    found = [(-1) ** k / factorial(2 * k + order) for k in range(TERMS + times)]
+    coefficients = [(-1) ** k / factorial(2 * k + order) for k in range(TERMS + times)]
     for _ in range(times):
-        found = [2 * k * part for k, part in enumerate(found)][1:]
-    return found
+        coefficients = [2 * k * part for k, part in enumerate(coefficients)][1:]
+    return coefficients
 
 
 _SERIES = np.array(

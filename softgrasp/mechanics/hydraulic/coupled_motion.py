@@ -97,7 +97,7 @@ class _Together:
         return arm + float(self.fluid.energy(drives).sum())
 
 
-def move_arm_with_drive(
+def move_driven_arm(
     arm: HydraulicArm,
     torques: Inputs | ArrayLike,
     duration: float,
@@ -130,15 +130,15 @@ def move_arm_with_drive(
     _refuse_friction(arm)
     model, fluid = lumped_model(arm), drive_model(arm, "state")
     times = np.linspace(0.0, duration, max(round(duration / sample), 1) + 1)
-    given = inputs_of(torques)
+    torques_at = inputs_of(torques)
     for time in times.tolist():
-        fluid.screw_forces(given(time))
+        fluid.screw_forces(torques_at(time))
     begin = [
         model.straight if strains is None else checked_states(model, strains, "strains"),
         np.zeros((model.segments, 4)) if rates is None else checked_states(model, rates, "rates"),
         np.zeros(3 * fluid.channels + 2),
     ]
-    together = _Together(model, fluid, given)
+    together = _Together(model, fluid, torques_at)
     scale = np.ones(8 * model.segments + 3 * fluid.channels + 2)
     scale[8 * model.segments : -2].reshape(-1, 3)[:, 1:] = PRESSURE
     done = solve_ivp(
@@ -176,13 +176,13 @@ def _recording(together: _Together, times: Array, states: Array) -> DrivenRecord
 def _arm_powers(model: LumpedModel, strains: Array, rates: Array) -> tuple[float, float]:
     """Of the load at the tip, and lost in the material and to the surroundings [W]."""
     motion, load = arm_motion(strains, rates), model.arm.tip_load
-    turn = motion.frames[-1, :3, :3]
-    spin = turn @ motion.own_spin[-1]
-    held = turn if load.frame == "tip" else np.eye(3)
-    given = (held @ load.force) @ motion.velocity[-1] + (held @ load.moment) @ spin
-    squares = [(part**2).sum(axis=1) for part in (motion.velocity, motion.own_spin)]
+    rotation = motion.frames[-1, :3, :3]
+    spin = rotation @ motion.local_spin[-1]
+    held = rotation if load.frame == "tip" else np.eye(3)
+    power_in = (held @ load.force) @ motion.velocity[-1] + (held @ load.moment) @ spin
+    squares = [(part**2).sum(axis=1) for part in (motion.velocity, motion.local_spin)]
     around = (model.drag * np.stack(squares, axis=1)).sum()
-    return float(given), float(around + (model.damping * rates**2).sum())
+    return float(power_in), float(around + (model.damping * rates**2).sum())
 
 
 def _refuse_friction(arm: HydraulicArm) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.hydraulic.drive_model import DriveModel
-from softgrasp.mechanics.hydraulic.drive_stepper import FLOW_SHARE
+from softgrasp.mechanics.hydraulic.drive_stepper import FLOW_FRACTION
 from softgrasp.mechanics.hydraulic.dry_friction import Channel, slide_and_stick
 from softgrasp.mechanics.hydraulic.exponential import affine_moves
 from softgrasp.mechanics.hydraulic.flow_watch import FlowWatch
@@ -90,9 +90,9 @@ class CoupledStepper:
             DescriptionError: A torque is more than the motor has, or not one a channel.
         """
         self._forces = self.model.screw_forces(torques)
-        ways, stuck = self._ways()
+        directions, stuck = self._directions()
         moves = self._moves_of(self.model.resistance(self._flow), stuck)
-        pushed = np.where(stuck, 0.0, self._forces - ways * self.model.drive.piston.friction)
+        pushed = np.where(stuck, 0.0, self._forces - directions * self.model.drive.piston.friction)
         start = np.concatenate([self.states, np.zeros((len(stuck), 1))], axis=1)
         self._closed = np.einsum("cij,cj->ci", moves[:, :4, :4], start)
         self._closed += moves[:, :4, 4] * pushed[:, None]
@@ -110,11 +110,11 @@ class CoupledStepper:
         else:
             after = self._closed[:, :3] + self._moves[:, :3, 5] * swept[:, None]
         mean = swept + self.model.compliances * (after[:, 1] - before) / self.timestep
-        self._flow = self._flow + FLOW_SHARE * (mean - self._flow)
+        self._flow = self._flow + FLOW_FRACTION * (mean - self._flow)
         self._law.watch(self._flow, self.time)
         self.states, self.time = after, self.time + self.timestep
 
-    def _ways(self) -> tuple[Array, Array]:
+    def _directions(self) -> tuple[Array, Array]:
         """Ways of the pistons (1, −1), and which of them stick."""
         piston, speeds = self.model.drive.piston, self.states[:, 0]
         excess = self._forces - piston.area * self.states[:, 2]

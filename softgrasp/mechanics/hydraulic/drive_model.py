@@ -76,15 +76,15 @@ class DriveModel:
         """
         piston = self.drive.piston
         through = 1.0 / np.broadcast_to(np.asarray(resistance, dtype=float), self.channels)
-        found = np.zeros((self.channels, 3, 3))
-        found[:, 0, 0] = -piston.damping / piston.mass
-        found[:, 0, 2] = -piston.area / piston.mass
-        found[:, 1, 1] = -through / self.compliances
-        found[:, 1, 2] = through / self.compliances
-        found[:, 2, 0] = piston.area / self.cylinder_compliance
-        found[:, 2, 1] = through / self.cylinder_compliance
-        found[:, 2, 2] = -through / self.cylinder_compliance
-        return found
+        state_matrices = np.zeros((self.channels, 3, 3))
+        state_matrices[:, 0, 0] = -piston.damping / piston.mass
+        state_matrices[:, 0, 2] = -piston.area / piston.mass
+        state_matrices[:, 1, 1] = -through / self.compliances
+        state_matrices[:, 1, 2] = through / self.compliances
+        state_matrices[:, 2, 0] = piston.area / self.cylinder_compliance
+        state_matrices[:, 2, 1] = through / self.cylinder_compliance
+        state_matrices[:, 2, 2] = -through / self.cylinder_compliance
+        return state_matrices
 
     def forces(self, torques: ArrayLike) -> Array:
         """On the pistons, F_b = 2π η T / s [N], (channels,)."""
@@ -96,13 +96,13 @@ class DriveModel:
         Raises:
             DescriptionError: A torque is more than the motor has, or not one a channel.
         """
-        given = checked_torques(self.drive, torques)
-        if given.shape not in ((), (self.channels,)):
+        values = checked_torques(self.drive, torques)
+        if values.shape not in ((), (self.channels,)):
             raise DescriptionError(
-                f"expected one torque a chamber ({self.channels}), found shape {given.shape}",
+                f"expected one torque a chamber ({self.channels}), found shape {values.shape}",
                 field="torques",
             )
-        return np.broadcast_to(self.forces(given), self.channels)
+        return np.broadcast_to(self.forces(values), self.channels)
 
     def rates(self, states: Array, torques: ArrayLike, swept: Array | float = 0.0) -> Array:
         """Of the states of moving pistons, (channels, 3).
@@ -113,19 +113,21 @@ class DriveModel:
             swept: Volume that a moving arm opens in its chambers [m³/s], (channels,).
         """
         piston = self.drive.piston
-        found = np.einsum("cij,cj->ci", self.matrices(self.resistance(self.flow(states))), states)
-        found[:, 1] -= swept / self.compliances
+        state_rates = np.einsum(
+            "cij,cj->ci", self.matrices(self.resistance(self.flow(states))), states
+        )
+        state_rates[:, 1] -= swept / self.compliances
         pushed = self.forces(torques) - piston.friction * np.sign(states[:, 0])
-        found[:, 0] += pushed / piston.mass
-        return np.asarray(found)
+        state_rates[:, 0] += pushed / piston.mass
+        return np.asarray(state_rates)
 
     @property
     def inertias(self) -> Array:
         """Twice the energy over the square of each state, (channels, 3)."""
-        found = np.empty((self.channels, 3))
-        found[:, 0], found[:, 1] = self.drive.piston.mass, self.compliances
-        found[:, 2] = self.cylinder_compliance
-        return found
+        values = np.empty((self.channels, 3))
+        values[:, 0], values[:, 1] = self.drive.piston.mass, self.compliances
+        values[:, 2] = self.cylinder_compliance
+        return values
 
     def energy(self, states: Array) -> Array:
         """In pistons, chambers and cylinders [J], (channels,)."""
@@ -147,8 +149,10 @@ class DriveModel:
     def poles(self) -> Array:
         """Eigenvalues of the channels at laminar flow [1/s], (channels, 3), fastest first."""
         laminar = poiseuille_resistance(self.drive.tube, self.drive.fluid)
-        found = np.linalg.eigvals(self.matrices(laminar))
-        return np.asarray(np.take_along_axis(found, np.argsort(found.real, axis=1), axis=1))
+        eigenvalues = np.linalg.eigvals(self.matrices(laminar))
+        return np.asarray(
+            np.take_along_axis(eigenvalues, np.argsort(eigenvalues.real, axis=1), axis=1)
+        )
 
     def lags(self) -> Array:
         """Times after which the pressures follow a small step of torque by 63 % [s], (channels,).
@@ -172,12 +176,12 @@ def drive_model(arm: HydraulicArm, coupling: Coupling = "static") -> DriveModel:
         DescriptionError: No such coupling.
     """
     compliance = water_compliance if checked_coupling(coupling) == "state" else chamber_compliance
-    found = [
+    compliances = [
         compliance(arm, section, index)
         for section in arm.sections
         for index in range(len(section.chambers))
     ]
-    return DriveModel(arm.drive, np.array(found))
+    return DriveModel(arm.drive, np.array(compliances))
 
 
 def checked_coupling(coupling: Coupling) -> Coupling:
@@ -215,11 +219,11 @@ def checked_torques(drive: HydraulicDrive, torque: ArrayLike) -> Array:
     Raises:
         DescriptionError: One is not finite or more than the motor has.
     """
-    found = np.asarray(torque, dtype=float)
-    most = np.inf if drive.screw.torque_max is None else drive.screw.torque_max
-    worst = float(found.flat[np.argmax(np.abs(found))]) if found.size else 0.0
-    if not np.isfinite(found).all() or abs(worst) > most * (1.0 + 1e-12):
+    values = np.asarray(torque, dtype=float)
+    limit = np.inf if drive.screw.torque_max is None else drive.screw.torque_max
+    worst = float(values.flat[np.argmax(np.abs(values))]) if values.size else 0.0
+    if not np.isfinite(values).all() or abs(worst) > limit * (1.0 + 1e-12):
         raise DescriptionError(
-            f"expected finite torques of at most {most:g} N·m, found {worst:g} N·m", field="torque"
+            f"expected finite torques of at most {limit:g} N·m, found {worst:g} N·m", field="torque"
         )
-    return found
+    return values

@@ -13,7 +13,7 @@ from softgrasp.mechanics.hydraulic.flow_watch import FlowWatch
 from softgrasp.mechanics.hydraulic.tube import poiseuille_resistance
 from softgrasp.mechanics.transforms import Array
 
-FLOW_SHARE = 4.0 / 7.0
+FLOW_FRACTION = 4.0 / 7.0
 """Of a change of the flow that is taken: Blasius's resistance grows with Q^¾, and all of it would
 overshoot."""
 CORRECTIONS, SETTLED = 30, 1e-10
@@ -83,7 +83,7 @@ class DriveStepper:
         """The states after a step; the resistance is found along with the mean flow."""
         after = self._moved(forces, self.model.resistance(self._flow))
         for _ in range(CORRECTIONS):
-            change = FLOW_SHARE * (self._mean_flow(after) - self._flow)
+            change = FLOW_FRACTION * (self._mean_flow(after) - self._flow)
             self._flow = self._flow + change
             resistances = self.model.resistance(self._flow)
             if (np.abs(change) <= SETTLED * np.abs(self._flow)).all():

@@ -11,7 +11,7 @@ from softgrasp.description.hydraulic_drive import Piston
 from softgrasp.mechanics.hydraulic.exponential import affine_moves
 from softgrasp.mechanics.transforms import Array
 
-MOST_EVENTS = 20
+MAX_EVENTS = 20
 """Times that a piston may stop or start in one step."""
 JUST_MOVED = 1e-6
 """Share of a step after which a piston that starts is looked at again."""
@@ -39,19 +39,24 @@ class Channel:
         """What pushes a piston that stands still [N]."""
         return float(self.force - self.piston.area * state[2])
 
-    def moved(self, state: Array, time: float, way: float) -> Array:
+    def moved(self, state: Array, time: float, direction: float) -> Array:
         """The state (3,) a time later, sliding one way (1 or −1) or sticking (0)."""
-        matrix, push = self.matrix, (self.force - way * self.piston.friction) / self.piston.mass
-        if way == 0.0:
+        matrix, push = (
+            self.matrix,
+            (self.force - direction * self.piston.friction) / self.piston.mass,
+        )
+        if direction == 0.0:
             matrix, push = np.vstack([np.zeros(3), matrix[1:]]), 0.0
-        given = np.array([[push], [-self.swept / self.inertias[1]], [0.0]])
-        move = affine_moves(matrix, self.inertias, given, time)
+        inputs = np.array([[push], [-self.swept / self.inertias[1]], [0.0]])
+        move = affine_moves(matrix, self.inertias, inputs, time)
         return np.asarray(move[:3, :3] @ state + move[:3, 3])
 
-    def margin(self, state: Array, time: float, way: float) -> float:
+    def margin(self, state: Array, time: float, direction: float) -> float:
         """At least 0 as long as the piston goes on sliding that way, or sticking."""
-        at = self.moved(state, time, way)
-        return float(way * at[0]) if way else self.piston.friction - abs(self.excess(at))
+        at = self.moved(state, time, direction)
+        return (
+            float(direction * at[0]) if direction else self.piston.friction - abs(self.excess(at))
+        )
 
 
 def slide_and_stick(channel: Channel, state: Array, timestep: float) -> Array:
@@ -60,22 +65,24 @@ def slide_and_stick(channel: Channel, state: Array, timestep: float) -> Array:
     A piston that would turn round twice within one step is taken to go on.
     """
     left = timestep
-    way = float(np.sign(state[0])) or _start(channel, state)
-    for _ in range(MOST_EVENTS):
-        if channel.margin(state, left, way) >= 0.0:
+    direction = float(np.sign(state[0])) or _start(channel, state)
+    for _ in range(MAX_EVENTS):
+        if channel.margin(state, left, direction) >= 0.0:
             break
         first = JUST_MOVED * left if state[0] == 0.0 else 0.0
         event = first
-        if channel.margin(state, first, way) > 0.0:
+        if channel.margin(state, first, direction) > 0.0:
             event = float(
-                brentq(lambda t, s=state, w=way: channel.margin(s, t, w), first, left, xtol=1e-15)
+                brentq(
+                    lambda t, s=state, w=direction: channel.margin(s, t, w), first, left, xtol=1e-15
+                )
             )
-        state, left = channel.moved(state, event, way), left - event
+        state, left = channel.moved(state, event, direction), left - event
         state[0] = 0.0
         # at the instant at which it starts, friction and push are equal: the push decides the way
-        way = _start(channel, state) if way else float(np.sign(channel.excess(state)))
-    after = channel.moved(state, left, way)
-    if way == 0.0:
+        direction = _start(channel, state) if direction else float(np.sign(channel.excess(state)))
+    after = channel.moved(state, left, direction)
+    if direction == 0.0:
         after[0] = 0.0
     return after
 

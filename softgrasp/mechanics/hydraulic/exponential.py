@@ -20,12 +20,12 @@ def exponential(matrices: Array) -> Array:
     halvings = max(0, int(np.ceil(np.log2(max(largest, SMALL) / SMALL))))
     small = matrices / 2.0**halvings
     one = np.eye(matrices.shape[-1])
-    found = one + small / TERMS
+    result = one + small / TERMS
     for term in range(TERMS - 1, 0, -1):
-        found = one + small @ found / term
+        result = one + small @ result / term
     for _ in range(halvings):
-        found = found @ found
-    return np.asarray(found)
+        result = result @ result
+    return np.asarray(result)
 
 
 def affine_moves(matrices: Array, weights: Array, inputs: Array, time: float) -> Array:
@@ -45,10 +45,10 @@ def affine_moves(matrices: Array, weights: Array, inputs: Array, time: float) ->
     width = size + inputs.shape[-1]
     whole = np.zeros((*matrices.shape[:-2], width, width))
     whole[..., :size, :size] = scale[..., :, None] * matrices / scale[..., None, :]
-    given = scale[..., :, None] * inputs
-    largest = np.abs(given).max(axis=-2, keepdims=True)
+    scaled = scale[..., :, None] * inputs
+    largest = np.abs(scaled).max(axis=-2, keepdims=True)
     largest = np.where(largest > 0.0, largest, 1.0)
-    whole[..., :size, size:] = given / largest
+    whole[..., :size, size:] = scaled / largest
     moves = exponential(time * whole)
     moves[..., :size, :size] *= scale[..., None, :] / scale[..., :, None]
     moves[..., :size, size:] *= largest / scale[..., :, None]

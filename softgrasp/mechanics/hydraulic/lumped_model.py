@@ -54,9 +54,9 @@ class LumpedModel:
     @property
     def straight(self) -> Array:
         """The state without any force, (n, 4)."""
-        found = np.zeros((self.segments, 4))
-        found[:, 2] = self.rest
-        return found
+        values = np.zeros((self.segments, 4))
+        values[:, 2] = self.rest
+        return values
 
     def elastic_forces(self, strains: Array) -> Array:
         """Of the material, −∂V/∂x, (n, 4)."""
@@ -69,11 +69,11 @@ class LumpedModel:
     def outer_forces(self, motion: ArmMotion) -> Array:
         """Of gravity and of the load at the tip, (n, 4)."""
         linear, angular = motion.linear, motion.angular
-        found = np.einsum("n,nix,i->x", self.masses, linear, np.array(self.arm.gravity))
+        forces = np.einsum("n,nix,i->x", self.masses, linear, np.array(self.arm.gravity))
         load = self.arm.tip_load
-        turn = motion.frames[-1, :3, :3] if load.frame == "tip" else np.eye(3)
-        found += (turn @ load.force) @ linear[-1] + (turn @ load.moment) @ angular[-1]
-        return np.asarray(found.reshape(-1, 4))
+        rotation = motion.frames[-1, :3, :3] if load.frame == "tip" else np.eye(3)
+        forces += (rotation @ load.force) @ linear[-1] + (rotation @ load.moment) @ angular[-1]
+        return np.asarray(forces.reshape(-1, 4))
 
     def static_forces(self, strains: Array, pressures: ArrayLike) -> Array:
         """All that act at rest, (n, 4); 0 in equilibrium."""
@@ -84,8 +84,8 @@ class LumpedModel:
     def mass_matrix(self, motion: ArmMotion) -> Array:
         """Σ m Jvᵀ Jv + Jωᵀ I Jω, (4n, 4n)."""
         moved = np.sqrt(self.masses)[:, None, None] * motion.linear
-        turned = np.sqrt(self.inertias)[:, :, None] * motion.own_angular
-        whole = np.concatenate([moved, turned]).reshape(-1, 4 * self.segments)
+        rotational = np.sqrt(self.inertias)[:, :, None] * motion.local_angular
+        whole = np.concatenate([moved, rotational]).reshape(-1, 4 * self.segments)
         return np.asarray(whole.T @ whole)
 
     def accelerations(self, strains: Array, rates: Array, pressures: ArrayLike) -> Array:
@@ -94,17 +94,19 @@ class LumpedModel:
         forces = self.elastic_forces(strains) + self.chamber_forces(pressures)
         forces += self.outer_forces(motion) - self.damping * rates
         forces -= self._inertia_and_drag(motion)
-        found = np.linalg.solve(self.mass_matrix(motion), forces.ravel())
-        return np.asarray(found.reshape(-1, 4))
+        solution = np.linalg.solve(self.mass_matrix(motion), forces.ravel())
+        return np.asarray(solution.reshape(-1, 4))
 
     def _inertia_and_drag(self, motion: ArmMotion) -> Array:
         """Forces of the inertia at constant rates and of the surroundings, (n, 4)."""
         push = self.masses[:, None] * motion.acceleration + self.drag[:, :1] * motion.velocity
-        spin, own = motion.own_spin, motion.own_angular
-        torque = self.inertias * motion.own_angular_acceleration
+        spin, angular = motion.local_spin, motion.local_angular
+        torque = self.inertias * motion.local_angular_acceleration
         torque += np.cross(spin, self.inertias * spin) + self.drag[:, 1:] * spin
-        found = np.einsum("ni,nix->x", push, motion.linear) + np.einsum("ni,nix->x", torque, own)
-        return np.asarray(found.reshape(-1, 4))
+        forces = np.einsum("ni,nix->x", push, motion.linear) + np.einsum(
+            "ni,nix->x", torque, angular
+        )
+        return np.asarray(forces.reshape(-1, 4))
 
     def energy(self, strains: Array, rates: Array, pressures: ArrayLike) -> float:
         """Kinetic, elastic and of position, less the work of chambers and of a dead load [J].
@@ -154,15 +156,15 @@ def _segment(arm: HydraulicArm, index: int) -> tuple[object, ...]:
 
 def _chambers(arm: HydraulicArm) -> Array:
     """A_d ∂l_j/∂(u, v, l, τ) with l_j = l − r (u cos α + v sin α), (n, 4, k)."""
-    found = np.zeros((len(arm.sections) * arm.segments, 4, len(arm.chambers)))
+    effects = np.zeros((len(arm.sections) * arm.segments, 4, len(arm.chambers)))
     column = 0
     for index, section in enumerate(arm.sections):
-        own = slice(index * arm.segments, (index + 1) * arm.segments)
+        rows = slice(index * arm.segments, (index + 1) * arm.segments)
         for chamber in section.chambers:
             across = -chamber.radius * np.array([np.cos(chamber.angle), np.sin(chamber.angle)])
-            found[own, :, column] = chamber.area * np.array([*across, 1.0, 0.0])
+            effects[rows, :, column] = chamber.area * np.array([*across, 1.0, 0.0])
             column += 1
-    return found
+    return effects
 
 
 def checked_pressures(arm: HydraulicArm, pressures: ArrayLike) -> Array:
@@ -171,23 +173,23 @@ def checked_pressures(arm: HydraulicArm, pressures: ArrayLike) -> Array:
     Raises:
         DescriptionError: Not one a chamber, or one beyond the limits of its chamber.
     """
-    found = np.asarray(pressures, dtype=float)
-    if found.shape != (len(arm.chambers),):
+    values = np.asarray(pressures, dtype=float)
+    if values.shape != (len(arm.chambers),):
         raise DescriptionError(
-            f"expected one pressure a chamber ({len(arm.chambers)}), found shape {found.shape}",
+            f"expected one pressure a chamber ({len(arm.chambers)}), found shape {values.shape}",
             field="pressures",
         )
-    for index, (chamber, pressure) in enumerate(zip(arm.chambers, found.tolist(), strict=True)):
+    for index, (chamber, pressure) in enumerate(zip(arm.chambers, values.tolist(), strict=True)):
         low, high = chamber.pressure_min, chamber.pressure_max
-        most = np.inf if high is None else high
-        slack = 1e-9 * max(abs(low), abs(most) if np.isfinite(most) else 0.0)
-        if not (low - slack <= pressure <= most + slack and np.isfinite(pressure)):
+        upper = np.inf if high is None else high
+        slack = 1e-9 * max(abs(low), abs(upper) if np.isfinite(upper) else 0.0)
+        if not (low - slack <= pressure <= upper + slack and np.isfinite(pressure)):
             raise DescriptionError(
-                f"expected {low:g} to {most:g} Pa, as its chamber stands, found {pressure:g} Pa",
+                f"expected {low:g} to {upper:g} Pa, as its chamber stands, found {pressure:g} Pa",
                 field=f"pressures[{index}]",
                 location=("pressures", index),
             )
-    return found
+    return values
 
 
 def checked_states(model: LumpedModel, values: ArrayLike, field: str) -> Array:
@@ -196,11 +198,11 @@ def checked_states(model: LumpedModel, values: ArrayLike, field: str) -> Array:
     Raises:
         DescriptionError: They are not four finite numbers a segment; names the field.
     """
-    found = np.asarray(values, dtype=float)
-    if found.shape != (model.segments, 4) or not np.isfinite(found).all():
+    states = np.asarray(values, dtype=float)
+    if states.shape != (model.segments, 4) or not np.isfinite(states).all():
         raise DescriptionError(
             f"expected four finite numbers a segment, shape ({model.segments}, 4), found shape "
-            f"{found.shape}",
+            f"{states.shape}",
             field=field,
         )
-    return found
+    return states

@@ -54,8 +54,10 @@ class PressureRecording:
         last = len(self.times) - 2
         index = min(max(int(np.searchsorted(self.times, time)) - 1, 0), last)
         begin, end = self.times[index], self.times[index + 1]
-        share = min(max((time - begin) / (end - begin), 0.0), 1.0)
-        return np.asarray((1.0 - share) * self.chambers[index] + share * self.chambers[index + 1])
+        fraction = min(max((time - begin) / (end - begin), 0.0), 1.0)
+        return np.asarray(
+            (1.0 - fraction) * self.chambers[index] + fraction * self.chambers[index + 1]
+        )
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,11 @@ def pressures_under(
     for index in range(round(duration / timestep)):
         stepper.step(torques((index + 0.5) * timestep))
         states.append(stepper.states)
-    found = np.stack(states)
+    states_array = np.stack(states)
     times = np.arange(len(states), dtype=np.float64) * timestep
-    return PressureRecording(times, found[:, :, 1], found[:, :, 2], stepper.largest_reynolds)
+    return PressureRecording(
+        times, states_array[:, :, 1], states_array[:, :, 2], stepper.largest_reynolds
+    )
 
 
 def move_arm(
@@ -155,13 +159,13 @@ def move_arm(
     refuse_no_time(duration, "duration")
     refuse_no_time(sample, "sample")
     if method not in get_args(Method):
-        told = f"no method '{method}'; {did_you_mean(method, get_args(Method))}"
-        raise DescriptionError(told, field="method")
+        message = f"no method '{method}'; {did_you_mean(method, get_args(Method))}"
+        raise DescriptionError(message, field="method")
     model = lumped_model(arm)
     times = np.linspace(0.0, duration, max(round(duration / sample), 1) + 1)
-    given = inputs_of(pressures)
+    input_at = inputs_of(pressures)
     for time in times:
-        checked_pressures(arm, given(float(time)))
+        checked_pressures(arm, input_at(float(time)))
     begin = [
         model.straight if strains is None else checked_states(model, strains, "strains"),
         np.zeros((model.segments, 4)) if rates is None else checked_states(model, rates, "rates"),
@@ -169,8 +173,8 @@ def move_arm(
 
     def slope(time: float, flat: Array) -> Array:
         at, moving = flat.reshape(2, -1, 4)
-        found = model.accelerations(at, moving, checked_pressures(arm, given(time)))
-        return np.concatenate([moving.ravel(), found.ravel()])
+        accelerations = model.accelerations(at, moving, checked_pressures(arm, input_at(time)))
+        return np.concatenate([moving.ravel(), accelerations.ravel()])
 
     start = np.concatenate([part.ravel() for part in begin])
     done = solve_ivp(

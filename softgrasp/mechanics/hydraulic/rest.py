@@ -66,32 +66,34 @@ def arm_rest(arm: HydraulicArm, pressures: ArrayLike, *, start: ArrayLike | None
             fit.
         SimulationError: No rest was found, or its segments would have no length.
     """
-    given, model = checked_pressures(arm, pressures), lumped_model(arm)
-    shares = [1.0] if start is not None else np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist()
+    pressure_array, model = checked_pressures(arm, pressures), lumped_model(arm)
+    load_factors = (
+        [1.0] if start is not None else np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist()
+    )
     strains = model.straight if start is None else checked_states(model, start, "start")
-    for share in shares:
-        strains = _balanced(model, strains, given, share)
-    return _rest(model, strains, given)
+    for load_factor in load_factors:
+        strains = _balanced(model, strains, pressure_array, load_factor)
+    return _rest(model, strains, pressure_array)
 
 
-def _balanced(model: LumpedModel, start: Array, pressures: Array, share: float) -> Array:
+def _balanced(model: LumpedModel, start: Array, pressures: Array, load_factor: float) -> Array:
     """Strains at which a share of all loads is in balance."""
 
     def unbalanced(flat: Array) -> Array:
         strains = flat.reshape(start.shape)
         motion = arm_motion(strains, np.zeros_like(strains))
         loads = model.chamber_forces(pressures) + model.outer_forces(motion)
-        forces = model.elastic_forces(strains) + share * loads
+        forces = model.elastic_forces(strains) + load_factor * loads
         return np.asarray((forces / model.stiffness).ravel())
 
-    found = root(unbalanced, start.ravel(), method="hybr", tol=1e-13)
-    worst = float(np.abs(found.fun).max())
+    solution = root(unbalanced, start.ravel(), method="hybr", tol=1e-13)
+    worst = float(np.abs(solution.fun).max())
     if not worst <= BALANCED:
         raise SimulationError(
-            f"{model.arm.name}: expected a rest at {share:.0%} of its loads, found none; the "
+            f"{model.arm.name}: expected a rest at {load_factor:.0%} of its loads, found none; the "
             f"strains are {worst:.2g} rad or m off"
         )
-    return np.asarray(found.x.reshape(start.shape))
+    return np.asarray(solution.x.reshape(start.shape))
 
 
 def _rest(model: LumpedModel, strains: Array, pressures: Array) -> ArmRest:
@@ -116,11 +118,11 @@ def tangent_stiffness(model: LumpedModel, strains: Array, pressures: ArrayLike) 
     Its eigenvalues are 1 where nothing but the material acts, and above 0 where a rest is stable.
     """
     size, scale = strains.size, np.sqrt(model.stiffness.ravel())
-    found = np.empty((size, size))
+    stiffness = np.empty((size, size))
     for index in range(size):
         change = np.zeros(size)
         change[index] = NUDGE
-        low, high = (strains + way * change.reshape(strains.shape) for way in (-1.0, 1.0))
+        low, high = (strains + sign * change.reshape(strains.shape) for sign in (-1.0, 1.0))
         fall = model.static_forces(low, pressures) - model.static_forces(high, pressures)
-        found[:, index] = fall.ravel() / (2.0 * NUDGE)
-    return np.asarray(0.5 * (found + found.T) / np.outer(scale, scale))
+        stiffness[:, index] = fall.ravel() / (2.0 * NUDGE)
+    return np.asarray(0.5 * (stiffness + stiffness.T) / np.outer(scale, scale))

@@ -51,13 +51,13 @@ class TorqueTable:
     @property
     def changes(self) -> list[tuple[float, float]]:
         """From when to when they change without a pause [s]."""
-        found: list[tuple[float, float]] = []
+        intervals: list[tuple[float, float]] = []
         changing = np.abs(np.diff(self.torques, axis=0)).max(axis=1, initial=0.0) > SAME
         for begin, end, moves in zip(
             self.times[:-1].tolist(), self.times[1:].tolist(), changing.tolist(), strict=True
         ):
-            if moves and found and found[-1][1] == begin:
-                found[-1] = (found[-1][0], end)
+            if moves and intervals and intervals[-1][1] == begin:
+                intervals[-1] = (intervals[-1][0], end)
             elif moves:
-                found.append((begin, end))
-        return found
+                intervals.append((begin, end))
+        return intervals

@@ -68,21 +68,23 @@ def tube_flow(tube: Tube, fluid: Fluid, drop: ArrayLike) -> Array:
     if tube.flow == "laminar":
         return laminar
     # f(Re) Re² is 64 times the Reynolds number that the drop would make in laminar flow
-    wanted = 64.0 * reynolds(tube, fluid, laminar)
-    number = np.where(wanted > FULL, (wanted / 0.3164) ** (1.0 / 1.75), wanted / 64.0)
-    between = (wanted > 64.0 * LAMINAR) & (wanted <= FULL)
+    target_number = 64.0 * reynolds(tube, fluid, laminar)
+    number = np.where(
+        target_number > FULL, (target_number / 0.3164) ** (1.0 / 1.75), target_number / 64.0
+    )
+    between = (target_number > 64.0 * LAMINAR) & (target_number <= FULL)
     if between.any():
-        number = np.where(between, _between(np.where(between, wanted, FULL)), number)
+        number = np.where(between, _between(np.where(between, target_number, FULL)), number)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(wanted > 0.0, laminar * 64.0 * number / wanted, 0.0)
+        return np.where(target_number > 0.0, laminar * 64.0 * number / target_number, 0.0)
 
 
-def _between(wanted: Array) -> Array:
+def _between(target_number: Array) -> Array:
     """Where the friction factor runs straight: the root of (a + b Re) Re² by Newton's method."""
     slope = (TURBULENT_FACTOR - LAMINAR_FACTOR) / (TURBULENT - LAMINAR)
     first = LAMINAR_FACTOR - slope * LAMINAR
-    number = np.full_like(wanted, TURBULENT)
+    number = np.full_like(target_number, TURBULENT)
     for _ in range(NEWTON_STEPS):
-        excess = (first + slope * number) * number**2 - wanted
+        excess = (first + slope * number) * number**2 - target_number
         number = number - excess / ((2.0 * first + 3.0 * slope * number) * number)
     return number

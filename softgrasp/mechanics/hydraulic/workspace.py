@@ -12,7 +12,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.hydraulic.rest import arm_rest
 from softgrasp.mechanics.transforms import Array
 
-MOST_POINTS = 20_000
+MAX_POINTS = 20_000
 """Pressures that are tried at most."""
 
 
@@ -46,9 +46,9 @@ def arm_workspace(arm: HydraulicArm, levels: int = 5) -> Workspace:
         SimulationError: At some pressures no rest was found.
     """
     count = levels ** len(arm.chambers)
-    if levels < 2 or count > MOST_POINTS:
+    if levels < 2 or count > MAX_POINTS:
         raise DescriptionError(
-            f"expected 2 levels or more and at most {MOST_POINTS} combinations, found {levels} "
+            f"expected 2 levels or more and at most {MAX_POINTS} combinations, found {levels} "
             f"levels of {len(arm.chambers)} chambers",
             field="levels",
         )

@@ -51,9 +51,9 @@ def chain_jacobian(u: ArrayLike, v: ArrayLike, lengths: ArrayLike) -> Array:
     """
     u, v, lengths = of_one_length(u=u, v=v, lengths=lengths)
     frames = frames_along(bend_transform(u, v, lengths))
-    own = bend_jacobian(u, v, lengths)
+    segment_jacobian = bend_jacobian(u, v, lengths)
     base = frames[:-1, :3, :3]
-    linear, angular = base @ own[:, :3], base @ own[:, 3:]
+    linear, angular = base @ segment_jacobian[:, :3], base @ segment_jacobian[:, 3:]
     # what lies behind a segment's end is carried around with it
     arms = frames[-1, :3, 3] - frames[1:, :3, 3]
     carried = np.cross(angular, arms[:, :, None], axisa=1, axisb=1, axisc=1)
@@ -93,6 +93,6 @@ def of_one_length(**series: ArrayLike) -> list[Array]:
     arrays = {name: np.atleast_1d(np.asarray(part, dtype=float)) for name, part in series.items()}
     sizes = {name: array.shape for name, array in arrays.items()}
     if len(set(sizes.values())) != 1 or len(next(iter(sizes.values()))) != 1:
-        found = ", ".join(f"{name} {shape}" for name, shape in sizes.items())
-        raise DescriptionError(f"expected one value a segment in each, found shapes {found}")
+        shapes_text = ", ".join(f"{name} {shape}" for name, shape in sizes.items())
+        raise DescriptionError(f"expected one value a segment in each, found shapes {shapes_text}")
     return list(arrays.values())

@@ -69,7 +69,7 @@ def chain_inverse(
     target: ArrayLike,
     lengths: ArrayLike,
     *,
-    most_bending: float = np.pi,
+    max_bending: float = np.pi,
     tolerance: float = 1e-8,
     seed: int = 0,
 ) -> ChainPose:
@@ -81,7 +81,7 @@ def chain_inverse(
     Args:
         target: A position (3,) [m], or a frame (4, 4), in the base frame.
         lengths: Arc lengths [m], shape (n,).
-        most_bending: Largest bending angle θ of a segment [rad].
+        max_bending: Largest bending angle θ of a segment [rad].
         tolerance: Distance [m] and angle [rad] within which the target counts as reached.
         seed: Of the shapes to start from.
 
@@ -96,25 +96,25 @@ def chain_inverse(
         raise DescriptionError(
             f"expected a position (3,) or a frame (4, 4), found shape {goal.shape}", field="target"
         )
-    if not most_bending > 0.0:
-        raise DescriptionError(f"expected above 0, found {most_bending}", field="most_bending")
-    task = _Task(goal, arcs, most_bending)
+    if not max_bending > 0.0:
+        raise DescriptionError(f"expected above 0, found {max_bending}", field="max_bending")
+    task = _Task(goal, arcs, max_bending)
     best: ChainPose | None = None
-    for start in _starts(len(arcs), most_bending, seed):
-        found = task.solve(start, tolerance)
-        if best is None or found.position_error + found.rotation_error < (
+    for start in _starts(len(arcs), max_bending, seed):
+        pose = task.solve(start, tolerance)
+        if best is None or pose.position_error + pose.rotation_error < (
             best.position_error + best.rotation_error
         ):
-            best = found
+            best = pose
         if best.reached:
             break
     assert best is not None
     return best
 
 
-def _starts(segments: int, most_bending: float, seed: int) -> list[Array]:
+def _starts(segments: int, max_bending: float, seed: int) -> list[Array]:
     random = np.random.default_rng(seed)
-    reach = FIRST_BEND * most_bending
+    reach = FIRST_BEND * max_bending
     bent = [random.uniform(-reach, reach, 2 * segments) for _ in range(STARTS - 1)]
     return [np.full(2 * segments, 1e-3), *bent]
 
@@ -122,11 +122,11 @@ def _starts(segments: int, most_bending: float, seed: int) -> list[Array]:
 class _Task:
     """Residuals of a chain's end against its target, in chain lengths and radians."""
 
-    def __init__(self, goal: Array, lengths: Array, most_bending: float) -> None:
-        self._goal, self._lengths, self._most = goal, lengths, most_bending
+    def __init__(self, goal: Array, lengths: Array, max_bending: float) -> None:
+        self._goal, self._lengths, self._max_bending = goal, lengths, max_bending
         self._whole = float(lengths.sum())
         self._oriented = goal.shape == (4, 4)
-        self._place = goal[:3, 3] if self._oriented else goal
+        self._target_position = goal[:3, 3] if self._oriented else goal
 
     def solve(self, start: Array, tolerance: float) -> ChainPose:
         """The nearest least-squares shape from a start."""
@@ -135,37 +135,39 @@ class _Task:
         )
         bends = self._within(np.asarray(fit.x).reshape(-1, 2))
         end = self._end(bends)
-        away = float(np.linalg.norm(end[:3, 3] - self._place))
-        turned = float(np.linalg.norm(self._turn(end))) if self._oriented else 0.0
+        away = float(np.linalg.norm(end[:3, 3] - self._target_position))
+        rotation_error = (
+            float(np.linalg.norm(self._rotation_error_vector(end))) if self._oriented else 0.0
+        )
         theta = np.hypot(bends[:, 0], bends[:, 1])
         return ChainPose(
             kappas=theta / self._lengths,
             phis=np.arctan2(bends[:, 1], bends[:, 0]),
             position_error=away,
-            rotation_error=turned,
-            reached=away <= tolerance and turned <= tolerance,
+            rotation_error=rotation_error,
+            reached=away <= tolerance and rotation_error <= tolerance,
         )
 
     def _within(self, bends: Array) -> Array:
         theta = np.hypot(bends[:, 0], bends[:, 1])
-        share = np.minimum(1.0, self._most / np.maximum(theta, 1e-300))
-        return np.asarray(bends * share[:, None])
+        scale = np.minimum(1.0, self._max_bending / np.maximum(theta, 1e-300))
+        return np.asarray(bends * scale[:, None])
 
     def _end(self, bends: Array) -> Array:
         steps = bend_transform(bends[:, 0], bends[:, 1], self._lengths)
         return np.asarray(frames_along(steps)[-1])
 
-    def _turn(self, end: Array) -> Array:
+    def _rotation_error_vector(self, end: Array) -> Array:
         """Rotation vector from the target to the end frame, in the base frame [rad]."""
         return np.asarray(Rotation.from_matrix(end[:3, :3] @ self._goal[:3, :3].T).as_rotvec())
 
     def _residuals(self, flat: Array) -> Array:
         bends = flat.reshape(-1, 2)
         end = self._end(bends)
-        parts = [(end[:3, 3] - self._place) / self._whole]
+        parts = [(end[:3, 3] - self._target_position) / self._whole]
         if self._oriented:
-            parts.append(self._turn(end))
-        over = np.hypot(bends[:, 0], bends[:, 1]) - self._most
+            parts.append(self._rotation_error_vector(end))
+        over = np.hypot(bends[:, 0], bends[:, 1]) - self._max_bending
         parts.append(WALL * np.maximum(over, 0.0))
         return np.concatenate(parts)
 
@@ -175,22 +177,25 @@ class _Task:
         columns = np.arange(whole.shape[1]).reshape(-1, 3)[:, :2].reshape(-1)
         rows = [whole[:3, columns] / self._whole]
         if self._oriented:
-            rows.append(_inverse_left_jacobian(self._turn(self._end(bends))) @ whole[3:, columns])
+            rows.append(
+                _inverse_left_jacobian(self._rotation_error_vector(self._end(bends)))
+                @ whole[3:, columns]
+            )
         rows.append(self._wall_slopes(bends))
         return np.concatenate(rows)
 
     def _wall_slopes(self, bends: Array) -> Array:
         theta = np.maximum(np.hypot(bends[:, 0], bends[:, 1]), 1e-300)
         slopes = np.zeros((len(bends), bends.size))
-        for index in np.flatnonzero(theta > self._most):
+        for index in np.flatnonzero(theta > self._max_bending):
             slopes[index, 2 * index : 2 * index + 2] = WALL * bends[index] / theta[index]
         return slopes
 
 
-def _inverse_left_jacobian(turn: Array) -> Array:
+def _inverse_left_jacobian(rotation_vector: Array) -> Array:
     """From angular velocity to the rate of a rotation vector, (3, 3)."""
-    angle = float(np.linalg.norm(turn))
-    x, y, z = turn
+    angle = float(np.linalg.norm(rotation_vector))
+    x, y, z = rotation_vector
     skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     if angle < 1e-4:
         return np.asarray(np.eye(3) - 0.5 * skew + skew @ skew / 12.0)

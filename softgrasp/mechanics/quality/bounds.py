@@ -71,11 +71,11 @@ def epsilon_bounds(
         DescriptionError: As ``wrench_space``; a tolerance that is not positive.
     """
     known(norm, NORMS, "norm")
-    share = max(number(tolerance, "tolerance", 0.0, above=True), FLAT)
+    relative_tolerance = max(number(tolerance, "tolerance", 0.0, above=True), FLAT)
     cones = friction_cones(
         points, normals, mu, torsion=torsion, torque_scale=torque_scale, center=center
     )
-    near = shortest_reach(of_cones(cones, norm), cones.dimension, cones.size, share)
+    near = shortest_reach(of_cones(cones, norm), cones.dimension, cones.size, relative_tolerance)
     return EpsilonBounds(float(max(near.lower, 0.0)), float(max(near.upper, 0.0)))
 
 
@@ -95,22 +95,24 @@ def force_closure(
     of the contacts, moments over their spread, where rounding does least. With mu = 0 this is form
     closure of first order. Arguments and errors as ``wrench_space``.
     """
-    given = friction_cones(
+    linear_cones = friction_cones(
         points, normals, mu, torsion=torsion, torque_scale=torque_scale, center=center
     )
-    places = np.asarray(points, dtype=float)
-    middle = places.mean(axis=0)
-    spread = float(np.linalg.norm(places - middle, axis=1).max())
+    position_array = np.asarray(points, dtype=float)
+    middle = position_array.mean(axis=0)
+    spread = float(np.linalg.norm(position_array - middle, axis=1).max())
     cones = friction_cones(
         points, normals, mu, torsion=torsion, torque_scale=spread or 1.0, center=middle
     )
     support = of_cones(cones, "L1")
-    least = CLOSURE_TOLERANCE * cones.size
-    near = shortest_reach(support, cones.dimension, cones.size, 1e-4, enough=least)
-    if near.lower > least:
+    threshold = CLOSURE_TOLERANCE * cones.size
+    near = shortest_reach(support, cones.dimension, cones.size, 1e-4, enough=threshold)
+    if near.lower > threshold:
         return ForceClosure(True, "")
-    told = shortest_reach(of_cones(given, "L1"), given.dimension, given.size, 1e-4)
-    return ForceClosure(False, shortcoming(given, told))
+    nearest_facet = shortest_reach(
+        of_cones(linear_cones, "L1"), linear_cones.dimension, linear_cones.size, 1e-4
+    )
+    return ForceClosure(False, shortcoming(linear_cones, nearest_facet))
 
 
 def is_force_closure(

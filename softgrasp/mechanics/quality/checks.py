@@ -21,17 +21,17 @@ def checked_contacts(points: ArrayLike, normals: ArrayLike) -> tuple[Array, Arra
         DescriptionError: No contacts, different or other shapes, a number that is not finite, or
             a normal that is not of length 1 (within 1e-6).
     """
-    places, directions = numbers(points, "points"), numbers(normals, "normals")
-    for name, rows in (("points", places), ("normals", directions)):
+    positions, directions = numbers(points, "points"), numbers(normals, "normals")
+    for name, rows in (("points", positions), ("normals", directions)):
         if rows.ndim != 2 or rows.shape[1] not in (2, 3) or len(rows) == 0:
             raise DescriptionError(
                 "expected one row a contact, (n, 3), or (n, 2) in the plane, with n at least 1; "
                 f"found the shape {rows.shape}",
                 field=name,
             )
-    if places.shape != directions.shape:
+    if positions.shape != directions.shape:
         raise DescriptionError(
-            f"expected a normal for each point, {places.shape}; found {directions.shape}",
+            f"expected a normal for each point, {positions.shape}; found {directions.shape}",
             field="normals",
         )
     lengths = np.linalg.norm(directions, axis=1)
@@ -42,7 +42,7 @@ def checked_contacts(points: ArrayLike, normals: ArrayLike) -> tuple[Array, Arra
             f"at contact {worst}",
             field="normals",
         )
-    return places, directions / lengths[:, None]
+    return positions, directions / lengths[:, None]
 
 
 def numbers(values: ArrayLike, field: str, shape: tuple[int | None, ...] | None = None) -> Array:
@@ -66,29 +66,31 @@ def numbers(values: ArrayLike, field: str, shape: tuple[int | None, ...] | None 
         array.ndim != len(shape)
         or any(want not in (None, have) for want, have in zip(shape, array.shape, strict=True))
     ):
-        wanted = ", ".join("any" if length is None else str(length) for length in shape)
-        raise DescriptionError(f"expected the shape ({wanted}), found {array.shape}", field=field)
+        expected = ", ".join("any" if length is None else str(length) for length in shape)
+        raise DescriptionError(f"expected the shape ({expected}), found {array.shape}", field=field)
     if not np.isfinite(array).all():
-        place = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
-        at = f" at {place if len(place) > 1 else place[0]}" if place else ""
-        raise DescriptionError(f"expected finite numbers, found {array[place]:g}{at}", field=field)
+        index = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+        at = f" at {index if len(index) > 1 else index[0]}" if index else ""
+        raise DescriptionError(f"expected finite numbers, found {array[index]:g}{at}", field=field)
     return array
 
 
-def number(value: float, field: str, least: float = -np.inf, *, above: bool = False) -> float:
+def number(value: float, field: str, minimum: float = -np.inf, *, above: bool = False) -> float:
     """A finite number, at least or above a bound.
 
     Raises:
         DescriptionError: It is not.
     """
-    given = numbers(value, field)
-    if given.ndim:
-        raise DescriptionError(f"expected one number, found the shape {given.shape}", field=field)
-    found = float(given)
-    if found < least or (above and found == least):
-        bound = f"above {least:g}" if above else f"at least {least:g}"
-        raise DescriptionError(f"expected a number {bound}, found {found:g}", field=field)
-    return found
+    value_array = numbers(value, field)
+    if value_array.ndim:
+        raise DescriptionError(
+            f"expected one number, found the shape {value_array.shape}", field=field
+        )
+    checked = float(value_array)
+    if checked < minimum or (above and checked == minimum):
+        bound = f"above {minimum:g}" if above else f"at least {minimum:g}"
+        raise DescriptionError(f"expected a number {bound}, found {checked:g}", field=field)
+    return checked
 
 
 def per_contact(values: ArrayLike, field: str, count: int) -> Array:
@@ -97,27 +99,27 @@ def per_contact(values: ArrayLike, field: str, count: int) -> Array:
     Raises:
         DescriptionError: It is not.
     """
-    found = numbers(values, field)
-    if found.shape not in ((), (count,)):
+    checked = numbers(values, field)
+    if checked.shape not in ((), (count,)):
         raise DescriptionError(
-            f"expected one number, or one a contact, ({count},); found the shape {found.shape}",
+            f"expected one number, or one a contact, ({count},); found the shape {checked.shape}",
             field=field,
         )
-    least = float(found.min(initial=0.0))
-    if least < 0.0:
-        raise DescriptionError(f"expected a number at least 0, found {least:g}", field=field)
-    return np.broadcast_to(found, (count,)).astype(float)
+    smallest = float(checked.min(initial=0.0))
+    if smallest < 0.0:
+        raise DescriptionError(f"expected a number at least 0, found {smallest:g}", field=field)
+    return np.broadcast_to(checked, (count,)).astype(float)
 
 
-def whole_number(value: object, field: str, least: int) -> int:
+def whole_number(value: object, field: str, minimum: int) -> int:
     """A whole number, at least a bound.
 
     Raises:
         DescriptionError: It is not.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
         raise DescriptionError(
-            f"expected a whole number, at least {least}; found {value!r}", field=field
+            f"expected a whole number, at least {minimum}; found {value!r}", field=field
         )
     return int(value)
 

@@ -66,15 +66,15 @@ def friction_cones(
         DescriptionError: Wrong contacts, negative friction, torsion in the plane or without
             friction.
     """
-    places, directions = checked_contacts(points, normals)
-    count, planar = len(places), places.shape[1] == 2
+    positions, directions = checked_contacts(points, normals)
+    count, planar = len(positions), positions.shape[1] == 2
     friction, spin = per_contact(mu, "mu", count), per_contact(torsion, "torsion", count)
     if (spin > 0.0).any() and (planar or (friction[spin > 0.0] == 0.0).any()):
         where = "in the plane" if planar else "without friction"
         raise DescriptionError(f"expected 0 {where}, found {spin.max():g}", field="torsion")
     model = "soft" if (spin > 0.0).any() else "hard" if (friction > 0.0).any() else "frictionless"
     G = grasp_matrix(
-        places, directions, model, center, torque_scale=torque_scale, tangents=tangents
+        positions, directions, model, center, torque_scale=torque_scale, tangents=tangents
     )
     columns = G.T.reshape(count, -1, len(G))
     limits = np.column_stack([friction, friction, spin])[:, : columns.shape[1] - 1]

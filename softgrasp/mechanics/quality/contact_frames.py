@@ -37,11 +37,11 @@ def contact_frames(normals: ArrayLike, tangents: ArrayLike | None = None) -> Arr
                 field="tangents",
             )
         return np.stack([axes, np.column_stack([-axes[:, 1], axes[:, 0]])], axis=2)
-    first = _wanted(axes, tangents) if tangents is not None else _turned(axes)
+    first = _specified_tangents(axes, tangents) if tangents is not None else _default_tangents(axes)
     return np.stack([axes, first, np.cross(axes, first)], axis=2)
 
 
-def _turned(normals: Array) -> Array:
+def _default_tangents(normals: Array) -> Array:
     across = np.column_stack([-normals[:, 1], normals[:, 0], np.zeros(len(normals))])
     lengths = np.linalg.norm(across, axis=1)
     polar = lengths < POLE
@@ -52,9 +52,9 @@ def _turned(normals: Array) -> Array:
     return np.asarray(first / np.linalg.norm(first, axis=1)[:, None])
 
 
-def _wanted(normals: Array, tangents: ArrayLike) -> Array:
-    wanted = numbers(tangents, "tangents", (len(normals), 3))
-    first = wanted - (wanted * normals).sum(axis=1)[:, None] * normals
+def _specified_tangents(normals: Array, tangents: ArrayLike) -> Array:
+    tangent_array = numbers(tangents, "tangents", (len(normals), 3))
+    first = tangent_array - (tangent_array * normals).sum(axis=1)[:, None] * normals
     lengths = np.linalg.norm(first, axis=1)
     if (lengths < POLE).any():
         raise DescriptionError(

@@ -17,7 +17,7 @@ from softgrasp.mechanics.transforms import Array
 
 STEPS = (10.0, 1.0, 0.1, 0.01)
 """Softer barriers that are solved before the asked one, each from the forces of the last."""
-MOST_STEPS = 60
+MAX_STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Limits:
     """What contact forces have to keep to."""
 
     mu: float
-    least: float
+    min_force: float
     """Smallest normal force [N]."""
-    most: float
+    max_force: float
     """Largest force [N]."""
     smoothing: float
     """k of the barrier [N]."""
@@ -56,7 +56,7 @@ def best_forces(
 
 def _newton(cost: _Cost, chosen: Array) -> Array:
     value, slope, curvature = cost.at(chosen)
-    for _ in range(MOST_STEPS if len(chosen) else 0):
+    for _ in range(MAX_STEPS if len(chosen) else 0):
         ridge = 1e-12 * max(float(np.trace(curvature)), np.finfo(float).tiny)
         step = -np.linalg.solve(curvature + ridge * np.eye(len(chosen)), slope)
         gain, length = float(-slope @ step), 1.0
@@ -101,7 +101,7 @@ def _sigmas(forces: Array, limits: Limits) -> tuple[Array, Array, Array]:
     bend = (np.eye(3) - along[:, :, None] * along[:, None, :]) / lengths[:, None, None]
     cosine, normal = 1.0 / np.sqrt(1.0 + limits.mu**2), forces[:, 0]
     sigmas = np.stack(
-        [limits.least - normal, lengths - limits.most, cosine * lengths - normal], axis=1
+        [limits.min_force - normal, lengths - limits.max_force, cosine * lengths - normal], axis=1
     )
     inward = np.broadcast_to([1.0, 0.0, 0.0], forces.shape)
     gradients = np.stack([-inward, along, cosine * along - inward], axis=1)

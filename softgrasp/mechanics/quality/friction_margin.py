@@ -26,8 +26,8 @@ def friction_margin(forces: ArrayLike, mu: float, *, torsion: float = 0.0) -> Ar
     Raises:
         DescriptionError: Wrong shapes or numbers, spin moments without torsion.
     """
-    given, used = _used(forces, mu, torsion)
-    normal = given[:, 0]
+    force_array, used = _used(forces, mu, torsion)
+    normal = force_array[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         margin = 1.0 - used / normal
     margin[(normal < 0.0) | ((normal == 0.0) & (used > 0.0))] = -np.inf
@@ -44,18 +44,18 @@ def cone_distance(forces: ArrayLike, mu: float) -> Array:
         forces: In contact frames, (n, 3), or (n, 2) in the plane [N].
         mu: Coefficient of friction.
     """
-    given = numbers(forces, "forces", (None, None))
-    if given.shape[1] not in (2, 3):
+    force_array = numbers(forces, "forces", (None, None))
+    if force_array.shape[1] not in (2, 3):
         raise DescriptionError(
             "expected (normal, t1, t2), or (normal, t1) in the plane; found "
-            f"{given.shape[1]} columns",
+            f"{force_array.shape[1]} columns",
             field="forces",
         )
     friction = number(mu, "mu", 0.0)
-    sideways = np.linalg.norm(given[:, 1:], axis=1)
-    distance = (friction * given[:, 0] - sideways) / np.sqrt(1.0 + friction**2)
-    below = given[:, 0] + friction * sideways < 0.0
-    return np.asarray(np.where(below, -np.linalg.norm(given, axis=1), distance))
+    sideways = np.linalg.norm(force_array[:, 1:], axis=1)
+    distance = (friction * force_array[:, 0] - sideways) / np.sqrt(1.0 + friction**2)
+    below = force_array[:, 0] + friction * sideways < 0.0
+    return np.asarray(np.where(below, -np.linalg.norm(force_array, axis=1), distance))
 
 
 def force_distribution(forces: ArrayLike) -> Array:
@@ -80,21 +80,21 @@ def force_distribution(forces: ArrayLike) -> Array:
 
 def _used(forces: ArrayLike, mu: float, torsion: float) -> tuple[Array, Array]:
     """Forces, and the normal forces that their friction needs at least."""
-    given = numbers(forces, "forces", (None, None))
-    if given.shape[1] not in (2, 3, 4):
+    force_array = numbers(forces, "forces", (None, None))
+    if force_array.shape[1] not in (2, 3, 4):
         raise DescriptionError(
             "expected (normal, t1, t2), with the spin moment or, in the plane, without t2; found "
-            f"{given.shape[1]} columns",
+            f"{force_array.shape[1]} columns",
             field="forces",
         )
     friction, spin = number(mu, "mu", 0.0), number(torsion, "torsion", 0.0)
-    if given.shape[1] == 4 and spin == 0.0:
+    if force_array.shape[1] == 4 and spin == 0.0:
         raise DescriptionError(
             "expected a number above 0 for forces with spin moments, found 0", field="torsion"
         )
-    sideways = np.linalg.norm(given[:, 1:3], axis=1)
+    sideways = np.linalg.norm(force_array[:, 1:3], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         used = np.where(sideways > 0.0, sideways / friction, 0.0)
-        if given.shape[1] == 4:
-            used = np.hypot(used, given[:, 3] / spin)
-    return given, used
+        if force_array.shape[1] == 4:
+            used = np.hypot(used, force_array[:, 3] / spin)
+    return force_array, used

@@ -40,14 +40,14 @@ def grasp_matrix(
         DescriptionError: Wrong shapes, normals that are no unit vectors, an unknown model, numbers
             that are not finite.
     """
-    places, directions = checked_contacts(points, normals)
+    positions, directions = checked_contacts(points, normals)
     frames = contact_frames(directions, tangents)
-    about = checked_center(center, places.shape[1])
+    about = checked_center(center, positions.shape[1])
     scale = number(torque_scale, "torque_scale", 0.0, above=True)
-    planar = places.shape[1] == 2
+    planar = positions.shape[1] == 2
     chosen = selection_matrix(model, planar=planar)
     full = _planar_block if planar else _spatial_block
-    arms = places - about
+    arms = positions - about
     blocks = [full(frame, arm, scale) @ chosen.T for frame, arm in zip(frames, arms, strict=True)]
     return np.hstack(blocks)
 
@@ -64,13 +64,13 @@ def smallest_singular_value(points: ArrayLike, center: ArrayLike) -> float:
         points: Contacts in any frame [m], (n, 3).
         center: Centre of mass [m], (3,).
     """
-    places, about = np.reshape(points, (-1, 3)), np.asarray(center, dtype=float)
-    arms = places - about
+    positions, about = np.reshape(points, (-1, 3)), np.asarray(center, dtype=float)
+    arms = positions - about
     length = float(np.sqrt(np.square(arms).sum(axis=1).mean())) if len(arms) else 0.0
     if len(arms) < 2 or length == 0.0:
         return 0.0
     normals = np.tile([1.0, 0.0, 0.0], (len(arms), 1))  # their frames are the axes themselves
-    matrix = grasp_matrix(places, normals, center=about, torque_scale=length)
+    matrix = grasp_matrix(positions, normals, center=about, torque_scale=length)
     return float(np.linalg.svd(matrix, compute_uv=False)[-1])
 
 

@@ -60,11 +60,11 @@ class GrowingHull:
         facet, corner = np.divmod(first[count == 1], dimension)
         rows = np.arange(len(facet))
         parts = point @ inverses[facet]
-        share = parts[rows, corner]
-        if np.abs(share).min() < SINGULAR:
+        coordinate = parts[rows, corner]
+        if np.abs(coordinate).min() < SINGULAR:
             return False
         parts[rows, corner] -= 1.0
-        column = inverses[facet, :, corner] / share[:, None]
+        column = inverses[facet, :, corner] / coordinate[:, None]
         fresh = inverses[facet] - column[:, :, None] * parts[:, None, :]
         replaced = vertices[facet]
         replaced[rows, corner] = len(self.points)

@@ -25,11 +25,11 @@ def contact_jacobians(points: ArrayLike, origins: ArrayLike, jacobians: ArrayLik
     Raises:
         DescriptionError: Wrong shapes or numbers that are not finite.
     """
-    places = numbers(points, "points", (None, 3))
-    given = numbers(jacobians, "jacobians", (len(places), 6, None))
-    arms = places - numbers(origins, "origins", (len(places), 3))
-    carried = np.cross(given[:, 3:], arms[:, :, None], axisa=1, axisb=1, axisc=1)
-    return np.concatenate([given[:, :3] + carried, given[:, 3:]], axis=1)
+    positions = numbers(points, "points", (None, 3))
+    jacobian_array = numbers(jacobians, "jacobians", (len(positions), 6, None))
+    arms = positions - numbers(origins, "origins", (len(positions), 3))
+    carried = np.cross(jacobian_array[:, 3:], arms[:, :, None], axisa=1, axisb=1, axisc=1)
+    return np.concatenate([jacobian_array[:, :3] + carried, jacobian_array[:, 3:]], axis=1)
 
 
 def hand_jacobian(
@@ -60,24 +60,26 @@ def hand_jacobian(
     dimension = frames.shape[1]
     planar = dimension == 2
     chosen = selection_matrix(model, planar=planar)
-    given = numbers(jacobians, "jacobians", (len(frames), None, None))
+    jacobian_array = numbers(jacobians, "jacobians", (len(frames), None, None))
     linear, whole = (dimension, 3 if planar else 6)
-    if given.shape[1] not in (linear, whole):
+    if jacobian_array.shape[1] not in (linear, whole):
         raise DescriptionError(
             f"expected {linear} rows of linear velocity, or {whole} with the angular ones, for "
-            f"each contact; found {given.shape[1]}",
+            f"each contact; found {jacobian_array.shape[1]}",
             field="jacobians",
         )
     moments = chosen[:, dimension:].any()
-    if moments and given.shape[1] == linear:
+    if moments and jacobian_array.shape[1] == linear:
         raise DescriptionError(
             f"expected angular rows too, as the model {model!r} carries moments; found the linear "
             "ones only",
             field="jacobians",
         )
-    seen = np.zeros((len(frames), whole, given.shape[2]))
-    turned = frames.transpose(0, 2, 1)
-    seen[:, :dimension] = turned @ given[:, :dimension]
-    if given.shape[1] == whole:
-        seen[:, dimension:] = given[:, 2:] if planar else turned @ given[:, 3:]
-    return np.asarray((chosen @ seen).reshape(-1, given.shape[2]))
+    seen = np.zeros((len(frames), whole, jacobian_array.shape[2]))
+    transposed = frames.transpose(0, 2, 1)
+    seen[:, :dimension] = transposed @ jacobian_array[:, :dimension]
+    if jacobian_array.shape[1] == whole:
+        seen[:, dimension:] = (
+            jacobian_array[:, 2:] if planar else transposed @ jacobian_array[:, 3:]
+        )
+    return np.asarray((chosen @ seen).reshape(-1, jacobian_array.shape[2]))

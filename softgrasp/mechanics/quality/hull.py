@@ -46,21 +46,21 @@ def facets_of(points: Array) -> Facets:
     return Facets(normals, offsets, float(hull.volume), moved)
 
 
-def all_vertices(support: Support, dimension: int, size: float, most: int) -> Array | None:
+def all_vertices(support: Support, dimension: int, size: float, max_points: int) -> Array | None:
     """Points whose hull is a polytope that is known by its support function; None if too many.
 
     Args:
         support: Of the polytope, which is not flat.
         dimension: d.
         size: Length of the longest vectors in it.
-        most: Give up where more points are needed.
+        max_points: Give up where more points are needed.
     """
     points, _ = spanning_points(support, dimension, size)
-    while len(points) <= most:
+    while len(points) <= max_points:
         facets = facets_of(points)
-        reach, found = support(facets.normals)
+        reach, support_points = support(facets.normals)
         beyond = reach > facets.offsets + facets.moved + FLAT * size
-        fresh = distinct(np.vstack([points, found[beyond]]), size)
+        fresh = distinct(np.vstack([points, support_points[beyond]]), size)
         if len(fresh) == len(points):
             return points
         points = fresh
@@ -95,8 +95,8 @@ def nearest_point(points: Array) -> Array:
     """The point of the hull of points that is nearest to zero, (d,)."""
     # in min |Aλ|² + s²(Σλ − 1)² over λ ≥ 0 the scale of λ is free, so its direction is exact
     scale = float(np.linalg.norm(points, axis=1).max())
-    wanted = np.append(np.zeros(points.shape[1]), scale)
-    weights, _ = nnls(np.vstack([points.T, np.full(len(points), scale)]), wanted)
+    right_side = np.append(np.zeros(points.shape[1]), scale)
+    weights, _ = nnls(np.vstack([points.T, np.full(len(points), scale)]), right_side)
     return np.asarray(weights @ points / weights.sum())
 
 
@@ -111,5 +111,5 @@ def _hull(points: Array) -> ConvexHull:
         try:
             return ConvexHull(points, qhull_options=options)
         except QhullError as error:
-            told = str(error).strip().splitlines()[0]
-    raise SimulationError(f"the hull of {len(points)} wrenches could not be made: {told}")
+            message = str(error).strip().splitlines()[0]
+    raise SimulationError(f"the hull of {len(points)} wrenches could not be made: {message}")

@@ -99,10 +99,10 @@ def _jacobian_values(G: ArrayLike, J: ArrayLike) -> Array:
 
 def _values(matrix: ArrayLike) -> Array:
     """As many singular values as there are rows."""
-    given = numbers(matrix, "G", (None, None))
-    values = np.zeros(len(given))
-    found = np.linalg.svd(given, compute_uv=False)
-    values[: len(found)] = found
+    matrix_array = numbers(matrix, "G", (None, None))
+    values = np.zeros(len(matrix_array))
+    singular = np.linalg.svd(matrix_array, compute_uv=False)
+    values[: len(singular)] = singular
     return _without_rounding(values)
 
 

@@ -73,18 +73,23 @@ def quasistatic_maps(
     """
     grasp, hand = paired(G, J)
     count, joints = hand.shape
-    drive = np.eye(joints) if synergies is None else numbers(synergies, "synergies", (joints, None))
-    compliance = contact_compliance(contact, count, hand, joint, drive, synergy)
-    moved = np.asarray(np.linalg.solve(compliance, hand @ drive))
+    synergy_matrix = (
+        np.eye(joints) if synergies is None else numbers(synergies, "synergies", (joints, None))
+    )
+    compliance = contact_compliance(contact, count, hand, joint, synergy_matrix, synergy)
+    moved = np.asarray(np.linalg.solve(compliance, hand @ synergy_matrix))
     lifted = np.asarray(np.linalg.solve(compliance, grasp.T))
     motion = _motion(grasp, lifted, moved)
     forces = (moved - lifted @ motion[0], -lifted @ motion[1])
     torques = (hand.T @ forces[0], hand.T @ forces[1])
-    actual = (np.eye(drive.shape[1]), np.zeros((drive.shape[1], len(grasp))))
+    actual = (np.eye(synergy_matrix.shape[1]), np.zeros((synergy_matrix.shape[1], len(grasp))))
     if synergy is not None:
-        soft = np.linalg.inv(stiffness_matrix(synergy, drive.shape[1], "synergy")) @ drive.T
+        soft = (
+            np.linalg.inv(stiffness_matrix(synergy, synergy_matrix.shape[1], "synergy"))
+            @ synergy_matrix.T
+        )
         actual = (actual[0] - soft @ torques[0], actual[1] - soft @ torques[1])
-    angles = (drive @ actual[0], drive @ actual[1])
+    angles = (synergy_matrix @ actual[0], synergy_matrix @ actual[1])
     if joint is not None:
         give = np.linalg.inv(stiffness_matrix(joint, joints, "joint"))
         angles = (angles[0] - give @ torques[0], angles[1] - give @ torques[1])

@@ -26,7 +26,7 @@ INEXACT = 1e-6
 """A hull whose vertices are farther from their facets, as a share, has told nothing."""
 NUDGES = (1e-4, 1e-3, 1e-2)
 """How far points are moved inwards that would make flat simplices where they are."""
-MOST_FACETS = 20_000
+MAX_FACETS = 20_000
 """A hull that has grown so large is not refined further, and the bounds stay apart; a second."""
 
 
@@ -47,12 +47,14 @@ class Nearest:
 @dataclass(frozen=True)
 class _Goal:
     size: float
-    share: float
+    relative_tolerance: float
     enough: float
-    most: int
+    max_facets: int
 
     def met(self, lower: float, upper: float, slack: float = 0.0) -> bool:
-        near = max(self.share * upper, 1e-3 * self.share * self.size) + slack
+        near = (
+            max(self.relative_tolerance * upper, 1e-3 * self.relative_tolerance * self.size) + slack
+        )
         return upper - lower <= near or upper <= FLAT * self.size or lower > self.enough
 
 
@@ -60,10 +62,10 @@ def shortest_reach(
     support: Support,
     dimension: int,
     size: float,
-    share: float = FLAT,
+    relative_tolerance: float = FLAT,
     *,
     enough: float = np.inf,
-    most: int = MOST_FACETS,
+    max_facets: int = MAX_FACETS,
 ) -> Nearest:
     """The shortest reach of a convex body that is known by its support function.
 
@@ -73,16 +75,16 @@ def shortest_reach(
         support: Of the body.
         dimension: d.
         size: Length of the longest vectors in it.
-        share: Bounds will do that differ by this share of the reach, or by a thousandth of this
+        relative_tolerance: Bounds will do that differ by this share of the reach, or by a thousandth of this
             share of ``size``.
         enough: A lower bound above it will do.
-        most: A hull of more facets is not refined further.
+        max_facets: A hull of more facets is not refined further.
     """
     points, flat = spanning_points(support, dimension, size)
     if flat is not None:
         level = min(0.0, float(support(flat[None])[0][0]))
         return Nearest(level, level, flat, flat=True)
-    goal = _Goal(size, share, enough, most)
+    goal = _Goal(size, relative_tolerance, enough, max_facets)
     near, points = _around_zero(support, points, goal)
     if near.met or near.lower <= INSIDE * size:
         return near
@@ -105,16 +107,16 @@ def _around_zero(support: Support, points: Array, goal: _Goal) -> tuple[Nearest,
     while True:
         facets = facets_of(points)
         order = np.argsort(facets.offsets)[:AT_ONCE]
-        reach, found = support(facets.normals[order])
+        reach, support_points = support(facets.normals[order])
         best = int(np.argmin(reach))
         if reach[best] < upper:
             upper, direction = float(reach[best]), facets.normals[order[best]]
         lower = float(facets.offsets[order[0]]) - facets.moved
         beyond = reach > facets.offsets[order] + facets.moved + FLAT * goal.size
         met = goal.met(lower, upper, 2.0 * facets.moved) or not beyond.any()
-        if met or lower > INSIDE * goal.size or len(facets.offsets) > goal.most:
+        if met or lower > INSIDE * goal.size or len(facets.offsets) > goal.max_facets:
             return Nearest(min(lower, upper), upper, direction, met), points
-        points = np.vstack([points, distinct(found[beyond], goal.size)])
+        points = np.vstack([points, distinct(support_points[beyond], goal.size)])
 
 
 def _refined(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nearest:
@@ -127,12 +129,16 @@ def _refined(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nea
     while True:
         lowest = int(hull.offsets.argmin())
         ahead = hull.planes[lowest] * hull.offsets[lowest]
-        reach, found = support(ahead[None])
+        reach, support_points = support(ahead[None])
         if reach[0] < upper:
             upper, direction = float(reach[0]), ahead
         lower = float(hull.offsets[lowest])
         met = goal.met(lower, upper, 2.0 * SEEN * upper)
-        if met or len(hull.offsets) > goal.most or not _added(hull, found[0], lower, random):
+        if (
+            met
+            or len(hull.offsets) > goal.max_facets
+            or not _added(hull, support_points[0], lower, random)
+        ):
             error = hull.error()
             lower *= max(1.0 - error, 0.0)
             return Nearest(min(lower, upper), upper, direction, met and error < INEXACT)
@@ -142,10 +148,10 @@ def _added(hull: GrowingHull, point: Array, radius: float, random: np.random.Gen
     """Take a point into a hull, or, where that makes flat simplices, one a little inside of it."""
     if hull.add(point):
         return True
-    for share in NUDGES:
+    for fraction in NUDGES:
         inner = random.normal(size=len(point))
         inner *= 0.9 * radius / np.linalg.norm(inner)  # in the ball that fits, so in the body
-        if hull.add((1.0 - share) * point + share * inner):
+        if hull.add((1.0 - fraction) * point + fraction * inner):
             return True
     return False
 

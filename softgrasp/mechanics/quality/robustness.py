@@ -28,7 +28,7 @@ from softgrasp.mechanics.quality.graspability import (
 from softgrasp.mechanics.quality.stiffness import contact_compliance
 from softgrasp.mechanics.transforms import Array
 
-MOST_CONTACTS = 8
+MAX_CONTACTS = 8
 """Contacts whose 3ⁿ states are tried."""
 STICKS, SLIPS, DETACHED = 1, 2, 3
 KEPT = {STICKS: (0, 1, 2), SLIPS: (0,), DETACHED: ()}
@@ -48,8 +48,8 @@ class Options(TypedDict, total=False):
     J: ArrayLike | None
     joint: ArrayLike | None
     synergies: ArrayLike | None
-    least: float
-    most: float
+    min_normal_force: float
+    max_force: float
     stiffness: float
     smoothing: float
 
@@ -119,8 +119,8 @@ def contact_robustness(
     J: ArrayLike | None = None,
     joint: ArrayLike | None = None,
     synergies: ArrayLike | None = None,
-    least: float = 1.0,
-    most: float = 30.0,
+    min_normal_force: float = 1.0,
+    max_force: float = 30.0,
     stiffness: float = 1.0,
     smoothing: float = 1e-3,
 ) -> Robustness:
@@ -135,15 +135,17 @@ def contact_robustness(
         J: Hand Jacobian, (3n, m); None for a hand that can make any internal force.
         joint: Joint stiffness Kq, as ``contact_compliance``; None for rigid joints.
         synergies: Joint motions of the actuators S, (m, z).
-        least: fmin, smallest normal force [N].
-        most: fmax, largest force [N].
+        min_normal_force: fmin, smallest normal force [N].
+        max_force: fmax, largest force [N].
         stiffness: ks of contacts [N/m]; with rigid joints it does not matter.
         smoothing: k of the barrier [N].
 
     Raises:
         DescriptionError: Wrong shapes or numbers; forces without friction, or fmax not above fmin.
     """
-    grasp = _checked(G, mu, wrench, J, joint, synergies, least, most, stiffness, smoothing)
+    grasp = _checked(
+        G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
+    )
     return grasp.robustness((STICKS,) * (grasp.G.shape[1] // 3), held=False)
 
 
@@ -155,8 +157,8 @@ def grasp_robustness(
     J: ArrayLike | None = None,
     joint: ArrayLike | None = None,
     synergies: ArrayLike | None = None,
-    least: float = 1.0,
-    most: float = 30.0,
+    min_normal_force: float = 1.0,
+    max_force: float = 30.0,
     stiffness: float = 1.0,
     smoothing: float = 1e-3,
 ) -> Robustness:
@@ -169,16 +171,20 @@ def grasp_robustness(
     Raises:
         DescriptionError: As there; more than 8 contacts.
     """
-    grasp = _checked(G, mu, wrench, J, joint, synergies, least, most, stiffness, smoothing)
+    grasp = _checked(
+        G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
+    )
     count = grasp.G.shape[1] // 3
-    if count > MOST_CONTACTS:
+    if count > MAX_CONTACTS:
         raise DescriptionError(
-            f"expected at most {MOST_CONTACTS} contacts, as 3 to their number states are tried; "
+            f"expected at most {MAX_CONTACTS} contacts, as 3 to their number states are tried; "
             f"found {count}",
             field="G",
         )
-    found = [grasp.robustness(states, held=True) for states in product(KEPT, repeat=count)]
-    return max(found, key=lambda one: one.value)
+    robustness_by_state = [
+        grasp.robustness(states, held=True) for states in product(KEPT, repeat=count)
+    ]
+    return max(robustness_by_state, key=lambda one: one.value)
 
 
 def pcr(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> float:
@@ -205,8 +211,8 @@ def _checked(
     J: ArrayLike | None,
     joint: ArrayLike | None,
     synergies: ArrayLike | None,
-    least: float,
-    most: float,
+    min_normal_force: float,
+    max_force: float,
     stiffness: float,
     smoothing: float,
 ) -> _Grasp:
@@ -223,8 +229,8 @@ def _checked(
             raise DescriptionError(f"expected J with {name}, found none", field="J")
     limits = Limits(
         number(mu, "mu", 0.0, above=True),
-        number(least, "least", 0.0),
-        number(most, "most", least, above=True),
+        number(min_normal_force, "min_normal_force", 0.0),
+        number(max_force, "max_force", min_normal_force, above=True),
         number(smoothing, "smoothing", 0.0, above=True),
     )
     load = np.zeros(6) if wrench is None else numbers(wrench, "wrench", (6,))

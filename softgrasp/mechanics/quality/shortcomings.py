@@ -9,7 +9,7 @@ from softgrasp.mechanics.quality.hull import FLAT
 from softgrasp.mechanics.quality.reach import Nearest
 from softgrasp.mechanics.transforms import Array
 
-LEAST_CONTACTS = {(3, 0): 4, (3, 1): 2, (6, 0): 7, (6, 2): 3, (6, 3): 2}
+MIN_CONTACTS = {(3, 0): 4, (3, 1): 2, (6, 0): 7, (6, 2): 3, (6, 3): 2}
 """Contacts that force closure needs at least, by dimension and friction directions (Murray, Li and
 Sastry, A Mathematical Introduction to Robotic Manipulation, ch. 5; Markenscoff and others 1990)."""
 KIND = {0: "without friction", 1: "with friction", 2: "of hard fingers", 3: "of soft fingers"}
@@ -23,10 +23,10 @@ def shortcoming(cones: Cones, near: Nearest) -> str:
         near: Its shortest reach, at most zero.
     """
     count, friction = len(cones.axes), cones.across.shape[1]
-    least = LEAST_CONTACTS[cones.dimension, friction]
+    required = MIN_CONTACTS[cones.dimension, friction]
     few = ""
-    if count < least:
-        few = f"{_contacts(count)} {KIND[friction]}, where at least {least} are needed: "
+    if count < required:
+        few = f"{_contacts(count)} {KIND[friction]}, where at least {required} are needed: "
     if near.flat and abs(near.upper) <= FLAT * cones.size * cones.dimension:
         wrenches = np.concatenate([cones.axes[:, None], cones.across], axis=1)
         rank = int(
@@ -34,11 +34,11 @@ def shortcoming(cones: Cones, near: Nearest) -> str:
         )
         return (
             f"{few}rank {rank} of {cones.dimension}, the contacts resist nothing along "
-            f"{_told(_positive(near.direction))}"
+            f"{_wrench_text(_positive(near.direction))}"
         )
     if near.upper < -FLAT * cones.size:
-        return f"{few}all forces that friction allows push to one side, {_told(-near.direction)}"
-    return f"{few}no forces that friction allows push along {_told(near.direction)}"
+        return f"{few}all forces that friction allows push to one side, {_wrench_text(-near.direction)}"
+    return f"{few}no forces that friction allows push along {_wrench_text(near.direction)}"
 
 
 def _contacts(count: int) -> str:
@@ -51,7 +51,7 @@ def _positive(line: Array) -> Array:
     return line if line[first] > 0.0 else -line
 
 
-def _told(wrench: Array) -> str:
+def _wrench_text(wrench: Array) -> str:
     split = 2 if len(wrench) == 3 else 3
     rounded = np.round(wrench / np.abs(wrench).max(), 3) + 0.0
     parts = [

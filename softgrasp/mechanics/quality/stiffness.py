@@ -39,8 +39,8 @@ def contact_compliance(
         whole = whole + hand @ _inverse(joint, hand.shape[1], "joint") @ hand.T
     if synergy is not None:
         hand = numbers(_needed(J, "J", "synergy"), "J", (count, None))
-        given = _needed(synergies, "synergies", "synergy")
-        moved = hand @ numbers(given, "synergies", (hand.shape[1], None))
+        synergy_matrix = _needed(synergies, "synergies", "synergy")
+        moved = hand @ numbers(synergy_matrix, "synergies", (hand.shape[1], None))
         whole = whole + moved @ _inverse(synergy, moved.shape[1], "synergy") @ moved.T
     return whole
 
@@ -81,13 +81,13 @@ def stiffness_matrix(values: ArrayLike, size: int, field: str) -> Array:
     Raises:
         DescriptionError: It is none.
     """
-    given = numbers(values, field)
-    if given.ndim == 0:
-        matrix = float(given) * np.eye(size)
-    elif given.ndim == 1:
-        matrix = np.diag(numbers(given, field, (size,)))
+    value_array = numbers(values, field)
+    if value_array.ndim == 0:
+        matrix = float(value_array) * np.eye(size)
+    elif value_array.ndim == 1:
+        matrix = np.diag(numbers(value_array, field, (size,)))
     else:
-        matrix = numbers(given, field, (size, size))
+        matrix = numbers(value_array, field, (size, size))
     uneven = np.abs(matrix - matrix.T).max(initial=0.0)
     lowest = float(np.linalg.eigvalsh(matrix).min(initial=np.inf))
     if uneven > 1e-9 * np.abs(matrix).max(initial=0.0) or lowest <= 0.0:

@@ -17,14 +17,14 @@ from softgrasp.mechanics.quality.hull import (
     nearest_point,
     spanning_points,
 )
-from softgrasp.mechanics.quality.reach import MOST_FACETS, Nearest, nearest_of, shortest_reach
+from softgrasp.mechanics.quality.reach import MAX_FACETS, Nearest, nearest_of, shortest_reach
 from softgrasp.mechanics.quality.shortcomings import shortcoming
 from softgrasp.mechanics.quality.support import NORMS, of_pyramids
 from softgrasp.mechanics.transforms import Array
 
 FEW = 50
 """Primitive wrenches up to which the whole hull takes less time than a growing one."""
-MOST_VERTICES = 150
+MAX_VERTICES = 150
 """Vertices of an L∞ wrench space in six dimensions above which its volume is not computed."""
 
 
@@ -186,7 +186,7 @@ def volume(
     if vertices is None:
         raise DescriptionError(
             f"the wrench space of {len(wrenches)} contacts with {wrenches.shape[1]} edges has more "
-            f"than {MOST_VERTICES} vertices in the norm 'Linf'; expected fewer contacts or "
+            f"than {MAX_VERTICES} vertices in the norm 'Linf'; expected fewer contacts or "
             "edges, or norm='L1'",
             field="norm",
         )
@@ -198,7 +198,7 @@ def _vertices(wrenches: Array, norm: str, size: float) -> Array | None:
     primitive = wrenches.reshape(-1, wrenches.shape[2])
     if norm == "L1":
         return primitive
-    return all_vertices(of_pyramids(wrenches, norm), primitive.shape[1], size, MOST_VERTICES)
+    return all_vertices(of_pyramids(wrenches, norm), primitive.shape[1], size, MAX_VERTICES)
 
 
 def _shortest(wrenches: Array, norm: str, size: float) -> Nearest:
@@ -214,7 +214,7 @@ def _shortest(wrenches: Array, norm: str, size: float) -> Nearest:
         return nearest_of(facets_of(primitive), support)
     raise DescriptionError(
         f"ε of the norm 'Linf' is known to lie between {near.lower:.6g} and {near.upper:.6g} only, "
-        f"after {MOST_FACETS} facets; expected fewer contacts or edges, or epsilon_bounds, which "
+        f"after {MAX_FACETS} facets; expected fewer contacts or edges, or epsilon_bounds, which "
         "tells bounds of the round cones",
         field="norm",
     )

@@ -49,14 +49,18 @@ def touching(
     if math.hypot(*middle) > length / 2.0 + radius + math.hypot(size[0], size[1] / 2.0):
         return []
 
-    def at(share: float) -> list[float]:
-        return [m + (share - 0.5) * a for m, a in zip(middle, axis, strict=True)]
+    def at(fraction: float) -> list[float]:
+        return [m + (fraction - 0.5) * a for m, a in zip(middle, axis, strict=True)]
 
-    def depth(share: float) -> float:
-        return radius - _outside(at(share), size)[0]
+    def depth(fraction: float) -> float:
+        return radius - _outside(at(fraction), size)[0]
 
     deepest = _largest(depth)
-    ends = [share for share in (0.0, 1.0, *_crossings(middle, axis, size)) if depth(share) > 0.0]
+    ends = [
+        fraction
+        for fraction in (0.0, 1.0, *_crossings(middle, axis, size))
+        if depth(fraction) > 0.0
+    ]
     chosen = [deepest] if depth(deepest) > 0.0 else []
     chosen += [
         end
@@ -64,10 +68,12 @@ def touching(
         if abs(end - deepest) > APART
     ]
     points = []
-    for share in chosen:
-        distance, normal = _outside(at(share), size)
+    for fraction in chosen:
+        distance, normal = _outside(at(fraction), size)
         overlap = radius - distance
-        inside = [p - (radius - overlap / 2.0) * n for p, n in zip(at(share), normal, strict=True)]
+        inside = [
+            p - (radius - overlap / 2.0) * n for p, n in zip(at(fraction), normal, strict=True)
+        ]
         points.append(Point(cylinder.apply(inside), cylinder.rotation @ normal, overlap))
     return points
 
@@ -102,12 +108,12 @@ def _largest(depth: Callable[[float], float]) -> float:
 
 def _crossings(middle: list[float], axis: list[float], size: tuple[float, float]) -> list[float]:
     """Where the axis of the capsule crosses the planes of the flat sides and the round one."""
-    shares = []
+    fractions = []
     if axis[2] != 0.0:
-        shares = [0.5 + (side * size[1] / 2.0 - middle[2]) / axis[2] for side in (1.0, -1.0)]
+        fractions = [0.5 + (side * size[1] / 2.0 - middle[2]) / axis[2] for side in (1.0, -1.0)]
     a = axis[0] ** 2 + axis[1] ** 2
     b = middle[0] * axis[0] + middle[1] * axis[1]
     inside = b * b - a * (middle[0] ** 2 + middle[1] ** 2 - size[0] ** 2)
     if a > 0.0 and inside > 0.0:
-        shares += [0.5 + (-b + side * math.sqrt(inside)) / a for side in (1.0, -1.0)]
-    return [share for share in shares if 0.0 < share < 1.0]
+        fractions += [0.5 + (-b + side * math.sqrt(inside)) / a for side in (1.0, -1.0)]
+    return [fraction for fraction in fractions if 0.0 < fraction < 1.0]

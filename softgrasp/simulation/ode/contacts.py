@@ -10,11 +10,11 @@ import numpy as np
 
 from softgrasp.errors import SimulationError
 from softgrasp.simulation.ode.binding import NearCallback, Ode
-from softgrasp.simulation.ode.found_points import FoundPoints
+from softgrasp.simulation.ode.found_points import CollisionPoints
 from softgrasp.simulation.ode.pairs import Pair, Pairing
 from softgrasp.simulation.ode.solids import Solid
 
-MOST_CONTACTS = 4096
+MAX_CONTACTS = 4096
 """In the whole world."""
 
 
@@ -46,12 +46,12 @@ class Contacts:
         self._pairing, self._sleep = pairing, sleep
         self._pairs: dict[tuple[int, int], Pair | None] = {}
         self._group = ode.JointGroupCreate(0)
-        self._found = FoundPoints(ode)
-        feedbacks = (ode.types.Feedback * MOST_CONTACTS)()
+        self._candidates = CollisionPoints(ode)
+        feedbacks = (ode.types.Feedback * MAX_CONTACTS)()
         self._feedback_address = ctypes.addressof(feedbacks)
         self._feedback_size = ctypes.sizeof(ode.types.Feedback)
-        self._feedbacks = np.ndarray((MOST_CONTACTS, 16), ode.number, feedbacks)
-        self._normals = np.zeros((MOST_CONTACTS, 3))
+        self._feedbacks = np.ndarray((MAX_CONTACTS, 16), ode.number, feedbacks)
+        self._normals = np.zeros((MAX_CONTACTS, 3))
         self._live: list[tuple[Pair, int, int]] = []
         """Pairs that touch, with the first and one past the last of their contacts."""
         self._forces: dict[tuple[int, str], ContactForce] | None = {}
@@ -107,19 +107,19 @@ class Contacts:
             self._problem = error
 
     def _collide(self, pair: Pair, first: int, second: int) -> None:
-        ode, found = self._ode, self._found
-        points = found.look(pair, first, second)
+        ode, candidates = self._ode, self._candidates
+        points = candidates.sample(pair, first, second)
         if len(points) == 0 or (self._sleep and not any(map(ode.BodyIsEnabled, pair.both))):
             return
         begin = self.count
         end = begin + len(points)
-        if end > MOST_CONTACTS:
-            raise SimulationError(f"expected at most {MOST_CONTACTS} points of contact, found more")
-        self._normals[begin:end] = found.normals[points, :3]
+        if end > MAX_CONTACTS:
+            raise SimulationError(f"expected at most {MAX_CONTACTS} points of contact, found more")
+        self._normals[begin:end] = candidates.normals[points, :3]
         self._live.append((pair, begin, end))
         feedback = self._feedback_address + begin * self._feedback_size
         for index in points:
-            joint = ode.JointCreateContact(self._world, self._group, found.address(index))
+            joint = ode.JointCreateContact(self._world, self._group, candidates.address(index))
             ode.JointAttach(joint, *pair.bodies)
             ode.JointSetFeedback(joint, feedback)
             feedback += self._feedback_size

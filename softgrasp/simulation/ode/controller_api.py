@@ -163,8 +163,8 @@ class Supervisor(Robot):
 
     def getFromDef(self, name: str) -> Node | None:
         """The first node with a DEF name; None where there is none."""
-        found = next((node for node in self._session.tree.walk() if node.name == name), None)
-        return None if found is None else Node(self._session.world, found)
+        solid = next((node for node in self._session.tree.walk() if node.name == name), None)
+        return None if solid is None else Node(self._session.world, solid)
 
     def getSelf(self) -> Node:
         """The robot as a node."""

@@ -55,12 +55,12 @@ def frame_of(node: Node) -> Pose:
     return pose_of(vector(node, "translation"), vector(node, "rotation"))
 
 
-def bounding_shapes(node: Node | None, folder: Path, pose: Pose = IDENTITY) -> Iterator[Shape]:
+def bounding_shapes(node: Node | None, directory: Path, pose: Pose = IDENTITY) -> Iterator[Shape]:
     """The shapes of a bounding object, in the frame of its Solid.
 
     Args:
         node: The bounding object; none has no shapes.
-        folder: Where the paths of meshes start.
+        directory: Where the paths of meshes start.
         pose: Of the node in the Solid.
 
     Raises:
@@ -71,14 +71,14 @@ def bounding_shapes(node: Node | None, folder: Path, pose: Pose = IDENTITY) -> I
     if node.type in FRAMES or node.type == "Group":
         inner = pose @ frame_of(node) if node.type in FRAMES else pose
         for child in node.nodes("children"):
-            yield from bounding_shapes(child, folder, inner)
+            yield from bounding_shapes(child, directory, inner)
     elif node.type == "Shape":
-        yield from bounding_shapes(node.node("geometry"), folder, pose)
+        yield from bounding_shapes(node.node("geometry"), directory, pose)
     else:
-        yield _shape(node, folder, pose)
+        yield _shape(node, directory, pose)
 
 
-def _shape(node: Node, folder: Path, pose: Pose) -> Shape:
+def _shape(node: Node, directory: Path, pose: Pose) -> Shape:
     if node.type == "Box":
         return Shape("Box", tuple(vector(node, "size")), pose)
     if node.type == "Sphere":
@@ -90,7 +90,7 @@ def _shape(node: Node, folder: Path, pose: Pose) -> Shape:
     if node.type == "IndexedFaceSet":
         return Shape(node.type, (), pose, _face_set(node))
     if node.type == "Mesh":
-        return Shape(node.type, (), pose, _file(node, folder))
+        return Shape(node.type, (), pose, _file(node, directory))
     raise SimulationError(f"line {node.line}: a {node.type} as bounding object is not supported")
 
 
@@ -114,11 +114,11 @@ def _face_set(node: Node) -> Triangles:
     return points.reshape(-1, 3), np.array(faces)
 
 
-def _file(node: Node, folder: Path) -> Triangles:
+def _file(node: Node, directory: Path) -> Triangles:
     urls = texts(node, "url")
     if not urls:
         raise SimulationError(f"line {node.line}: expected a Mesh with a url, found none")
     try:
-        return read_triangles(folder / urls[0])
+        return read_triangles(directory / urls[0])
     except DescriptionError as error:
         raise SimulationError(f"line {node.line}: {error}") from error

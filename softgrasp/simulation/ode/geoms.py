@@ -57,10 +57,10 @@ class Geometries:
                 "Cylinder": ode.CreateCylinder,
             }[shape.kind]
             handle = maker(space, *shape.sizes)
-        self._place(handle, solid, shape)
+        self._set_pose(handle, solid, shape)
         return handle
 
-    def _place(self, handle: int, solid: Solid, shape: Shape) -> None:
+    def _set_pose(self, handle: int, solid: Solid, shape: Shape) -> None:
         ode = self._ode
         if solid.body is None:
             pose = solid.start @ shape.pose

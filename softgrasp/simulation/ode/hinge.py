@@ -22,7 +22,7 @@ class Hinge(Joint):
         ode.JointSetHingeAxis(handle, *self.axis)
         # looked up once: every step of every joint asks for them
         self._angle, self._rate = ode.JointGetHingeAngle, ode.JointGetHingeAngleRate
-        self._tell = ode.JointSetAMotorAngle
+        self._set_motor_angle = ode.JointSetAMotorAngle
         return handle
 
     def _create_spring(self, world: int, law: Spring) -> int:
@@ -40,7 +40,7 @@ class Hinge(Joint):
         return spring
 
     def _strain(self, spring: int) -> None:
-        self._tell(spring, 0, self._angle(self.handle))
+        self._set_motor_angle(spring, 0, self._angle(self.handle))
 
     def after_step(self) -> None:
         """The angle is the integral of its rate, as Webots has it, which also counts turns."""

@@ -18,7 +18,7 @@ from softgrasp.simulation.ode import structs
 from softgrasp.simulation.ode.binding import Ode
 from softgrasp.simulation.ode.motors import Motor
 from softgrasp.simulation.ode.poses import Array
-from softgrasp.simulation.ode.solids import JointPlace
+from softgrasp.simulation.ode.solids import JointMounting
 
 MOTORS = ("RotationalMotor", "LinearMotor")
 
@@ -57,38 +57,38 @@ class Joint(ABC):
         time_step: Of the world [s].
     """
 
-    def __init__(self, ode: Ode, world: int, place: JointPlace, time_step: float) -> None:
-        if place.child is None or place.child.body is None:
-            raise SimulationError(f"line {place.node.line}: expected an endPoint with Physics")
-        self.node = place.node
-        self.parent, self.child = place.parent, place.child
+    def __init__(self, ode: Ode, world: int, mounting: JointMounting, time_step: float) -> None:
+        if mounting.child is None or mounting.child.body is None:
+            raise SimulationError(f"line {mounting.node.line}: expected an endPoint with Physics")
+        self.node = mounting.node
+        self.parent, self.child = mounting.parent, mounting.child
         self.time_step = time_step
         self._ode = ode
-        parameters = place.node.node("jointParameters")
+        parameters = mounting.node.node("jointParameters")
         self._parameters = parameters
-        self.start = number(parameters or place.node, "position")
+        self.start = number(parameters or mounting.node, "position")
         """Position at which the world is written, where ODE's own position is 0."""
         self.position = self.start
         self.velocity = 0.0
-        motor = next((n for n in place.node.nodes("device") if n.type in MOTORS), None)
+        motor = next((n for n in mounting.node.nodes("device") if n.type in MOTORS), None)
         self.motor = None if motor is None else Motor(motor, self.position)
-        self._friction = self._given("staticFriction")
+        self._friction = self._parameter("staticFriction")
         self._powered = (0.0, 0.0)
-        self._child = place.child.body.handle
-        self._parent = place.parent.body.handle if place.parent.body else None
+        self._child = mounting.child.body.handle
+        self._parent = mounting.parent.body.handle if mounting.parent.body else None
         axis = np.array(vector(parameters, "axis") if parameters else self.default_axis)
-        self.axis: Array = place.frame.rotation @ (axis / np.linalg.norm(axis))
-        anchor = place.frame.apply(anchor_of(place.node))
+        self.axis: Array = mounting.frame.rotation @ (axis / np.linalg.norm(axis))
+        anchor = mounting.frame.apply(anchor_of(mounting.node))
         self.handle = self._create(world, anchor)
-        self._set_stops(self._given("minStop"), self._given("maxStop"))
-        stiffness, damping = self._given("springConstant"), self._given("dampingConstant")
+        self._set_stops(self._parameter("minStop"), self._parameter("maxStop"))
+        stiffness, damping = self._parameter("springConstant"), self._parameter("dampingConstant")
         law = spring_of(stiffness, damping, time_step)
         self._spring = None if law is None else self._create_spring(world, law)
 
     default_axis: tuple[float, float, float]
     """Where there are no jointParameters."""
 
-    def _given(self, key: str) -> float:
+    def _parameter(self, key: str) -> float:
         return number(self._parameters, key) if self._parameters is not None else 0.0
 
     def _set_stops(self, low: float, high: float) -> None:
@@ -100,8 +100,8 @@ class Joint(ABC):
         if self._parameters is None or self._parameters.type != "HingeJointParameters":
             return
         for key, parameter in (("stopERP", structs.STOP_ERP), ("stopCFM", structs.STOP_CFM)):
-            if self._given(key) != -1.0:
-                self._set(parameter, self._given(key))
+            if self._parameter(key) != -1.0:
+                self._set(parameter, self._parameter(key))
 
     def before_step(self) -> None:
         """Set what motor and spring do in the step that comes."""
@@ -112,17 +112,17 @@ class Joint(ABC):
             if motor.force != 0.0:
                 self._push(motor.force)
         elif motor is not None:
-            wanted = motor.wanted_velocity(self.position, self.time_step)
-            self._power(max(self._friction, motor.available), wanted)
+            velocity = motor.target_velocity(self.position, self.time_step)
+            self._power(max(self._friction, motor.available), velocity)
         elif self._friction != 0.0:
             self._power(self._friction, 0.0)
         if self._spring is not None:
             self._strain(self._spring)
 
-    def _power(self, most: float, velocity: float) -> None:
-        if self._powered != (most, velocity):
-            self._powered = (most, velocity)
-            self._set(structs.LARGEST_FORCE, most)
+    def _power(self, max_force: float, velocity: float) -> None:
+        if self._powered != (max_force, velocity):
+            self._powered = (max_force, velocity)
+            self._set(structs.LARGEST_FORCE, max_force)
             self._set(structs.VELOCITY, velocity)
 
     @abstractmethod

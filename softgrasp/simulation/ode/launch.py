@@ -31,12 +31,12 @@ def run_world(world: Path, timeout: float) -> None:
         SimulationError: It was ended by ODE or after the time, or its exit code is not 0; tells
             the end of what it wrote.
     """
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", PLAYER, str(world)],
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             env=_environment(),
             # a group of its own, which is ended as a whole: controllers may start processes
             start_new_session=True,
@@ -45,24 +45,24 @@ def run_world(world: Path, timeout: float) -> None:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise SimulationError(
-                f"{world}: the controller had not ended after {timeout:g} s{_tail(said)}"
+                f"{world}: the controller had not ended after {timeout:g} s{_tail(output)}"
             ) from None
         finally:
             _end(process)
-        _judge(world, code, said)
+        _check_exit(world, code, output)
 
 
-def _judge(world: Path, code: int, said: IO[str]) -> None:
+def _check_exit(world: Path, code: int, output: IO[str]) -> None:
     if code == 0:
         return
     if code == NO_ENGINE:
-        raise BackendUnavailable(_tail(said).removeprefix(": "))
+        raise BackendUnavailable(_tail(output).removeprefix(": "))
     if code == FAILED:
-        raise SimulationError(f"{world}{_tail(said)}".replace(f"{world}: {world}", str(world)))
+        raise SimulationError(f"{world}{_tail(output)}".replace(f"{world}: {world}", str(world)))
     if code < 0:
         name = signal.Signals(-code).name
-        raise SimulationError(f"{world}: ODE ended the process ({name}){_tail(said)}")
-    raise SimulationError(f"{world}: the controller ended with code {code}{_tail(said)}")
+        raise SimulationError(f"{world}: ODE ended the process ({name}){_tail(output)}")
+    raise SimulationError(f"{world}: the controller ended with code {code}{_tail(output)}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -74,15 +74,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _tail(said: IO[str]) -> str:
-    said.seek(0)
-    text = said.read().strip()
+def _tail(output: IO[str]) -> str:
+    output.seek(0)
+    text = output.read().strip()
     shortened = text if len(text) <= TAIL else f"… {text[-TAIL:]}"
     return f": {shortened}" if shortened else ""
 
 
 def _environment() -> dict[str, str]:
     """That of this process, with this very package first."""
-    folder = str(Path(__file__).resolve().parents[3])
+    directory = str(Path(__file__).resolve().parents[3])
     inherited = os.environ.get("PYTHONPATH")
-    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [folder, inherited]))}
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [directory, inherited]))}

@@ -56,17 +56,17 @@ def _load(named: str) -> OdeLibrary:
         if library is None:
             raise BackendUnavailable(f"{VARIABLE}: expected ODE's shared library, found {named}")
         return library
-    found = ctypes.util.find_library("ode")
-    names = [found, *SYSTEM_NAMES] if found else list(SYSTEM_NAMES)
+    system_library = ctypes.util.find_library("ode")
+    names = [system_library, *SYSTEM_NAMES] if system_library else list(SYSTEM_NAMES)
     for name in dict.fromkeys(names):
         library = _opened(name, _version_of_file)
         if library is not None:
             return library
     library = _from_panda3d()
     if library is None:
-        looked = ", ".join(SYSTEM_NAMES[:3])
+        searched = ", ".join(SYSTEM_NAMES[:3])
         raise BackendUnavailable(
-            f"no ODE library found (looked for {looked} and panda3d): apt install libode8, or "
+            f"no ODE library found (looked for {searched} and panda3d): apt install libode8, or "
             f"pip install 'softgrasp[ode]'; or set {VARIABLE}"
         )
     return library
@@ -77,17 +77,17 @@ def _from_panda3d() -> OdeLibrary | None:
     package = util.find_spec("panda3d")
     if package is None or not package.submodule_search_locations:
         return None
-    folder = Path(next(iter(package.submodule_search_locations)))
-    paths = [next(iter(sorted(folder.glob(f"{name}.*"))), None) for name in PANDA_LIBRARIES]
-    found = [str(path) for path in paths if path is not None]
-    if len(found) != len(PANDA_LIBRARIES):
+    directory = Path(next(iter(package.submodule_search_locations)))
+    paths = [next(iter(sorted(directory.glob(f"{name}.*"))), None) for name in PANDA_LIBRARIES]
+    libraries = [str(path) for path in paths if path is not None]
+    if len(libraries) != len(PANDA_LIBRARIES):
         return None
     try:
-        for path in found[:-1]:
+        for path in libraries[:-1]:
             ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     except OSError:
         return None
-    return _opened(found[-1], lambda _: f"panda3d {metadata.version('panda3d')}")
+    return _opened(libraries[-1], lambda _: f"panda3d {metadata.version('panda3d')}")
 
 
 def _opened(path: str, version: object) -> OdeLibrary | None:
@@ -98,8 +98,8 @@ def _opened(path: str, version: object) -> OdeLibrary | None:
         return None
     words = frozenset(handle.dGetConfiguration().decode().split())
     precision: Precision = "double" if "ODE_double_precision" in words else "single"
-    told = version(handle) if callable(version) else ""
-    return OdeLibrary(handle, path, precision, words, told)
+    version_text = version(handle) if callable(version) else ""
+    return OdeLibrary(handle, path, precision, words, version_text)
 
 
 def _version_of_file(handle: ctypes.CDLL) -> str:
@@ -116,7 +116,7 @@ def _version_of_file(handle: ctypes.CDLL) -> str:
     return f"0.16.{patch}" if (major, minor) == ("8", "0") else f"{major}.{minor}.{patch}"
 
 
-class _Place(ctypes.Structure):
+class _DlInfo(ctypes.Structure):
     """What ``dladdr`` tells of an address (Dl_info)."""
 
     _fields_ = [
@@ -129,10 +129,10 @@ class _Place(ctypes.Structure):
 
 def _loaded_file(handle: ctypes.CDLL) -> str:
     """The real path of a library that was found by its name."""
-    place = _Place()
+    info = _DlInfo()
     try:
         where = ctypes.CDLL(None).dladdr
-        where(ctypes.cast(handle.dInitODE2, ctypes.c_void_p), ctypes.byref(place))
+        where(ctypes.cast(handle.dInitODE2, ctypes.c_void_p), ctypes.byref(info))
     except (OSError, AttributeError, TypeError):
         return handle._name
-    return os.path.realpath(place.file.decode()) if place.file else handle._name
+    return os.path.realpath(info.file.decode()) if info.file else handle._name

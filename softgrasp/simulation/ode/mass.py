@@ -24,8 +24,8 @@ class Mass:
 
     def placed(self, pose: Pose) -> Mass:
         """The same piece seen from the frame that ``pose`` stands in."""
-        turned = pose.rotation @ self.inertia @ pose.rotation.T
-        return Mass(self.mass, pose.apply(self.center), turned)
+        rotated = pose.rotation @ self.inertia @ pose.rotation.T
+        return Mass(self.mass, pose.apply(self.center), rotated)
 
     def scaled(self, factor: float) -> Mass:
         """The same shape with all of its density times a factor."""

@@ -12,7 +12,7 @@ from softgrasp.simulation.ode.binding import Ode
 
 DEFAULT = Node("ContactProperties")
 """What Webots takes for pairs of materials without an entry: the defaults of the node."""
-MOST_CONTACTS = 10
+MAX_CONTACTS = 10
 
 
 class Materials:
@@ -39,8 +39,10 @@ class Materials:
         """
         pair = (text(first, "contactMaterial"), text(second, "contactMaterial"))
         node = self._known.get(pair, DEFAULT)
-        most = int(number(node, "maxContactJoints")) if "maxContactJoints" in node.fields else 0
-        return self._surface(node), most or MOST_CONTACTS
+        max_contacts = (
+            int(number(node, "maxContactJoints")) if "maxContactJoints" in node.fields else 0
+        )
+        return self._surface(node), max_contacts or MAX_CONTACTS
 
     def _surface(self, node: Node) -> Any:
         surface = self._ode.types.Surface()

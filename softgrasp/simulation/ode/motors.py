@@ -45,8 +45,8 @@ class Motor:
 
     def set_velocity(self, velocity: float) -> None:
         """Move at a velocity, or towards a position at most that fast [rad/s or m/s]."""
-        most = self.largest_velocity
-        self.velocity = min(max(velocity, -most), most)
+        limit = self.largest_velocity
+        self.velocity = min(max(velocity, -limit), limit)
 
     def set_force(self, force: float) -> None:
         """Push with a force [N] or torque [N·m], at most with what is available."""
@@ -61,7 +61,7 @@ class Motor:
         """Whether it moves towards a position."""
         return self.force is None and not math.isinf(self.target)
 
-    def wanted_velocity(self, position: float, time_step: float) -> float:
+    def target_velocity(self, position: float, time_step: float) -> float:
         """What it asks of the joint in the next step [rad/s or m/s]; call it once a step.
 
         Args:
@@ -71,14 +71,14 @@ class Motor:
         if self.available == 0.0:
             self.current = 0.0
             return 0.0
-        wanted = self.velocity
+        target_velocity = self.velocity
         if not math.isinf(self.target):
-            wanted = self._towards(self.target - position, time_step)
+            target_velocity = self._towards(self.target - position, time_step)
         if self.acceleration == -1.0:
-            self.current = wanted
+            self.current = target_velocity
         else:
-            most = self.acceleration * time_step
-            self.current += min(max(wanted - self.current, -most), most)
+            limit = self.acceleration * time_step
+            self.current += min(max(target_velocity - self.current, -limit), limit)
         return self.current
 
     def _towards(self, error: float, time_step: float) -> float:
@@ -86,6 +86,6 @@ class Motor:
         self._integral += error * time_step
         change = (error - self._error) / time_step
         self._error = error
-        asked = proportional * error + integral * self._integral + derivative * change
-        most = abs(self.velocity)
-        return min(max(asked, -most), most)
+        command = proportional * error + integral * self._integral + derivative * change
+        limit = abs(self.velocity)
+        return min(max(command, -limit), limit)

@@ -22,7 +22,7 @@ class Pair:
 
     surface: NDArray[np.uint8]
     """The bytes of ODE's structure."""
-    most: int
+    max_contacts: int
     first: Solid
     second: Solid
     bodies: tuple[int, int | None]
@@ -66,14 +66,14 @@ class Pairing:
             if same_anchor_chain(deep, high):
                 return None
         rounded = self._rounded(one, two)
-        given, most = self._materials.between(first.node, second.node)
-        surface = np.frombuffer(bytes(given), dtype=np.uint8)
+        surface_struct, max_contacts = self._materials.between(first.node, second.node)
+        surface = np.frombuffer(bytes(surface_struct), dtype=np.uint8)
         handles = tuple(body.handle for body in bodies if body is not None)
         flipped = bodies[0] is None
         if flipped:
             first, second = second, first
         attached = (handles[0], handles[1] if len(handles) == 2 else None)
-        return Pair(surface, most, first, second, attached, flipped, handles, rounded)
+        return Pair(surface, max_contacts, first, second, attached, flipped, handles, rounded)
 
     def _rounded(self, one: int, two: int) -> tuple[int, int] | None:
         """A capsule and a cylinder, in this order, where ODE has no collider for them.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 
-def turn(axis: ArrayLike, angle: float) -> Array:
+def rotation_about(axis: ArrayLike, angle: float) -> Array:
     """(3, 3) matrix of a turn about an axis [rad], which need not be a unit vector (Rodrigues)."""
     x, y, z = np.asarray(axis, dtype=float)
     length = float(np.sqrt(x * x + y * y + z * z))
@@ -50,4 +50,4 @@ IDENTITY = Pose(np.eye(3), np.zeros(3))
 def pose_of(translation: ArrayLike, rotation: ArrayLike) -> Pose:
     """From a translation (3,) [m] and Webots' rotation (4,): axis and angle [rad]."""
     x, y, z, angle = np.asarray(rotation, dtype=float)
-    return Pose(turn((x, y, z), float(angle)), np.asarray(translation, dtype=float))
+    return Pose(rotation_about((x, y, z), float(angle)), np.asarray(translation, dtype=float))

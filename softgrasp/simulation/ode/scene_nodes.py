@@ -59,11 +59,11 @@ class Node:
 
     def addForce(self, force: Sequence[float], relative: bool) -> None:
         """Push on the body's centre of mass in the next basic step [N]; relative: in its axes."""
-        self._world.add_force(self._owner(), self._turned(force, relative))
+        self._world.add_force(self._owner(), self._in_world(force, relative))
 
     def addTorque(self, torque: Sequence[float], relative: bool) -> None:
         """Turn the body in the next basic step [N·m]; relative: in its axes."""
-        self._world.add_torque(self._owner(), self._turned(torque, relative))
+        self._world.add_torque(self._owner(), self._in_world(torque, relative))
 
     def getField(self, name: str) -> Field | None:
         """A field by its name; None where the type has none of that name."""
@@ -71,9 +71,9 @@ class Node:
             return None
         return Field(self._world, self._node, name, self._solid)
 
-    def _turned(self, vector: Sequence[float], relative: bool) -> Array:
-        given = np.asarray(vector, dtype=float)
-        return self._world.pose(self._owner()).rotation @ given if relative else given
+    def _in_world(self, vector: Sequence[float], relative: bool) -> Array:
+        vector_array = np.asarray(vector, dtype=float)
+        return self._world.pose(self._owner()).rotation @ vector_array if relative else vector_array
 
     def _owner(self) -> Solid:
         if self._solid is None:
@@ -113,13 +113,13 @@ class Field:
     def getSFVec3f(self) -> list[float]:
         """Three numbers; the translation of a Solid is that of now, in its parent Solid [m]."""
         if self._name == "translation" and self._solid is not None:
-            return _plain(self._place()[1])
+            return _plain(self._world_pose()[1])
         return self._numbers()
 
     def getSFRotation(self) -> list[float]:
         """Axis and angle; the rotation of a Solid is that of now, in its parent Solid [rad]."""
         if self._name == "rotation" and self._solid is not None:
-            return _axis_angle(self._place()[0])
+            return _axis_angle(self._world_pose()[0])
         return self._numbers()
 
     def getCount(self) -> int:
@@ -144,7 +144,7 @@ class Field:
         for solid in self._world.solids:
             self._world.wake(solid)
 
-    def _place(self) -> tuple[Array, Array]:
+    def _world_pose(self) -> tuple[Array, Array]:
         solid = self._solid
         if solid is None:
             raise SimulationError(f"field {self._name}: expected one of a Solid")
@@ -182,6 +182,6 @@ def _plain(array: Array) -> list[float]:
 def _axis_angle(rotation: Array) -> list[float]:
     from scipy.spatial.transform import Rotation
 
-    turn = Rotation.from_matrix(rotation).as_rotvec()
-    angle = float(np.linalg.norm(turn))
-    return [0.0, 0.0, 1.0, 0.0] if angle == 0.0 else [*_plain(turn / angle), angle]
+    rotation_vector = Rotation.from_matrix(rotation).as_rotvec()
+    angle = float(np.linalg.norm(rotation_vector))
+    return [0.0, 0.0, 1.0, 0.0] if angle == 0.0 else [*_plain(rotation_vector / angle), angle]

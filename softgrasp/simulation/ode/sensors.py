@@ -126,13 +126,13 @@ class TouchSensor(Sensor):
         if self._kind == "bumper":
             return [float(contacts.touches(self._solid)), math.nan, math.nan]
         force = np.array(contacts.force_on(self._solid).vector)
-        own = self._world.pose(self._solid).rotation.T @ force
+        local_force = self._world.pose(self._solid).rotation.T @ force
         if self._kind == "force":
-            return [looked_up(self._table, max(-float(own[0]), 0.0)), math.nan, math.nan]
-        return [looked_up(self._table, value) for value in own.tolist()]
+            return [interpolated(self._table, max(-float(local_force[0]), 0.0)), math.nan, math.nan]
+        return [interpolated(self._table, value) for value in local_force.tolist()]
 
 
-def looked_up(table: Sequence[Sequence[float]], value: float) -> float:
+def interpolated(table: Sequence[Sequence[float]], value: float) -> float:
     """A measured value as a sensor's lookup table gives it, between its rows and flat outside.
 
     Args:

@@ -36,8 +36,8 @@ class Slider(Joint):
         return spring
 
     def _strain(self, spring: int) -> None:
-        wanted = -self._return * self.position
-        self._ode.JointSetLMotorParam(spring, structs.VELOCITY, wanted)
+        velocity = -self._return * self.position
+        self._ode.JointSetLMotorParam(spring, structs.VELOCITY, velocity)
 
     def after_step(self) -> None:
         """The position is ODE's own, as in Webots."""

@@ -49,7 +49,7 @@ class Solid:
     parent: Solid | None
     robot: Solid | None
     """The outermost Robot that it is part of."""
-    joint: JointPlace | None
+    joint: JointMounting | None
     """The joint that it hangs on."""
     body: Body | None = None
     """None for what stands still."""
@@ -69,7 +69,7 @@ class Solid:
 
 
 @dataclass(eq=False, slots=True)
-class JointPlace:
+class JointMounting:
     """A joint between two Solids; axis and anchor stand in ``frame``."""
 
     node: Node
@@ -90,11 +90,11 @@ class Tree:
         SimulationError: Webots would do what has no counterpart here; names the Solid.
     """
 
-    def __init__(self, nodes: Iterable[Node], folder: Path) -> None:
+    def __init__(self, nodes: Iterable[Node], directory: Path) -> None:
         self.solids: list[Solid] = []
-        self.joints: list[JointPlace] = []
+        self.joints: list[JointMounting] = []
         self.bodies: list[Body] = []
-        self._folder = folder
+        self._directory = directory
         for node in nodes:
             self._visit(node, IDENTITY, None)
 
@@ -115,19 +115,19 @@ class Tree:
                 f"line {node.line}: expected a {node.type} between two Solids, found one "
                 f"without {'a Solid around it' if parent is None else 'an endPoint'}"
             )
-        place = JointPlace(node, parent, frame)
-        self.joints.append(place)
-        place.child = self._solid(end, frame, parent, place)
+        mounting = JointMounting(node, parent, frame)
+        self.joints.append(mounting)
+        mounting.child = self._solid(end, frame, parent, mounting)
 
     def _solid(
-        self, node: Node, frame: Pose, parent: Solid | None, joint: JointPlace | None
+        self, node: Node, frame: Pose, parent: Solid | None, joint: JointMounting | None
     ) -> Solid:
         robot = parent.robot if parent else None
         solid = Solid(node, frame @ frame_of(node), parent, robot, joint)
         if node.type == "Robot" and robot is None:
             solid.robot = solid
         self.solids.append(solid)
-        solid.shapes = list(bounding_shapes(node.node("boundingObject"), self._folder))
+        solid.shapes = list(bounding_shapes(node.node("boundingObject"), self._directory))
         self._join_body(solid)
         for child in node.nodes("children"):
             self._visit(child, solid.start, solid)

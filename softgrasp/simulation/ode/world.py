@@ -26,7 +26,7 @@ from softgrasp.simulation.ode.solids import Body, Solid, Tree
 
 FASTEST = 1e4
 """Speed beyond which a motion has diverged [m/s or rad/s]."""
-LOOK_EVERY = 8
+CHECK_EVERY = 8
 """Steps between two looks at the speeds."""
 
 
@@ -64,7 +64,8 @@ class OdeWorld:
         geometries = self._geometries = Geometries(ode, self._space, tree.solids)
         kinds = {"HingeJoint": Hinge, "SliderJoint": Slider}
         self.joints: list[Joint] = [
-            kinds[place.node.type](ode, self._world, place, self.time_step) for place in tree.joints
+            kinds[mounting.node.type](ode, self._world, mounting, self.time_step)
+            for mounting in tree.joints
         ]
         materials = Materials(ode, info.nodes("contactProperties"))
         pairing = Pairing(ode, geometries.owners, self.joints, materials)
@@ -100,7 +101,7 @@ class OdeWorld:
         for joint in self.joints:
             joint.after_step()
         self.steps += 1
-        if self.steps % LOOK_EVERY == 0:
+        if self.steps % CHECK_EVERY == 0:
             self.check()
 
     def check(self) -> None:

@@ -26,11 +26,11 @@ from softgrasp.build.webots.world import SHORTEST_STEP, STIFF, WebotsWorld
 from softgrasp.description.problems import either
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError
-from softgrasp.simulation.closure_run import Progress, most_rows
+from softgrasp.simulation.closure_run import Progress, max_rows
 from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.run_result import result_of
-from softgrasp.simulation.told_run import ToldRun
+from softgrasp.simulation.told_run import ImportedRun
 from softgrasp.simulation.webots.job import Job, closure_job
 from softgrasp.simulation.webots.project import job_name, write_project
 
@@ -96,23 +96,23 @@ def run_in(
     begin = time.perf_counter()
     require_plain(scene)
     version = player.version()
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         built = build(scene)
     world, job = world_and_job(built, player.shortest_step, job_name(Path(WORLD_FILE)))
-    patience = PATIENCE * (1.0 + most_rows(scene) * scene.control_period)
-    rows, said = play(player, world, job, patience)
+    patience = PATIENCE * (1.0 + max_rows(scene) * scene.control_period)
+    rows, console_warnings = play(player, world, job, patience)
     engine = Engine(player.name, version, "dWorldStep of ODE", world.timestep)
-    run = ToldRun(built, engine, [law.name for law in world.laws], rows)
+    run = ImportedRun(built, engine, [law.name for law in world.laws], rows)
     if progress is not None:
         progress(run.now)
-    notes = [str(warning.message) for warning in told]
-    notes += [f"{player.name}: {remark}" for remark in (*world.remarks, *said)]
-    return result_of(run, notes, time.perf_counter() - begin, quality_rate=quality_rate)
+    messages = [str(warning.message) for warning in caught]
+    messages += [f"{player.name}: {remark}" for remark in (*world.remarks, *console_warnings)]
+    return result_of(run, messages, time.perf_counter() - begin, quality_rate=quality_rate)
 
 
 def world_and_job(
-    built: BuiltScene, shortest_step: float, job_file: str, most_faces: int | None = None
+    built: BuiltScene, shortest_step: float, job_file: str, max_faces: int | None = None
 ) -> tuple[WebotsWorld, Job]:
     """The world and the job of a scene, at its own time step or the shortest one of an engine.
 
@@ -120,7 +120,7 @@ def world_and_job(
         built: The scene.
         shortest_step: Of the engine [s].
         job_file: Name of the job's file.
-        most_faces: Meshes with more triangles are made coarser; none where not given.
+        max_faces: Meshes with more triangles are made coarser; none where not given.
 
     Raises:
         BuildError: The scene holds what Webots cannot express, or samples faster than it steps.
@@ -130,18 +130,20 @@ def world_and_job(
             f"closure: expected {either(CLOSURES_OF_WEBOTS)} in Webots and ODE, "
             f"found '{built.scene.closure.name}'"
         )
-    own = float(built.model.opt.timestep)
-    timestep = max(own, shortest_step)
-    if timestep > own and built.scene.control_period < timestep * (1.0 - 1e-9):
+    model_timestep = float(built.model.opt.timestep)
+    timestep = max(model_timestep, shortest_step)
+    if timestep > model_timestep and built.scene.control_period < timestep * (1.0 - 1e-9):
         raise BuildError(
             f"control_period: expected at least {timestep:g} s, the shortest time step of Webots, "
             f"found {built.scene.control_period:g} s"
         )
     if shortest_step:
         require_milliseconds(timestep)
-    world = scene_world(built, timestep, (job_file,), most_faces)
-    if timestep > own:
-        remark = f"time steps of {timestep:g} s, the shortest of Webots, instead of {own:g} s"
+    world = scene_world(built, timestep, (job_file,), max_faces)
+    if timestep > model_timestep:
+        remark = (
+            f"time steps of {timestep:g} s, the shortest of Webots, instead of {model_timestep:g} s"
+        )
         world = world._replace(remarks=(remark, *world.remarks))
     return world, closure_job(built, world)
 
@@ -198,14 +200,14 @@ def play(
         BackendUnavailable: The engine is not there.
         SimulationError: It has failed.
     """
-    folder = Path(tempfile.mkdtemp(prefix="softgrasp_world_"))
+    directory = Path(tempfile.mkdtemp(prefix="softgrasp_world_"))
     try:
-        project = write_project(folder / "worlds" / WORLD_FILE, world, job)
+        project = write_project(directory / "worlds" / WORLD_FILE, world, job)
         with ended_by_sigterm():
-            said = player.play(project.world, project.result, patience)
-        return json.loads(project.result.read_text(encoding="utf-8")), said
+            console_warnings = player.play(project.world, project.result, patience)
+        return json.loads(project.result.read_text(encoding="utf-8")), console_warnings
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def webots_player() -> Player:

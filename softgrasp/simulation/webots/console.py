@@ -9,7 +9,7 @@ from pathlib import Path
 OUTPUT = "webots.stdout.txt"
 ERRORS = "webots.stderr.txt"
 LAST_LINES = 15
-MOST_WARNINGS = 10
+MAX_WARNINGS = 10
 WARNING = re.compile(r"(?:WARNING|ERROR|FATAL): ")
 # After any of these Webots goes on for ever, without a controller or with an empty world.
 ORPHANED = re.compile(
@@ -27,8 +27,8 @@ class Console:
         orphaned: Whether Webots said that the controller ended or never started.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.output, self.errors = folder / OUTPUT, folder / ERRORS
+    def __init__(self, directory: Path) -> None:
+        self.output, self.errors = directory / OUTPUT, directory / ERRORS
         self.orphaned = False
         self._warnings: dict[str, None] = {}
         self._logs = (_Log(self.output), _Log(self.errors))
@@ -61,13 +61,13 @@ class Console:
 
     def warnings(self) -> tuple[str, ...]:
         """The warnings and errors of Webots, each once; at most ten lines."""
-        found = tuple(self._warnings)
-        if len(found) <= MOST_WARNINGS:
-            return found
-        kept = found[: MOST_WARNINGS - 1]
+        warnings_seen = tuple(self._warnings)
+        if len(warnings_seen) <= MAX_WARNINGS:
+            return warnings_seen
+        kept = warnings_seen[: MAX_WARNINGS - 1]
         return (
             *kept,
-            f"{len(found) - len(kept)} more warnings of Webots are in {self.errors} and "
+            f"{len(warnings_seen) - len(kept)} more warnings of Webots are in {self.errors} and "
             f"{self.output.name}",
         )
 

@@ -28,41 +28,41 @@ class Export(NamedTuple):
     remarks: tuple[str, ...]
 
 
-def scene_project(scene: GraspScene, target: Path, most_faces: int | None = None) -> Export:
+def scene_project(scene: GraspScene, target: Path, max_faces: int | None = None) -> Export:
     """Write a scene as a Webots project.
 
     Args:
         scene: The scene.
         target: The world's file.
-        most_faces: Meshes with more triangles are made coarser; none where not given.
+        max_faces: Meshes with more triangles are made coarser; none where not given.
 
     Raises:
         BuildError: The scene holds what Webots cannot express; names it.
         BackendUnavailable: Meshes are to be made coarser without the library for it.
         ResultError: The folder cannot be written.
     """
-    world, job = world_and_job(build(scene), SHORTEST_STEP, job_name(target), most_faces)
-    return _written(target, world, job, most_faces)
+    world, job = world_and_job(build(scene), SHORTEST_STEP, job_name(target), max_faces)
+    return _written(target, world, job, max_faces)
 
 
-def hand_project(hand: Hand, target: Path, most_faces: int | None = None) -> Export:
+def hand_project(hand: Hand, target: Path, max_faces: int | None = None) -> Export:
     """Write a hand alone as a Webots project; its controller holds the start posture for 1 s.
 
     Args:
         hand: The hand.
         target: The world's file.
-        most_faces: Meshes with more triangles are made coarser; none where not given.
+        max_faces: Meshes with more triangles are made coarser; none where not given.
 
     Raises:
         BuildError: The hand holds what Webots cannot express; names it.
         BackendUnavailable: Meshes are to be made coarser without the library for it.
         ResultError: The folder cannot be written.
     """
-    world = hand_world(hand, SHORTEST_STEP, (job_name(target),), most_faces)
-    starts = [drive.start for drive in hand.drives]
+    world = hand_world(hand, SHORTEST_STEP, (job_name(target),), max_faces)
+    starts = [actuator.start for actuator in hand.actuators]
     samples = round(WATCHED / SHORTEST_STEP)
     job = watching_job(world, SHORTEST_STEP, samples, 0.0, starts)
-    return _written(target, world, job, most_faces)
+    return _written(target, world, job, max_faces)
 
 
 def release_project(release: FingerRelease, target: Path) -> Export:
@@ -86,7 +86,7 @@ def release_project(release: FingerRelease, target: Path) -> Export:
     return _written(target, world, watching_job(world, period, samples, -STANDARD_GRAVITY[2]))
 
 
-def _written(target: Path, world: WebotsWorld, job: Job, most_faces: int | None = None) -> Export:
-    coarse = f"meshes of more than {most_faces} triangles were made coarser, as asked"
-    remarks = world.remarks if most_faces is None else (*world.remarks, coarse)
+def _written(target: Path, world: WebotsWorld, job: Job, max_faces: int | None = None) -> Export:
+    coarse = f"meshes of more than {max_faces} triangles were made coarser, as asked"
+    remarks = world.remarks if max_faces is None else (*world.remarks, coarse)
     return Export(write_project(target, world, job).files, remarks)

@@ -44,13 +44,13 @@ def find_webots() -> Webots:
             or is older than R2023b.
     """
     home = os.environ.get("WEBOTS_HOME")
-    executable, folder = _in_home(Path(home)) if home else _on_path()
-    version = _version(executable, folder)
+    executable, directory = _in_home(Path(home)) if home else _on_path()
+    version = _version(executable, directory)
     if _key(version) < _key(OLDEST):
         raise BackendUnavailable(
             f"{executable}: expected Webots {OLDEST} or newer, found {version}: {CURE}"
         )
-    return Webots(executable, version, folder)
+    return Webots(executable, version, directory)
 
 
 def _in_home(home: Path) -> tuple[Path, Path]:
@@ -65,14 +65,14 @@ def _in_home(home: Path) -> tuple[Path, Path]:
 
 
 def _on_path() -> tuple[Path, Path | None]:
-    found = shutil.which("webots")
-    if found is None:
+    located = shutil.which("webots")
+    if located is None:
         raise BackendUnavailable(f"no Webots found (looked at WEBOTS_HOME and PATH): {CURE}")
-    executable = Path(found)
+    executable = Path(located)
     # On the PATH there is often but a link into the folder of the installation.
-    for folder in executable.resolve().parents[:2]:
-        if (folder / VERSION_FILE).is_file():
-            return executable, folder
+    for directory in executable.resolve().parents[:2]:
+        if (directory / VERSION_FILE).is_file():
+            return executable, directory
     return executable, None
 
 
@@ -82,12 +82,12 @@ def _version(executable: Path, home: Path | None) -> str:
         where, words = str(file), file.read_text(encoding="utf-8", errors="replace")
     else:
         where, words = f"{executable} --version", _answer(executable)
-    found = VERSION.search(words)
-    if found is None:
+    match = VERSION.search(words)
+    if match is None:
         raise BackendUnavailable(
             f"{where}: expected a version of Webots such as R2025a, found {words.strip()!r}: {CURE}"
         )
-    year, letter, revision = found.groups()
+    year, letter, revision = match.groups()
     return f"R{year}{letter}" + (f"-rev{revision}" if revision else "")
 
 
@@ -109,6 +109,6 @@ def _answer(executable: Path) -> str:
 
 def _key(version: str) -> tuple[str, ...]:
     """Year and letter, which order versions; revisions of one do not matter here."""
-    found = VERSION.search(version)
-    assert found is not None
-    return found.groups()[:2]
+    match = VERSION.search(version)
+    assert match is not None
+    return match.groups()[:2]

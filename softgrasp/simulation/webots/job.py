@@ -25,7 +25,7 @@ from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.state import ClosureLayout, closure_layout
 
 Job = dict[str, Any]
-TOUCH_FLOOR, LEAST_TOUCH = 0.5, 1e-3
+TOUCH_FLOOR, MIN_TOUCH = 0.5, 1e-3
 """Force below which a touch sensor of Webots tells no touch: of the threshold of closure, and [N]
 at least. It feels its own weight and inertia, too."""
 
@@ -44,10 +44,10 @@ def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
     return _frame(world, scene.control_period) | {
         "bodies": [{"name": body, "sensor": touch_name(body)} for body in built.bodies],
         "object": OBJECT,
-        "touch_floor_N": max(TOUCH_FLOOR * layout.threshold, LEAST_TOUCH),
+        "touch_floor_N": max(TOUCH_FLOOR * layout.threshold, MIN_TOUCH),
         "closure": {"threshold": layout.threshold, "samples": layout.samples},
         "gravity_m_s2": -scene.gravity[2] + 0.0,
-        "drives": _drives(built, layout),
+        "actuators": _actuators(built, layout),
         "phases": _phases(built),
     }
 
@@ -77,7 +77,7 @@ def watching_job(
         "touch_floor_N": 0.0,
         "closure": None,
         "gravity_m_s2": gravity,
-        "drives": {
+        "actuators": {
             "start": still,
             "increments": [0.0] * len(still),
             "lower": still,
@@ -118,14 +118,14 @@ def _joint(law: JointLaw) -> Job:
         "start": law.start,
         "zero": law.zero,
         "offset": law.offset,
-        "drives": [list(pair) for pair in law.drives],
+        "actuators": [list(pair) for pair in law.actuators],
         "inertia_rate": law.inertia_rate,
         "follows": law.follows,
         "servo": None if law.servo is None else law.servo._asdict(),
     }
 
 
-def _drives(built: BuiltScene, layout: ClosureLayout) -> Job:
+def _actuators(built: BuiltScene, layout: ClosureLayout) -> Job:
     largest = float(np.finfo(float).max)  # JSON knows no infinity
     return {
         "start": start_targets(built.scene),
@@ -141,8 +141,12 @@ def _phases(built: BuiltScene) -> list[Job]:
     total = planned_samples(scene)
     settle = max(round(scene.settling_time / scene.control_period), 1)
     nothing: Job = {"idle_limit": None, "gravity": [], "path": [], "holds": True}
-    given = scene.duration is not None
-    closing = {"samples": total, "idle_limit": total + 1 if given else settle, "holds": False}
+    has_duration = scene.duration is not None
+    closing = {
+        "samples": total,
+        "idle_limit": total + 1 if has_duration else settle,
+        "holds": False,
+    }
     phases = [nothing | closing]
     if scene.success is not None:
         steps = gravity_steps(scene.success, np.array(scene.gravity), scene.control_period)

@@ -76,12 +76,12 @@ def _environment(webots: Webots) -> dict[str, str]:
 
     Controllers look for the libraries of Webots in ``WEBOTS_HOME``.
     """
-    wanted = {"AUDIODEV": "null"}
+    variables = {"AUDIODEV": "null"}
     if is_headless():
-        wanted["LIBGL_ALWAYS_SOFTWARE"] = "true"
+        variables["LIBGL_ALWAYS_SOFTWARE"] = "true"
     if webots.home is not None:
-        wanted["WEBOTS_HOME"] = str(webots.home)
-    return {**os.environ, **wanted}
+        variables["WEBOTS_HOME"] = str(webots.home)
+    return {**os.environ, **variables}
 
 
 def _run(
@@ -96,7 +96,7 @@ def _run(
             output=output,
             errors=errors,
             environment=environment,
-            folder=console.output.parent,
+            directory=console.output.parent,
         ) as process,
     ):
         return _wait(process, console, result, timeout)

@@ -28,7 +28,7 @@ def process_group(
     output: IO[bytes],
     errors: IO[bytes],
     environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
+    directory: Path | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a program as the first of its own process group, which ends with the block (POSIX).
 
@@ -40,7 +40,7 @@ def process_group(
         output: File for the standard output; a pipe would fill up, or stay open.
         errors: File for the standard error.
         environment: Variables; those of this process where not given.
-        folder: Where it runs.
+        directory: Where it runs.
 
     Yields:
         The program.
@@ -55,7 +55,7 @@ def process_group(
             stdout=output,
             stderr=errors,
             env=environment,
-            cwd=folder,
+            cwd=directory,
             start_new_session=True,
         )
     except OSError as error:

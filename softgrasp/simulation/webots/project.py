@@ -46,14 +46,14 @@ def write_project(target: Path, world: WebotsWorld, job: Job) -> Project:
         ResultError: The folder cannot be written.
     """
     home = target.parent.parent if in_worlds(target) else target.parent
-    folder = home / "controllers" / CONTROLLER
+    directory = home / "controllers" / CONTROLLER
     result = home / f"{target.stem}.result.json"
     job = job | {"result": f"../../{result.name}"}
     files = (
         write_text(target, world_text(world.nodes)),
-        write_text(folder / SCRIPT.name, SCRIPT.read_text(encoding="utf-8")),
-        write_text(folder / "laws.py", Path(laws.__file__).read_text(encoding="utf-8")),
-        write_text(folder / job_name(target), json.dumps(job, indent=1)),
+        write_text(directory / SCRIPT.name, SCRIPT.read_text(encoding="utf-8")),
+        write_text(directory / "laws.py", Path(laws.__file__).read_text(encoding="utf-8")),
+        write_text(directory / job_name(target), json.dumps(job, indent=1)),
     )
     return Project(target, result, files)
 

@@ -17,7 +17,7 @@ from softgrasp.simulation.webots.job import watching_job
 from softgrasp.simulation.webots.project import job_name
 
 
-def told_release(
+def imported_release(
     finger: SoftFinger,
     start: Array,
     backend: str,
@@ -49,9 +49,9 @@ def told_release(
     player: Player = load(ENGINES[backend])()
     world = finger_world(finger, start, timestep, (job_name(Path(WORLD_FILE)),))
     job = watching_job(world, sample_period, samples, -STANDARD_GRAVITY[2])
-    told, _ = play(player, world, job, PATIENCE * (1.0 + samples * sample_period))
-    if told["diverged"]:
+    imported, _ = play(player, world, job, PATIENCE * (1.0 + samples * sample_period))
+    if imported["diverged"]:
         raise DivergedError(
             f"{backend}: finger '{finger.name}' has diverged at a time step of {timestep:g} s"
         )
-    return np.array(told["rows"]["position"])
+    return np.array(imported["rows"]["position"])

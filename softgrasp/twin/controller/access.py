@@ -19,7 +19,7 @@ from softgrasp.description.register_map import ANSWER_WORDS, CHALLENGE_WORDS
 from softgrasp.errors import DescriptionError
 
 SHORTEST_TOKEN = 8
-MOST_WRONG = 3
+MAX_WRONG = 3
 """Wrong answers after which a connection is closed."""
 
 
@@ -71,15 +71,15 @@ class Access:
     @property
     def exhausted(self) -> bool:
         """Whether there were too many wrong answers."""
-        return self.wrong >= MOST_WRONG
+        return self.wrong >= MAX_WRONG
 
     def offer(self, answer: Sequence[int]) -> bool:
         """Take an answer; a wrong one makes a new challenge."""
         if self._token is None:
             return True
-        given = struct.pack(f">{len(answer)}H", *answer)
-        wanted = struct.pack(f">{ANSWER_WORDS}H", *answer_to(self.challenge, self._token))
-        right = hmac.compare_digest(given, wanted)
+        response = struct.pack(f">{len(answer)}H", *answer)
+        expected = struct.pack(f">{ANSWER_WORDS}H", *answer_to(self.challenge, self._token))
+        right = hmac.compare_digest(response, expected)
         self.challenge = _challenge()
         if not right:
             self.wrong += 1

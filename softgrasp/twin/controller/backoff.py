@@ -10,11 +10,11 @@ class Backoff(NamedTuple):
 
     first: float = 0.05
     """After the first failure [s]."""
-    most: float = 2.0
+    max_delay: float = 2.0
     """No wait is longer [s]."""
 
     def delay(self, failures: int) -> float:
         """Time to wait after so many failures in a row [s]; none before the first."""
         if failures < 1:
             return 0.0
-        return min(self.most, self.first * 2.0 ** min(failures - 1, 60))
+        return min(self.max_delay, self.first * 2.0 ** min(failures - 1, 60))

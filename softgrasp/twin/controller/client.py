@@ -81,9 +81,9 @@ class ControllerClient:
             StaleDataError: It is older than ``stale_after``, or there is none.
         """
         if self.last is None or self.age > self.stale_after:
-            found = "none" if self.last is None else f"one that is {self.age:.3g} s old"
+            latest = "none" if self.last is None else f"one that is {self.age:.3g} s old"
             raise StaleDataError(
-                f"expected a reading of at most {self.stale_after:g} s, found {found}"
+                f"expected a reading of at most {self.stale_after:g} s, found {latest}"
             )
         return self.last
 
@@ -96,23 +96,23 @@ class ControllerClient:
             BadAnswerError: A value is outside the limits of its register.
             StaleDataError: The map has a counter, and it stands still.
         """
-        found: dict[str, float] = {}
+        values: dict[str, float] = {}
         for span in self._reads:
             words = await self._read(span)
             at = 0
             for name, register in span.values:
-                found[name] = from_words(register, words[at : at + register.width])
+                values[name] = from_words(register, words[at : at + register.width])
                 at += register.width
-                if name != "counter" and not allowed(register, found[name]):
-                    raise BadAnswerError(_outside(name, register, found[name], words))
-        self._check_counter(found.pop("counter", None))
+                if name != "counter" and not allowed(register, values[name]):
+                    raise BadAnswerError(_outside(name, register, values[name], words))
+        self._check_counter(values.pop("counter", None))
         self.last = ControllerReading(
             time=self._clock(),
-            positive_on=bool(found["positive_on"]),
-            negative_on=bool(found["negative_on"]),
-            positive_target=found["positive_target"],
-            negative_target=found["negative_target"],
-            pressure=found["pressure"],
+            positive_on=bool(values["positive_on"]),
+            negative_on=bool(values["negative_on"]),
+            positive_target=values["positive_target"],
+            negative_target=values["negative_target"],
+            pressure=values["pressure"],
         )
         return self.last
 
@@ -171,33 +171,33 @@ class ControllerClient:
             )
         except Refusal as refusal:
             raise RequestRefusedError(
-                f"{span.told()}: expected to be read, found: {refusal}"
+                f"{span.text()}: expected to be read, found: {refusal}"
             ) from None
 
     async def _write(self, values: dict[str, float | None]) -> None:
-        given = self._check(values)
-        for span in spans([(name, self._writes[name]) for name in given]):
-            words = [w for name, register in span.values for w in to_words(register, given[name])]
+        checked = self._check(values)
+        for span in spans([(name, self._writes[name]) for name in checked]):
+            words = [w for name, register in span.values for w in to_words(register, checked[name])]
             request = write_request(span.kind, span.address, words)
             try:
                 await self._link.ask(
                     self.registers.device_id, request, partial(check_written, request=request)
                 )
             except Refusal as refusal:
-                told = ", ".join(f"{name} = {given[name]:g}" for name, _ in span.values)
+                values_text = ", ".join(f"{name} = {checked[name]:g}" for name, _ in span.values)
                 raise RequestRefusedError(
-                    f"{span.told()}: expected to take {told}, found: {refusal}"
+                    f"{span.text()}: expected to take {values_text}, found: {refusal}"
                 ) from None
 
     def _check(self, values: dict[str, float | None]) -> dict[str, float]:
         """The values that are given; all of them within their limits."""
-        given = {name: float(value) for name, value in values.items() if value is not None}
-        for name, value in given.items():
+        converted = {name: float(value) for name, value in values.items() if value is not None}
+        for name, value in converted.items():
             if not allowed(self._writes[name], value):
                 raise DescriptionError(
-                    _outside(name, self._writes[name], value), field=name, found=value
+                    _outside(name, self._writes[name], value), field=name, value=value
                 )
-        return given
+        return converted
 
     def _check_counter(self, counter: float | None) -> None:
         if counter is None:
@@ -206,9 +206,9 @@ class ControllerClient:
         if counter != self._counter:
             self._counter, self._counted_at = counter, now
         elif now - self._counted_at > self.stale_after:
-            place = self.registers.reads.counter
+            register = self.registers.reads.counter
             raise StaleDataError(
-                f"counter ({place.place if place else ''}): expected to change within "
+                f"counter ({register.address_text if register else ''}): expected to change within "
                 f"{self.stale_after:g} s, found {counter:g} for {now - self._counted_at:.3g} s"
             )
 
@@ -216,8 +216,8 @@ class ControllerClient:
 def _outside(
     name: str, register: Register, value: float, words: Sequence[int] | None = None
 ) -> str:
-    wanted = "0 or 1"
+    expected = "0 or 1"
     if isinstance(register, PressureRegister):
-        wanted = "{:g} to {:g} Pa".format(*register.limits)
+        expected = "{:g} to {:g} Pa".format(*register.limits)
     behind = "" if words is None else f" (in the words {list(words)})"
-    return f"{name} ({register.place}): expected {wanted}, found {value:g}{behind}"
+    return f"{name} ({register.address_text}): expected {expected}, found {value:g}{behind}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from softgrasp.description.register_map import RegisterMap
 from softgrasp.errors import BackendUnavailable
 from softgrasp.twin.controller.backoff import Backoff
-from softgrasp.twin.controller.plant import PlantState, Valve
+from softgrasp.twin.controller.plant import ControllerState, Valve
 
 if TYPE_CHECKING:
     from softgrasp.twin.controller.client import ControllerClient
@@ -58,7 +58,7 @@ def controller_server(
     *,
     token: str | None = None,
     watchdog: float | None = None,
-    heard: Callable[[PlantState], None] | None = None,
+    heard: Callable[[ControllerState], None] | None = None,
 ) -> ControllerServer:
     """A simulated pneumatic controller for Modbus TCP, which runs in real time; not started yet.
 

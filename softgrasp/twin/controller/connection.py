@@ -69,16 +69,16 @@ class Connection:
             OSError, EOFError: The connection is gone.
         """
         self._last = self._last % 0xFFFF + 1
-        asked = self._last
-        self._unanswered.append(asked)
-        self._writer.write(Frame(asked, unit, pdu).encoded())
+        transaction = self._last
+        self._unanswered.append(transaction)
+        self._writer.write(Frame(transaction, unit, pdu).encoded())
         await self._writer.drain()
-        while (frame := await self._frames.read()).transaction != asked:
+        while (frame := await self._frames.read()).transaction != transaction:
             self._put_away(frame.transaction)
         if frame.unit != unit:
             raise FrameError(f"expected an answer of unit {unit}, found one of {frame.unit}")
-        self._unanswered.remove(asked)
-        self._answered.append(asked)
+        self._unanswered.remove(transaction)
+        self._answered.append(transaction)
         return frame.pdu
 
     def close(self) -> None:

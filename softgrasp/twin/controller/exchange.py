@@ -85,12 +85,12 @@ def words_in(answer: bytes, kind: Kind, count: int) -> list[int]:
     size = 2 * count if kind in ("holding", "input") else (count + 7) // 8
     if len(data) != 1 + size or data[0] != size:
         raise FrameError(f"expected {size} bytes of data, found {len(data) - 1}")
-    found = response()
+    decoded = response()
     try:
-        found.decode(data)
+        decoded.decode(data)
     except (ModbusException, ValueError, IndexError, struct.error) as error:
         raise FrameError(f"expected an answer that can be read, found: {error}") from None
-    values = found.registers if kind in ("holding", "input") else found.bits
+    values = decoded.registers if kind in ("holding", "input") else decoded.bits
     return [int(value) for value in values[:count]]
 
 

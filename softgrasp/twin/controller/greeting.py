@@ -31,16 +31,16 @@ def token_greeting(registers: RegisterMap, token: str) -> Greet:
     """
 
     async def greet(ask: Ask) -> None:
-        unit, place = registers.device_id, registers.handshake
+        unit, address = registers.device_id, registers.handshake
         try:
-            answer = await ask(unit, read_request("holding", place, CHALLENGE_WORDS))
+            answer = await ask(unit, read_request("holding", address, CHALLENGE_WORDS))
             words = answer_to(words_in(answer, "holding", CHALLENGE_WORDS), token)
-            request = write_request("holding", place + CHALLENGE_WORDS, words)
+            request = write_request("holding", address + CHALLENGE_WORDS, words)
             check_written(await ask(unit, request), request)
         except Refusal as refusal:
             why = "it is wrong" if refusal.code == WRONG else str(refusal)
             raise RequestRefusedError(
-                f"token (holding {place}): expected the controller to take it, found: {why}"
+                f"token (holding {address}): expected the controller to take it, found: {why}"
             ) from None
 
     return greet

@@ -19,7 +19,7 @@ Ask = Callable[[int, bytes], Awaitable[bytes]]
 """Sends a request to a unit, and comes back with its answer."""
 Greet = Callable[[Ask], Awaitable[None]]
 """What is said first on every new connection."""
-MOST_SILENT = 2
+MAX_SILENT = 2
 """Requests without an answer in a row after which a connection is given up."""
 
 
@@ -108,12 +108,12 @@ class TcpLink:
         async with asyncio.timeout(self._timeout):
             answer = await connection.ask(unit, pdu)
         try:
-            found = take(answer)
+            result = take(answer)
         except Refusal:
             self._succeeded()
             raise
         self._succeeded()
-        return found
+        return result
 
     def _succeeded(self) -> None:
         self.counts.answers += 1
@@ -146,7 +146,7 @@ class TcpLink:
             self.counts.timeouts += 1
             self._silent += 1
         self.counts.garbled += isinstance(error, FrameError)
-        if was_open and (not silent or self._silent >= MOST_SILENT):
+        if was_open and (not silent or self._silent >= MAX_SILENT):
             self._drop()
         if silent:
             return f"nothing within {self._timeout:g} s"

@@ -46,7 +46,7 @@ class Valve(Description):
         return self
 
 
-class PlantState(NamedTuple):
+class ControllerState(NamedTuple):
     """The controller at one instant."""
 
     time: float = 0.0
@@ -61,7 +61,7 @@ class PlantState(NamedTuple):
     """[Pa]"""
 
 
-def target_of(state: PlantState, valve: Valve) -> float:
+def target_of(state: ControllerState, valve: Valve) -> float:
     """The pressure that the valve goes to [Pa].
 
     With neither trigger on it is that of the air around; with both on, too: two opposite commands
@@ -76,7 +76,7 @@ def target_of(state: PlantState, valve: Valve) -> float:
     return min(max(target, valve.lowest), valve.highest)
 
 
-def advanced(state: PlantState, time: float, valve: Valve) -> PlantState:
+def advanced(state: ControllerState, time: float, valve: Valve) -> ControllerState:
     """The controller at a later time, with commands as they are.
 
     Args:
@@ -97,12 +97,12 @@ def advanced(state: PlantState, time: float, valve: Valve) -> PlantState:
     return state._replace(time=time, pressure=target + (state.pressure - target) * decay)
 
 
-def sample_number(state: PlantState, valve: Valve) -> int:
+def sample_number(state: ControllerState, valve: Valve) -> int:
     """How many samples the sensor has taken since time 0."""
     return math.floor(state.time / valve.sample_period)
 
 
-def measured(state: PlantState, valve: Valve) -> float:
+def measured(state: ControllerState, valve: Valve) -> float:
     """What the sensor tells [Pa]: the pressure, and an error that is new in every sample."""
     if valve.noise == 0:
         return state.pressure

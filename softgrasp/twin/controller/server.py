@@ -64,13 +64,13 @@ class ControllerServer:
         controller: SimulatedController,
         *,
         token: str | None = None,
-        most_connections: int = 32,
+        max_connections: int = 32,
         idle_timeout: float = 60.0,
     ) -> None:
         self.controller = controller
         self.counts = ServerCounts()
         self._token = None if token is None else require_token(token)
-        self._most, self._idle = most_connections, idle_timeout
+        self._max_connections, self._idle = max_connections, idle_timeout
         self._open: OrderedDict[asyncio.Task[None], asyncio.StreamWriter] = OrderedDict()
         self._server: asyncio.Server | None = None
 
@@ -141,7 +141,7 @@ class ControllerServer:
         task = asyncio.current_task()
         assert task is not None  # asyncio runs this as one
         self.counts.connections += 1
-        while len(self._open) >= self._most:
+        while len(self._open) >= self._max_connections:
             _, silent = self._open.popitem(last=False)
             silent.transport.abort()
             self.counts.displaced += 1

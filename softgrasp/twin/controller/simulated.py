@@ -9,10 +9,16 @@ from typing import Any
 from pymodbus.constants import ExcCodes
 
 from softgrasp.description.register_map import Kind, Register, RegisterMap
-from softgrasp.twin.controller.plant import PlantState, Valve, advanced, measured, sample_number
+from softgrasp.twin.controller.plant import (
+    ControllerState,
+    Valve,
+    advanced,
+    measured,
+    sample_number,
+)
 from softgrasp.twin.controller.words import Words, allowed, from_words, to_words, words_of
 
-Heard = Callable[[PlantState], None]
+Heard = Callable[[ControllerState], None]
 """Called after every command, with the plant as it is then."""
 
 TRIGGERS = ("positive_on", "negative_on")
@@ -47,23 +53,23 @@ class SimulatedController:
         self._clock, self._heard = clock, heard
         self._watchdog = watchdog
         self._begin = clock()
-        self._asked = 0.0
-        self._state = PlantState()
-        self._read = _places(registers.writes) | _places(registers.reads)
-        self._written = _places(registers.writes)
+        self._last_request = 0.0
+        self._state = ControllerState()
+        self._read = _entries(registers.writes) | _entries(registers.reads)
+        self._written = _entries(registers.writes)
 
-    def state(self) -> PlantState:
+    def state(self) -> ControllerState:
         """The plant now; its time counts from when the controller was made."""
         now = self._clock() - self._begin
-        silent = None if self._watchdog is None else self._asked + self._watchdog
+        silent = None if self._watchdog is None else self._last_request + self._watchdog
         if silent is not None and self._state.time <= silent < now:
             left_alone = advanced(self._state, silent, self.valve)
             self._state = left_alone._replace(positive_on=False, negative_on=False)
         self._state = advanced(self._state, now, self.valve)
         return self._state
 
-    def command(self, **values: Any) -> PlantState:
-        """Change triggers or targets from now on, by the names of ``PlantState``."""
+    def command(self, **values: Any) -> ControllerState:
+        """Change triggers or targets from now on, by the names of ``ControllerState``."""
         self._state = self.state()._replace(**values)
         if self._heard is not None:
             self._heard(self._state)
@@ -71,17 +77,17 @@ class SimulatedController:
 
     def words(self, kind: Kind, address: int, count: int) -> Words | ExcCodes:
         """Words, or bits, from an address on; illegal where one of them is in no register."""
-        places = [self._read.get((kind, address + k)) for k in range(count)]
-        if None in places:
+        entries = [self._read.get((kind, address + k)) for k in range(count)]
+        if None in entries:
             return ExcCodes.ILLEGAL_ADDRESS
-        state = self._state_when_asked()
-        told: dict[str, Words] = {}
-        found = []
-        for name, register, word in filter(None, places):
-            if name not in told:
-                told[name] = self._told(name, register, state)
-            found.append(told[name][word])
-        return found
+        state = self._state_at_request()
+        encoded: dict[str, Words] = {}
+        register_words = []
+        for name, register, word in filter(None, entries):
+            if name not in encoded:
+                encoded[name] = self._encoded(name, register, state)
+            register_words.append(encoded[name][word])
+        return register_words
 
     def write(self, kind: Kind, address: int, words: Sequence[int]) -> ExcCodes | None:
         """Write whole values from an address on: all of them, or none and why not."""
@@ -96,16 +102,16 @@ class SimulatedController:
                 return ExcCodes.ILLEGAL_VALUE
             changes[name] = bool(value) if name in TRIGGERS else value
             at += register.width
-        self._state_when_asked()
+        self._state_at_request()
         self.command(**changes)
         return None
 
-    def _state_when_asked(self) -> PlantState:
+    def _state_at_request(self) -> ControllerState:
         state = self.state()
-        self._asked = state.time
+        self._last_request = state.time
         return state
 
-    def _told(self, name: str, register: Register, state: PlantState) -> Words:
+    def _encoded(self, name: str, register: Register, state: ControllerState) -> Words:
         if name == "pressure":
             return to_words(register, measured(state, self.valve))
         if name == "counter":
@@ -113,7 +119,7 @@ class SimulatedController:
         return to_words(register, getattr(state, name))
 
 
-def _places(part: Any) -> dict[tuple[str, int], tuple[str, Register, int]]:
+def _entries(part: Any) -> dict[tuple[str, int], tuple[str, Register, int]]:
     """Which word of which value is where."""
     return {
         (register.kind, register.address + word): (name, register, word)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from softgrasp.description.register_map import Kind, Register
 
-MOST_TOGETHER = 100
+MAX_WIDTH = 100
 """Words in one request; the standard allows 123 to be written and 125 to be read."""
 
 
@@ -23,21 +23,21 @@ class Span(NamedTuple):
         """How many words, or bits."""
         return sum(register.width for _, register in self.values)
 
-    def told(self) -> str:
+    def text(self) -> str:
         """``positive_on (holding 0), …``, as errors tell it."""
-        return ", ".join(f"{name} ({register.place})" for name, register in self.values)
+        return ", ".join(f"{name} ({register.address_text})" for name, register in self.values)
 
 
 def spans(values: Sequence[tuple[str, Register]]) -> list[Span]:
     """Registers gathered into as few requests as there are gaps between them."""
-    found: list[Span] = []
+    merged: list[Span] = []
     for name, register in sorted(values, key=lambda pair: (pair[1].kind, pair[1].address)):
-        last = found[-1] if found else None
+        last = merged[-1] if merged else None
         follows = last is not None and (
             (last.kind, last.address + last.width) == (register.kind, register.address)
         )
-        if last is not None and follows and last.width + register.width <= MOST_TOGETHER:
-            found[-1] = last._replace(values=(*last.values, (name, register)))
+        if last is not None and follows and last.width + register.width <= MAX_WIDTH:
+            merged[-1] = last._replace(values=(*last.values, (name, register)))
         else:
-            found.append(Span(register.kind, register.address, ((name, register),)))
-    return found
+            merged.append(Span(register.kind, register.address, ((name, register),)))
+    return merged

@@ -45,8 +45,8 @@ def from_words(register: Register, words: Sequence[int]) -> float:
     if register.type == "bit":
         return float(words[0])
     kind = ModbusClientMixin.DATATYPE[register.type.upper()]
-    found = ModbusClientMixin.convert_from_registers(words, kind, register.word_order)
-    count = float(cast(float, found))
+    value = ModbusClientMixin.convert_from_registers(words, kind, register.word_order)
+    count = float(cast(float, value))
     return count * register.scale if isinstance(register, PressureRegister) else count
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from softgrasp.errors import BadAnswerError, ConnectionLostError
 
-MOST_BYTES = 65536
+MAX_BYTES = 65536
 """A longer answer is no pose."""
 
 
@@ -59,14 +59,14 @@ class KeptConnection:
             async with asyncio.timeout(self.timeout):
                 return await asyncio.to_thread(self._ask, connection)
         except TimeoutError:
-            told = f"expected an answer within {self.timeout:g} s, found none"
+            message = f"expected an answer within {self.timeout:g} s, found none"
         except (OSError, HTTPException) as error:
-            told = f"expected an answer, found: {_reason(error)}"
+            message = f"expected an answer, found: {_reason(error)}"
         except BaseException:
             self.close()  # cancelled in the middle of an answer: the rest of it must not be read
             raise
         self.close()
-        raise ConnectionLostError(f"{self.url}: {told}")
+        raise ConnectionLostError(f"{self.url}: {message}")
 
     def close(self) -> None:
         """Cut the connection; a thread that waits for an answer is woken."""
@@ -81,14 +81,14 @@ class KeptConnection:
     def _ask(self, connection: HTTPConnection) -> Answer:
         connection.request("GET", self._path, headers=self._headers)
         answer = connection.getresponse()
-        body = answer.read(MOST_BYTES + 1)
-        if len(body) > MOST_BYTES:
+        body = answer.read(MAX_BYTES + 1)
+        if len(body) > MAX_BYTES:
             raise BadAnswerError(
-                f"{self.url}: expected an answer of at most {MOST_BYTES} bytes, found more"
+                f"{self.url}: expected an answer of at most {MAX_BYTES} bytes, found more"
             )
         return Answer(answer.status, answer.reason, body)
 
 
 def _reason(error: Exception) -> str:
-    said = getattr(error, "strerror", None) or " ".join(str(error).split())
-    return str(said or type(error).__name__)[:120]
+    reason_text = getattr(error, "strerror", None) or " ".join(str(error).split())
+    return str(reason_text or type(error).__name__)[:120]

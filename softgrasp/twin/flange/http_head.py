@@ -10,7 +10,7 @@ from http.client import HTTPException, parse_headers
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-MOST_HEAD = 8192
+MAX_HEAD = 8192
 """Bytes of a request's line and headers."""
 LINE = re.compile(r"(?P<method>[A-Z]{1,16}) (?P<target>/[!-~]{0,1024}) HTTP/1\.(?P<minor>[01])")
 
@@ -50,7 +50,7 @@ async def read_head(reader: asyncio.StreamReader) -> Head | None:
     except asyncio.LimitOverrunError:
         raise RefusedRequest(
             HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-            f"expected a head of at most {MOST_HEAD} bytes, found more",
+            f"expected a head of at most {MAX_HEAD} bytes, found more",
         ) from None
     return parse_head(raw)
 

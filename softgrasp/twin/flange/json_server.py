@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from softgrasp.description.loopback import is_loopback
 from softgrasp.errors import ConnectionLostError, DescriptionError
-from softgrasp.twin.flange.http_head import MOST_HEAD, Head, RefusedRequest, read_head
+from softgrasp.twin.flange.http_head import MAX_HEAD, Head, RefusedRequest, read_head
 
 Document = Mapping[str, Any]
 SHORTEST_TOKEN = 8
@@ -90,7 +90,7 @@ class JsonServer:
         """
         try:
             self._server = await asyncio.start_server(
-                self._serve, self.host, self.port, limit=MOST_HEAD
+                self._serve, self.host, self.port, limit=MAX_HEAD
             )
         except OSError as error:
             raise ConnectionLostError(
@@ -123,8 +123,8 @@ class JsonServer:
         ends = (OSError, TimeoutError, asyncio.CancelledError)
         try:
             with contextlib.suppress(*ends):
-                own = writer.get_extra_info("socket")
-                own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+                connection = writer.get_extra_info("socket")
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
                 await self._talk(reader, writer)
         finally:
             self._clients.discard(client)

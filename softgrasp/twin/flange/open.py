@@ -17,13 +17,13 @@ from softgrasp.twin.flange.udp_stream import UdpStream
 
 
 def open_flange(
-    source: FlangeSource, *, folder: Path | None = None, clock: Clock | None = None
+    source: FlangeSource, *, directory: Path | None = None, clock: Clock | None = None
 ) -> FlangeStream:
     """Open the stream of a source, for ``async with`` and, inside, ``async for``.
 
     Args:
         source: What gives the poses.
-        folder: Where a file lies that is named without a whole path.
+        directory: Where a file lies that is named without a whole path.
         clock: By which the stream waits; that of the machine where none is given.
 
     Raises:
@@ -32,7 +32,7 @@ def open_flange(
     if isinstance(source, HttpFlange):
         return HttpStream(source, clock, _token(source.token_variable))
     if isinstance(source, FileFlange):
-        path = (folder or Path()) / source.path
+        path = (directory or Path()) / source.path
         return ReplayStream(load_flange_samples(path), source.pace, clock)
     if isinstance(source, UdpFlange):
         return UdpStream(source, clock)

@@ -30,18 +30,18 @@ class ReplayStream(FlangeStream):
         """
         super().__init__(clock)
         self._samples, self._pace = tuple(samples), pace
-        self._place = 0
+        self._index = 0
         self._begin: float | None = None
 
     async def _next(self) -> FlangeSample | None:
-        if self._place == len(self._samples):
+        if self._index == len(self._samples):
             return None
-        sample = self._samples[self._place]
+        sample = self._samples[self._index]
         if self._pace == "recorded":
             if self._begin is None:
                 self._begin = self.clock.now() - sample.time
             wait = self._begin + sample.time - self.clock.now()
             if wait > 0.0:
                 await self.clock.sleep(wait)
-        self._place += 1
+        self._index += 1
         return sample

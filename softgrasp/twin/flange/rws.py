@@ -30,9 +30,9 @@ def cartesian_document(sample: FlangeSample, base: str = "") -> Document:
         base: Address of the mechanical unit.
     """
     lengths = [f"{part / FIELDS.length:.6f}" for part in sample.position]
-    turns = [f"{part:.9f}" for part in sample.quaternion]
+    parts = [f"{part:.9f}" for part in sample.quaternion]
     keys = (*FIELDS.position, *FIELDS.quaternion)
-    state = dict(zip(keys, (*lengths, *turns), strict=True))
+    state = dict(zip(keys, (*lengths, *parts), strict=True))
     return _document("ms-mechunit-cartesian", "cartesian", state, sample.time, base)
 
 
@@ -43,8 +43,8 @@ def joint_document(joints: Sequence[float], time: float, base: str = "") -> Docu
 
 
 def _document(kind: str, title: str, state: dict[str, str], time: float, base: str) -> Document:
-    told = {"_type": kind, "_title": title, **state, TIME: f"{time:.6f}"}
-    return {"_links": {"base": {"href": base}}, "_embedded": {"_state": [told]}}
+    entry = {"_type": kind, "_title": title, **state, TIME: f"{time:.6f}"}
+    return {"_links": {"base": {"href": base}}, "_embedded": {"_state": [entry]}}
 
 
 def sample_of(
@@ -66,28 +66,28 @@ def sample_of(
         state = _state(json_object(body), fields)
         position = [_number(state, key) * fields.length for key in fields.position]
         quaternion = [_number(state, key) for key in fields.quaternion]
-        told = _number(state, fields.time) if fields.time else time
-        return FlangeSample(time=told, position=position, quaternion=quaternion)
+        time_stamp = _number(state, fields.time) if fields.time else time
+        return FlangeSample(time=time_stamp, position=position, quaternion=quaternion)
     except DescriptionError as error:
         raise BadAnswerError(f"{source}: {error}") from None
 
 
 def _state(document: Document, fields: CartesianFields) -> Document:
-    found: Any = document
-    way = ""
+    node: Any = document
+    json_path = ""
     for key in fields.state:
-        way += f"[{key}]" if isinstance(key, int) else f".{key}" if way else key
+        json_path += f"[{key}]" if isinstance(key, int) else f".{key}" if json_path else key
         try:
             # a number is a place in a list, and text a key of an object
-            fits = isinstance(found, list if isinstance(key, int) else dict)
-            found = found[key] if fits else None
+            fits = isinstance(node, list if isinstance(key, int) else dict)
+            node = node[key] if fits else None
         except (KeyError, IndexError):
-            found = None
-        if found is None:
-            raise DescriptionError("expected it in the answer, found none", field=way)
-    if not isinstance(found, dict):
-        raise DescriptionError(f"expected a JSON object, found {short(found)}", field=way)
-    return found
+            node = None
+        if node is None:
+            raise DescriptionError("expected it in the answer, found none", field=json_path)
+    if not isinstance(node, dict):
+        raise DescriptionError(f"expected a JSON object, found {short(node)}", field=json_path)
+    return node
 
 
 def _number(state: Document, key: str) -> float:

@@ -12,7 +12,7 @@ from softgrasp.formats.flange_file import json_object, sample_from
 from softgrasp.twin.flange.clock import Clock
 from softgrasp.twin.flange.stream import FlangeStream, first_of
 
-MOST_WAITING = 256
+MAX_WAITING = 256
 """Samples that wait to be fetched; of more, the oldest are left out."""
 
 
@@ -75,7 +75,7 @@ class UdpStream(FlangeStream):
             return
         self._newest = sample.time
         self._waiting.append(sample)
-        if len(self._waiting) > MOST_WAITING:
+        if len(self._waiting) > MAX_WAITING:
             self._waiting.popleft()
             self.counts.overrun += 1
         self._arrived.set()
@@ -90,18 +90,18 @@ class UdpStream(FlangeStream):
             self._arrived.clear()
             await first_of(self._arrived.wait(), self.clock.sleep(self.source.stale_after))
         if not self._waiting:
-            told = self._stale()
+            message = self._stale()
             self._newest = None
-            raise StaleDataError(told)
+            raise StaleDataError(message)
         return self._waiting.popleft()
 
     def _stale(self) -> str:
         counts = self.counts
-        told = (
+        message = (
             f"{self._name}: expected a new pose within {self.source.stale_after:g} s, found none; "
             f"so far {counts.late} came late, {counts.twice} twice, {counts.refused} were no poses"
         )
-        return f"{told} (the last: {self.last_refusal})" if self.last_refusal else told
+        return f"{message} (the last: {self.last_refusal})" if self.last_refusal else message
 
     def _release(self) -> None:
         if self._transport is not None:

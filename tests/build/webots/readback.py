@@ -105,11 +105,11 @@ class ReadWorld:
 
 
 def _walk(node: Node) -> list[Node]:
-    found = [node]
+    result = [node]
     for key in node.fields:
         for inner in node.nodes(key):
-            found += _walk(inner)
-    return found
+            result += _walk(inner)
+    return result
 
 
 def pose(node: Node) -> np.ndarray:
@@ -127,6 +127,6 @@ def mass_of(physics: Node, frame: np.ndarray) -> tuple[float, np.ndarray, np.nda
     (centre,) = value(physics, "centerOfMass")  # type: ignore[misc]
     (xx, yy, zz), (xy, xz, yz) = value(physics, "inertiaMatrix")  # type: ignore[misc]
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    turn = frame[:3, :3]
-    place = turn @ np.array(centre) + frame[:3, 3]
-    return float(value(physics, "mass")), place, turn @ tensor @ turn.T  # type: ignore[arg-type]
+    rotation = frame[:3, :3]
+    position = rotation @ np.array(centre) + frame[:3, 3]
+    return float(value(physics, "mass")), position, rotation @ tensor @ rotation.T  # type: ignore[arg-type]

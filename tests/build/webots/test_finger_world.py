@@ -23,11 +23,11 @@ def test_dampers_identified_in_webots_stand_in_the_world_as_they_were() -> None:
     read = ReadWorld(text)
     assert problems(parse_world(text, "finger.wbt")) == []
     for index, joint in enumerate(finger.joints):
-        found = read.joints[f"J{index + 1}"]
-        assert found.number("springConstant") == joint.stiffness
-        assert found.number("dampingConstant") == pytest.approx(joint.damping, rel=1e-9)
-        assert found.number("position") == angles[index]
-        assert [node.type for node in found.node.nodes("device")] == ["PositionSensor"]
+        result = read.joints[f"J{index + 1}"]
+        assert result.number("springConstant") == joint.stiffness
+        assert result.number("dampingConstant") == pytest.approx(joint.damping, rel=1e-9)
+        assert result.number("position") == angles[index]
+        assert [node.type for node in result.node.nodes("device")] == ["PositionSensor"]
 
 
 def test_a_bent_finger_stands_bent_in_the_file() -> None:
@@ -36,9 +36,9 @@ def test_a_bent_finger_stands_bent_in_the_file() -> None:
     world = finger_world(from_webots(finger, STEP), angles, STEP, ())
     read = ReadWorld(world_text(world.nodes))
     last = read.parts[f"link{len(finger.joints)}"]
-    turn = last.frame[:3, :3] @ [1.0, 0.0, 0.0]
+    rotation = last.frame[:3, :3] @ [1.0, 0.0, 0.0]
     # positive angles bend towards -z
-    assert np.arctan2(-turn[2], turn[0]) == pytest.approx(angles.sum(), abs=1e-12)
+    assert np.arctan2(-rotation[2], rotation[0]) == pytest.approx(angles.sum(), abs=1e-12)
     assert value(read.joints["J2"].end.node, "rotation") == pytest.approx((0, 1, 0, 0.1))
 
 

@@ -36,7 +36,7 @@ def built_scene(name: str) -> BuiltScene:
         return build(sg.GraspScene(hand=sg.load_hand(name), object=ball))
 
 
-def told(name: str) -> tuple[BuiltScene, WebotsWorld, ReadWorld]:
+def message(name: str) -> tuple[BuiltScene, WebotsWorld, ReadWorld]:
     built = built_scene(name)
     world = scene_world(built, STEP, ("job.json",))
     return built, world, ReadWorld(world_text(world.nodes))
@@ -46,7 +46,7 @@ def told(name: str) -> tuple[BuiltScene, WebotsWorld, ReadWorld]:
     scope="module", params=[*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in OTHERS)]
 )
 def case(request: pytest.FixtureRequest) -> tuple[BuiltScene, WebotsWorld, ReadWorld]:
-    return told(request.param)
+    return message(request.param)
 
 
 def at_start(built: BuiltScene) -> mujoco.MjData:
@@ -84,9 +84,9 @@ def test_masses_centres_and_inertias_are_those_of_the_model(case: Case) -> None:
         centre = (model.body_mass[bodies, None] * data.xipos[bodies]).sum(0) / mass
         inertia = np.zeros((3, 3))
         for body in bodies:
-            turn = data.ximat[body].reshape(3, 3)
+            rotation = data.ximat[body].reshape(3, 3)
             way = data.xipos[body] - centre
-            inertia += turn @ np.diag(model.body_inertia[body]) @ turn.T
+            inertia += rotation @ np.diag(model.body_inertia[body]) @ rotation.T
             inertia += model.body_mass[body] * (way @ way * np.eye(3) - np.outer(way, way))
         got = read.parts[model.body(group).name].whole()
         assert got[0] == pytest.approx(mass, rel=1e-9)
@@ -102,11 +102,11 @@ def test_axes_and_anchors_are_those_of_the_model(case: Case) -> None:
     joints = [j for j in range(model.njnt) if model.jnt_type[j] != mujoco.mjtJoint.mjJNT_FREE]
     assert sorted(read.joints) == sorted(model.joint(j).name for j in joints)
     for joint in joints:
-        found = read.joints[model.joint(joint).name]
-        assert found.axis == pytest.approx(data.xaxis[joint], abs=1e-9)
-        if found.node.type == "HingeJoint":
-            gap = found.anchor - data.xanchor[joint]
-            assert np.cross(gap, found.axis) == pytest.approx(np.zeros(3), abs=1e-9)
+        result = read.joints[model.joint(joint).name]
+        assert result.axis == pytest.approx(data.xaxis[joint], abs=1e-9)
+        if result.node.type == "HingeJoint":
+            gap = result.anchor - data.xanchor[joint]
+            assert np.cross(gap, result.axis) == pytest.approx(np.zeros(3), abs=1e-9)
 
 
 def test_what_stands_still_has_no_physics_and_what_moves_has(case: Case) -> None:
@@ -172,7 +172,7 @@ def test_springs_and_dampers_move_joints_as_the_model_does(case: Case) -> None:
 
 
 def test_a_passive_spring_rests_at_the_zero_of_its_joint() -> None:
-    built, world, read = told("soft_gripper")
+    built, world, read = message("soft_gripper")
     law = next(law for law in world.laws if law.name == "F1_J1")
     joint = built.model.joint("F1_J1")
     assert law.spring == float(joint.stiffness[0])
@@ -181,7 +181,7 @@ def test_a_passive_spring_rests_at_the_zero_of_its_joint() -> None:
 
 
 def test_contacts_mean_newtons_per_metre_at_the_step() -> None:
-    built, _, read = told("demo")
+    built, _, read = message("demo")
     (contact,) = read.nodes_of("ContactProperties")
     erp, cfm = float(value(contact, "softERP")), float(value(contact, "softCFM"))  # type: ignore[arg-type]
     # kp = ERP/(h·CFM), kd = (1 - ERP)/CFM
@@ -192,7 +192,7 @@ def test_contacts_mean_newtons_per_metre_at_the_step() -> None:
 
 
 def test_capsules_count_their_height_without_the_caps() -> None:
-    built, _, read = told("four_finger")
+    built, _, read = message("four_finger")
     geom = built.model.geom("F1_P1")
     bounds = read.parts["F1_P1_touch"].node.node("boundingObject")
     assert bounds is not None
@@ -209,9 +209,9 @@ def test_several_joints_of_one_body_have_light_solids_between_them() -> None:
     )
     built = build(scene)
     read = ReadWorld(world_text(scene_world(built, STEP, ()).nodes))
-    turn = read.joints["object_carriage"]
-    assert turn.node.type == "HingeJoint"
-    assert turn.parent.name == "object_z_carrier"
+    rotation = read.joints["object_carriage"]
+    assert rotation.node.type == "HingeJoint"
+    assert rotation.parent.name == "object_z_carrier"
     moving = (part for part in read.parts.values() if part.masses)
     mass = sum(part.whole()[0] for part in moving if part.name.startswith("object_"))
     assert mass == pytest.approx(float(built.model.body("object").mass[0]), rel=1e-9)
@@ -227,7 +227,7 @@ def test_gravity_that_does_not_point_down_is_refused() -> None:
 
 
 def test_springs_that_damp_too_much_at_the_step_are_told() -> None:
-    built, world, _ = told("soft_gripper")
+    built, world, _ = message("soft_gripper")
     model = built.model
     k, c = model.jnt_stiffness, model.dof_damping[model.jnt_dofadr]
     names = {model.joint(j).name for j in np.flatnonzero(STEP * k > c)}
@@ -252,7 +252,7 @@ def test_couplings_between_joints_are_named() -> None:
 
 
 def test_what_the_world_says_otherwise_is_told() -> None:
-    _, world, _ = told("paper000_arm")
+    _, world, _ = message("paper000_arm")
     assert world.remarks == (
         "parts of the hand do not touch one another: with touch sensors on them, Webots would let "
         "neighbours collide",
@@ -262,18 +262,18 @@ def test_what_the_world_says_otherwise_is_told() -> None:
         "limits of arm_J1, arm_J2, arm_J3, arm_J4, arm_J5, arm_J6 are left to the targets: stops "
         "of Webots reach half a turn to either side of the start",
     )
-    _, world, _ = told("paper004_power_mug")
+    _, world, _ = message("paper004_power_mug")
     friction = "friction stays at its static value 0.5: Webots has no dynamic one of its own"
     assert friction in world.remarks
 
 
 def test_the_camera_sees_the_hand() -> None:
-    built, _, read = told("demo")
+    built, _, read = message("demo")
     (view,) = read.nodes_of("Viewpoint")
     x, y, z, angle = value(view, "orientation")  # type: ignore[misc]
     half = math.sin(angle / 2)
-    turn = np.zeros(9)
-    mujoco.mju_quat2Mat(turn, np.array([math.cos(angle / 2), x * half, y * half, z * half]))
-    ahead = turn.reshape(3, 3)[:, 0]
+    rotation = np.zeros(9)
+    mujoco.mju_quat2Mat(rotation, np.array([math.cos(angle / 2), x * half, y * half, z * half]))
+    ahead = rotation.reshape(3, 3)[:, 0]
     way = at_start(built).body("object").xpos - np.array(value(view, "position"))
     assert ahead @ way / np.linalg.norm(way) > 0.95

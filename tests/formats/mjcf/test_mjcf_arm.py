@@ -70,8 +70,8 @@ def test_the_chain_is_that_of_the_model(tmp_path: Path) -> None:
 
 def test_its_own_servos_and_start_are_kept(tmp_path: Path) -> None:
     arm = load_arm(written(tmp_path, ARM, "arm.xml"))
-    turn, shoulder, *others = arm.chain.phalanges
-    assert (turn.servo_stiffness, turn.force_limit) == (2000.0, 50.0)
+    rotation, shoulder, *others = arm.chain.phalanges
+    assert (rotation.servo_stiffness, rotation.force_limit) == (2000.0, 50.0)
     assert (shoulder.servo_stiffness, shoulder.force_limit) == (3000.0, 80.0)
     # nothing is said of the others: what hangs on them and 5 kg more
     assert others[0].force_limit == pytest.approx(9.81 * (5.0 + _mass_from(arm, 2)), rel=1e-9)

@@ -21,16 +21,16 @@ QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 @QUIET
 def test_a_tendon_drive_has_its_own_numbers(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, TENDON))
-    (drive,) = hand.drives
-    assert (drive.name, drive.unit, drive.limits) == ("drive", "", (0.0, 255.0))
-    assert drive.stops == ("l", "r")
+    (actuator,) = hand.actuators
+    assert (actuator.name, actuator.unit, actuator.limits) == ("drive", "", (0.0, 255.0))
+    assert actuator.stops == ("l", "r")
     # at rest gain · target = 100 · length, and both joints share the length
     length = 0.3137255 * 200.0 / 100.0
     posture = hand.posture((200.0,))
     assert posture["lj"] == pytest.approx(length, rel=1e-12)
     assert posture["rj"] == pytest.approx(length, rel=1e-12)
     # the keyframe puts the joints at 0.1 rad
-    assert drive.start == pytest.approx(0.1 * 100.0 / 0.3137255, rel=1e-9)
+    assert actuator.start == pytest.approx(0.1 * 100.0 / 0.3137255, rel=1e-9)
 
 
 @QUIET
@@ -50,8 +50,8 @@ def test_a_tendon_gripper_closes_and_holds(tmp_path: Path) -> None:
 @QUIET
 def test_motors_stay_at_zero_beside_added_servos(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, MOTORS))
-    assert [drive.name for drive in hand.drives] == ["am", "bm", "aj", "bj"]
-    assert [drive.limits for drive in hand.drives] == [(0.0, 0.0)] * 2 + [(0.0, 1.0)] * 2
+    assert [actuator.name for actuator in hand.actuators] == ["am", "bm", "aj", "bj"]
+    assert [actuator.limits for actuator in hand.actuators] == [(0.0, 0.0)] * 2 + [(0.0, 1.0)] * 2
     assert {servo.force_limit for servo in hand.model.servos} == {1.2}  # gear 2 · 0.6
     ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.025), density=300.0)
     result = sg.simulate(sg.GraspScene(hand=hand, object=ball))
@@ -74,23 +74,23 @@ def test_a_wrist_comes_before_the_palm_and_stays(tmp_path: Path) -> None:
         assert preset.rates[:2] == (0.0, 0.0)
     # two joints on one body: the first row has no body of its own
     assert thumb.phalanges[0].bodies == ()
-    assert all("wristed_th_two" in drive.stops for drive in hand.drives[4:])
-    assert "wristed_palm" not in hand.drives[2].stops
+    assert all("wristed_th_two" in actuator.stops for actuator in hand.actuators[4:])
+    assert "wristed_palm" not in hand.actuators[2].stops
 
 
 @QUIET
 def test_a_linkage_is_stopped_by_all_that_it_moves(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, LOOP))
-    assert hand.drives[0].stops == ("crank", "pad")
-    assert hand.drives[1].stops == ("thumb",)
+    assert hand.actuators[0].stops == ("crank", "pad")
+    assert hand.actuators[1].stops == ("thumb",)
 
 
 def test_conflicts_with_the_scene_are_told_once_each(tmp_path: Path) -> None:
     text = TENDON.replace('friction="1"/>', 'friction="1" solref=".005 1"/>')
     file = written(tmp_path, text)
-    with pytest.warns(SoftgraspWarning) as told:
+    with pytest.warns(SoftgraspWarning) as message:
         hand = sg.load_hand(file)
-    assert [str(warning.message) for warning in told] == [
+    assert [str(warning.message) for warning in message] == [
         "hand.xml: the floor 'floor' of the file is left out",
         "hand.xml: the free joint of body 'mount' is left out: the scene holds the hand, or lifts "
         "it",
@@ -174,13 +174,13 @@ def test_a_side_file_replaces_what_was_found(tmp_path: Path) -> None:
         "fingers: {wristed_ff: index}\n"
         "grasps: {power: {center: [1, 2, 90], rates: [0, 0, 57.3, 57.3, 0, 57.3, 57.3]}}\n"
     )
-    hand, found = sg.load_hand(side), sg.load_hand(tmp_path / "hand.xml")
+    hand, result = sg.load_hand(side), sg.load_hand(tmp_path / "hand.xml")
     assert hand.name == "mine"
     assert hand.fingers[1].name == "index"
     assert hand.grasps.power.center == pytest.approx((0.001, 0.002, 0.09))
     assert hand.grasps.power.rates[2] == pytest.approx(1.0, rel=1e-3)
-    assert hand.grasps.power.start == found.grasps.power.start
-    assert hand.grasps.precision == found.grasps.precision
+    assert hand.grasps.power.start == result.grasps.power.start
+    assert hand.grasps.precision == result.grasps.precision
 
 
 SIDE_MISTAKES = {
@@ -211,9 +211,9 @@ def test_a_scene_is_saved_and_refuses_a_changed_file(tmp_path: Path) -> None:
     file.write_text(TENDON.replace('damping=".02"', 'damping=".03"'))
     with pytest.raises(sg.DescriptionError) as refused:
         sg.compile_model(again.replace(hand=again.hand.replace(name="other")))
-    wanted = again.hand.model.sha256
+    target = again.hand.model.sha256
     assert re.fullmatch(
-        rf"{re.escape(str(file))}: expected the model with SHA-256 {wanted}, found "
+        rf"{re.escape(str(file))}: expected the model with SHA-256 {target}, found "
         r"\w{64}: the file, or one that it includes or a mesh of it, has changed",
         str(refused.value),
     )
@@ -258,12 +258,12 @@ def test_a_hand_that_meets_no_ball_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 @QUIET
 @pytest.mark.parametrize("grasp", ["power", "precision"])
-@pytest.mark.parametrize("thing", ["sphere", "strawberry", "mug"])
-def test_allegro_closes_on_everyday_things(thing: str, grasp: str) -> None:
+@pytest.mark.parametrize("obj", ["sphere", "strawberry", "mug"])
+def test_allegro_closes_on_everyday_things(obj: str, grasp: str) -> None:
     """Its fingertips sink up to 0.62 mm, as its servos give way; 1.8 to 4.6 mm from the side."""
     hand = sg.load_hand(outside_file(ALLEGRO))
     scene = sg.GraspScene(
-        hand=hand, object=sg.load_object(thing), grasp=grasp, success=sg.SuccessCriterion()
+        hand=hand, object=sg.load_object(obj), grasp=grasp, success=sg.SuccessCriterion()
     )
     result = sg.simulate(scene)
     assert result.status is sg.GraspStatus.CLOSED
@@ -276,13 +276,13 @@ def test_allegro_closes_on_everyday_things(thing: str, grasp: str) -> None:
 @pytest.mark.slow
 @QUIET
 @pytest.mark.parametrize("grasp", ["power", "precision"])
-@pytest.mark.parametrize("thing", ["sphere", "strawberry", "mug"])
-def test_jaco_holds_everyday_things(thing: str, grasp: str) -> None:
+@pytest.mark.parametrize("obj", ["sphere", "strawberry", "mug"])
+def test_jaco_holds_everyday_things(obj: str, grasp: str) -> None:
     third_party = pytest.importorskip("dm_control", reason="the Jaco is dm_control's").__path__[0]
     hand = sg.load_hand(Path(third_party) / "third_party/kinova/jaco_hand.xml")
     assert len(hand.model.servos) == 3
     scene = sg.GraspScene(
-        hand=hand, object=sg.load_object(thing), grasp=grasp, success=sg.SuccessCriterion()
+        hand=hand, object=sg.load_object(obj), grasp=grasp, success=sg.SuccessCriterion()
     )
     result = sg.simulate(scene)
     assert sum(contact.in_contact for contact in result.contacts) >= 2

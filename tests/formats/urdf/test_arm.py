@@ -33,8 +33,8 @@ ARM = robot(
 )
 
 
-def arm_file(folder: Path) -> Path:
-    return written(folder, ARM, "arm.urdf")
+def arm_file(directory: Path) -> Path:
+    return written(directory, ARM, "arm.urdf")
 
 
 def test_the_tool_stands_where_mujocos_import_has_it(tmp_path: Path) -> None:

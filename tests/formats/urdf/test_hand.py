@@ -14,7 +14,7 @@ import softgrasp as sg
 from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.description.hand import Hand
 from softgrasp.formats.ucrdf.read import read_robot
-from softgrasp.formats.urdf.shapes import turn_onto
+from softgrasp.formats.urdf.shapes import frame_along
 from softgrasp.mechanics.fused_links import fused
 from tests.robots import written
 from tests.urdf_hands import (
@@ -37,12 +37,12 @@ LEFT_1 = joint("left_1", "base", "left_near", "-0.05 0 0").partition(">")[2].rst
 """All of that joint but its type."""
 
 
-def hand_of(folder: Path, text: str) -> Hand:
-    return sg.load_hand(written(folder, text, "hand.urdf"))
+def hand_of(directory: Path, text: str) -> Hand:
+    return sg.load_hand(written(directory, text, "hand.urdf"))
 
 
-def refused(folder: Path, text: str) -> str:
-    path = written(folder, text, "hand.urdf")
+def refused(directory: Path, text: str) -> str:
+    path = written(directory, text, "hand.urdf")
     with pytest.raises(sg.DescriptionError) as caught:
         sg.load_hand(path)
     return str(caught.value).removeprefix(f"{path}:").strip()
@@ -54,9 +54,9 @@ def quietly(path: Path) -> Hand:
         return sg.load_hand(path)
 
 
-def imported(text: str, folder: Path) -> mujoco.MjModel:
+def imported(text: str, directory: Path) -> mujoco.MjModel:
     """MuJoCo's own reading of a URDF."""
-    return mujoco.MjModel.from_xml_path(str(written(folder, text, "bare.urdf")))
+    return mujoco.MjModel.from_xml_path(str(written(directory, text, "bare.urdf")))
 
 
 def same_posture(
@@ -85,7 +85,7 @@ def test_bodies_stand_where_mujocos_import_has_them(name: str, tmp_path: Path) -
         here, there = same_posture(ours, theirs, rng)
         for body, axis in axes.items():
             assert here.body(body).xpos == pytest.approx(there.body(body).xpos, abs=1e-9)
-            frame = there.body(body).xmat.reshape(3, 3) @ turn_onto(axis)[:3, :3]
+            frame = there.body(body).xmat.reshape(3, 3) @ frame_along(axis)[:3, :3]
             assert here.body(body).xmat.reshape(3, 3) == pytest.approx(frame, abs=1e-9)
 
 
@@ -106,14 +106,14 @@ def check_inertia(hand: Hand, theirs: mujoco.MjModel) -> None:
     ours = build_hand_spec(hand).compile()
     here, there = same_posture(ours, theirs, np.random.default_rng(2))
     names = [theirs.joint(index).name for index in range(theirs.njnt)]
-    found = []
+    result = []
     for model, data in ((ours, here), (theirs, there)):
         full = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, full)
         full -= np.diag(model.dof_armature)
         dofs = [int(model.joint(name).dofadr[0]) for name in names]
-        found.append(full[np.ix_(dofs, dofs)])
-    assert found[0] == pytest.approx(found[1], rel=1e-9, abs=1e-12)
+        result.append(full[np.ix_(dofs, dofs)])
+    assert result[0] == pytest.approx(result[1], rel=1e-9, abs=1e-12)
 
 
 def test_fixed_links_weigh_what_they_did(tmp_path: Path) -> None:
@@ -130,8 +130,13 @@ def test_the_gripper_as_a_hand(tmp_path: Path) -> None:
     hand = hand_of(tmp_path, GRIPPER)
     assert [finger.name for finger in hand.fingers] == ["left", "right"]
     assert [finger.convention for finger in hand.fingers] == ["placed", "placed"]
-    assert [drive.name for drive in hand.drives] == ["left_1", "left_2", "right_1", "right_2"]
-    assert hand.drives[0].stops == ("left_near", "left_far")
+    assert [actuator.name for actuator in hand.actuators] == [
+        "left_1",
+        "left_2",
+        "right_1",
+        "right_2",
+    ]
+    assert hand.actuators[0].stops == ("left_near", "left_far")
     row = hand.fingers[0].phalanges[0]
     assert (row.force_limit, row.limits) == (2.0, (-0.2, 1.2))
     assert row.servo_stiffness == pytest.approx(2.0 / np.radians(10.0))
@@ -162,7 +167,9 @@ def test_a_wrist_stands_still(tmp_path: Path) -> None:
     assert hand.grasps.power.rates[0] == 0.0
     assert hand.grasps.power.start is not None
     assert hand.grasps.power.start[0] == 0.0
-    assert hand.drives[0].stops == (*("base", "left_near", "left_far", "right_near", "right_far"),)
+    assert hand.actuators[0].stops == (
+        *("base", "left_near", "left_far", "right_near", "right_far"),
+    )
 
 
 def test_a_finger_that_branches(tmp_path: Path) -> None:
@@ -195,11 +202,11 @@ def test_an_effort_that_cannot_be_true(effort: str, tmp_path: Path) -> None:
     lever = 0.065 + np.linalg.norm(finger.tip)
     assert finger.phalanges[0].force_limit == pytest.approx(15.0 * lever)
     assert finger.phalanges[1].force_limit == 2.0
-    found = {"": "no effort", 'effort="0"': "an effort of 0 N·m"}.get(
+    result = {"": "no effort", 'effort="0"': "an effort of 0 N·m"}.get(
         effort, "an effort of 1000 N·m"
     )
     assert hand.notes == (
-        f"joint 'left_1' states {found}: its drive gives up to {15.0 * lever:.3g} N·m, 15 N at the "
+        f"joint 'left_1' states {result}: its drive gives up to {15.0 * lever:.3g} N·m, 15 N at the "
         "end of each chain that it moves",
     )
 
@@ -212,12 +219,12 @@ def test_no_drive_is_faster_than_its_joint(tmp_path: Path) -> None:
 
 def test_masses_that_no_hand_has(tmp_path: Path) -> None:
     text = GRIPPER.replace('<mass value="0.05"/>', '<mass value="5e4"/>')
-    said = (
+    caught = (
         "robot 'gripper': expected a hand of less than 50 kg, found 200,000 kg; its masses are not "
         "believed: its links weigh what their collision shapes weigh at 1300 kg/m³ (density in a "
         "side file says otherwise)"
     )
-    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(said)}$"):
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
         hand = hand_of(tmp_path, text)
     model = build_hand_spec(hand).compile()
     volume = 0.014 * 0.03 * 0.06
@@ -254,8 +261,8 @@ def test_a_picture_that_is_missing_is_left_out(tmp_path: Path) -> None:
     lost = '<visual><geometry><mesh filename="no.stl"/></geometry></visual>'
     text = GRIPPER.replace(BODY + BOX, lost + BODY + BOX, 1)
     path = written(tmp_path, text, "hand.urdf")
-    said = f"{path}: left out: <visual> 'no.stl' (line 3), no such file"
-    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(said)}$"):
+    caught = f"{path}: left out: <visual> 'no.stl' (line 3), no such file"
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
         sg.load_hand(path)
 
 
@@ -311,8 +318,8 @@ def test_a_picture_that_is_missing_is_left_out(tmp_path: Path) -> None:
 )
 def test_mistakes(old: str, new: str, sentence: str, tmp_path: Path) -> None:
     assert old in GRIPPER
-    found = refused(tmp_path, GRIPPER.replace(old, new, 1))
-    assert found == sentence
+    result = refused(tmp_path, GRIPPER.replace(old, new, 1))
+    assert result == sentence
 
 
 def test_mimics_in_a_circle(tmp_path: Path) -> None:

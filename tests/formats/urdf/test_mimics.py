@@ -23,8 +23,8 @@ def follower(low: float, high: float, mimic: str) -> str:
     return RIGHT.replace(LIMIT, limit, 1)
 
 
-def hand_of(folder: Path, right: str, left: str = LEFT) -> Hand:
-    return sg.load_hand(written(folder, robot(PALM, left, right), "hand.urdf"))
+def hand_of(directory: Path, right: str, left: str = LEFT) -> Hand:
+    return sg.load_hand(written(directory, robot(PALM, left, right), "hand.urdf"))
 
 
 def row(hand: Hand, joint: str) -> sg.Phalanx:
@@ -34,7 +34,7 @@ def row(hand: Hand, joint: str) -> sg.Phalanx:
 def test_a_mimic_is_a_coupling(tmp_path: Path) -> None:
     mimic = '<mimic joint="left_1" multiplier="0.5" offset="0.1"/>'
     hand = hand_of(tmp_path, follower(-1, 1, mimic))
-    assert [drive.name for drive in hand.drives] == ["left_1", "left_2", "right_2"]
+    assert [actuator.name for actuator in hand.actuators] == ["left_1", "left_2", "right_2"]
     (coupling,) = hand.couplings
     assert (coupling.joint, coupling.leader) == ("right_1", "left_1")
     assert (coupling.ratio, coupling.offset) == (0.5, 0.1)
@@ -68,26 +68,26 @@ def test_a_chain_of_mimics_is_told_by_its_first_leader(tmp_path: Path) -> None:
 
 
 def test_where_ranges_share_nothing_the_mechanism_is_believed(tmp_path: Path) -> None:
-    said = (
+    text = (
         "joint 'right_1' follows -1 · 'left_1' over [-1.2, 0.2] rad ([-68.7549, 11.4592]°), but "
         "its own range is [0.2, 1] rad ([11.4592, 57.2958]°), which allows 0 % of the leader's "
         "way; the mechanism is believed, its limits become [-1.2, 0.2] rad ([-68.7549, 11.4592]°)"
     )
     right = follower(0.2, 1, '<mimic joint="left_1" multiplier="-1"/>')
     right = right.replace('"0 -1 0"', '"0 1 0"', 1)
-    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(said)}$"):
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(text)}$"):
         hand = hand_of(tmp_path, right)
     assert row(hand, "right_1").limits == (-1.2, 0.2)
     assert row(hand, "left_1").limits == (-0.2, 1.2)
 
 
 def test_where_ranges_share_most_the_leader_stops(tmp_path: Path) -> None:
-    said = (
+    text = (
         "joint 'right_1' follows 1 · 'left_1' over [-0.2, 1.2] rad ([-11.4592, 68.7549]°), but its "
         "own range is [0, 1] rad ([0, 57.2958]°); 'left_1' stops at [0, 1] rad ([0, 57.2958]°) "
         "instead of [-0.2, 1.2] rad ([-11.4592, 68.7549]°)"
     )
-    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(said)}$"):
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(text)}$"):
         hand = hand_of(tmp_path, follower(0, 1, '<mimic joint="left_1"/>'))
     assert row(hand, "left_1").limits == (0.0, 1.0)
     assert row(hand, "right_1").limits == (0.0, 1.0)
@@ -108,11 +108,11 @@ def test_a_continuous_follower_needs_no_limits(tmp_path: Path) -> None:
 
 def test_the_pads_of_the_real_gripper_stay_parallel() -> None:
     """Its printed limits would keep three joints at 0; its multipliers close it as the real one."""
-    with pytest.warns(sg.SoftgraspWarning, match="the mechanism is believed") as told:
+    with pytest.warns(sg.SoftgraspWarning, match="the mechanism is believed") as message:
         hand = sg.load_hand(real_hand(ROBOTIQ))
-    believed = [str(one.message) for one in told if "mechanism is believed" in str(one.message)]
+    believed = [str(one.message) for one in message if "mechanism is believed" in str(one.message)]
     assert len(believed) == 3
-    assert [drive.name for drive in hand.drives] == ["finger_joint"]
+    assert [actuator.name for actuator in hand.actuators] == ["finger_joint"]
     model = build_hand_spec(hand).compile()
     data = mujoco.MjData(model)
     for angle in (0.0, 0.4, 0.7):
@@ -122,5 +122,5 @@ def test_the_pads_of_the_real_gripper_stay_parallel() -> None:
         left, right = (data.body(f"{side}_inner_finger") for side in ("left", "right"))
         assert left.xpos[0] == pytest.approx(-right.xpos[0], abs=1e-3)
         assert left.xpos[2] == pytest.approx(right.xpos[2], abs=1e-3)
-        turn = left.xmat.reshape(3, 3)
-        assert np.abs(turn) == pytest.approx(np.abs(np.round(turn)), abs=1e-9)
+        rotation = left.xmat.reshape(3, 3)
+        assert np.abs(rotation) == pytest.approx(np.abs(np.round(rotation)), abs=1e-9)

@@ -14,15 +14,15 @@ from tests.robots import written
 from tests.urdf_hands import BODY, BOX, GRIPPER, LIMIT
 
 
-def hand_of(folder: Path, side: str, text: str = GRIPPER) -> Hand:
-    written(folder, text, "hand.urdf")
-    return sg.load_hand(written(folder, f"model: hand.urdf\n{side}", "mine.yaml"))
+def hand_of(directory: Path, side: str, text: str = GRIPPER) -> Hand:
+    written(directory, text, "hand.urdf")
+    return sg.load_hand(written(directory, f"model: hand.urdf\n{side}", "mine.yaml"))
 
 
-def refused(folder: Path, side: str, text: str = GRIPPER) -> str:
+def refused(directory: Path, side: str, text: str = GRIPPER) -> str:
     with pytest.raises(sg.DescriptionError) as caught:
-        hand_of(folder, side, text)
-    return str(caught.value).replace(f"{folder}/", "")
+        hand_of(directory, side, text)
+    return str(caught.value).replace(f"{directory}/", "")
 
 
 def test_a_side_file_that_changes_nothing(tmp_path: Path) -> None:
@@ -38,10 +38,10 @@ rates: 45
 grasps:
   precision: {center: [0, 0, 110], rates: [30, 3, 30, 3], start: [5, 0, 5, 0]}
 """
-    hand, found = hand_of(tmp_path, side), sg.load_hand(tmp_path / "hand.urdf")
+    hand, result = hand_of(tmp_path, side), sg.load_hand(tmp_path / "hand.urdf")
     assert hand.name == "mine"
     assert [finger.name for finger in hand.fingers] == ["F1", "F2"]
-    assert hand.grasps.power.center == found.grasps.power.center
+    assert hand.grasps.power.center == result.grasps.power.center
     assert hand.grasps.power.rates == pytest.approx((np.radians(45.0),))
     assert hand.grasps.precision.center == pytest.approx((0.0, 0.0, 0.11))
     assert hand.grasps.precision.rates == pytest.approx(np.radians([30.0, 3.0, 30.0, 3.0]))

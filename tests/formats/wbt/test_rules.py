@@ -19,7 +19,7 @@ ONE_OF_BOTH = (
 )
 
 
-def found(world: World) -> list[str]:
+def result(world: World) -> list[str]:
     """Kinds and sentences."""
     return [f"{problem.kind}: {problem}" for problem in problems(world)]
 
@@ -432,7 +432,7 @@ def test_a_good_world_has_no_problem():
     ],
 )
 def test_mistakes_are_found(old: str, new: str, kind: str, sentence: str):
-    assert f"{kind}: pinch.wbt:{sentence}" in found(parse_world(changed(old, new), "pinch.wbt"))
+    assert f"{kind}: pinch.wbt:{sentence}" in result(parse_world(changed(old, new), "pinch.wbt"))
 
 
 def test_problems_come_by_line():
@@ -449,14 +449,14 @@ def test_a_gap_between_solids_with_physics_is_found():
         'Solid { name "c" children\n'
         'Solid { name "d" physics Physics { } } } } } }'
     )
-    assert found(parse_world(text, "gap.wbt")) == [
+    assert result(parse_world(text, "gap.wbt")) == [
         "physics: gap.wbt:5: expected physics of 'b', which is between solids with it, found none",
         "physics: gap.wbt:6: expected physics of 'c', which is between solids with it, found none",
     ]
 
 
 def test_an_empty_world_lacks_its_head():
-    assert found(World("R2025a")) == [
+    assert result(World("R2025a")) == [
         "head: world.wbt: expected a Viewpoint as the second node, found none",
         "head: world.wbt: expected a WorldInfo as the first node, found none",
     ]
@@ -471,7 +471,7 @@ def test_places_are_checked_in_worlds_made_in_code_too():
     cone = Node("Shape", {"geometry": Node("Cone")})
     solid = Node("Solid", {"children": [cone, Node("Coordinate")], "boundingObject": cone})
     world = made(solid, Node("HingeJoint"))
-    assert found(world) == [
+    assert result(world) == [
         "joint: made.wbt: HingeJoint.endPoint: expected a node, found none",
         "joint: made.wbt: HingeJoint.jointParameters: expected a node, found none",
         "place: made.wbt: Shape.geometry: expected Box, Sphere, Cylinder, Capsule, Plane, Mesh or "
@@ -488,22 +488,22 @@ def test_places_are_checked_in_worlds_made_in_code_too():
 def test_old_versions_know_no_contact_joints():
     info = Node("WorldInfo", {"contactProperties": [Node("ContactProperties", {"bounce": 0})]})
     info.nodes("contactProperties")[0].fields["maxContactJoints"] = 20
-    assert found(World("R2025a", [info, Node("Viewpoint")])) == []
-    assert found(World("R2023a", [info, Node("Viewpoint")])) == [
+    assert result(World("R2025a", [info, Node("Viewpoint")])) == []
+    assert result(World("R2023a", [info, Node("Viewpoint")])) == [
         "version: world.wbt: ContactProperties.maxContactJoints: expected Webots R2023b or newer, "
         "found R2023a"
     ]
 
 
 def test_a_spring_that_is_nowhere_keeps_nothing_awake():
-    assert found(made(Node("Solid"))) == []
+    assert result(made(Node("Solid"))) == []
 
 
 def test_large_meshes_are_found():
     points = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), *([(0.0, 1.0, 0.0)] * 99_999)]
     coordinate = Node("Coordinate", {"point": list(points)})
     faces = Node("IndexedFaceSet", {"coord": coordinate, "coordIndex": [0, 1, 2, -1]})
-    assert found(made(Node("Shape", {"geometry": faces}))) == [
+    assert result(made(Node("Shape", {"geometry": faces}))) == [
         "mesh: made.wbt: Coordinate.point: expected at most 100000 points, found 100001"
     ]
 
@@ -518,7 +518,7 @@ def test_rounded_inertias_of_plates_are_taken():
             "inertiaMatrix": [(1.111111e-3, 2.222222e-3, 3.333334e-3), (0.0, 0.0, 0.0)],
         },
     )
-    assert found(made(Node("Solid", {"physics": physics}))) == []
+    assert result(made(Node("Solid", {"physics": physics}))) == []
 
 
 def test_rules_have_a_sentence_each():

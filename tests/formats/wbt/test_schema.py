@@ -82,11 +82,11 @@ def test_places_agree_with_a_second_transcription():
     # Webots itself (WbNodeUtilities) takes joints inside solids only
     assert set(other.pop("world")) - set(slot("world")) == {"HingeJoint", "SliderJoint"}
     motors = {"HingeJoint": "LinearMotor", "SliderJoint": "RotationalMotor"}
-    for place, types in other.items():
-        outer, key = place.split(".")
+    for position, types in other.items():
+        outer, key = position.split(".")
         for node_type in motors if outer == "Joint" else (outer,):
             missing = set(types) - set(allowed(node_type, key))
-            assert missing == ({motors[node_type]} if key == "device" else set()), place
+            assert missing == ({motors[node_type]} if key == "device" else set()), position
 
 
 def _same_default(text: str, held: object) -> bool:

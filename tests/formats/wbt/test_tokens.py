@@ -59,8 +59,8 @@ def test_strings(written: str, says: str):
 
 
 def test_tokens_know_where_they_begin():
-    found = list(tokens('a\n\n"b\nc" d # e\n', "a.wbt"))
-    assert found == [
+    result = list(tokens('a\n\n"b\nc" d # e\n', "a.wbt"))
+    assert result == [
         Token("word", "a", 1),
         Token("string", "b\nc", 3),
         Token("word", "d", 4),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.wbt import Node, Value, World, parse_world, read_world, world_text
 from softgrasp.formats.wbt.plain import plain_text
-from softgrasp.formats.wbt.schema import FieldFacts, allowed, fields, slot
+from softgrasp.formats.wbt.schema import FieldType, allowed, fields, slot
 from softgrasp.formats.wbt.write import WIDTH
 from tests.formats.wbt.pinch import FILE, GOOD
 
@@ -29,14 +29,14 @@ def test_a_world_that_was_written_is_written_the_same_again():
 def axes() -> st.SearchStrategy[tuple[float, ...]]:
     """Axes of length 1 and angles."""
 
-    def turned(tilt: float, turn: float, angle: float) -> tuple[float, ...]:
+    def rotated(tilt: float, rotation: float, angle: float) -> tuple[float, ...]:
         flat = math.sin(tilt)
-        return (flat * math.cos(turn), flat * math.sin(turn), math.cos(tilt), angle)
+        return (flat * math.cos(rotation), flat * math.sin(rotation), math.cos(tilt), angle)
 
-    return st.builds(turned, st.floats(0.01, 3), st.floats(0.01, 3), FLOATS)
+    return st.builds(rotated, st.floats(0.01, 3), st.floats(0.01, 3), FLOATS)
 
 
-def plain(kind: str, facts: FieldFacts) -> st.SearchStrategy[Value]:
+def plain(kind: str, facts: FieldType) -> st.SearchStrategy[Value]:
     """Values of a type that holds no nodes."""
     if kind.startswith("MF"):
         return st.lists(plain("SF" + kind[2:], facts), max_size=40)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.description.drive import Drive
-from softgrasp.mechanics.grasp_finder import Digit, DigitJoint, FoundGrasps, found_grasps
+from softgrasp.description.drive import Actuator
+from softgrasp.mechanics.grasp_finder import Digit, DigitJoint, SynthesizedGrasps, synthesize_grasps
 from softgrasp.mechanics.transforms import Array, rotate_about
 
 
 class Jaws:
     """Two flat jaws, 60 mm high, that stand apart by twice their targets, on a flat palm."""
 
-    def __init__(self, low: float = 0.0, rest: float = 0.05, turn: Array | None = None) -> None:
-        self.turn = np.eye(4) if turn is None else turn
-        self.drives = [Drive(n, n, "m", (low, low + 0.05), rest) for n in ("one", "two")]
+    def __init__(self, low: float = 0.0, rest: float = 0.05, rotation: Array | None = None) -> None:
+        self.rotation = np.eye(4) if rotation is None else rotation
+        self.actuators = [Actuator(n, n, "m", (low, low + 0.05), rest) for n in ("one", "two")]
         self.rest = [rest, rest]
         tip = np.array([0.0, 0.0, 0.06])
         self.digits = [
@@ -27,21 +27,21 @@ class Jaws:
         self.skins = {"one": flat, "two": flat}
         x, y = np.meshgrid(np.linspace(-0.05, 0.05, 11), np.linspace(-0.02, 0.02, 5))
         palm = np.column_stack([x.ravel(), y.ravel(), np.full(x.size, -0.01)])
-        self.palm = palm @ self.turn[:3, :3].T
+        self.palm = palm @ self.rotation[:3, :3].T
         self.middle = self.palm.mean(axis=0)
-        self.up: Array | None = self.turn[:3, 1]
+        self.up: Array | None = self.rotation[:3, 1]
 
     def frames(self, targets: Array) -> dict[str, Array]:
-        found = {}
+        result = {}
         for column, (name, side) in enumerate((("one", 1.0), ("two", -1.0))):
             frames = np.tile(np.eye(4), (len(targets), 1, 1))
             frames[:, 0, 3] = side * targets[:, column]
-            found[name] = self.turn @ frames
-        return found
+            result[name] = self.rotation @ frames
+        return result
 
 
-def found_of(hand: Jaws) -> FoundGrasps:
-    return found_grasps(hand)
+def found_of(hand: Jaws) -> SynthesizedGrasps:
+    return synthesize_grasps(hand)
 
 
 def test_jaws_close_from_both_sides_at_one_rate() -> None:
@@ -68,22 +68,22 @@ def test_a_file_that_shows_closed_jaws_opens_them_first() -> None:
 
 @pytest.mark.parametrize("axis", ["x", "y", "z"])
 def test_the_place_turns_with_the_hand(axis: str) -> None:
-    turn = rotate_about(axis, np.pi / 2.0)
-    one, other = found_of(Jaws()), found_of(Jaws(turn=turn))
-    for plain, turned in ((one.power, other.power), (one.precision, other.precision)):
-        np.testing.assert_allclose(turn[:3, :3] @ plain.center, turned.center, atol=5e-3)
-        np.testing.assert_allclose(plain.rates, turned.rates, rtol=0.1)
+    rotation = rotate_about(axis, np.pi / 2.0)
+    one, other = found_of(Jaws()), found_of(Jaws(rotation=rotation))
+    for plain, rotated in ((one.power, other.power), (one.precision, other.precision)):
+        np.testing.assert_allclose(rotation[:3, :3] @ plain.center, rotated.center, atol=5e-3)
+        np.testing.assert_allclose(plain.rates, rotated.rates, rtol=0.1)
         np.testing.assert_allclose(
-            np.abs(turn[:3, :3] @ plain.lying.axis), np.abs(turned.lying.axis), atol=1e-6
+            np.abs(rotation[:3, :3] @ plain.lying.axis), np.abs(rotated.lying.axis), atol=1e-6
         )
 
 
 def test_jaws_that_cannot_reach_any_ball_enclose_none() -> None:
-    found = found_of(Jaws(low=0.2, rest=0.25))
-    assert not found.power.enclosed
-    assert not found.precision.enclosed
+    result = found_of(Jaws(low=0.2, rest=0.25))
+    assert not result.power.enclosed
+    assert not result.precision.enclosed
 
 
 def test_no_rate_is_above_what_is_known() -> None:
-    found = found_grasps(Jaws(), {"one": 0.01})
-    assert abs(found.power.rates[0]) <= 0.01 + 1e-6
+    result = synthesize_grasps(Jaws(), {"one": 0.01})
+    assert abs(result.power.rates[0]) <= 0.01 + 1e-6

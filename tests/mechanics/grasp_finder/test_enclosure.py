@@ -12,10 +12,10 @@ from softgrasp.mechanics.grasp_finder.enclosure import directions, enclosures
 
 
 def least(normals: list[list[float]], friction: float) -> float:
-    found, _ = enclosures(
+    result, _ = enclosures(
         np.array([normals]), np.ones((1, len(normals)), dtype=bool), friction=friction
     )
-    return float(found[0])
+    return float(result[0])
 
 
 def test_two_opposite_contacts_give_the_friction_across() -> None:
@@ -48,11 +48,11 @@ def test_turning_all_contacts_changes_little(seed: int) -> None:
     rng = np.random.default_rng(seed)
     normals = rng.normal(size=(4, 3))
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    turned = normals @ Rotation.random(rng=rng).as_matrix().T
-    assert least(normals.tolist(), 0.4) == pytest.approx(least(turned.tolist(), 0.4), abs=0.2)
+    rotated = normals @ Rotation.random(rng=rng).as_matrix().T
+    assert least(normals.tolist(), 0.4) == pytest.approx(least(rotated.tolist(), 0.4), abs=0.2)
 
 
 def test_directions_are_spread_evenly() -> None:
-    found = directions(96)
-    assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(96))
-    assert found.mean(axis=0) == pytest.approx(np.zeros(3), abs=0.01)
+    result = directions(96)
+    assert np.linalg.norm(result, axis=1) == pytest.approx(np.ones(96))
+    assert result.mean(axis=0) == pytest.approx(np.zeros(3), abs=0.01)

@@ -11,7 +11,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.hand import Hand
 from softgrasp.formats.link_surfaces import link_surfaces, surface_points
-from softgrasp.mechanics.grasp_finder import DescribedHand, FoundGrasps, found_grasps
+from softgrasp.mechanics.grasp_finder import DescribedHand, SynthesizedGrasps, synthesize_grasps
 from softgrasp.mechanics.grasp_finder.closing import closing_of
 from softgrasp.mechanics.transforms import rotation_from_euler
 from tests.robots import written
@@ -24,12 +24,12 @@ def closing_hand(hand: Hand) -> DescribedHand:
     return DescribedHand(hand, link_surfaces(hand))
 
 
-def found_of(hand: Hand) -> FoundGrasps:
-    return found_grasps(closing_hand(hand))
+def found_of(hand: Hand) -> SynthesizedGrasps:
+    return synthesize_grasps(closing_hand(hand))
 
 
-def hand_of(folder: Path, text: str) -> Hand:
-    return sg.load_hand(written(folder, text, "hand.urdf"))
+def hand_of(directory: Path, text: str) -> Hand:
+    return sg.load_hand(written(directory, text, "hand.urdf"))
 
 
 def test_a_symmetric_gripper_takes_the_ball_in_the_middle(tmp_path: Path) -> None:
@@ -80,7 +80,9 @@ def test_a_joint_that_spreads_fingers_stands_still(tmp_path: Path) -> None:
     text = text.replace('xyz="-0.05 0 0"', 'xyz="0 0 0"').replace("</robot>", knuckle + "</robot>")
     text = text.replace("-0.2", "-1.2")
     hand = hand_of(tmp_path, text)
-    rates = dict(zip([drive.name for drive in hand.drives], hand.grasps.power.rates, strict=True))
+    rates = dict(
+        zip([actuator.name for actuator in hand.actuators], hand.grasps.power.rates, strict=True)
+    )
     assert rates["spread"] == 0.0
     assert all(rates[name] != 0.0 for name in rates if name != "spread")
 
@@ -134,8 +136,8 @@ def test_shipped_hands_are_found_too() -> None:
     hand = sg.load_hand("four_finger")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = found_of(hand)
-    for grasp in (found.power, found.precision):
+        result = found_of(hand)
+    for grasp in (result.power, result.precision):
         assert grasp.enclosed
         x, y, z = grasp.center
         assert abs(x) < 5e-3

@@ -49,19 +49,19 @@ def test_a_finger_sinks_under_its_own_weight() -> None:
 @pytest.mark.parametrize("fingers", [1, 2, 3])
 def test_fingers_hold_as_springs_side_by_side(fingers: int) -> None:
     compliance, alone = at_tip(finger((0.0, 1.0, 0.0)))
-    found = sunk(
+    result = sunk(
         np.tile(compliance, (1, fingers, 1, 1)),
         np.tile(alone, (1, fingers, 1)),
         np.ones((1, fingers), dtype=bool),
         np.zeros(1, dtype=bool),
         UP,
     )
-    assert found[0] == pytest.approx(WEIGHT * compliance[2, 2] / fingers, rel=1e-5)
+    assert result[0] == pytest.approx(WEIGHT * compliance[2, 2] / fingers, rel=1e-5)
 
 
 def test_what_leans_on_the_palm_does_not_sink() -> None:
     compliance, alone = at_tip(finger((0.0, 1.0, 0.0), mass=0.2))
     touched = np.ones((1, 1), dtype=bool)
     leans = np.ones(1, dtype=bool)
-    found = sunk(compliance[None, None], alone[None, None], touched, leans, UP)
-    assert found[0] < 3.0 * WEIGHT * CONTACT
+    result = sunk(compliance[None, None], alone[None, None], touched, leans, UP)
+    assert result[0] < 3.0 * WEIGHT * CONTACT

@@ -13,7 +13,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.formats.link_surfaces import link_surfaces
 from softgrasp.mechanics.grasp_finder import DescribedHand
 from softgrasp.mechanics.grasp_finder.closing import closing_of
-from softgrasp.mechanics.grasp_finder.look import Look
+from softgrasp.mechanics.grasp_finder.look import SweepCache
 from softgrasp.mechanics.grasp_finder.search import FINE_STEPS
 from softgrasp.mechanics.grasp_finder.skins import thinned
 from softgrasp.mechanics.grasp_finder.symmetry import Symmetry, symmetry_of
@@ -25,39 +25,39 @@ from tests.robots import written
 def symmetry(hand: Hand) -> Symmetry:
     seen = DescribedHand(hand, link_surfaces(hand))
     closing = closing_of(seen)
-    look = Look(seen, thinned(seen).fine, np.ones(len(closing.start)), FINE_STEPS)
+    look = SweepCache(seen, thinned(seen).fine, np.ones(len(closing.start)), FINE_STEPS)
     return symmetry_of(look.sweep(closing))
 
 
-def random_gripper(seed: int, turn: Array | None = None) -> str:
+def random_gripper(seed: int, rotation: Array | None = None) -> str:
     rng = np.random.default_rng(seed)
     lengths = rng.uniform(0.04, 0.07, size=2)
-    return gripper_urdf(2 + seed % 4, lengths.tolist(), float(rng.uniform(0.03, 0.05)), turn)
+    return gripper_urdf(2 + seed % 4, lengths.tolist(), float(rng.uniform(0.03, 0.05)), rotation)
 
 
 @pytest.mark.parametrize("fingers", [2, 3, 4])
 def test_every_turn_and_mirror_image_is_found(tmp_path: Path, fingers: int) -> None:
     """k fingers in planes through the axis: k turns, and as many mirror images."""
     hand = sg.load_hand(written(tmp_path, gripper_urdf(fingers), "hand.urdf"))
-    found = symmetry(hand)
-    assert len(found.motions) == 2 * fingers
-    np.testing.assert_allclose(np.abs(found.ways), [[0.0, 0.0, 1.0]], atol=1e-6)
-    np.testing.assert_allclose(found.origin[:2], 0.0, atol=1e-6)
-    assert found.alike(0) == list(range(fingers))
-    place = np.array([[0.01, -0.02, 0.05]])
-    np.testing.assert_allclose(found.nearest(place), [[0.0, 0.0, 0.05]], atol=1e-6)
-    for motion in found.motions:  # what stays, stays
+    result = symmetry(hand)
+    assert len(result.motions) == 2 * fingers
+    np.testing.assert_allclose(np.abs(result.free_axes), [[0.0, 0.0, 1.0]], atol=1e-6)
+    np.testing.assert_allclose(result.origin[:2], 0.0, atol=1e-6)
+    assert result.alike(0) == list(range(fingers))
+    position = np.array([[0.01, -0.02, 0.05]])
+    np.testing.assert_allclose(result.nearest(position), [[0.0, 0.0, 0.05]], atol=1e-6)
+    for motion in result.motions:  # what stays, stays
         np.testing.assert_allclose(motion @ [0.0, 0.0, 0.05, 1.0], [0, 0, 0.05, 1], atol=1e-6)
 
 
 def test_one_other_finger_leaves_a_mirror_image_alone(tmp_path: Path) -> None:
     """Of three fingers the first is thicker: what is left is the mirror image in its plane."""
     text = gripper_urdf(3).replace("0.016 0.016 0.05", "0.03 0.03 0.05", 1)
-    found = symmetry(sg.load_hand(written(tmp_path, text, "hand.urdf")))
-    assert len(found.motions) == 2
-    assert found.alike(1) == [1, 2]
-    place = found.nearest(np.array([[0.01, 0.02, 0.05]]))
-    np.testing.assert_allclose(place, [[0.01, 0.0, 0.05]], atol=1e-4)
+    result = symmetry(sg.load_hand(written(tmp_path, text, "hand.urdf")))
+    assert len(result.motions) == 2
+    assert result.alike(1) == [1, 2]
+    position = result.nearest(np.array([[0.01, 0.02, 0.05]]))
+    np.testing.assert_allclose(position, [[0.01, 0.0, 0.05]], atol=1e-4)
 
 
 def test_fingers_that_differ_have_no_symmetry(tmp_path: Path) -> None:
@@ -80,12 +80,12 @@ def test_a_gripper_of_equal_fingers_takes_things_on_its_axis(tmp_path: Path, see
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_place_turns_with_a_symmetric_hand(tmp_path: Path, seed: int) -> None:
-    turn = Rotation.random(rng=np.random.default_rng(seed)).as_matrix()
+    rotation = Rotation.random(rng=np.random.default_rng(seed)).as_matrix()
     one = sg.load_hand(written(tmp_path, random_gripper(seed), "one.urdf"))
-    other = sg.load_hand(written(tmp_path, random_gripper(seed, turn), "other.urdf"))
-    for (_, plain), (_, turned) in zip(one.grasps, other.grasps, strict=True):
-        np.testing.assert_allclose(turn @ plain.center, turned.center, atol=1e-3)
-        np.testing.assert_allclose(plain.rates, turned.rates, rtol=0.01)
+    other = sg.load_hand(written(tmp_path, random_gripper(seed, rotation), "other.urdf"))
+    for (_, plain), (_, rotated) in zip(one.grasps, other.grasps, strict=True):
+        np.testing.assert_allclose(rotation @ plain.center, rotated.center, atol=1e-3)
+        np.testing.assert_allclose(plain.rates, rotated.rates, rtol=0.01)
 
 
 @pytest.mark.slow
@@ -95,6 +95,6 @@ def test_three_equal_fingers_hold_what_they_are_given(
     tmp_path: Path, name: str, grasp: str
 ) -> None:
     hand = sg.load_hand(written(tmp_path, gripper_urdf(3), "hand.urdf"))
-    thing, judged = sg.load_object(name), sg.SuccessCriterion()
-    result = sg.simulate(sg.GraspScene(hand=hand, object=thing, grasp=grasp, success=judged))
+    obj, judged = sg.load_object(name), sg.SuccessCriterion()
+    result = sg.simulate(sg.GraspScene(hand=hand, object=obj, grasp=grasp, success=judged))
     assert result.held, result.message

@@ -29,7 +29,7 @@ def undamped(arm: HydraulicArm) -> HydraulicArm:
     return with_sections(arm, damping=SectionDamping())
 
 
-def turned(arm: HydraulicArm, angle: float) -> HydraulicArm:
+def rotated(arm: HydraulicArm, angle: float) -> HydraulicArm:
     """The arm with all its chambers turned about the base z axis."""
     sections = []
     for section in arm.sections:
@@ -42,5 +42,5 @@ def turned(arm: HydraulicArm, angle: float) -> HydraulicArm:
 
 
 def with_drive(arm: HydraulicArm, part: str, **changes: object) -> HydraulicArm:
-    found = getattr(arm.drive, part).replace(**changes)
-    return arm.replace(drive=arm.drive.replace(**{part: found}))
+    result = getattr(arm.drive, part).replace(**changes)
+    return arm.replace(drive=arm.drive.replace(**{part: result}))

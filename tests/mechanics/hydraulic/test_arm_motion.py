@@ -26,17 +26,17 @@ def random_motion(seed: int, segments: int = 3) -> tuple[Array, Array]:
 @settings(max_examples=40)
 @given(st.floats(-4.0, 4.0), st.floats(-4.0, 4.0), st.floats(-2.0, 2.0))
 def test_frames_and_jacobian_are_those_of_constant_curvature(u: float, v: float, t: float) -> None:
-    found = bend_motion(np.array([u, v, 0.4, t]), np.zeros(4))
+    result = bend_motion(np.array([u, v, 0.4, t]), np.zeros(4))
     frame = bend_transform(u, v, 0.4) @ rotate_about("z", t)
-    assert found.frame == pytest.approx(frame, abs=1e-14)
-    assert found.jacobian[:, :3] == pytest.approx(bend_jacobian(u, v, 0.4), abs=1e-13)
-    assert found.jacobian[3:, 3] == pytest.approx(frame[:3, 2], abs=1e-14)
+    assert result.frame == pytest.approx(frame, abs=1e-14)
+    assert result.jacobian[:, :3] == pytest.approx(bend_jacobian(u, v, 0.4), abs=1e-13)
+    assert result.jacobian[3:, 3] == pytest.approx(frame[:3, 2], abs=1e-14)
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 0.05, 0.099, 0.101, 0.5, 0.999, 1.001, 3.0, 6.0])
 def test_the_functions_of_one_angle_are_those_of_pcc(angle: float) -> None:
-    wanted = [float(part) for part in arc_functions(angle)]
-    assert arc_numbers(angle)[:5] == pytest.approx(wanted, abs=3e-14)
+    target = [float(part) for part in arc_functions(angle)]
+    assert arc_numbers(angle)[:5] == pytest.approx(target, abs=3e-14)
 
 
 def test_series_and_closed_forms_meet() -> None:
@@ -48,29 +48,29 @@ def test_series_and_closed_forms_meet() -> None:
 def test_velocities_and_accelerations_are_derivatives(seed: int) -> None:
     strains, rates = random_motion(seed)
     before, now, after = (arm_motion(strains + k * STEP * rates, rates) for k in (-1, 0, 1))
-    places = (after.frames[:, :3, 3] - before.frames[:, :3, 3]) / (2.0 * STEP)
-    assert now.velocity == pytest.approx(places, abs=1e-7)
+    positions = (after.frames[:, :3, 3] - before.frames[:, :3, 3]) / (2.0 * STEP)
+    assert now.velocity == pytest.approx(positions, abs=1e-7)
     assert np.einsum("nix,x->ni", now.linear, rates.ravel()) == pytest.approx(now.velocity)
-    assert np.einsum("nix,x->ni", now.own_angular, rates.ravel()) == pytest.approx(now.own_spin)
+    assert np.einsum("nix,x->ni", now.local_angular, rates.ravel()) == pytest.approx(now.local_spin)
     speeds = (after.velocity - before.velocity) / (2.0 * STEP)
     assert now.acceleration == pytest.approx(speeds, rel=1e-7, abs=1e-7)
-    turns = now.frames[:, :3, :3]
+    rotations = now.frames[:, :3, :3]
     tumbling = (after.frames - before.frames)[:, :3, :3] / (2.0 * STEP)
-    spins = tumbling @ turns.transpose(0, 2, 1)
-    spin = np.einsum("nij,nj->ni", turns, now.own_spin)
+    spins = tumbling @ rotations.transpose(0, 2, 1)
+    spin = np.einsum("nij,nj->ni", rotations, now.local_spin)
     for row, column, axis in ((2, 1, 0), (0, 2, 1), (1, 0, 2)):
         assert spins[:, row, column] == pytest.approx(spin[:, axis], abs=1e-7)
     # in the turning frame the derivative of ω is the same vector: ω × ω = 0
-    faster = (after.own_spin - before.own_spin) / (2.0 * STEP)
-    assert now.own_angular_acceleration == pytest.approx(faster, rel=1e-7, abs=1e-7)
+    faster = (after.local_spin - before.local_spin) / (2.0 * STEP)
+    assert now.local_angular_acceleration == pytest.approx(faster, rel=1e-7, abs=1e-7)
 
 
 def test_the_printed_angular_velocity_is_wrong_where_the_plane_turns() -> None:
     """Eq 5 and 6: the rate of the rotation vector; right in a plane, 53 % off at 60 degrees."""
     theta = np.radians(60.0)
-    for rate, wanted in (((1.0, 0.0), 0.0), ((0.0, theta), 0.53)):
+    for rate, target in (((1.0, 0.0), 0.0), ((0.0, theta), 0.53)):
         motion = bend_motion(np.array([theta, 0.0, 0.4, 0.0]), np.array([*rate, 0.0, 0.0]))
         omega = motion.jacobian[3:, :2] @ rate
         printed = np.array([-rate[1], rate[0], 0.0])
         off = np.linalg.norm(printed - omega) / np.linalg.norm(omega)
-        assert off == pytest.approx(wanted, abs=0.005)
+        assert off == pytest.approx(target, abs=0.005)

@@ -17,7 +17,7 @@ from softgrasp.mechanics.hydraulic import (
     CoupledStepper,
     arm_rest,
     drive_model,
-    move_arm_with_drive,
+    move_driven_arm,
     pressure_of_torque,
 )
 from softgrasp.mechanics.hydraulic.tube import reynolds, tube_flow, tube_resistance
@@ -43,10 +43,10 @@ def stepped(stepper: CoupledStepper, torque: float, swept: Array) -> Array:
 
 @given(st.floats(-3e6, 3e6), st.sampled_from(["laminar", "blasius"]))
 def test_the_flow_of_a_drop_makes_that_drop(drop: float, law: str) -> None:
-    drive = flows(one_section(), law).drive
-    flow = tube_flow(drive.tube, drive.fluid, drop)
-    found = tube_resistance(drive.tube, drive.fluid, flow) * flow
-    assert found == pytest.approx(drop, rel=1e-12)
+    actuator = flows(one_section(), law).drive
+    flow = tube_flow(actuator.tube, actuator.fluid, drop)
+    result = tube_resistance(actuator.tube, actuator.fluid, flow) * flow
+    assert result == pytest.approx(drop, rel=1e-12)
 
 
 @pytest.mark.parametrize("number", REGIMES.values(), ids=REGIMES)
@@ -68,7 +68,7 @@ def test_work_of_motor_and_load_is_stored_or_lost(law: str) -> None:
     """Arm and fluid in one system, in three dimensions: to 1e-10 of the work."""
     load = TipLoad(force=(0.5, 0.3, 0.0), moment=(0.0, 0.1, 0.05))
     arm = flows(one_section(), law).replace(tip_load=load)
-    found = move_arm_with_drive(
+    result = move_driven_arm(
         arm,
         [0.0, 1.5, 1.0],
         0.0004,
@@ -79,20 +79,20 @@ def test_work_of_motor_and_load_is_stored_or_lost(law: str) -> None:
         tolerance=1e-12,
     )
     tube, fluid = arm.drive.tube, arm.drive.fluid
-    last = reynolds(tube, fluid, drive_model(arm, "state").flow(found.drives[-1]))
+    last = reynolds(tube, fluid, drive_model(arm, "state").flow(result.drives[-1]))
     assert last.max() > 4000.0
-    assert found.supplied[-1] > 1e-4
-    assert np.abs(found.gap).max() <= 1e-10 * found.supplied[-1]
-    assert (np.diff(found.lost) > 0.0).all()
+    assert result.supplied[-1] > 1e-4
+    assert np.abs(result.gap).max() <= 1e-10 * result.supplied[-1]
+    assert (np.diff(result.lost) > 0.0).all()
 
 
 @pytest.mark.slow
 def test_arm_and_fluid_come_to_the_rest_of_the_torque() -> None:
     arm, torques = flows(one_section()), [0.0, 0.5, 0.5]
-    found = move_arm_with_drive(arm, torques, 1.5, sample=0.1, tolerance=1e-5)
+    result = move_driven_arm(arm, torques, 1.5, sample=0.1, tolerance=1e-5)
     pressures = pressure_of_torque(arm.drive, torques)
-    assert found.pressures[-1] == pytest.approx(pressures, rel=1e-3, abs=100.0)
-    assert found.ends[-1] == pytest.approx(arm_rest(arm, pressures).ends, abs=1e-3)
+    assert result.pressures[-1] == pytest.approx(pressures, rel=1e-3, abs=100.0)
+    assert result.ends[-1] == pytest.approx(arm_rest(arm, pressures).ends, abs=1e-3)
 
 
 @settings(max_examples=40)
@@ -187,10 +187,10 @@ def test_what_does_not_fit_is_told() -> None:
     with pytest.raises(DescriptionError, match="timestep: expected a step above 0 s, found -1 s"):
         CoupledStepper(drive_model(one_section(), "state"), -1.0)
     with pytest.raises(DescriptionError, match=r"one torque a chamber \(6\), found shape \(2,\)"):
-        move_arm_with_drive(two_sections(), [1.0, 1.0], 0.1)
+        move_driven_arm(two_sections(), [1.0, 1.0], 0.1)
     with pytest.raises(
         DescriptionError,
         match=r"drive\.piston\.friction: expected pistons without dry friction, which has no "
         r"smooth equation, found 50 N; drive_arm takes it",
     ):
-        move_arm_with_drive(flows(one_section(), friction=50.0), np.zeros(3), 0.1)
+        move_driven_arm(flows(one_section(), friction=50.0), np.zeros(3), 0.1)

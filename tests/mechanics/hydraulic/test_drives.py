@@ -120,8 +120,8 @@ def test_exponentials_are_those_of_scipy() -> None:
         [[8]],
         [[0]],
     ]
-    wanted = np.stack([expm(one) for one in matrices])
-    assert exponential(matrices) == pytest.approx(wanted, rel=1e-11, abs=1e-11)
+    target = np.stack([expm(one) for one in matrices])
+    assert exponential(matrices) == pytest.approx(target, rel=1e-11, abs=1e-11)
 
 
 def test_a_step_follows_the_slowest_pole_at_last() -> None:
@@ -136,13 +136,13 @@ def test_a_step_follows_the_slowest_pole_at_last() -> None:
 def test_the_chamber_in_a_bundle_gives_way_more_than_a_free_one() -> None:
     """C_a: volume that the whole section takes at 1 Pa, against eq 34's unit, a third of it."""
     arm = one_section()
-    section, drive = arm.sections[0], arm.drive
+    section, actuator = arm.sections[0], arm.drive
     chamber = section.chambers[0]
     free = chamber.area**2 * section.length / (section.axial_stiffness / 3.0)
-    free += chamber.area * section.length / drive.fluid.bulk_modulus
-    found = drive_model(arm).compliances[0]
-    assert found == pytest.approx(1.38e-11, rel=1e-3)
-    assert found / free == pytest.approx(10.0, rel=0.01)
+    free += chamber.area * section.length / actuator.fluid.bulk_modulus
+    result = drive_model(arm).compliances[0]
+    assert result == pytest.approx(1.38e-11, rel=1e-3)
+    assert result / free == pytest.approx(10.0, rel=0.01)
 
 
 def test_the_tube_is_laminar_then_turbulent() -> None:
@@ -161,9 +161,9 @@ def test_the_tube_is_laminar_then_turbulent() -> None:
 def test_the_resistance_has_no_jump() -> None:
     tube, fluid = one_section().drive.tube, one_section().drive.fluid
     flows = np.linspace(1e-6, 3e-5, 4000)
-    found = tube_resistance(tube, fluid, flows)
-    assert (np.diff(found) >= 0.0).all()
-    assert np.abs(np.diff(found) / found[:-1]).max() < 0.004
+    result = tube_resistance(tube, fluid, flows)
+    assert (np.diff(result) >= 0.0).all()
+    assert np.abs(np.diff(result) / result[:-1]).max() < 0.004
 
 
 def test_turbulence_slows_the_pressure() -> None:
@@ -205,14 +205,14 @@ def test_dry_friction_keeps_the_pressure_within_its_band(torques: tuple[float, .
 
 
 def test_dry_friction_is_the_same_in_short_and_long_steps() -> None:
-    found = []
+    result = []
     for timestep in (5e-4, 4e-3):
         stepper = DriveStepper(drive_model(laminar(friction=50.0)), timestep)
         for torque in (1.5, 1.0):
             for _ in range(round(0.06 / timestep)):
                 quiet_step(stepper, torque)
-        found.append(stepper.states)
-    assert found[0] == pytest.approx(found[1], rel=1e-7, abs=1e-9)
+        result.append(stepper.states)
+    assert result[0] == pytest.approx(result[1], rel=1e-7, abs=1e-9)
 
 
 def test_an_explicit_step_that_is_too_long_is_refused() -> None:
@@ -241,7 +241,7 @@ def test_bad_torques_and_steps_are_told() -> None:
 def test_a_recording_of_pressures_is_a_function_of_time() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftgraspWarning)
-        found = drive_pressures(laminar(), lambda t: 100.0 * t, 0.01)
-    assert found.chambers.shape == found.cylinders.shape == (11, 3)
-    assert found(0.0055) == pytest.approx(0.5 * (found.chambers[5] + found.chambers[6]))
-    assert (np.diff(found.chambers[:, 0]) > 0.0).all()
+        result = drive_pressures(laminar(), lambda t: 100.0 * t, 0.01)
+    assert result.chambers.shape == result.cylinders.shape == (11, 3)
+    assert result(0.0055) == pytest.approx(0.5 * (result.chambers[5] + result.chambers[6]))
+    assert (np.diff(result.chambers[:, 0]) > 0.0).all()

@@ -16,7 +16,7 @@ from softgrasp.mechanics.transforms import Array, rotate_about
 from tests.mechanics.hydraulic.arms import (
     WEIGHTLESS,
     one_section,
-    turned,
+    rotated,
     two_sections,
     undamped,
     with_sections,
@@ -99,8 +99,8 @@ def test_drag_is_that_of_its_equation() -> None:
     slowed = model.accelerations(strains, rates, PRESSURES)
     slowed = slowed - free.accelerations(strains, rates, PRESSURES)
     power = rates.ravel() @ model.mass_matrix(motion) @ slowed.ravel()
-    wanted = 0.5 * (0.4 * (motion.velocity**2).sum() + 0.01 * (motion.own_spin**2).sum())
-    assert power == pytest.approx(-wanted, rel=1e-9)
+    target = 0.5 * (0.4 * (motion.velocity**2).sum() + 0.01 * (motion.local_spin**2).sum())
+    assert power == pytest.approx(-target, rel=1e-9)
 
 
 def test_chambers_do_work_on_their_volumes() -> None:
@@ -119,40 +119,40 @@ def test_chambers_do_work_on_their_volumes() -> None:
 @pytest.mark.parametrize("angle", [0.7, -2.0])
 def test_turning_the_chambers_turns_the_rest(angle: float) -> None:
     plain, other = (
-        arm_rest(arm, PRESSURES) for arm in (two_sections(), turned(two_sections(), angle))
+        arm_rest(arm, PRESSURES) for arm in (two_sections(), rotated(two_sections(), angle))
     )
-    turn = rotate_about("z", angle)[:3, :3]
-    assert other.ends == pytest.approx(plain.ends @ turn.T, abs=1e-9)
+    rotation = rotate_about("z", angle)[:3, :3]
+    assert other.ends == pytest.approx(plain.ends @ rotation.T, abs=1e-9)
     assert other.bends == pytest.approx(plain.bends, abs=1e-9)
 
 
 def test_turning_the_chambers_turns_the_motion() -> None:
-    arms = two_sections(), turned(two_sections(), 1.1)
+    arms = two_sections(), rotated(two_sections(), 1.1)
     plain, other = (move_arm(arm, PRESSURES, 0.06, tolerance=1e-8, sample=0.02) for arm in arms)
-    turn = rotate_about("z", 1.1)[:3, :3]
+    rotation = rotate_about("z", 1.1)[:3, :3]
     assert np.abs(plain.ends[-1, -1, :2]).min() > 0.01
-    assert other.ends == pytest.approx(plain.ends @ turn.T, abs=1e-6)
+    assert other.ends == pytest.approx(plain.ends @ rotation.T, abs=1e-6)
 
 
 def test_without_pressure_it_hangs_straight_and_its_weight_lengthens_it() -> None:
     arm = two_sections()
-    found = arm_rest(arm, np.zeros(6))
+    result = arm_rest(arm, np.zeros(6))
     first, second = arm.sections
     weights = np.array([first.mass + second.mass, second.mass]) * arm.gravity[2]
     longer = weights * first.length / first.axial_stiffness
-    assert found.bends == pytest.approx([0.0, 0.0], abs=1e-12)
-    assert found.lengths - first.length == pytest.approx(longer, rel=1e-6)
-    assert found.stable
-    assert (found.radii > 1e9).all()
+    assert result.bends == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert result.lengths - first.length == pytest.approx(longer, rel=1e-6)
+    assert result.stable
+    assert (result.radii > 1e9).all()
 
 
 def test_all_pressures_alike_lengthen_only() -> None:
-    found = arm_rest(one_section().replace(gravity=WEIGHTLESS), np.full(3, 5.0e5))
+    result = arm_rest(one_section().replace(gravity=WEIGHTLESS), np.full(3, 5.0e5))
     section = one_section().sections[0]
     push = 3 * 5.0e5 * section.chambers[0].area
     longer = push * section.length / section.axial_stiffness
-    assert found.bends == pytest.approx([0.0], abs=1e-9)
-    assert found.lengths[0] - section.length == pytest.approx(longer, rel=1e-9)
+    assert result.bends == pytest.approx([0.0], abs=1e-9)
+    assert result.lengths[0] - section.length == pytest.approx(longer, rel=1e-9)
 
 
 def test_an_arm_that_stands_too_soft_is_not_stable() -> None:
@@ -170,11 +170,11 @@ def bent_aside(segments: int, load: TipLoad) -> tuple[HydraulicArm, float]:
 @pytest.mark.parametrize("segments", [1, 2, 5])
 def test_a_small_force_bends_it_as_a_beam(segments: int) -> None:
     """F l³/3EI (1 − 1/4n²): a beam in the limit; paper 003's balance of moments has F l³/2EI."""
-    share = (1.0 - 0.25 / segments**2) / 3.0
+    fraction = (1.0 - 0.25 / segments**2) / 3.0
     arm, aside = bent_aside(segments, TipLoad(force=(1e-4, 0.0, 0.0)))
     section = arm.sections[0]
-    wanted = share * 1e-4 * section.length**3 / section.bending_stiffness
-    assert aside == pytest.approx(wanted, rel=1e-6)
+    target = fraction * 1e-4 * section.length**3 / section.bending_stiffness
+    assert aside == pytest.approx(target, rel=1e-6)
 
 
 @pytest.mark.parametrize("segments", [1, 3])

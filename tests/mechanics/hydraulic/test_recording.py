@@ -26,22 +26,22 @@ def recording(offsets: tuple[float, float] = (0.0, 0.0)) -> TipRecording:
 
 
 def test_a_recording_has_no_error_against_itself() -> None:
-    found = tip_errors(recording(), recording())
-    assert found.max_sectional == found.max_cumulative == 0.0
+    result = tip_errors(recording(), recording())
+    assert result.max_sectional == result.max_cumulative == 0.0
 
 
 def test_the_two_maxima_are_those_of_the_paper() -> None:
-    found = tip_errors(recording(), recording((0.01, -0.03)))
-    assert found.errors[-1] == pytest.approx([0.02, 0.06])
-    assert found.max_sectional == pytest.approx(0.06)
-    assert found.max_cumulative == pytest.approx(0.08)
+    result = tip_errors(recording(), recording((0.01, -0.03)))
+    assert result.errors[-1] == pytest.approx([0.02, 0.06])
+    assert result.max_sectional == pytest.approx(0.06)
+    assert result.max_cumulative == pytest.approx(0.08)
 
 
 def test_the_largest_sum_is_not_the_sum_of_the_largest() -> None:
     ends = np.zeros((3, 2, 3))
     ends[1, 0, 0], ends[2, 1, 0] = 0.03, 0.04
-    found = tip_errors(TipRecording(TIMES[:3], ends), TipRecording(TIMES[:3], np.zeros((3, 2, 3))))
-    assert (found.max_sectional, found.max_cumulative) == pytest.approx((0.04, 0.04))
+    result = tip_errors(TipRecording(TIMES[:3], ends), TipRecording(TIMES[:3], np.zeros((3, 2, 3))))
+    assert (result.max_sectional, result.max_cumulative) == pytest.approx((0.04, 0.04))
 
 
 def test_other_times_are_met_on_straight_lines() -> None:
@@ -76,10 +76,10 @@ def test_settling_counts_from_the_last_time_outside_the_band() -> None:
 
 
 def test_a_workspace_turns_with_its_chambers() -> None:
-    found = arm_workspace(one_section(), levels=2)
-    assert found.ends.shape == found.pressures.shape == (8, 3)
-    radii = np.hypot(found.ends[:, 0], found.ends[:, 1])
-    single = found.pressures.sum(axis=1) == 1e6
+    result = arm_workspace(one_section(), levels=2)
+    assert result.ends.shape == result.pressures.shape == (8, 3)
+    radii = np.hypot(result.ends[:, 0], result.ends[:, 1])
+    single = result.pressures.sum(axis=1) == 1e6
     assert radii[single] == pytest.approx(radii[single][0], abs=1e-9)
 
 

@@ -56,7 +56,7 @@ def random_disc(random: np.random.Generator, count: int) -> Contacts:
     return points, normals / np.linalg.norm(normals, axis=1)[:, None]
 
 
-def turned(contacts: Contacts, turn: Rotation, shift: np.ndarray) -> Contacts:
+def rotated(contacts: Contacts, rotation: Rotation, shift: np.ndarray) -> Contacts:
     """Contacts in another frame of reference."""
     points, normals = contacts
-    return turn.apply(points) + shift, turn.apply(normals)
+    return rotation.apply(points) + shift, rotation.apply(normals)

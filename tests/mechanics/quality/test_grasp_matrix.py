@@ -24,12 +24,12 @@ def test_force_and_moment_are_summed(seed: int) -> None:
     wrenches = random.normal(size=(5, 6))
     center, length = random.normal(size=3), 0.3
     G = grasp_matrix(points, normals, "complete", center, torque_scale=length)
-    found = G @ wrenches.ravel()
+    result = G @ wrenches.ravel()
     forces = np.einsum("nij,nj->ni", frames, wrenches[:, :3])
     moments = np.einsum("nij,nj->ni", frames, wrenches[:, 3:])
-    np.testing.assert_allclose(found[:3], forces.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(result[:3], forces.sum(axis=0), atol=1e-12)
     moment = (np.cross(points - center, forces) + moments).sum(axis=0) / length
-    np.testing.assert_allclose(found[3:], moment, atol=1e-12)
+    np.testing.assert_allclose(result[3:], moment, atol=1e-12)
     for model, kept in (("frictionless", 1), ("hard", 3), ("soft", 4)):
         part = grasp_matrix(points, normals, model, center, torque_scale=length)
         np.testing.assert_array_equal(part, G.reshape(6, 5, 6)[:, :, :kept].reshape(6, -1))
@@ -40,11 +40,11 @@ def test_its_transpose_gives_the_velocities_of_the_contacts(seed: int) -> None:
     random = np.random.default_rng(seed)
     points, normals = random_sphere(random, 4)
     center, speed, spin = random.normal(size=(3, 3))
-    found = grasp_matrix(points, normals, center=center).T @ np.concatenate([speed, spin])
+    result = grasp_matrix(points, normals, center=center).T @ np.concatenate([speed, spin])
     velocities = speed + np.cross(spin, points - center)
     frames = sg.quality.contact_frames(normals)
     expected = np.einsum("nji,nj->ni", frames, velocities)
-    np.testing.assert_allclose(found.reshape(-1, 3), expected, atol=1e-12)
+    np.testing.assert_allclose(result.reshape(-1, 3), expected, atol=1e-12)
 
 
 @given(seeds)
@@ -84,10 +84,10 @@ def test_wanted_tangents_are_taken() -> None:
 def test_its_smallest_value_does_not_depend_on_frame_or_size(seed: int, size: float) -> None:
     random = np.random.default_rng(seed)
     points, center, shift = random.normal(size=(4, 3)), random.normal(size=3), random.normal(size=3)
-    turn = Rotation.random(rng=random)
+    rotation = Rotation.random(rng=random)
     before = smallest_singular_value(points, center)
     after = smallest_singular_value(
-        size * turn.apply(points) + shift, size * turn.apply(center) + shift
+        size * rotation.apply(points) + shift, size * rotation.apply(center) + shift
     )
     assert after == pytest.approx(before, rel=1e-7, abs=1e-9)
 

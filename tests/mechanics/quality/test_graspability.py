@@ -23,29 +23,29 @@ def pushing_along(part: int) -> np.ndarray:
 
 def test_two_fingers_that_squeeze() -> None:
     G = quality.grasp_matrix(*equator(180, 0))
-    found = quality.graspability(G, pushing_along(0))
-    assert found.graspable
-    assert found.object_indeterminate
-    assert found.defective
-    assert not found.hand_redundant
-    assert not found.hyperstatic
+    result = quality.graspability(G, pushing_along(0))
+    assert result.graspable
+    assert result.object_indeterminate
+    assert result.defective
+    assert not result.hand_redundant
+    assert not result.hyperstatic
     squeeze = quality.controllable_internal_forces(G, pushing_along(0), np.eye(6))
     np.testing.assert_allclose(np.abs(squeeze.T) * np.sqrt(2), [[1, 0, 0, 1, 0, 0]], atol=1e-12)
 
 
 def test_two_fingers_that_rub_cannot_squeeze() -> None:
     G = quality.grasp_matrix(*equator(180, 0))
-    found = quality.graspability(G, pushing_along(1))
-    assert found.hyperstatic
+    result = quality.graspability(G, pushing_along(1))
+    assert result.hyperstatic
     assert quality.controllable_internal_forces(G, pushing_along(1), np.eye(6)).shape == (6, 0)
 
 
 def test_a_joint_without_effect_is_redundant() -> None:
     G = quality.grasp_matrix(*equator(180, 0))
     J = np.column_stack([pushing_along(0), pushing_along(0)[:, 0]])
-    found = quality.graspability(G, J)
-    assert found.hand_redundant
-    np.testing.assert_allclose(np.abs(found.redundant.T) * np.sqrt(2), [[1, 0, 1]], atol=1e-12)
+    result = quality.graspability(G, J)
+    assert result.hand_redundant
+    np.testing.assert_allclose(np.abs(result.redundant.T) * np.sqrt(2), [[1, 0, 1]], atol=1e-12)
 
 
 @given(seeds, st.integers(1, 9), st.integers(1, 4))
@@ -70,15 +70,15 @@ def test_dimensions_add_up(seed: int) -> None:
     random = np.random.default_rng(seed)
     G = quality.grasp_matrix(*random_sphere(random, 3))
     J = random.normal(size=(9, 5)) @ random.normal(size=(5, 7))
-    found = quality.graspability(G, J)
-    assert found.internal.shape == (9, 3)
-    assert found.indeterminate.shape == (6, 0)
-    assert found.redundant.shape == (7, 2)
-    assert found.structural.shape == (9, 4)
-    assert not found.object_indeterminate
-    np.testing.assert_allclose(G @ found.internal, 0.0, atol=1e-12)
-    np.testing.assert_allclose(J @ found.redundant, 0.0, atol=1e-10)
-    np.testing.assert_allclose(J.T @ found.structural, 0.0, atol=1e-10)
+    result = quality.graspability(G, J)
+    assert result.internal.shape == (9, 3)
+    assert result.indeterminate.shape == (6, 0)
+    assert result.redundant.shape == (7, 2)
+    assert result.structural.shape == (9, 4)
+    assert not result.object_indeterminate
+    np.testing.assert_allclose(G @ result.internal, 0.0, atol=1e-12)
+    np.testing.assert_allclose(J @ result.redundant, 0.0, atol=1e-10)
+    np.testing.assert_allclose(J.T @ result.structural, 0.0, atol=1e-10)
 
 
 def test_different_contacts_are_refused() -> None:

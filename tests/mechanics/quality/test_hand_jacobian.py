@@ -16,22 +16,22 @@ seeds = st.integers(0, 2**32 - 1)
 
 def chain(angles: np.ndarray, axes: np.ndarray, links: np.ndarray) -> tuple[Rotation, np.ndarray]:
     """End of a chain of hinges: its rotation and origin."""
-    turn, origin = Rotation.identity(), np.zeros(3)
+    rotation, origin = Rotation.identity(), np.zeros(3)
     for angle, axis, link in zip(angles, axes, links, strict=True):
-        turn = turn * Rotation.from_rotvec(angle * axis)
-        origin = origin + turn.apply(link)
-    return turn, origin
+        rotation = rotation * Rotation.from_rotvec(angle * axis)
+        origin = origin + rotation.apply(link)
+    return rotation, origin
 
 
 def body_jacobian(angles: np.ndarray, axes: np.ndarray, links: np.ndarray) -> np.ndarray:
     """Linear over angular velocity of the end per joint speed, by hinge axes."""
     end = chain(angles, axes, links)[1]
-    turn, origin, columns = Rotation.identity(), np.zeros(3), []
+    rotation, origin, columns = Rotation.identity(), np.zeros(3), []
     for angle, axis, link in zip(angles, axes, links, strict=True):
-        about = turn.apply(axis)
+        about = rotation.apply(axis)
         columns.append(np.concatenate([np.cross(about, end - origin), about]))
-        turn = turn * Rotation.from_rotvec(angle * axis)
-        origin = origin + turn.apply(link)
+        rotation = rotation * Rotation.from_rotvec(angle * axis)
+        origin = origin + rotation.apply(link)
     return np.column_stack(columns)
 
 
@@ -43,16 +43,16 @@ def test_contact_points_move_as_the_chain_does(seed: int) -> None:
     links, angles, local = random.normal(size=(4, 3)), random.normal(size=4), random.normal(size=3)
 
     def point(q: np.ndarray) -> np.ndarray:
-        turn, origin = chain(q, axes, links)
-        return origin + turn.apply(local)
+        rotation, origin = chain(q, axes, links)
+        return origin + rotation.apply(local)
 
     origin = chain(angles, axes, links)[1]
     jacobian = body_jacobian(angles, axes, links)
-    found = quality.contact_jacobians([point(angles)], [origin], [jacobian])
+    result = quality.contact_jacobians([point(angles)], [origin], [jacobian])
     step = 1e-6
     moved = [(point(angles + d) - point(angles - d)) / (2 * step) for d in step * np.eye(4)]
-    np.testing.assert_allclose(found[0, :3].T, moved, atol=1e-7)
-    np.testing.assert_array_equal(found[0, 3:], jacobian[3:])
+    np.testing.assert_allclose(result[0, :3].T, moved, atol=1e-7)
+    np.testing.assert_array_equal(result[0, 3:], jacobian[3:])
 
 
 @given(seeds, st.sampled_from(["frictionless", "hard", "soft", "complete"]))

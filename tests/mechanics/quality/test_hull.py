@@ -37,19 +37,19 @@ def test_a_box(dimension: int) -> None:
     facets = facets_of(corners)
     assert facets.volume == pytest.approx(np.prod(2 * sides), rel=1e-8)
     assert nearest_of(facets, polytope(corners)).upper == pytest.approx(1.0, rel=1e-9)
-    found = shortest_reach(polytope(corners), dimension, 5.0)
-    assert found.met
-    assert found.upper == pytest.approx(1.0, rel=1e-9)
-    np.testing.assert_allclose(np.abs(found.direction), np.eye(dimension)[0], atol=1e-7)
+    result = shortest_reach(polytope(corners), dimension, 5.0)
+    assert result.met
+    assert result.upper == pytest.approx(1.0, rel=1e-9)
+    np.testing.assert_allclose(np.abs(result.direction), np.eye(dimension)[0], atol=1e-7)
 
 
 def test_a_ball_is_between_the_bounds() -> None:
-    found = shortest_reach(ball, 3, 1.0, 0.01)
-    assert found.lower <= 1.0 <= found.upper
-    assert found.upper - found.lower <= 0.01
-    found = shortest_reach(ball, 6, 1.0, 1e-3, most=500)
-    assert not found.met
-    assert found.lower <= 1.0 <= found.upper
+    result = shortest_reach(ball, 3, 1.0, 0.01)
+    assert result.lower <= 1.0 <= result.upper
+    assert result.upper - result.lower <= 0.01
+    result = shortest_reach(ball, 6, 1.0, 1e-3, max_facets=500)
+    assert not result.met
+    assert result.lower <= 1.0 <= result.upper
 
 
 def test_a_sum_of_segments_is_a_box() -> None:
@@ -62,12 +62,12 @@ def test_a_sum_of_segments_is_a_box() -> None:
 
 def test_flat_bodies_have_a_normal() -> None:
     corners = np.array([(-1, -1, 0), (1, -1, 0), (-1, 1, 0), (1, 1, 0)], dtype=float)
-    found = shortest_reach(polytope(corners), 3, 2.0)
-    assert (found.flat, found.lower, found.upper) == (True, 0.0, 0.0)
-    np.testing.assert_allclose(np.abs(found.direction), [0, 0, 1], atol=1e-12)
-    found = shortest_reach(polytope(corners + np.array([0, 0, 0.3])), 3, 2.0)
-    assert found.flat
-    assert found.upper == pytest.approx(-0.3)
+    result = shortest_reach(polytope(corners), 3, 2.0)
+    assert (result.flat, result.lower, result.upper) == (True, 0.0, 0.0)
+    np.testing.assert_allclose(np.abs(result.direction), [0, 0, 1], atol=1e-12)
+    result = shortest_reach(polytope(corners + np.array([0, 0, 0.3])), 3, 2.0)
+    assert result.flat
+    assert result.upper == pytest.approx(-0.3)
 
 
 @settings(max_examples=20)
@@ -75,12 +75,12 @@ def test_flat_bodies_have_a_normal() -> None:
 def test_as_all_facets(seed: int, dimension: int) -> None:
     points = np.random.default_rng(seed).normal(size=(20, dimension))
     lowest = -ConvexHull(points).equations[:, -1].max()
-    found = shortest_reach(polytope(points), dimension, 5.0)
+    result = shortest_reach(polytope(points), dimension, 5.0)
     if lowest > 1e-6:
-        assert found.upper == pytest.approx(lowest, abs=1e-7)
-        assert found.lower == pytest.approx(lowest, abs=1e-7)
+        assert result.upper == pytest.approx(lowest, abs=1e-7)
+        assert result.lower == pytest.approx(lowest, abs=1e-7)
     else:
-        assert found.lower <= 1e-6
+        assert result.lower <= 1e-6
 
 
 @settings(max_examples=20)

@@ -14,9 +14,9 @@ quality = sg.quality
 seeds = st.integers(0, 2**32 - 1)
 
 
-def two_links(first: float, second: float, bend: float, turn: float = 0.3) -> np.ndarray:
+def two_links(first: float, second: float, bend: float, rotation: float = 0.3) -> np.ndarray:
     """Jacobian of the tip of a planar arm."""
-    near, far = turn, turn + bend
+    near, far = rotation, rotation + bend
     tip = second * np.array([-np.sin(far), np.cos(far)])
     return np.column_stack([first * np.array([-np.sin(near), np.cos(near)]) + tip, tip])
 
@@ -38,12 +38,12 @@ def test_two_links(
 ) -> None:
     """w = l₁ l₂ |sin q₂| (Yoshikawa 1985)."""
     J = two_links(*links, np.radians(bend))
-    found = quality.manipulability(J)
-    assert found.measure == pytest.approx(measure, rel=5e-6, abs=1e-15)
-    assert found.measure == pytest.approx(links[0] * links[1] * np.sin(np.radians(bend)))
+    result = quality.manipulability(J)
+    assert result.measure == pytest.approx(measure, rel=5e-6, abs=1e-15)
+    assert result.measure == pytest.approx(links[0] * links[1] * np.sin(np.radians(bend)))
     if lengths is not None:
-        np.testing.assert_allclose(found.lengths, lengths, atol=5e-7)
-        assert found.isotropy == pytest.approx(lengths[1] / lengths[0], abs=1e-6)
+        np.testing.assert_allclose(result.lengths, lengths, atol=5e-7)
+        assert result.isotropy == pytest.approx(lengths[1] / lengths[0], abs=1e-6)
 
 
 def test_where_motion_is_fast_force_is_weak() -> None:
@@ -56,16 +56,16 @@ def test_where_motion_is_fast_force_is_weak() -> None:
 
 
 def test_a_straight_arm_bears_any_force_along_it() -> None:
-    force = quality.manipulability(two_links(1.0, 1.0, 0.0, turn=0.0), "force")
+    force = quality.manipulability(two_links(1.0, 1.0, 0.0, rotation=0.0), "force")
     assert force.lengths[0] == np.inf
     np.testing.assert_allclose(np.abs(force.axes[:, 0]), [1, 0], atol=1e-12)
 
 
 def test_one_joint_moves_one_way() -> None:
-    found = quality.manipulability([[2.0], [0.0], [0.0]])
-    np.testing.assert_array_equal(found.lengths, [2, 0, 0])
-    assert found.measure == 0.0
-    assert found.axes.shape == (3, 3)
+    result = quality.manipulability([[2.0], [0.0], [0.0]])
+    np.testing.assert_array_equal(result.lengths, [2, 0, 0])
+    assert result.measure == 0.0
+    assert result.axes.shape == (3, 3)
 
 
 @given(seeds)

@@ -26,22 +26,22 @@ quality = sg.quality
 )
 def test_antipodal_contacts_on_a_disc(mu: float, norm: str, epsilon: float, volume: float) -> None:
     """L1: ε = µ/√(µ² + 2), V = 8µ²/3; L∞: ε = √2·µ/√(1 + 2µ²), V = 8µ²."""
-    found = quality.wrench_space(*disc(0, 180), mu, norm=norm)
-    assert found.epsilon == pytest.approx(epsilon, abs=5e-7)
-    assert found.volume == pytest.approx(volume, abs=5e-7)
+    result = quality.wrench_space(*disc(0, 180), mu, norm=norm)
+    assert result.epsilon == pytest.approx(epsilon, abs=5e-7)
+    assert result.volume == pytest.approx(volume, abs=5e-7)
     exact = {
         "L1": (mu / np.sqrt(mu**2 + 2), 8 * mu**2 / 3),
         "Linf": (np.sqrt(2) * mu / np.sqrt(1 + 2 * mu**2), 8 * mu**2),
     }[norm]
-    assert (found.epsilon, found.volume) == pytest.approx(exact, rel=1e-13)
+    assert (result.epsilon, result.volume) == pytest.approx(exact, rel=1e-13)
     assert quality.epsilon(*disc(0, 180), mu, norm=norm) == pytest.approx(exact[0], rel=1e-13)
     assert quality.volume(*disc(0, 180), mu, norm=norm) == pytest.approx(exact[1], rel=1e-13)
 
 
 @pytest.mark.parametrize(("norm", "epsilon"), [("L1", 0.298142), ("Linf", 0.516398)])
 def test_edges_of_unit_length_make_it_smaller(norm: str, epsilon: float) -> None:
-    found = quality.epsilon(*disc(0, 180), 0.5, norm=norm, edge_norm="unit")
-    assert found == pytest.approx(epsilon, abs=5e-7)
+    result = quality.epsilon(*disc(0, 180), 0.5, norm=norm, edge_norm="unit")
+    assert result == pytest.approx(epsilon, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ def test_contacts_120_degrees_apart_close_above_tan_30(
     wrenches = cone_edges(friction_cones(*disc(0, 120), mu), mu).reshape(-1, 3)
     lowest = facets_of(wrenches).offsets.min()
     assert lowest == pytest.approx(offset, abs=5e-7)
-    found = quality.wrench_space(*disc(0, 120), mu)
-    assert found.closed is closed
-    assert found.epsilon == pytest.approx(max(lowest, 0.0), rel=1e-12)
-    assert found.margin == pytest.approx(lowest if closed else -0.0063655, abs=5e-8)
+    result = quality.wrench_space(*disc(0, 120), mu)
+    assert result.closed is closed
+    assert result.epsilon == pytest.approx(max(lowest, 0.0), rel=1e-12)
+    assert result.margin == pytest.approx(lowest if closed else -0.0063655, abs=5e-8)
     assert quality.is_force_closure(*disc(0, 120), mu) is closed
 
 
@@ -67,18 +67,18 @@ def test_contacts_120_degrees_apart_close_above_tan_30(
 )
 def test_frictionless_square_has_form_closure(a: float, epsilon: float, volume: float) -> None:
     """ε = a/√(1 + 4a²), V = 4a/3."""
-    found = quality.wrench_space(*square(a), 0.0)
-    assert found.epsilon == pytest.approx(epsilon, abs=5e-7)
-    assert found.epsilon == pytest.approx(a / np.sqrt(1 + 4 * a**2), rel=1e-13)
-    assert found.volume == pytest.approx(volume, rel=1e-12)
+    result = quality.wrench_space(*square(a), 0.0)
+    assert result.epsilon == pytest.approx(epsilon, abs=5e-7)
+    assert result.epsilon == pytest.approx(a / np.sqrt(1 + 4 * a**2), rel=1e-13)
+    assert result.volume == pytest.approx(volume, rel=1e-12)
     assert quality.is_force_closure(*square(a), 0.0)
 
 
 def test_opposed_pairs_without_friction_slide() -> None:
     points = [(1, 0.5), (-1, 0.5), (0.5, 1), (0.5, -1)]
-    found = quality.wrench_space(points, square(0.5)[1], 0.0)
-    assert (found.epsilon, found.volume, found.rank) == (0.0, 0.0, 2)
-    assert found.reason == (
+    result = quality.wrench_space(points, square(0.5)[1], 0.0)
+    assert (result.epsilon, result.volume, result.rank) == (0.0, 0.0, 2)
+    assert result.reason == (
         "rank 2 of 3, the contacts resist nothing along force (0.5 -0.5), moment (1)"
     )
 
@@ -86,10 +86,10 @@ def test_opposed_pairs_without_friction_slide() -> None:
 def test_a_pinwheel_without_friction_turns() -> None:
     points = [(1, 0.5), (-0.5, 1), (-1, -0.5), (0.5, -1)]
     normals = [(-1, 0), (0, -1), (1, 0), (0, 1)]
-    found = quality.wrench_space(points, normals, 0.0)
-    assert (found.epsilon, found.volume, found.rank) == (0.0, 0.0, 3)
-    assert found.margin == pytest.approx(-0.5)
-    assert found.reason == (
+    result = quality.wrench_space(points, normals, 0.0)
+    assert (result.epsilon, result.volume, result.rank) == (0.0, 0.0, 3)
+    assert result.margin == pytest.approx(-0.5)
+    assert result.reason == (
         "all forces that friction allows push to one side, force (0 0), moment (1)"
     )
     assert not quality.is_force_closure(points, normals, 0.0)
@@ -98,7 +98,7 @@ def test_a_pinwheel_without_friction_turns() -> None:
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
 def test_a_disc_without_friction_is_never_held(count: int) -> None:
     contacts = disc(*np.linspace(0, 360, count, endpoint=False) + 7)
-    found = quality.wrench_space(*contacts, 0.0)
-    assert found.epsilon == 0.0
-    assert found.rank == (1 if count == 2 else 2)
-    assert "resist nothing along force (0 0), moment" in found.reason or count == 2
+    result = quality.wrench_space(*contacts, 0.0)
+    assert result.epsilon == 0.0
+    assert result.rank == (1 if count == 2 else 2)
+    assert "resist nothing along force (0 0), moment" in result.reason or count == 2

@@ -29,10 +29,10 @@ def test_two_fingers_squeeze_as_one_number_says() -> None:
         return 0.5 * (1 / (n - 1) ** 2 + 1 / (30 - n) ** 2 + 1 / (c * n) ** 2)
 
     best = minimize_scalar(cost, bounds=(1.1, 29.9), method="bounded", options={"xatol": 1e-10})
-    found = quality.contact_robustness(quality.grasp_matrix(*equator(0, 180)))
-    assert found.value == pytest.approx(1 / best.fun, rel=1e-8)
-    np.testing.assert_allclose(found.forces, [[best.x, 0, 0]] * 2, atol=1e-4)
-    assert quality.pcr(quality.grasp_matrix(*equator(0, 180))) == found.value
+    result = quality.contact_robustness(quality.grasp_matrix(*equator(0, 180)))
+    assert result.value == pytest.approx(1 / best.fun, rel=1e-8)
+    np.testing.assert_allclose(result.forces, [[best.x, 0, 0]] * 2, atol=1e-4)
+    assert quality.pcr(quality.grasp_matrix(*equator(0, 180))) == result.value
 
 
 def test_fingers_that_let_the_object_turn_have_no_grasp_robustness() -> None:
@@ -46,20 +46,20 @@ def test_no_other_internal_forces_are_better(seed: int) -> None:
     points, normals = tetrahedron()
     G = quality.grasp_matrix(points + 0.1 * random.normal(size=(4, 3)), normals)
     wrench = random.normal(size=6)
-    found = quality.contact_robustness(G, MU, wrench=wrench)
-    assert found.value > 0.0
-    np.testing.assert_allclose(G @ found.forces.ravel(), -wrench, atol=1e-9)
-    assert max(max(limits(force)) for force in found.forces) < 0.0
+    result = quality.contact_robustness(G, MU, wrench=wrench)
+    assert result.value > 0.0
+    np.testing.assert_allclose(G @ result.forces.ravel(), -wrench, atol=1e-9)
+    assert max(max(limits(force)) for force in result.forces) < 0.0
     E = quality.internal_forces(G)
 
     def cost(y: np.ndarray) -> float:
-        forces = found.forces + (E @ y).reshape(-1, 3)
+        forces = result.forces + (E @ y).reshape(-1, 3)
         sigmas = np.array([limits(force) for force in forces])
         return float((0.5 / sigmas**2).sum() / 4) if (sigmas < 0).all() else 1e6
 
     other = minimize(cost, 0.3 * np.ones(6), method="Nelder-Mead", options={"maxiter": 300})
-    assert 1 / cost(np.zeros(6)) == pytest.approx(found.value)
-    assert other.fun >= 1 / found.value * (1 - 1e-9)
+    assert 1 / cost(np.zeros(6)) == pytest.approx(result.value)
+    assert other.fun >= 1 / result.value * (1 - 1e-9)
 
 
 def test_slipping_contacts_can_help() -> None:
@@ -69,10 +69,10 @@ def test_slipping_contacts_can_help() -> None:
     points, normals = np.vstack([points, [(0, 0, 1)]]), np.vstack([normals, [slant]])
     G = quality.grasp_matrix(points, normals)
     without = quality.pcr(G[:, :9])
-    found = quality.grasp_robustness(G)
-    assert found.value >= without * (1 - 1e-6)
-    assert found.value > quality.pcr(G)
-    assert found.states[:3] == (1, 1, 1)
+    result = quality.grasp_robustness(G)
+    assert result.value >= without * (1 - 1e-6)
+    assert result.value > quality.pcr(G)
+    assert result.states[:3] == (1, 1, 1)
     assert quality.grasp_robustness(G[:, :9]).states == (1, 1, 1)
 
 
@@ -125,12 +125,12 @@ def test_a_load_is_borne_by_soft_joints_as_the_quasi_static_response_says() -> N
     J = np.random.default_rng(0).normal(size=(9, 3))
     joint, synergies, wrench = [0.05, 1.0, 1.0], np.zeros((3, 0)), np.array([0, 0.3, 0, 0, 0, 0])
     springs = sg.quality.quasistatic(G, J, 1000.0, joint, wrench=wrench).forces
-    found = sg.quality.contact_robustness(
+    result = sg.quality.contact_robustness(
         G, 5.0, wrench=wrench, J=J, joint=joint, synergies=synergies, stiffness=1000.0,
-        least=0.0, most=100.0,
+        min_normal_force=0.0, max_force=100.0,
     )  # fmt: skip
-    if found.states:
-        assert found.forces.ravel() == pytest.approx(springs, abs=1e-9)
-    with pytest.raises(sg.DescriptionError) as told:
+    if result.states:
+        assert result.forces.ravel() == pytest.approx(springs, abs=1e-9)
+    with pytest.raises(sg.DescriptionError) as message:
         sg.quality.pcr(G, 0.5, joint=joint)
-    assert str(told.value) == "J: expected J with joint, found none"
+    assert str(message.value) == "J: expected J with joint, found none"

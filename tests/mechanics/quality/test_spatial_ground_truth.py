@@ -23,9 +23,9 @@ def test_two_antipodal_hard_fingers_squeeze_and_let_turn() -> None:
     squeeze = quality.internal_forces(G)
     assert squeeze.shape == (6, 1)
     np.testing.assert_allclose(np.abs(squeeze.ravel()) * np.sqrt(2), [1, 0, 0, 1, 0, 0], atol=1e-12)
-    found = quality.wrench_space(*equator(0, 180), 0.5)
-    assert (found.epsilon, found.rank) == (0.0, 5)
-    assert found.reason == (
+    result = quality.wrench_space(*equator(0, 180), 0.5)
+    assert (result.epsilon, result.rank) == (0.0, 5)
+    assert result.reason == (
         "2 contacts of hard fingers, where at least 3 are needed: rank 5 of 6, the contacts "
         "resist nothing along force (0 0 0), moment (1 0 0)"
     )
@@ -39,8 +39,8 @@ def test_two_antipodal_soft_fingers_hold() -> None:
     internal = quality.internal_forces(G)
     assert internal.shape == (8, 2)
     squeeze, twist = np.eye(8)[0] + np.eye(8)[4], np.eye(8)[3] + np.eye(8)[7]
-    for wanted in (squeeze, twist):  # each spin is about its own normal
-        np.testing.assert_allclose(internal @ (internal.T @ wanted), wanted, atol=1e-12)
+    for target in (squeeze, twist):  # each spin is about its own normal
+        np.testing.assert_allclose(internal @ (internal.T @ target), target, atol=1e-12)
     assert quality.epsilon(*equator(0, 180), 0.5, torsion=0.1) > 0.0
     assert quality.is_force_closure(*equator(0, 180), 0.5, torsion=0.1)
 
@@ -91,8 +91,8 @@ def test_sphere_of_the_handbook() -> None:
     for angle in (10.0, 77.0, 200.0):
         c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
         block = [[-c, s, 0], [-s, -c, 0], [0, 0, 1], [0, 0, r * s], [0, 0, -r * c], [0, -r, 0]]
-        found = quality.grasp_matrix(*equator(angle, radius=r))
-        np.testing.assert_allclose(found, block, atol=1e-15)
+        result = quality.grasp_matrix(*equator(angle, radius=r))
+        np.testing.assert_allclose(result, block, atol=1e-15)
     soft = quality.grasp_matrix(*contacts, model="soft")
     np.testing.assert_allclose(singular_values(soft), [np.sqrt(2)] * 4 + [0.707107] * 2, atol=5e-7)
 

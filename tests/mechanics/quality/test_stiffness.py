@@ -58,22 +58,22 @@ def test_laws_of_the_response(hand: dict[str, np.ndarray]) -> None:
     """Balance of forces, the springs' laws, and work in = energy stored."""
     random = np.random.default_rng(2)
     wrench, reference = random.normal(size=6), random.normal(size=3)
-    found = quality.quasistatic(**hand, wrench=wrench, reference=reference)
+    result = quality.quasistatic(**hand, wrench=wrench, reference=reference)
     G, J, S = hand["G"], hand["J"], hand["synergies"]
-    np.testing.assert_allclose(G @ found.forces, -wrench, atol=1e-9)
-    np.testing.assert_allclose(J.T @ found.forces, found.torques, atol=1e-9)
-    pressed = J @ found.joints - G.T @ found.motion
-    np.testing.assert_allclose(hand["contact"] * pressed, found.forces, atol=1e-7)
-    bent = S @ found.synergies - found.joints
-    np.testing.assert_allclose(hand["joint"] @ bent, found.torques, atol=1e-7)
-    given = reference - found.synergies
-    np.testing.assert_allclose(hand["synergy"] * given, S.T @ found.torques, atol=1e-7)
+    np.testing.assert_allclose(G @ result.forces, -wrench, atol=1e-9)
+    np.testing.assert_allclose(J.T @ result.forces, result.torques, atol=1e-9)
+    pressed = J @ result.joints - G.T @ result.motion
+    np.testing.assert_allclose(hand["contact"] * pressed, result.forces, atol=1e-7)
+    bent = S @ result.synergies - result.joints
+    np.testing.assert_allclose(hand["joint"] @ bent, result.torques, atol=1e-7)
+    given = reference - result.synergies
+    np.testing.assert_allclose(hand["synergy"] * given, S.T @ result.torques, atol=1e-7)
     stored = (
-        found.forces @ (found.forces / hand["contact"])
-        + found.torques @ np.linalg.solve(hand["joint"], found.torques)
+        result.forces @ (result.forces / hand["contact"])
+        + result.torques @ np.linalg.solve(hand["joint"], result.torques)
         + given @ (hand["synergy"] * given)
     )
-    work = wrench @ found.motion + reference @ (S.T @ found.torques)
+    work = wrench @ result.motion + reference @ (S.T @ result.torques)
     assert stored == pytest.approx(work)
 
 
@@ -105,14 +105,14 @@ def planar_equilibrium(
     """
     links = start - bases
 
-    def turn(angle: float, rows: np.ndarray) -> np.ndarray:
+    def rotation(angle: float, rows: np.ndarray) -> np.ndarray:
         c, s = np.cos(angle), np.sin(angle)
         return rows @ np.array([[c, s], [-s, c]])
 
     def unbalance(state: np.ndarray) -> np.ndarray:
         pose, angles = state[:3], state[3:]
-        arms = turn(pose[2], start)
-        levers = np.vstack([turn(a, link) for a, link in zip(angles, links, strict=True)])
+        arms = rotation(pose[2], start)
+        levers = np.vstack([rotation(a, link) for a, link in zip(angles, links, strict=True)])
         forces = 1000.0 * (bases + levers - pose[:2] - arms)  # on the body
         moment = (arms[:, 0] * forces[:, 1] - arms[:, 1] * forces[:, 0]).sum()
         torques = levers[:, 0] * forces[:, 1] - levers[:, 1] * forces[:, 0]
@@ -122,9 +122,9 @@ def planar_equilibrium(
             5.0 * (references - angles) - torques,
         ])  # fmt: skip
 
-    found = root(unbalance, np.zeros(3 + len(bases)), tol=1e-13)
-    assert np.abs(found.fun).max() < 1e-12
-    return found.x[:3], found.x[3:]
+    result = root(unbalance, np.zeros(3 + len(bases)), tol=1e-13)
+    assert np.abs(result.fun).max() < 1e-12
+    return result.x[:3], result.x[3:]
 
 
 def test_finite_differences_of_an_equilibrium() -> None:
@@ -140,12 +140,12 @@ def test_finite_differences_of_an_equilibrium() -> None:
     step = 1e-5
     for which in range(6):
         change = step * np.eye(6)[which]
-        found = quality.quasistatic(G, J, 1000.0, 5.0, reference=change[:3], wrench=change[3:])
+        result = quality.quasistatic(G, J, 1000.0, 5.0, reference=change[:3], wrench=change[3:])
         ahead = planar_equilibrium(bases, points, change[:3], change[3:])
         behind = planar_equilibrium(bases, points, -change[:3], -change[3:])
         pose, bent = ((a - b) / 2 for a, b in zip(ahead, behind, strict=True))
-        np.testing.assert_allclose(found.motion, pose, atol=1e-11)
-        np.testing.assert_allclose(found.joints, bent, atol=1e-11)
+        np.testing.assert_allclose(result.motion, pose, atol=1e-11)
+        np.testing.assert_allclose(result.joints, bent, atol=1e-11)
 
 
 @given(seeds)

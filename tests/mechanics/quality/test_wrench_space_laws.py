@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
 from softgrasp.mechanics.quality.cones import cone_edges, friction_cones
-from tests.mechanics.quality.grasps import equator, random_disc, random_sphere, turned
+from tests.mechanics.quality.grasps import equator, random_disc, random_sphere, rotated
 
 quality = sg.quality
 seeds = st.integers(0, 2**32 - 1)
@@ -24,11 +24,11 @@ NEAR = 1e-7
 def test_planar_values_do_not_depend_on_the_frame(seed: int) -> None:
     random = np.random.default_rng(seed)
     points, normals = random_disc(random, 4)
-    turn = Rotation.from_euler("z", random.uniform(0, 7)).as_matrix()[:2, :2]
+    rotation = Rotation.from_euler("z", random.uniform(0, 7)).as_matrix()[:2, :2]
     shift = random.normal(size=2)
     for norm in ("L1", "Linf"):
         before = quality.wrench_space(points, normals, 0.4, norm=norm)
-        moved = points @ turn.T + shift, normals @ turn.T
+        moved = points @ rotation.T + shift, normals @ rotation.T
         after = quality.wrench_space(*moved, 0.4, norm=norm, center=shift)
         assert after.margin == pytest.approx(before.margin, abs=1e-9)
         assert after.volume == pytest.approx(before.volume, abs=1e-9)
@@ -41,10 +41,13 @@ def test_spatial_values_do_not_depend_on_the_frame(seed: int) -> None:
     random = np.random.default_rng(seed)
     points, normals = random_sphere(random, 4)
     tangents = quality.contact_frames(normals)[:, :, 1]
-    turn, shift = Rotation.random(rng=random), random.normal(size=3)
+    rotation, shift = Rotation.random(rng=random), random.normal(size=3)
     before = quality.wrench_space(points, normals, 0.6)
     after = quality.wrench_space(
-        *turned((points, normals), turn, shift), 0.6, center=shift, tangents=turn.apply(tangents)
+        *rotated((points, normals), rotation, shift),
+        0.6,
+        center=shift,
+        tangents=rotation.apply(tangents),
     )
     assert after.margin == pytest.approx(before.margin, abs=NEAR)
     assert after.volume == pytest.approx(before.volume, rel=1e-6, abs=1e-12)
@@ -55,10 +58,10 @@ def test_spatial_values_do_not_depend_on_the_frame(seed: int) -> None:
 def test_round_cones_need_no_tangents(seed: int) -> None:
     random = np.random.default_rng(seed)
     contacts = random_sphere(random, 3)
-    turn, shift = Rotation.random(rng=random), random.normal(size=3)
+    rotation, shift = Rotation.random(rng=random), random.normal(size=3)
     first = quality.epsilon_bounds(*contacts, 0.6, tolerance=0.05)
     second = quality.epsilon_bounds(
-        *turned(contacts, turn, shift), 0.6, tolerance=0.05, center=shift
+        *rotated(contacts, rotation, shift), 0.6, tolerance=0.05, center=shift
     )
     assert first.lower <= second.upper + NEAR
     assert second.lower <= first.upper + NEAR
@@ -160,8 +163,8 @@ def test_wrenches_of_length_epsilon_can_be_made_and_longer_ones_cannot(seed: int
     edges = cone_edges(friction_cones(*contacts, 0.8), 0.8).reshape(-1, 6)
 
     def effort(wrench: np.ndarray) -> float:
-        found = linprog(np.ones(len(edges)), A_eq=edges.T, b_eq=wrench)
-        return float(found.fun) if found.status == 0 else np.inf
+        result = linprog(np.ones(len(edges)), A_eq=edges.T, b_eq=wrench)
+        return float(result.fun) if result.status == 0 else np.inf
 
     direction = random.normal(size=6)
     direction /= np.linalg.norm(direction)
@@ -214,9 +217,9 @@ def test_fewer_contacts_than_are_needed(
     for _ in range(5):
         rows = random.normal(size=(2, least - 1, dimension))
         points, normals = rows[0], rows[1] / np.linalg.norm(rows[1], axis=1)[:, None]
-        found = quality.force_closure(points, normals, mu, torsion=torsion)
-        assert not found.closed
-        assert f"where at least {least} are needed: " in found.reason
+        result = quality.force_closure(points, normals, mu, torsion=torsion)
+        assert not result.closed
+        assert f"where at least {least} are needed: " in result.reason
 
 
 def test_seven_contacts_without_friction_can_hold_a_box() -> None:

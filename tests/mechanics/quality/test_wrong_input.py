@@ -75,9 +75,9 @@ POINTS, NORMALS = equator(0, 120, 240)
 def test_contacts_and_options(changed: dict[str, object], message: str) -> None:
     given = {"points": POINTS, "normals": NORMALS, "mu": 0.5, **changed}
     for function in (quality.wrench_space, quality.epsilon, quality.volume):
-        with pytest.raises(sg.DescriptionError) as told:
+        with pytest.raises(sg.DescriptionError) as text:
             function(**given)
-        assert str(told.value) == message
+        assert str(text.value) == message
 
 
 def test_lengths_within_rounding_are_fine() -> None:
@@ -142,9 +142,9 @@ def test_lengths_within_rounding_are_fine() -> None:
     ],
 )
 def test_other_functions(call: object, message: str) -> None:
-    with pytest.raises(sg.DescriptionError) as told:
+    with pytest.raises(sg.DescriptionError) as text:
         call()
-    assert str(told.value) == message
+    assert str(text.value) == message
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6])
@@ -153,9 +153,9 @@ def test_other_functions(call: object, message: str) -> None:
 def test_degenerate_grasps_have_a_reason_and_no_traceback(count: int, mu: float, norm: str) -> None:
     points = np.zeros((count, 3))  # all at the centre, so nothing resists a torque
     normals = np.tile([0.0, 0.0, 1.0], (count, 1))
-    found = quality.wrench_space(points, normals, mu, norm=norm)
-    assert (found.epsilon, found.volume) == (0.0, 0.0)
-    assert found.rank == (3 if mu else 1)
-    assert f"rank {found.rank} of 6, the contacts resist nothing along" in found.reason
+    result = quality.wrench_space(points, normals, mu, norm=norm)
+    assert (result.epsilon, result.volume) == (0.0, 0.0)
+    assert result.rank == (3 if mu else 1)
+    assert f"rank {result.rank} of 6, the contacts resist nothing along" in result.reason
     assert quality.epsilon(points, normals, mu, norm=norm) == 0.0
     assert quality.epsilon_bounds(points, normals, mu, norm=norm) == (0.0, 0.0)

@@ -68,16 +68,16 @@ def test_a_box_on_an_incline_slides_above_the_friction_angle(friction: float, sl
     tilt = math.atan(0.55)
     edges = (0.04, 0.04, 0.04)
     box = node("Box", size=edges)
-    turned = (0.0, 1.0, 0.0, tilt)
+    rotated = (0.0, 1.0, 0.0, tilt)
     normal = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
     block = solid(
         "block",
         translation=tuple((0.02 * normal).tolist()),
-        rotation=turned,
+        rotation=rotated,
         boundingObject=box,
         physics=node("Physics", density=500.0),
     )
-    ramp = solid("ramp", rotation=turned, boundingObject=node("Plane"))
+    ramp = solid("ramp", rotation=rotated, boundingObject=node("Plane"))
     ode = built(ramp, block, contactProperties=surface(coulombFriction=[friction]))
     run(ode, 0.6)
     linear, _ = ode.velocity(named(ode, "block"))
@@ -125,11 +125,11 @@ SHAPES = {
 }
 
 
-def write_slab(folder: Path) -> None:
+def write_slab(directory: Path) -> None:
     corners = [(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-0.05, 0.05)]
     faces = "1 2 4,1 4 3,5 7 8,5 8 6,1 5 6,1 6 2,3 4 8,3 8 7,1 3 7,1 7 5,2 6 8,2 8 4"
     lines = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {face}" for face in faces.split(",")]
-    (folder / "slab.obj").write_text("\n".join(lines))
+    (directory / "slab.obj").write_text("\n".join(lines))
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -183,16 +183,16 @@ def test_shapes_that_this_ode_cannot_collide_are_refused(ode_library) -> None:
     [((0.0, 0.0, 1.0, 0.0), 0.15), (LYING, 0.05)],
     ids=["on the flat side", "on the round side"],
 )
-@pytest.mark.parametrize("turn", [0.0, 0.4])
-def test_a_capsule_lies_still_on_a_cylinder(rotation, top: float, turn: float, digits) -> None:
+@pytest.mark.parametrize("tilt", [0.0, 0.4])
+def test_a_capsule_lies_still_on_a_cylinder(rotation, top: float, tilt: float, digits) -> None:
     """Along y like a lying cylinder, or turned across it; its weight is shared by the points."""
     lying = Rotation.from_rotvec([math.pi / 2, 0.0, 0.0])
-    turned = (Rotation.from_rotvec([0.0, 0.0, turn]) * lying).as_rotvec()
-    angle = float(np.linalg.norm(turned))
+    rotated = (Rotation.from_rotvec([0.0, 0.0, tilt]) * lying).as_rotvec()
+    angle = float(np.linalg.norm(rotated))
     rod = solid(
         "rod",
         translation=(0.0, 0.0, top + 0.01),
-        rotation=(*(turned / angle).tolist(), angle),
+        rotation=(*(rotated / angle).tolist(), angle),
         boundingObject=node("Capsule", radius=0.01, height=0.06),
         physics=physics(0.1, inertia=1e-5),
     )
@@ -222,9 +222,9 @@ def test_distances_from_a_cylinder_are_those_of_its_points() -> None:
     cloud = KDTree(np.vstack([around, *(cap.reshape(-1, 3) for cap in caps)]))
     seen = 0
     for _ in range(60):
-        turn = Rotation.random(random_state=rng).as_matrix()
-        capsule = Pose(turn, rng.uniform(-0.08, 0.08, 3))
-        axis = capsule.position + np.linspace(-0.04, 0.04, 400)[:, None] * turn[:, 2]
+        tilt = Rotation.random(random_state=rng).as_matrix()
+        capsule = Pose(tilt, rng.uniform(-0.08, 0.08, 3))
+        axis = capsule.position + np.linspace(-0.04, 0.04, 400)[:, None] * tilt[:, 2]
         if (np.hypot(axis[:, 0], axis[:, 1]) < 0.03).any() and (np.abs(axis[:, 2]) < 0.05).any():
             continue
         nearest = float(cloud.query(axis)[0].min())
@@ -238,14 +238,14 @@ def test_distances_from_a_cylinder_are_those_of_its_points() -> None:
 def two_links(anchor: float = 0.1, **fields: object) -> Node:
     """A robot whose two moving links overlap each other and its base."""
     bound = node("Box", size=(0.1, 0.1, 0.1))
-    place = (anchor, 0.0, 0.0)
-    last = solid("two", translation=place, boundingObject=bound, physics=physics(0.1))
+    position = (anchor, 0.0, 0.0)
+    last = solid("two", translation=position, boundingObject=bound, physics=physics(0.1))
     middle = solid(
         "one",
         translation=(0.1, 0.0, 0.0),
         boundingObject=bound,
         physics=physics(0.1),
-        children=[hinge(last, anchor=place)],
+        children=[hinge(last, anchor=position)],
     )
     joint = hinge(middle, anchor=(0.1, 0.0, 0.0))
     return robot(joint, **({"boundingObject": bound} | fields))

@@ -78,8 +78,8 @@ def test_a_controller_finds_the_module_and_its_devices(capsys) -> None:
         assert isinstance(device, kind)
         assert device.getName() == name
     assert robot.getDevice("finger") is None
-    said = capsys.readouterr().err
-    assert said == "getDevice: no device 'finger'; known: motor, angle, pad\n"
+    text = capsys.readouterr().err
+    assert text == "getDevice: no device 'finger'; known: motor, angle, pad\n"
     del sys.modules["controller"]
 
 
@@ -125,8 +125,8 @@ def test_motors_are_commanded_and_tell_what_they_were(capsys, digits: float) -> 
     robot.step(200)
     assert angle.getValue() == pytest.approx(0.1, abs=2e-3)
     motor.setTorque(3.0)
-    said = capsys.readouterr().err
-    assert said == "motor motor: the requested torque 3 exceeds the available 2\n"
+    text = capsys.readouterr().err
+    assert text == "motor motor: the requested torque 3 exceeds the available 2\n"
     motor.setAvailableTorque(1.0)
     motor.setTorque(0.05)
     robot.step(20_000)
@@ -174,8 +174,8 @@ def test_a_supervisor_sees_where_nodes_are() -> None:
     assert [hand.getDef(), hand.getTypeName(), ball.getTypeName()] == ["HAND", "Robot", "Solid"]
     assert robot.getFromDef("NOTHING") is None
     assert hand.getPosition() == [0.0, 0.0, 1.0]
-    turned = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0]
-    assert hand.getOrientation() == pytest.approx(turned, abs=1e-12)
+    rotated = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0]
+    assert hand.getOrientation() == pytest.approx(rotated, abs=1e-12)
     assert robot.getFromDef("LINK").getCenterOfMass() == pytest.approx([-0.05, 0.0, 0.0])
     robot.step(2000)
     assert ball.getPosition() == pytest.approx([0.0, 0.0, 1.13], abs=1e-3)

@@ -41,12 +41,12 @@ TOSS = """
 """
 
 
-def project(folder: Path, script: str, step: str = "4") -> Path:
+def project(directory: Path, script: str, step: str = "4") -> Path:
     for name in ("worlds", "controllers/job"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    (folder / "controllers/job/job.py").write_text(textwrap.dedent(script))
-    world = folder / "worlds" / "w.wbt"
-    world.write_text(WORLD.format(step=step, out=folder / "out.json"))
+        (directory / name).mkdir(parents=True, exist_ok=True)
+    (directory / "controllers/job/job.py").write_text(textwrap.dedent(script))
+    world = directory / "worlds" / "w.wbt"
+    world.write_text(WORLD.format(step=step, out=directory / "out.json"))
     return world
 
 

@@ -103,8 +103,8 @@ def test_a_written_angle_is_the_pose_and_the_spring_rests_at_zero(digits: float)
     assert motorless.joints[0].position == -0.7
     run(motorless, 3.0)
     assert motorless.joints[0].position == pytest.approx(0.0, abs=1e-5 + 10 * digits)
-    turned = motorless.pose(named(motorless, "arm")).rotation
-    assert turned[0, 2] == pytest.approx(math.sin(0.7), abs=1e-5 + digits)
+    rotated = motorless.pose(named(motorless, "arm")).rotation
+    assert rotated[0, 2] == pytest.approx(math.sin(0.7), abs=1e-5 + digits)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

@@ -35,8 +35,8 @@ RNG = np.random.default_rng(7)
 def drawn() -> dict[str, object]:
     """A translation and rotation by chance."""
     axis = RNG.normal(size=3)
-    turn = (*(axis / np.linalg.norm(axis)).tolist(), float(RNG.uniform(-3, 3)))
-    return {"translation": tuple(RNG.uniform(-1, 1, 3).tolist()), "rotation": turn}
+    rotation = (*(axis / np.linalg.norm(axis)).tolist(), float(RNG.uniform(-3, 3)))
+    return {"translation": tuple(RNG.uniform(-1, 1, 3).tolist()), "rotation": rotation}
 
 
 def matrix(fields: dict[str, object]) -> np.ndarray:
@@ -100,12 +100,14 @@ def test_moved_joints_carry_the_frames_as_forward_kinematics_says(ode_library, d
         joint.motor.set_position(target)
     run(ode, 2.0)
     full = matrix(frames["top"])
-    places = (anchor, axes[0], frames["one"]), ((0.0, 0.0, 0.2), axes[1], frames["two"])
-    for (point, axis, fields), joint, name in zip(places, ode.joints, ("one", "two"), strict=True):
-        turn = np.eye(4)
-        turn[:3, :3] = Rotation.from_rotvec(joint.position * np.array(axis)).as_matrix()
-        turn[:3, 3] = point - turn[:3, :3] @ point
-        full = full @ turn @ matrix(fields)
+    positions = (anchor, axes[0], frames["one"]), ((0.0, 0.0, 0.2), axes[1], frames["two"])
+    for (point, axis, fields), joint, name in zip(
+        positions, ode.joints, ("one", "two"), strict=True
+    ):
+        rotation = np.eye(4)
+        rotation[:3, :3] = Rotation.from_rotvec(joint.position * np.array(axis)).as_matrix()
+        rotation[:3, 3] = point - rotation[:3, :3] @ point
+        full = full @ rotation @ matrix(fields)
         assert seen(ode.pose(named(ode, name))) == pytest.approx(full, abs=1e-6 + 10 * digits)
 
 
@@ -136,10 +138,10 @@ def steiner(pieces: list[tuple[float, np.ndarray, np.ndarray]]):
 
 
 def test_solids_without_a_joint_between_them_are_one_body() -> None:
-    place = drawn()
-    full = matrix(place)
+    position = drawn()
+    full = matrix(position)
     own = np.diag([3e-4, 2e-4, 2.5e-4]) + 1e-5 * (np.ones((3, 3)) - np.eye(3))
-    pad = node("TouchSensor", name="pad", physics=physics(0.2, (0.1, 0.0, 0.2), own), **place)
+    pad = node("TouchSensor", name="pad", physics=physics(0.2, (0.1, 0.0, 0.2), own), **position)
     inner = solid(
         "inner",
         translation=(0.0, 0.0, 0.1),
@@ -147,16 +149,16 @@ def test_solids_without_a_joint_between_them_are_one_body() -> None:
         children=[pad],
     )
     (body,) = bodies(solid("outer", physics=physics(1.0, (0.2, 0.0, 0.0), own), children=[inner]))
-    turn = full[:3, :3]
-    center = turn @ [0.1, 0.0, 0.2] + full[:3, 3] + [0.0, 0.0, 0.1]
+    rotation = full[:3, :3]
+    center = rotation @ [0.1, 0.0, 0.2] + full[:3, 3] + [0.0, 0.0, 0.1]
     expected = steiner([
         (1.0, np.array([0.2, 0.0, 0.0]), own),
         (0.5, np.array([0.0, 0.0, 0.2]), 1e-3 * np.eye(3)),
-        (0.2, center, turn @ own @ turn.T),
+        (0.2, center, rotation @ own @ rotation.T),
     ])  # fmt: skip
-    found = body.weight()
-    for value, wanted in zip((found.mass, found.center, found.inertia), expected, strict=True):
-        assert value == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+    result = body.weight()
+    for value, target in zip((result.mass, result.center, result.inertia), expected, strict=True):
+        assert value == pytest.approx(target, rel=1e-12, abs=1e-15)
 
 
 def mujoco_mass(kind: str, *sizes: float):
@@ -181,10 +183,10 @@ def test_a_density_weighs_shapes_as_mujoco_does(shape: Node, same) -> None:
     (body,) = bodies(
         solid("one", boundingObject=shape, physics=node("Physics", density=700.0)),
     )
-    found = body.weight()
+    result = body.weight()
     total, inertia = mujoco_mass(*same)
-    assert found.mass == pytest.approx(total, rel=1e-12)
-    assert np.sort(np.diag(found.inertia)) == pytest.approx(inertia, rel=1e-12)
+    assert result.mass == pytest.approx(total, rel=1e-12)
+    assert np.sort(np.diag(result.inertia)) == pytest.approx(inertia, rel=1e-12)
 
 
 def test_a_closed_surface_weighs_what_the_box_it_encloses_does() -> None:
@@ -201,11 +203,11 @@ def test_a_closed_surface_weighs_what_the_box_it_encloses_does() -> None:
     )
     pose = pose_of(moved.fields["translation"], moved.fields["rotation"])
     expected = mass.box((0.1, 0.2, 0.3)).scaled(2.0 / 0.006)
-    place = Pose(pose.rotation, pose.apply((0.05, 0.1, 0.15)))
-    wanted, found = expected.placed(place), body.weight()
-    assert found.mass == pytest.approx(2.0, rel=1e-12)
-    assert found.center == pytest.approx(wanted.center, abs=1e-12)
-    assert found.inertia == pytest.approx(wanted.inertia, abs=1e-12)
+    position = Pose(pose.rotation, pose.apply((0.05, 0.1, 0.15)))
+    target, result = expected.placed(position), body.weight()
+    assert result.mass == pytest.approx(2.0, rel=1e-12)
+    assert result.center == pytest.approx(target.center, abs=1e-12)
+    assert result.inertia == pytest.approx(target.inertia, abs=1e-12)
 
 
 def test_a_solid_with_physics_in_one_that_stands_falls(ode_library) -> None:

@@ -87,6 +87,6 @@ def in_ode() -> np.ndarray:
 
 def test_it_swings_as_in_mujoco() -> None:
     require_engine("ode")
-    expected, found = in_mujoco(), in_ode()
+    expected, result = in_mujoco(), in_ode()
     assert np.degrees(np.ptp(expected, axis=0)).min() > 5.0
-    assert np.degrees(np.abs(found - expected)).max() < 0.05
+    assert np.degrees(np.abs(result - expected)).max() < 0.05

@@ -66,10 +66,10 @@ def robot(*children: Node, **fields: object) -> Node:
 
 def finger_nodes(finger: sg.SoftFinger, damping_factor: float = 1.0) -> Node:
     """A planar finger on a standing robot, its links as boxes without collision shapes."""
-    places = [(0.0, 0.0, 0.0), *(joint.position for joint in finger.joints)]
+    positions = [(0.0, 0.0, 0.0), *(joint.position for joint in finger.joints)]
     inner: Node | None = None
     for (before, at), joint, link in reversed(
-        list(zip(pairwise(places), finger.joints, finger.links[1:], strict=True))
+        list(zip(pairwise(positions), finger.joints, finger.links[1:], strict=True))
     ):
         arm = tuple(np.subtract(at, before).tolist())
         squares = np.square(link.size)

@@ -47,12 +47,12 @@ def installed(home: Path, body: str = "", version: str = "R2025a") -> Webots:
     return Webots(executable, version, home)
 
 
-def project(folder: Path) -> tuple[Path, Path]:
+def project(directory: Path) -> tuple[Path, Path]:
     """A project with an empty world; the world and where its result goes."""
-    world = folder / "worlds" / "grasp.wbt"
+    world = directory / "worlds" / "grasp.wbt"
     world.parent.mkdir(parents=True)
     world.write_text("#VRML_SIM R2023b utf8\n")
-    return world, folder / "result.json"
+    return world, directory / "result.json"
 
 
 def is_dead(file: Path) -> bool:

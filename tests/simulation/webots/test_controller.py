@@ -15,7 +15,7 @@ from softgrasp.build.scene import BuiltScene, build
 from softgrasp.errors import BuildError
 from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.run_result import result_of
-from softgrasp.simulation.told_run import ToldRun
+from softgrasp.simulation.told_run import ImportedRun
 from softgrasp.simulation.webots.backend import world_and_job
 from softgrasp.simulation.webots.project import write_project
 from tests.simulation.engines import require_engine
@@ -37,9 +37,9 @@ sys.exit(player.main(sys.argv[1:]))
 """A touch sensor that tells the whole force and its own weight, as that of Webots does."""
 
 
-def played(built: BuiltScene, folder: Path, program: str) -> sg.GraspResult:
+def played(built: BuiltScene, directory: Path, program: str) -> sg.GraspResult:
     world, job = world_and_job(built, 1e-3, "job.json")
-    project = write_project(folder / "worlds" / "job.wbt", world, job)
+    project = write_project(directory / "worlds" / "job.wbt", world, job)
     done = subprocess.run(
         [sys.executable, "-c", program, str(project.world)],
         capture_output=True,
@@ -47,9 +47,9 @@ def played(built: BuiltScene, folder: Path, program: str) -> sg.GraspResult:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(project.result.read_text("utf-8"))
+    message = json.loads(project.result.read_text("utf-8"))
     engine = Engine("webots", "none", "", world.timestep)
-    return result_of(ToldRun(built, engine, [law.name for law in world.laws], told), [], 0.0)
+    return result_of(ImportedRun(built, engine, [law.name for law in world.laws], message), [], 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -45,14 +45,14 @@ def test_an_empty_home_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal() == f"no Webots found (looked at WEBOTS_HOME and PATH): {CURE}"
 
 
-@pytest.mark.parametrize("place", ["webots", "bin/webots", "Contents/MacOS/webots"])
-def test_webots_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize("position", ["webots", "bin/webots", "Contents/MacOS/webots"])
+def test_webots_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, position: str) -> None:
     home = tmp_path / "home"
-    program(home / place, "sys.exit('the version file is enough')")
+    program(home / position, "sys.exit('the version file is enough')")
     (home / "resources").mkdir()
     (home / "resources" / "version.txt").write_text("R2025a\n")
     monkeypatch.setenv("WEBOTS_HOME", str(home))
-    assert find_webots() == Webots(home / place, "R2025a", home)
+    assert find_webots() == Webots(home / position, "R2025a", home)
 
 
 def test_a_home_without_webots_is_not_passed_over(

@@ -139,14 +139,14 @@ def test_no_world(tmp_path: Path) -> None:
 
 
 def test_an_end_without_a_result(tmp_path: Path, run: Run) -> None:
-    told = failure(tmp_path, run, "print('said'); print('why', file=sys.stderr)")
-    assert told == "ended with exit code 0; its last lines:\nwhy"
+    message = failure(tmp_path, run, "print('said'); print('why', file=sys.stderr)")
+    assert message == "ended with exit code 0; its last lines:\nwhy"
 
 
 def test_an_earlier_result_does_not_count(tmp_path: Path, run: Run) -> None:
     (tmp_path / "result.json").write_text("{}")
-    told = failure(tmp_path, run, "sys.exit(1)")
-    assert told == "ended with exit code 1; its last lines:\n(it wrote nothing)"
+    message = failure(tmp_path, run, "sys.exit(1)")
+    assert message == "ended with exit code 1; its last lines:\n(it wrote nothing)"
     assert not (tmp_path / "result.json").exists()
 
 
@@ -158,14 +158,14 @@ def test_an_earlier_result_that_cannot_be_removed(tmp_path: Path, run: Run) -> N
 
 
 def test_a_crash(tmp_path: Path, run: Run) -> None:
-    told = failure(tmp_path, run, "os.kill(os.getpid(), signal.SIGSEGV)")
-    assert told == "ended with exit code -11 (SIGSEGV); its last lines:\n(it wrote nothing)"
+    message = failure(tmp_path, run, "os.kill(os.getpid(), signal.SIGSEGV)")
+    assert message == "ended with exit code -11 (SIGSEGV); its last lines:\n(it wrote nothing)"
 
 
 def test_a_crash_that_a_script_passes_on(tmp_path: Path, run: Run) -> None:
-    told = failure(tmp_path, run, "print('\\n'.join(map(str, range(20)))); sys.exit(139)")
+    message = failure(tmp_path, run, "print('\\n'.join(map(str, range(20)))); sys.exit(139)")
     last = "\n".join(map(str, range(5, 20)))
-    assert told == f"ended with exit code 139 (SIGSEGV); its last lines:\n{last}"
+    assert message == f"ended with exit code 139 (SIGSEGV); its last lines:\n{last}"
 
 
 @pytest.mark.parametrize(("code", "name"), [(139, "139 (SIGSEGV)"), (1, "1")])
@@ -201,8 +201,8 @@ def test_webots_without_its_controller_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run, line: str
 ) -> None:
     monkeypatch.setattr(launcher, "FAREWELL", 0.0)
-    told = failure(tmp_path, run, f"print({line!r}, flush=True); time.sleep(600)")
-    assert told == f"did not end after its controller and was stopped; its last lines:\n{line}"
+    message = failure(tmp_path, run, f"print({line!r}, flush=True); time.sleep(600)")
+    assert message == f"did not end after its controller and was stopped; its last lines:\n{line}"
 
 
 def test_a_run_that_takes_too_long(
@@ -216,8 +216,8 @@ def test_a_run_that_takes_too_long(
 
     monkeypatch.setattr(launcher, "monotonic", clock)
     body = "print('step 7', file=sys.stderr, flush=True); stubborn(); time.sleep(600)"
-    told = failure(tmp_path, run, body)
-    assert told == "did not end within 600 s and was stopped; its last lines:\nstep 7"
+    message = failure(tmp_path, run, body)
+    assert message == "did not end within 600 s and was stopped; its last lines:\nstep 7"
     assert is_dead(tmp_path / "stubborn.pid")
 
 
@@ -262,11 +262,11 @@ def test_warnings_are_told_once(run: Run) -> None:
 
 @pytest.mark.parametrize("number", [10, 12])
 def test_at_most_ten_warnings(tmp_path: Path, run: Run, number: int) -> None:
-    told = run(f"print('\\n'.join(f'ERROR: {{i}}' for i in range({number}))); leave()")
+    message = run(f"print('\\n'.join(f'ERROR: {{i}}' for i in range({number}))); leave()")
     if number == 10:
-        assert told == tuple(f"ERROR: {i}" for i in range(10))
+        assert message == tuple(f"ERROR: {i}" for i in range(10))
     else:
-        assert told == (
+        assert message == (
             *(f"ERROR: {i}" for i in range(9)),
             f"3 more warnings of Webots are in {tmp_path}/webots.stderr.txt and webots.stdout.txt",
         )

@@ -114,10 +114,10 @@ def recursion(steps: int, step: float) -> np.ndarray:
     return np.array(angles)
 
 
-def release(folder: Path, webots: Webots) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+def release(directory: Path, webots: Webots) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Let the link go: times [s], angles [rad], and what Webots warned of."""
-    world, result = folder / "worlds" / "release.wbt", folder / "result.json"
-    controller = folder / "controllers" / "release"
+    world, result = directory / "worlds" / "release.wbt", directory / "result.json"
+    controller = directory / "controllers" / "release"
     world.parent.mkdir()
     controller.mkdir(parents=True)
     world.write_text(WORLD.replace("RESULT", str(result)))
@@ -130,9 +130,9 @@ def release(folder: Path, webots: Webots) -> tuple[np.ndarray, np.ndarray, tuple
 
 def check(times: np.ndarray, angles: np.ndarray) -> None:
     expected = recursion(STEPS + 2, STEP)
-    wanted = np.rint(times / STEP).astype(int)
-    assert list(wanted) == list(range(1, STEPS + 1))
-    off = {late: np.degrees(np.abs(angles - expected[wanted - late]).max()) for late in (0, 1, -1)}
+    target = np.rint(times / STEP).astype(int)
+    assert list(target) == list(range(1, STEPS + 1))
+    off = {late: np.degrees(np.abs(angles - expected[target - late]).max()) for late in (0, 1, -1)}
     assert off[0] < TOLERANCE_DEG, f"largest difference in deg, by samples that it lags: {off}"
 
 

@@ -19,12 +19,12 @@ def of_type(world: World, *types: str) -> Iterator[Node]:
     return (node for node in world.walk() if node.type in types)
 
 
-def above(node: Node, keys: Iterable[str], least: float = 0.0) -> Iterator[Complaint]:
+def above(node: Node, keys: Iterable[str], minimum: float = 0.0) -> Iterator[Complaint]:
     """Complain of numbers that are below the least."""
     for key in keys:
-        if number(node, key) < least:
-            found = f"{number(node, key):g}"
-            yield node, f"{node.type}.{key}: expected at least {least:g}, found {found}"
+        if number(node, key) < minimum:
+            text = f"{number(node, key):g}"
+            yield node, f"{node.type}.{key}: expected at least {minimum:g}, found {text}"
 
 
 def since(node: Node) -> str:

@@ -12,7 +12,7 @@ from softgrasp.formats.wbt.rules.complaint import Complaint, above, of_type, sin
 from softgrasp.formats.wbt.schema import default
 from softgrasp.formats.wbt.world import World
 
-MOST_FRICTIONS = 4
+MAX_FRICTIONS = 4
 _MATERIALS = ("material1", "material2")
 _JOINTS_SINCE = "R2023b"
 
@@ -45,15 +45,15 @@ def contact_numbers_make_sense(world: World) -> Iterator[Complaint]:
     for node in of_type(world, "ContactProperties"):
         for key in ("bounce", "softERP"):
             if not 0 <= number(node, key) <= 1:
-                found = f"{number(node, key):g}"
-                yield node, f"ContactProperties.{key}: expected 0 to 1, found {found}"
+                text = f"{number(node, key):g}"
+                yield node, f"ContactProperties.{key}: expected 0 to 1, found {text}"
         if number(node, "softCFM") <= 0:
-            found = f"{number(node, 'softCFM'):g}"
-            yield node, f"ContactProperties.softCFM: expected a number above 0, found {found}"
+            text = f"{number(node, 'softCFM'):g}"
+            yield node, f"ContactProperties.softCFM: expected a number above 0, found {text}"
         yield from above(node, ["bounceVelocity"])
 
 
-def bounces_are_given(world: World) -> Iterator[Complaint]:
+def bounces_are_stated(world: World) -> Iterator[Complaint]:
     """A contact that says nothing of it bounces with half of its speed."""
     for node in of_type(world, "ContactProperties"):
         if "bounce" not in node.fields:
@@ -63,11 +63,11 @@ def bounces_are_given(world: World) -> Iterator[Complaint]:
 def frictions_make_sense(world: World) -> Iterator[Complaint]:
     """One to four coefficients of friction, each at least 0, or -1 for infinite."""
     for node in of_type(world, "ContactProperties"):
-        given = numbers(node, "coulombFriction")
+        coefficients = numbers(node, "coulombFriction")
         where = "ContactProperties.coulombFriction"
-        if not 1 <= len(given) <= MOST_FRICTIONS:
-            yield node, f"{where}: expected 1 to {MOST_FRICTIONS} numbers, found {len(given)}"
-        for friction in given:
+        if not 1 <= len(coefficients) <= MAX_FRICTIONS:
+            yield node, f"{where}: expected 1 to {MAX_FRICTIONS} numbers, found {len(coefficients)}"
+        for friction in coefficients:
             if friction < 0 and friction != -1:
                 yield node, f"{where}: expected at least 0, or -1 (infinite), found {friction:g}"
 

@@ -9,7 +9,7 @@ from softgrasp.formats.wbt.node import Node
 from softgrasp.formats.wbt.rules.complaint import Complaint, above, of_type
 from softgrasp.formats.wbt.world import World
 
-LEAST_STEP = 1.0
+MIN_STEP = 1.0
 """Shortest basicTimeStep [ms] that Webots takes."""
 _ORDER = (("WorldInfo", "first"), ("Viewpoint", "second"))
 _THRESHOLDS = ("physicsDisableLinearThreshold", "physicsDisableAngularThreshold")
@@ -20,8 +20,8 @@ def begins_with_info_and_view(world: World) -> Iterator[Complaint]:
     for index, (node_type, which) in enumerate(_ORDER):
         there = world.nodes[index] if index < len(world.nodes) else None
         if there is None or there.type != node_type:
-            found = "none" if there is None else f"a {there.type}"
-            yield there, f"expected a {node_type} as the {which} node, found {found}"
+            text = "none" if there is None else f"a {there.type}"
+            yield there, f"expected a {node_type} as the {which} node, found {text}"
 
 
 def has_one_info_and_view(world: World) -> Iterator[Complaint]:
@@ -41,7 +41,7 @@ def step_is_long_enough(world: World) -> Iterator[Complaint]:
     """A basic time step is at least a millisecond, and a whole number of them for controllers."""
     for info in of_type(world, "WorldInfo"):
         step = number(info, "basicTimeStep")
-        if step < LEAST_STEP:
+        if step < MIN_STEP:
             yield info, f"WorldInfo.basicTimeStep: expected at least 1 (ms), found {step:g}"
         elif step != round(step):
             yield (

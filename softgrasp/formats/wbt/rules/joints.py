@@ -54,16 +54,19 @@ def joint_numbers_make_sense(world: World) -> Iterator[Complaint]:
         yield from above(node, [MOTORS[node.type], "maxVelocity"])
 
 
-def positions_are_told_once(world: World) -> Iterator[Complaint]:
+def positions_are_stated_once(world: World) -> Iterator[Complaint]:
     """The hidden position of a joint is the one of its parameters."""
     for joint in of_type(world, *JOINTS):
         parameters = joint.node("jointParameters")
         if "position" not in joint.fields or parameters is None:
             continue
-        hidden, told = number(joint, "position"), number(parameters, "position")
-        if hidden != told:
+        hidden, stated = number(joint, "position"), number(parameters, "position")
+        if hidden != stated:
             where = f"{joint.type}.position"
-            yield joint, f"{where}: expected jointParameters.position ({told:g}), found {hidden:g}"
+            yield (
+                joint,
+                f"{where}: expected jointParameters.position ({stated:g}), found {hidden:g}",
+            )
 
 
 def positions_are_in_the_pose(world: World) -> Iterator[Complaint]:
@@ -76,7 +79,7 @@ def positions_are_in_the_pose(world: World) -> Iterator[Complaint]:
         if parameters is None or end is None:
             continue
         position = number(parameters, "position")
-        if _is_turned(position) and not _is_turned(vector(end, "rotation")[3]):
+        if _is_rotated(position) and not _is_rotated(vector(end, "rotation")[3]):
             yield (
                 parameters,
                 f"HingeJointParameters.position: expected an endPoint that is turned by it "
@@ -90,10 +93,10 @@ def stops_are_around_zero(world: World) -> Iterator[Complaint]:
         low, high = _range(node, "Stop")
         if node.type == "JointParameters":
             if low > high:
-                found = f"{low:g}"
+                text = f"{low:g}"
                 yield (
                     node,
-                    f"{node.type}.minStop: expected at most maxStop ({high:g}), found {found}",
+                    f"{node.type}.minStop: expected at most maxStop ({high:g}), found {text}",
                 )
             continue
         if not -math.pi <= low <= 0:
@@ -120,18 +123,18 @@ def _motor_range(motor: Node, parameters: Node | None) -> Iterator[Complaint]:
             motor,
             f"{motor.type}.minPosition: expected at most maxPosition ({high:g}), found {low:g}",
         )
-    least, most = (0.0, 0.0) if parameters is None else _range(parameters, "Stop")
-    if least == most == 0:
+    low_stop, high_stop = (0.0, 0.0) if parameters is None else _range(parameters, "Stop")
+    if low_stop == high_stop == 0:
         return
-    if low < least:
+    if low < low_stop:
         yield (
             motor,
-            f"{motor.type}.minPosition: expected at least minStop ({least:g}), found {low:g}",
+            f"{motor.type}.minPosition: expected at least minStop ({low_stop:g}), found {low:g}",
         )
-    if high > most:
+    if high > high_stop:
         yield (
             motor,
-            f"{motor.type}.maxPosition: expected at most maxStop ({most:g}), found {high:g}",
+            f"{motor.type}.maxPosition: expected at most maxStop ({high_stop:g}), found {high:g}",
         )
 
 
@@ -139,5 +142,5 @@ def _range(node: Node, what: str) -> tuple[float, float]:
     return number(node, f"min{what}"), number(node, f"max{what}")
 
 
-def _is_turned(angle: float) -> bool:
+def _is_rotated(angle: float) -> bool:
     return math.remainder(angle, 2 * math.pi) != 0

@@ -17,7 +17,7 @@ SLACK = 1e-6
 """By how much, relatively, moments of inertia may fail: files often hold seven digits."""
 
 
-def masses_are_told_once(world: World) -> Iterator[Complaint]:
+def masses_are_stated_once(world: World) -> Iterator[Complaint]:
     """Physics has a density or a mass, and the other one is -1."""
     for node in of_type(world, "Physics"):
         density, mass = number(node, "density"), number(node, "mass")
@@ -36,13 +36,13 @@ def inertias_are_whole(world: World) -> Iterator[Complaint]:
         inertia, centers = vectors(node, "inertiaMatrix"), vectors(node, "centerOfMass")
         if len(inertia) not in (0, 2):
             yield node, f"Physics.inertiaMatrix: expected 2 vectors or none, found {len(inertia)}"
-        wanted = (1,) if inertia else (0, 1)
-        if len(centers) not in wanted:
+        allowed_counts = (1,) if inertia else (0, 1)
+        if len(centers) not in allowed_counts:
             words = "1 vector beside an inertiaMatrix" if inertia else "1 vector or none"
             yield node, f"Physics.centerOfMass: expected {words}, found {len(centers)}"
         if inertia and number(node, "mass") <= 0:
-            found = f"{number(node, 'mass'):g}"
-            yield node, f"Physics.mass: expected it beside an inertiaMatrix, found {found}"
+            text = f"{number(node, 'mass'):g}"
+            yield node, f"Physics.mass: expected it beside an inertiaMatrix, found {text}"
 
 
 def inertias_belong_to_bodies(world: World) -> Iterator[Complaint]:
@@ -65,12 +65,12 @@ def _moments(node: Node, moments: Numbers, products: Numbers) -> Iterator[Compla
     (xx, yy, zz), (xy, xz, yz) = moments, products
     principal = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     low, middle, high = map(float, principal)
-    found = f"{low:.6g}, {middle:.6g} and {high:.6g}"
+    text = f"{low:.6g}, {middle:.6g} and {high:.6g}"
     if low <= 0:
-        yield node, f"Physics.inertiaMatrix: expected principal moments above 0, found {found}"
+        yield node, f"Physics.inertiaMatrix: expected principal moments above 0, found {text}"
     elif high > (low + middle) * (1 + SLACK):
         yield (
             node,
             "Physics.inertiaMatrix: expected no principal moment above the sum of the others, "
-            f"found {found}",
+            f"found {text}",
         )

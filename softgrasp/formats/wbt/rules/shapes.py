@@ -12,7 +12,7 @@ from softgrasp.formats.wbt.schema import value
 from softgrasp.formats.wbt.world import World
 
 MESH_SUFFIXES = (".dae", ".obj", ".stl")
-MOST_POINTS = 100_000
+MAX_POINTS = 100_000
 """Of a mesh; Webots warns of larger ones."""
 SIZES = {
     "Box": ("size",),
@@ -31,9 +31,9 @@ def sizes_are_positive(world: World) -> Iterator[Complaint]:
             size = value(node, key)
             parts = size if isinstance(size, tuple) else (size,)
             if any(isinstance(part, float) and part <= 0 for part in parts):
-                found = " ".join(f"{part:g}" for part in parts)
+                text = " ".join(f"{part:g}" for part in parts)
                 words = "numbers" if isinstance(size, tuple) else "a number"
-                yield node, f"{node.type}.{key}: expected {words} above 0, found {found}"
+                yield node, f"{node.type}.{key}: expected {words} above 0, found {text}"
 
 
 def mesh_files_travel(world: World) -> Iterator[Complaint]:
@@ -65,8 +65,8 @@ def meshes_are_small(world: World) -> Iterator[Complaint]:
     """A mesh has no more points than Webots takes without a warning."""
     for node in of_type(world, "Coordinate"):
         count = len(vectors(node, "point"))
-        if count > MOST_POINTS:
-            yield node, f"Coordinate.point: expected at most {MOST_POINTS} points, found {count}"
+        if count > MAX_POINTS:
+            yield node, f"Coordinate.point: expected at most {MAX_POINTS} points, found {count}"
 
 
 def _wrong_faces(indices: list[int], count: int) -> str:

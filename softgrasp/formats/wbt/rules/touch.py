@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from softgrasp.formats.wbt.access import text, vectors
-from softgrasp.formats.wbt.places import SOLIDS, places
+from softgrasp.formats.wbt.places import SOLIDS, node_locations
 from softgrasp.formats.wbt.rules.complaint import Complaint, of_type
 from softgrasp.formats.wbt.world import World
 
@@ -28,16 +28,16 @@ def force_sensors_are_children(world: World) -> Iterator[Complaint]:
 
     Source: cyberbotics/webots issue 6563, open when this was written.
     """
-    for place in places(world):
-        if place.node.type != "TouchSensor" or text(place.node, "type") not in FORCES:
+    for location in node_locations(world):
+        if location.node.type != "TouchSensor" or text(location.node, "type") not in FORCES:
             continue
-        if place.key == "endPoint" or place.nearest(SOLIDS) is None:
-            name = text(place.node, "name")
-            found = "an endPoint" if place.key == "endPoint" else "none"
+        if location.key == "endPoint" or location.nearest(SOLIDS) is None:
+            name = text(location.node, "name")
+            received = "an endPoint" if location.key == "endPoint" else "none"
             yield (
-                place.node,
+                location.node,
                 f"expected a solid that has force sensor '{name}' among its children, found "
-                f"{found}; it would read 0",
+                f"{received}; it would read 0",
             )
 
 
@@ -46,9 +46,9 @@ def force_sensors_read_newtons(world: World) -> Iterator[Complaint]:
     for node in of_type(world, "TouchSensor"):
         rows = len(vectors(node, "lookupTable"))
         if text(node, "type") in FORCES and rows:
-            found = f"{rows} rows" if "lookupTable" in node.fields else "the default"
+            received = f"{rows} rows" if "lookupTable" in node.fields else "the default"
             yield (
                 node,
-                f"TouchSensor.lookupTable: expected [] (newtons), found {found}, which scales and "
+                f"TouchSensor.lookupTable: expected [] (newtons), found {received}, which scales and "
                 "clips forces",
             )

@@ -22,14 +22,14 @@ UNBOUND = float("inf")
 class Joint:
     """A joint of the world: its sensor, and the motor that obeys the law of its servo."""
 
-    def __init__(self, robot, facts, step):
+    def __init__(self, robot, properties, step):
         """Find the devices; an untouched motor would hold the joint where it is."""
-        self.facts, self.step = facts, step
-        self.sensor = robot.getDevice(facts["sensor"])
+        self.properties, self.step = properties, step
+        self.sensor = robot.getDevice(properties["sensor"])
         self.sensor.enable(robot_step(step))
-        self.motor = robot.getDevice(facts["motor"]) if facts["motor"] else None
-        self.position, self.speed = facts["start"], 0.0
-        if facts["mode"] == "velocity":
+        self.motor = robot.getDevice(properties["motor"]) if properties["motor"] else None
+        self.position, self.speed = properties["start"], 0.0
+        if properties["mode"] == "velocity":
             self.motor.setPosition(UNBOUND)
             self.motor.setVelocity(0.0)
         elif self.motor is not None:
@@ -37,10 +37,10 @@ class Joint:
 
     def sample(self):
         """Read the sensor after a step."""
-        position = self.facts["zero"] + self.sensor.getValue()
+        position = self.properties["zero"] + self.sensor.getValue()
         self.position, self.speed = position, (position - self.position) / self.step
 
-    def drive(self, targets, period):
+    def actuate(self, targets, period):
         """Command the motor for the next step.
 
         The spring and the damper of the servo stand in the world, where the engine takes them
@@ -48,36 +48,36 @@ class Joint:
         """
         if self.motor is None:
             return
-        facts = self.facts
-        if facts["mode"] == "velocity":
-            way = targets[facts["follows"]] - self.begin(targets)
-            self.motor.setVelocity(way / period)
+        properties = self.properties
+        if properties["mode"] == "velocity":
+            step = targets[properties["follows"]] - self.begin(targets)
+            self.motor.setVelocity(step / period)
             return
-        torque = facts["offset"] + facts["inertia_rate"] * self.speed
-        for drive, coefficient in facts["drives"]:
-            torque += coefficient * targets[drive]
-        servo = facts["servo"]
+        torque = properties["offset"] + properties["inertia_rate"] * self.speed
+        for actuator, coefficient in properties["actuators"]:
+            torque += coefficient * targets[actuator]
+        servo = properties["servo"]
         if servo is not None:
             torque += self._beyond_limit(servo, targets)
         self._push(torque)
 
     def begin(self, targets):
         """Where a prescribed joint starts its way to the target: at the target before."""
-        before = self.facts.get("before", self.facts["start"])
-        self.facts["before"] = targets[self.facts["follows"]]
+        before = self.properties.get("before", self.properties["start"])
+        self.properties["before"] = targets[self.properties["follows"]]
         return before
 
     def _beyond_limit(self, servo, targets):
         """What has to be taken off where the servo is at its force limit."""
-        error = targets[servo["drive"]] - self.position
-        wanted = servo["stiffness"] * error - servo["damping"] * self.speed
-        limited = min(max(wanted, -servo["force_limit"]), servo["force_limit"])
-        if limited == wanted:
+        error = targets[servo["actuator"]] - self.position
+        torque = servo["stiffness"] * error - servo["damping"] * self.speed
+        limited = min(max(torque, -servo["force_limit"]), servo["force_limit"])
+        if limited == torque:
             return 0.0
-        return limited - wanted + servo["spare_damping"] * self.speed
+        return limited - torque + servo["spare_damping"] * self.speed
 
     def _push(self, torque):
-        if self.facts["slides"]:
+        if self.properties["slides"]:
             self.motor.setForce(torque)
         else:
             self.motor.setTorque(torque)
@@ -86,20 +86,22 @@ class Joint:
 class Touch:
     """The contact force of a body of the hand."""
 
-    def __init__(self, robot, facts, step, thing, floor):
+    def __init__(self, robot, properties, step, object_name, floor):
         """Switch the sensor on.
 
         Webots' own sensor feels its weight and inertia, too: less than the floor is no touch.
         """
-        self.sensor = robot.getDevice(facts["sensor"])
+        self.sensor = robot.getDevice(properties["sensor"])
         self.sensor.enable(robot_step(step))
-        self.thing, self.floor = thing, floor
+        self.object_node, self.floor = object_name, floor
         self.exact = hasattr(self.sensor, "getNormalForce")
 
     def forces(self):
         """Normal force and friction [N]; Webots' own sensor gives the whole force only."""
         if self.exact:
-            return self.sensor.getNormalForce(self.thing), self.sensor.getFrictionForce(self.thing)
+            return self.sensor.getNormalForce(self.object_node), self.sensor.getFrictionForce(
+                self.object_node
+            )
         force = math.sqrt(sum(part * part for part in self.sensor.getValues()))
         return (force if force > self.floor else 0.0), 0.0
 
@@ -107,21 +109,23 @@ class Touch:
 class Job:
     """One run: closure, and hold test or lift."""
 
-    def __init__(self, robot, facts):
+    def __init__(self, robot, properties):
         """Start from the poses that stand in the world."""
-        self.robot, self.facts = robot, facts
-        self.step, self.period = facts["timestep_s"], facts["control_period_s"]
-        self.joints = [Joint(robot, joint, self.step) for joint in facts["joints"]]
-        thing = facts["object"]
-        floor = facts["touch_floor_N"]
-        self.touches = [Touch(robot, body, self.step, thing, floor) for body in facts["bodies"]]
-        self.thing = robot.getFromDef(thing) if thing else None
+        self.robot, self.properties = robot, properties
+        self.step, self.period = properties["timestep_s"], properties["control_period_s"]
+        self.joints = [Joint(robot, joint, self.step) for joint in properties["joints"]]
+        object_name = properties["object"]
+        floor = properties["touch_floor_N"]
+        self.touches = [
+            Touch(robot, body, self.step, object_name, floor) for body in properties["bodies"]
+        ]
+        self.object_node = robot.getFromDef(object_name) if object_name else None
         self.lifted = [
-            (robot.getFromDef(name), weight) for name, weight in facts["compensated"].items()
+            (robot.getFromDef(name), weight) for name, weight in properties["compensated"].items()
         ]
         self.field = robot.getFromDef("WORLD").getField("gravity")
-        self.gravity = facts["gravity_m_s2"]
-        self.targets = list(facts["drives"]["start"])
+        self.gravity = properties["gravity_m_s2"]
+        self.targets = list(properties["actuators"]["start"])
         zeros = [0] * len(self.touches)
         self.counts, self.touched = list(zeros), list(zeros)
         self.in_contact, self.changes = list(zeros), list(zeros)
@@ -135,7 +139,7 @@ class Job:
 
     def run(self):
         """All phases, one after the other; returns the result."""
-        for phase in self.facts["phases"]:
+        for phase in self.properties["phases"]:
             if self.diverged:
                 break
             self._run_phase(phase)
@@ -177,7 +181,7 @@ class Job:
             if not self._advance():
                 return False
             forces = [touch.forces() for touch in self.touches]
-        closure = self.facts["closure"]
+        closure = self.properties["closure"]
         normal = [force for force, _ in forces]
         if closure and debounce(
             normal,
@@ -193,17 +197,17 @@ class Job:
         self.targets = self._next(led)
         self.idle = self.idle + 1 if self.targets == before else 0
         for joint in self.joints:
-            if joint.facts["mode"] == "velocity":
-                joint.drive(self.targets, self.period)
+            if joint.properties["mode"] == "velocity":
+                joint.actuate(self.targets, self.period)
         self._record(normal, [force for _, force in forces])
         return True
 
     def _advance(self):
         """One control period of physics; servos are commanded before every step of it."""
-        for _ in range(self.facts["substeps"]):
+        for _ in range(self.properties["substeps"]):
             for joint in self.joints:
-                if joint.facts["mode"] == "torque":
-                    joint.drive(self.targets, self.period)
+                if joint.properties["mode"] == "torque":
+                    joint.actuate(self.targets, self.period)
             if self.gravity:
                 for node, mass in self.lifted:
                     node.addForce([0.0, 0.0, mass * self.gravity], False)
@@ -211,15 +215,15 @@ class Job:
                 return False
             for joint in self.joints:
                 joint.sample()
-                if not abs(joint.speed) < self.facts["largest_speed"]:
+                if not abs(joint.speed) < self.properties["largest_speed"]:
                     return False
         return True
 
     def _next(self, led):
-        drives = self.facts["drives"]
-        free = free_drives(drives["stops"], self.in_contact)
+        actuators = self.properties["actuators"]
+        free = free_drives(actuators["stops"], self.in_contact)
         targets = next_targets(
-            self.targets, drives["increments"], free, drives["lower"], drives["upper"]
+            self.targets, actuators["increments"], free, actuators["lower"], actuators["upper"]
         )
         if led:
             targets[len(targets) - len(led) :] = led
@@ -229,8 +233,10 @@ class Job:
         rows = self.rows
         rows["position"].append([joint.position for joint in self.joints])
         rows["target"].append(list(self.targets))
-        if self.thing is not None:
-            rows["object"].append([*self.thing.getPosition(), *self.thing.getOrientation()])
+        if self.object_node is not None:
+            rows["object"].append(
+                [*self.object_node.getPosition(), *self.object_node.getOrientation()]
+            )
         rows["normal"].append(normal)
         rows["friction"].append(friction)
         rows["in_contact"].append(list(self.in_contact))
