@@ -288,7 +288,6 @@ _PACKAGES = {
     "inspection.finding": ("Finding", "Inspection"),
     "inspection.inspect": ("inspect",),
     "inspection.repair": ("Repair", "repaired", "repairs"),
-    "mechanics": ("hydraulic", "pcc", "quality", "rld"),
     "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.joined_hands": ("PlacedHand", "joined_hands"),
@@ -337,6 +336,12 @@ _PACKAGES = {
     "description.twin": ("Twin",),
     "formats.twin_file": ("load_twin",),
     "mechanics.twin_shape": ("TwinShape", "twin_shape"),
+}
+_MODULES = {
+    "hydraulic": "softgrasp.mechanics.hydraulic",
+    "pcc": "softgrasp.mechanics.pcc",
+    "quality": "softgrasp.mechanics.quality",
+    "rld": "softgrasp.mechanics.rld",
 }
 _PACKAGE_OF = {name: module for module, names in _PACKAGES.items() for name in names}
 
@@ -545,11 +550,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PACKAGE_OF:
+    if name in _MODULES:
+        value: Any = import_module(_MODULES[name])
+    elif name in _PACKAGE_OF:
+        value = getattr(import_module(f"softgrasp.{_PACKAGE_OF[name]}"), name)
+    else:
         raise AttributeError(f"module 'softgrasp' has no attribute '{name}'")
-    module = import_module(f"softgrasp.{_PACKAGE_OF[name]}")
-    # a room's own rooms, such as pcc, are not loaded with it
-    value = getattr(module, name, None) or import_module(f"{module.__name__}.{name}")
     globals()[name] = value
     return value
 

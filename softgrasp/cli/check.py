@@ -122,7 +122,7 @@ def _document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]:
 def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     """Facts and findings; warnings are raised besides."""
     from softgrasp import library
-    from softgrasp.cli import facts
+    from softgrasp.cli.facts import criterion_properties, mesh_properties, object_properties, scene_properties
     from softgrasp.cli.release_facts import release_problems, release_properties
     from softgrasp.cli.robot_facts import robot_properties
     from softgrasp.description.shapes import Mesh
@@ -142,10 +142,10 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
         case "object":
             obj = load_object(what)
             hand_warnings = _mesh_warnings(obj.shape) if isinstance(obj.shape, Mesh) else ()
-            return Checked(facts.object_properties(obj), [], inspect(obj), hand_warnings)
+            return Checked(object_properties(obj), [], inspect(obj), hand_warnings)
         case "mesh":
             shape = Mesh(file=library.portable_name(Path(what)), units=units)
-            return Checked(facts.mesh_properties(shape), [], inspect(shape), _mesh_warnings(shape))
+            return Checked(mesh_properties(shape), [], inspect(shape), _mesh_warnings(shape))
         case "robot":
             robot = load_robot(what)
             return Checked(robot_properties(robot) | _as_hand(what, robot), [], inspect(robot))
@@ -153,13 +153,13 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             release = load_release(what)
             return Checked(release_properties(release), release_problems(release))
         case "criterion":
-            return Checked(facts.criterion_properties(load_criterion(what)), [])
+            return Checked(criterion_properties(load_criterion(what)), [])
         case "world":
             return Checked(*load(WORLD_FACTS)(what))
         case "scene":
             scene = load_scene(what)
             properties, problems = _build(scene)
-            return Checked(facts.scene_properties(scene) | properties, problems)
+            return Checked(scene_properties(scene) | properties, problems)
 
 
 def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:

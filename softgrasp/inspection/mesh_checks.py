@@ -34,7 +34,8 @@ SMALL_DIFFERENCE = 0.05
 """Difference between parts and mesh worth a remark [–]; CoACD's own threshold leaves so much."""
 HULL_INERTIA = 1.1
 """Inertia of the hull over that of the mesh, at the same mass, worth a remark [–]."""
-CM3, MM = 1e6, 1e3
+CM3 = 1e6
+MM = 1e3
 
 
 def mesh_checks(shape: Mesh, subject: str) -> list[Check]:

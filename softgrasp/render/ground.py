@@ -15,9 +15,9 @@ from softgrasp.render import lighting
 from softgrasp.render.camera import Camera
 from softgrasp.render.coarse import STEP
 from softgrasp.render.extents import geom_colors, plane_geoms
+from softgrasp.render.rays import Floats
 from softgrasp.render.sky import Sky
 
-Floats = npt.NDArray[np.float64]
 Colors = npt.NDArray[np.float32]
 
 FADE_FROM, FADE_TO = 0.25, 0.75

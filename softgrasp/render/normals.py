@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from softgrasp.render.rays import Floats
 
 MAX_IN_PLANE = 8
 """More triangles than this in one plane are a flat side, which keeps its flat normal."""

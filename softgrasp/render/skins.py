@@ -13,7 +13,8 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from softgrasp.render.rays import Floats
+
 Indices = npt.NDArray[np.intp]
 
 CELLS = 128

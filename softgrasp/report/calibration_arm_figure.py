@@ -12,7 +12,8 @@ from softgrasp.calibration.arm_result import ArmCalibrationResult
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 
-MM, DEGREES = 1e3, 180.0 / math.pi
+MM = 1e3
+DEGREES = 180.0 / math.pi
 
 
 def arm_pictures(result: ArmCalibrationResult, directory: Path) -> list[tuple[str, Path, str]]:

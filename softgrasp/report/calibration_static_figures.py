@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 
-MM, DEGREES = 1e3, 180.0 / np.pi
+MM = 1e3
+DEGREES = 180.0 / math.pi
 EDGE_MM = 4.0
 """Room around the shapes of a finger [mm]."""
 

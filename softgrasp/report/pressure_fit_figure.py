@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 HEIGHT, WIDTH = 5.6, 8.0
 """[in]"""
-KPA, POINTS = 1e-3, 200
+KPA = 1e-3
+POINTS = 200
 MARKERS = "osD^v<>p"
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from softgrasp.mechanics.transforms import Array
+
 Floats = npt.NDArray[np.float32]
-Array = npt.NDArray[np.float64]
 
 DEGREE = 2
 """Of the polynomial over the picture, in x and in y."""
