@@ -18,6 +18,7 @@ if os.environ.get("MUJOCO_GL"):
     drop_unusable_choice()
 
 if TYPE_CHECKING:
+    from softgrasp import quality
     from softgrasp.analysis.grasp_analysis import GraspAnalysis, analysis_of
     from softgrasp.build.conventions import with_convention
     from softgrasp.build.hand_robot import save_urdf
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from softgrasp.calibration.problem_file import load_problem
     from softgrasp.calibration.record import save_calibration
     from softgrasp.calibration.result import CalibrationResult
+    from softgrasp.continuum import pcc, rld
+    from softgrasp.continuum.rld import finger_from_bendable
     from softgrasp.control.arm_bend import ArmBendPid
     from softgrasp.control.pid import Pid
     from softgrasp.crosschecks.crosscheck import crosscheck
@@ -131,20 +134,15 @@ if TYPE_CHECKING:
     from softgrasp.inspection.finding import Finding, Inspection
     from softgrasp.inspection.inspect import inspect
     from softgrasp.inspection.repair import Repair, repaired, repairs
-    from softgrasp.mechanics import hydraulic, pcc, quality, rld
+    from softgrasp.mechanics import hydraulic
     from softgrasp.mechanics.contact_patch import hertz_patch_radius
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
     from softgrasp.mechanics.mounted_fingers import mounted_fingers
     from softgrasp.mechanics.picked_angles import Picks, picked_angles
-    from softgrasp.mechanics.pressure_fit import (
-        FitReport,
-        angles_at,
-        fit_pressures,
-        pressure_for,
-    )
+    from softgrasp.mechanics.piece_bends import angles_at, pressure_for
+    from softgrasp.mechanics.pressure_fit import FitReport, fit_pressures
     from softgrasp.mechanics.rigid_pieces import chord_pieces, rigid_pieces
-    from softgrasp.mechanics.rld_bendable import finger_from_bendable
     from softgrasp.mechanics.synergies import synergy_weights, variance_explained
     from softgrasp.mechanics.twin_shape import TwinShape, twin_shape
     from softgrasp.render.playback import render_video
@@ -180,23 +178,34 @@ if TYPE_CHECKING:
     from softgrasp.twin.session import run_twin
 
 _PACKAGES = {
-    "analysis.grasp_analysis": ("GraspAnalysis", "analysis_of"),
+    "analysis.grasp_analysis": (
+        "GraspAnalysis",
+        "analysis_of",
+    ),
     "build.conventions": ("with_convention",),
     "build.hand_robot": ("save_urdf",),
-    "build.scene": ("build_spec", "compile_model", "to_mjcf"),
-    "calibration.calibrate": ("calibrate",),
+    "build.scene": (
+        "build_spec",
+        "compile_model",
+        "to_mjcf",
+    ),
     "calibration.arm_problem_file": ("recorded_motion",),
+    "calibration.arm_result": ("ArmCalibrationResult",),
+    "calibration.calibrate": ("calibrate",),
     "calibration.problem_file": ("load_problem",),
     "calibration.record": ("save_calibration",),
-    "calibration.arm_result": ("ArmCalibrationResult",),
     "calibration.result": ("CalibrationResult",),
+    "continuum.rld": ("finger_from_bendable",),
     "control.arm_bend": ("ArmBendPid",),
     "control.pid": ("Pid",),
     "crosschecks.crosscheck": ("crosscheck",),
     "crosschecks.record": ("save_crosscheck",),
     "crosschecks.result": ("CrosscheckResult",),
     "crosschecks.tolerances": ("Tolerances",),
-    "description.arm_calibration": ("ArmCalibrationProblem", "ArmMotion"),
+    "description.arm_calibration": (
+        "ArmCalibrationProblem",
+        "ArmMotion",
+    ),
     "description.calibration": (
         "CalibrationProblem",
         "FreeBend",
@@ -206,27 +215,56 @@ _PACKAGES = {
     ),
     "description.closures.force_limited": ("ForceLimitedClosure",),
     "description.closures.joint_torque": ("JointTorqueClosure",),
-    "description.closures.position": ("PositionIncrementClosure", "PressureClosure"),
+    "description.closures.position": (
+        "PositionIncrementClosure",
+        "PressureClosure",
+    ),
     "description.closures.synergy": ("SynergyIncrementClosure",),
     "description.closures.underactuated": ("UnderactuatedClosure",),
-    "description.contact": ("Contact", "NativeLaw", "Patch"),
+    "description.contact": (
+        "Contact",
+        "NativeLaw",
+        "Patch",
+    ),
     "description.coupling": ("Coupling",),
-    "description.finger": ("Finger", "Phalanx"),
+    "description.finger": (
+        "Finger",
+        "Phalanx",
+    ),
     "description.flange": ("FlangeSample",),
-    "description.grasp_plan": ("GraspPlan", "PoseSampling"),
-    "description.hand": ("GraspPreset", "Grasps", "Hand", "Palm"),
+    "description.grasp_plan": (
+        "GraspPlan",
+        "PoseSampling",
+    ),
+    "description.hand": (
+        "GraspPreset",
+        "Grasps",
+        "Hand",
+        "Palm",
+    ),
     "description.hydraulic_arm": ("HydraulicArm",),
-    "description.mounted_gripper": ("GripperMount", "MountedPose"),
     "description.hydraulic_carrier": ("HydraulicCarrier",),
-    "description.objects": ("Elasticity", "GraspObject", "Material", "PlacedObject"),
+    "description.mounted_gripper": (
+        "GripperMount",
+        "MountedPose",
+    ),
+    "description.objects": (
+        "Elasticity",
+        "GraspObject",
+        "Material",
+        "PlacedObject",
+    ),
     "description.pinhole_camera": ("PinholeCamera",),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
-    "description.register_map": ("RegisterMap",),
     "description.pressure_fit": ("PressureFit",),
+    "description.register_map": ("RegisterMap",),
     "description.release": ("FingerRelease",),
     "description.robot_program": ("RobotProgram",),
-    "description.scene": ("GraspScene", "Solver"),
+    "description.scene": (
+        "GraspScene",
+        "Solver",
+    ),
     "description.sensors": (
         "ForceTorqueSensor",
         "JointTorqueSensor",
@@ -253,13 +291,36 @@ _PACKAGES = {
         "Superellipsoid",
     ),
     "description.soft_digit": ("MountedSoftFinger",),
-    "description.soft_finger": ("SoftFinger", "SoftJoint", "SoftLink"),
-    "description.success": ("Pull", "SuccessCriterion"),
-    "description.surroundings": ("Block", "Lift", "Table", "Wall"),
-    "description.sweep_plan": ("Axis", "PoseNoise", "SweepPlan"),
-    "environments.make": ("make_dm_env", "make_env"),
+    "description.soft_finger": (
+        "SoftFinger",
+        "SoftJoint",
+        "SoftLink",
+    ),
+    "description.success": (
+        "Pull",
+        "SuccessCriterion",
+    ),
+    "description.surroundings": (
+        "Block",
+        "Lift",
+        "Table",
+        "Wall",
+    ),
+    "description.sweep_plan": (
+        "Axis",
+        "PoseNoise",
+        "SweepPlan",
+    ),
     "description.synergies": ("Synergies",),
-    "description.tendon": ("Pulley", "Tendon"),
+    "description.tendon": (
+        "Pulley",
+        "Tendon",
+    ),
+    "description.twin": ("Twin",),
+    "environments.make": (
+        "make_dm_env",
+        "make_env",
+    ),
     "errors": (
         "BackendUnavailable",
         "BuildError",
@@ -270,78 +331,146 @@ _PACKAGES = {
         "SoftgraspError",
         "SoftgraspWarning",
     ),
-    "formats.camera_file": ("load_camera", "save_camera"),
+    "formats.camera_file": (
+        "load_camera",
+        "save_camera",
+    ),
     "formats.criterion_file": ("load_criterion",),
-    "formats.finger_file": ("load_finger", "save_finger"),
+    "formats.finger_file": (
+        "load_finger",
+        "save_finger",
+    ),
     "formats.finger_mesh": ("finger_from_mesh",),
-    "formats.flange_file": ("load_flange_samples", "save_flange_samples"),
+    "formats.flange_file": (
+        "load_flange_samples",
+        "save_flange_samples",
+    ),
     "formats.hand_writer": ("save_hand",),
-    "formats.hydraulic_arm_file": ("load_hydraulic_arm", "save_hydraulic_arm"),
-    "formats.load": ("load_hand", "load_object"),
+    "formats.hydraulic_arm_file": (
+        "load_hydraulic_arm",
+        "save_hydraulic_arm",
+    ),
+    "formats.load": (
+        "load_hand",
+        "load_object",
+    ),
+    "formats.pressure_fit_file": (
+        "load_pressure_fit",
+        "save_pressure_fit",
+    ),
     "formats.register_map_file": ("load_register_map",),
-    "formats.pressure_fit_file": ("load_pressure_fit", "save_pressure_fit"),
-    "formats.release_file": ("load_release", "save_release"),
+    "formats.release_file": (
+        "load_release",
+        "save_release",
+    ),
     "formats.robot_file": ("load_robot",),
     "formats.robot_program_file": ("load_robot_program",),
-    "formats.scene_file": ("load_scene", "save_scene"),
+    "formats.scene_file": (
+        "load_scene",
+        "save_scene",
+    ),
     "formats.torque_file": ("load_torques",),
-    "inspection.finding": ("Finding", "Inspection"),
+    "formats.twin_file": ("load_twin",),
+    "inspection.finding": (
+        "Finding",
+        "Inspection",
+    ),
     "inspection.inspect": ("inspect",),
-    "inspection.repair": ("Repair", "repaired", "repairs"),
+    "inspection.repair": (
+        "Repair",
+        "repaired",
+        "repairs",
+    ),
     "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
-    "mechanics.joined_hands": ("PlacedHand", "joined_hands"),
+    "mechanics.joined_hands": (
+        "PlacedHand",
+        "joined_hands",
+    ),
     "mechanics.mounted_fingers": ("mounted_fingers",),
+    "mechanics.picked_angles": (
+        "Picks",
+        "picked_angles",
+    ),
     "mechanics.pressure_fit": (
         "FitReport",
         "angles_at",
         "fit_pressures",
         "pressure_for",
     ),
-    "mechanics.rigid_pieces": ("chord_pieces", "rigid_pieces"),
-    "mechanics.picked_angles": ("Picks", "picked_angles"),
-    "mechanics.rld_bendable": ("finger_from_bendable",),
-    "mechanics.synergies": ("synergy_weights", "variance_explained"),
+    "mechanics.rigid_pieces": (
+        "chord_pieces",
+        "rigid_pieces",
+    ),
+    "mechanics.synergies": (
+        "synergy_weights",
+        "variance_explained",
+    ),
+    "mechanics.twin_shape": (
+        "TwinShape",
+        "twin_shape",
+    ),
     "render.playback": ("render_video",),
     "report.calibration_page": ("write_calibration_report",),
     "report.crosscheck_page": ("write_crosscheck_report",),
     "report.hydraulic_experiment_page": ("write_hydraulic_experiments",),
     "report.hydraulic_page": ("write_arm_report",),
     "report.page": ("write_report",),
-    "simulation.equilibrium": ("Equilibrium", "equilibrium"),
-    "simulation.finger_motion": ("FingerMotion", "move_finger"),
+    "simulation.equilibrium": (
+        "Equilibrium",
+        "equilibrium",
+    ),
+    "simulation.finger_motion": (
+        "FingerMotion",
+        "move_finger",
+    ),
     "simulation.hydraulic_arm": ("ArmChain",),
     "simulation.hydraulic_experiment_runs": ("run_hydraulic_experiments",),
     "simulation.hydraulic_experiments": ("hydraulic_experiment",),
-    "simulation.hydraulic_run": ("ArmRun", "run_arm"),
+    "simulation.hydraulic_run": (
+        "ArmRun",
+        "run_arm",
+    ),
     "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
-    "simulation.record": ("load_result", "save_result"),
+    "simulation.record": (
+        "load_result",
+        "save_result",
+    ),
     "simulation.result": ("GraspResult",),
-    "simulation.told_contacts": ("ContactEvent", "OtherContact"),
-    "simulation.told_hold": ("HoldTest", "PhaseSpan"),
     "simulation.run": ("simulate",),
     "simulation.sensor_reading": ("SensorReading",),
     "simulation.stability": ("stable_timestep",),
-    "sweeps.planner": ("PlannedGrasps", "plan_grasps"),
+    "simulation.told_contacts": (
+        "ContactEvent",
+        "OtherContact",
+    ),
+    "simulation.told_hold": (
+        "HoldTest",
+        "PhaseSpan",
+    ),
+    "sweeps.planner": (
+        "PlannedGrasps",
+        "plan_grasps",
+    ),
     "sweeps.run": ("sweep",),
-    "twin.flange.open": ("open_flange",),
-    "twin.flange.robot": ("SimulatedRobot",),
-    "twin.controller.connect": ("connect_controller", "controller_server"),
+    "twin.accuracy": ("accuracy_study",),
+    "twin.controller.connect": (
+        "connect_controller",
+        "controller_server",
+    ),
     "twin.controller.plant": ("Valve",),
     "twin.controller.reading": ("ControllerReading",),
-    "twin.accuracy": ("accuracy_study",),
+    "twin.flange.open": ("open_flange",),
+    "twin.flange.robot": ("SimulatedRobot",),
     "twin.record": ("read_twin_record",),
     "twin.session": ("run_twin",),
-    "description.twin": ("Twin",),
-    "formats.twin_file": ("load_twin",),
-    "mechanics.twin_shape": ("TwinShape", "twin_shape"),
 }
 _MODULES = {
     "hydraulic": "softgrasp.mechanics.hydraulic",
-    "pcc": "softgrasp.mechanics.pcc",
-    "quality": "softgrasp.mechanics.quality",
-    "rld": "softgrasp.mechanics.rld",
+    "pcc": "softgrasp.continuum.pcc",
+    "quality": "softgrasp.quality",
+    "rld": "softgrasp.continuum.rld",
 }
 _PACKAGE_OF = {name: module for module, names in _PACKAGES.items() for name in names}
 

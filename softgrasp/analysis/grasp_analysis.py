@@ -10,12 +10,12 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp import quality
 from softgrasp.analysis.hand_stiffness import joint_stiffness
 from softgrasp.build import names
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.mechanics import quality
-from softgrasp.mechanics.quality import Graspability
 from softgrasp.mechanics.transforms import Array
+from softgrasp.quality import Graspability
 from softgrasp.simulation.grasp_contacts import GraspContactReader, GraspContacts, object_reach
 from softgrasp.simulation.posed_result import PosedResult
 from softgrasp.simulation.quality_log import measures_of

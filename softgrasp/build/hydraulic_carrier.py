@@ -16,7 +16,7 @@ from softgrasp.build.bendable_names import (
     twist_joints,
 )
 from softgrasp.build.hand import add_hand
-from softgrasp.build.hydraulic_arm import SECTION_RGBA, arm_robot
+from softgrasp.build.hydraulic_arm import SECTION_RGBA
 from softgrasp.build.mechanism import add_mechanism
 from softgrasp.build.names import ARM, hand_body
 from softgrasp.build.shapes import set_inertia
@@ -24,6 +24,7 @@ from softgrasp.build.visual import Rgba
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.hydraulic_arm import ArmSection
 from softgrasp.description.hydraulic_carrier import HydraulicCarrier
+from softgrasp.description.hydraulic_robot import arm_robot
 from softgrasp.description.mechanism import ActuationModel
 from softgrasp.description.pose import Pose
 from softgrasp.mechanics.transforms import position_of, quaternion_of, transform

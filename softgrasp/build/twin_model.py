@@ -12,11 +12,11 @@ from softgrasp.build.arm import add_arm
 from softgrasp.build.compiling import compiled
 from softgrasp.build.shapes import VISUAL_GROUP
 from softgrasp.build.visual import PALM_RGBA, SILICONE_RGBA, add_visuals, phalanx_rgba
+from softgrasp.continuum.pcc import chain_frames
 from softgrasp.description.pose import Pose
 from softgrasp.description.twin import Twin
 from softgrasp.mechanics.dh import forward_kinematics
 from softgrasp.mechanics.mounted_fingers import roots_in_flange
-from softgrasp.mechanics.pcc import chain_frames
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 from softgrasp.mechanics.twin_shape import TwinShape
 

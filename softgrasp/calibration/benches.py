@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from softgrasp.continuum.settling import settling
+from softgrasp.continuum.statics import GRAVITY, Loads, PlanarChain, joint_positions, pressed, rest
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles, Release
 from softgrasp.description.calibration import TipForce as Force
-from softgrasp.mechanics.planar_rest import GRAVITY, Loads, PlanarChain, pressed, rest
-from softgrasp.mechanics.settling import settling
-from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.releases import ReleaseTestRig
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softgrasp.calibration import tables
+from softgrasp.continuum.settling import settling
 from softgrasp.description.base import Description
 from softgrasp.description.calibration import (
     CalibrationProblem,
@@ -25,7 +26,6 @@ from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.yaml_file import Tree, YamlFile
 from softgrasp.library import find, names
-from softgrasp.mechanics.settling import settling
 from softgrasp.mechanics.transforms import Array
 
 if TYPE_CHECKING:

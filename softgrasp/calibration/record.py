@@ -10,11 +10,11 @@ from typing import Any
 from softgrasp._version import __version__
 from softgrasp.calibration.certainty import Combination
 from softgrasp.calibration.result import CalibrationResult, ExtensionResult, StageResult
+from softgrasp.continuum.settling import from_webots
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.extensions import CALIBRATIONS
 from softgrasp.formats.atomic import write_text
 from softgrasp.formats.finger_file import UNSURE, save_finger
-from softgrasp.mechanics.webots_damping import from_webots
 
 DOCUMENT, FINGER = "calibration.json", "finger.yaml"
 FIGURES = (

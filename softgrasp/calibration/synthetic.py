@@ -8,9 +8,9 @@ import numpy as np
 
 from softgrasp.calibration.benches import VirtualExperiments
 from softgrasp.calibration.parameters import finger_values
+from softgrasp.continuum.settling import settling
 from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release, TipForce
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.mechanics.settling import settling
 
 PRESSURES = tuple(1e4 * step for step in range(11))
 """Of the tip-force bench of paper 000, 0 … 100 kPa [Pa]."""

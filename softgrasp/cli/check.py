@@ -122,7 +122,12 @@ def _document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]:
 def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     """Facts and findings; warnings are raised besides."""
     from softgrasp import library
-    from softgrasp.cli.facts import criterion_properties, mesh_properties, object_properties, scene_properties
+    from softgrasp.cli.facts import (
+        criterion_properties,
+        mesh_properties,
+        object_properties,
+        scene_properties,
+    )
     from softgrasp.cli.release_facts import release_problems, release_properties
     from softgrasp.cli.robot_facts import robot_properties
     from softgrasp.description.shapes import Mesh

@@ -25,7 +25,7 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.formats.criterion_file import load_criterion
 from softgrasp.formats.finger_file import UNSURE, load_finger
 from softgrasp.formats.load import load_hand, load_object
-from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.formats.scene_file import load_scene
 from softgrasp.mechanics.transforms import quaternion_of, rotation_from_euler
 

@@ -13,7 +13,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.load import MODEL_SUFFIX, YAML_SUFFIXES
-from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.formats.release_file import is_release
 from softgrasp.formats.ucrdf import ROBOT_SUFFIXES
 from softgrasp.formats.yaml_file import YamlFile

@@ -11,8 +11,8 @@ from softgrasp.cli.scene_options import SceneOptions, plain_value, scene_of
 from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.load import YAML_SUFFIXES
+from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.formats.mesh_folder import expand_directories
-from softgrasp.formats.meshes import MESH_SUFFIXES
 from softgrasp.formats.plan_file import load_plan
 from softgrasp.sweeps import fields
 from softgrasp.sweeps.sampling import combinations

@@ -68,7 +68,7 @@ def _finger(
     from softgrasp.cli.number_list import lengths_from_mm, number_list
     from softgrasp.errors import DescriptionError
     from softgrasp.formats.pressure_fit_file import load_pressure_fit
-    from softgrasp.mechanics.pressure_fit import angles_at
+    from softgrasp.mechanics.piece_bends import angles_at
 
     if bool(fit) != (pressure_kpa is not None):
         raise DescriptionError("--fit and --pressure-kpa: expected both or none, found one")

@@ -9,7 +9,7 @@ from softgrasp.cli.scene_options import SceneOptions, scene_of
 from softgrasp.cli.source import kind_of
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.formats.results import RESULT_FILE
 from softgrasp.view.choices import Choices, MakeScene
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from softgrasp.continuum.pcc import segment_transform
 from softgrasp.control.state_broadcaster import JointStates
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.robot import Robot
-from softgrasp.mechanics.pcc import segment_transform
 from softgrasp.mechanics.robot_frames import origin_frame
 from softgrasp.mechanics.transforms import Array
 

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
+from softgrasp.continuum.statics import GRAVITY
 from softgrasp.crosschecks.convergence import Convergence, convergence
 from softgrasp.crosschecks.finding import Finding, farthest, percents
 from softgrasp.crosschecks.grasp_runs import GraspRuns
 from softgrasp.crosschecks.rest_forces import force_at
 from softgrasp.crosschecks.threshold import CLOSE, disagreements
 from softgrasp.crosschecks.whole_forces import force_name
-from softgrasp.mechanics.planar_rest import GRAVITY
 
 
 def agreement(runs: GraspRuns, percent: float) -> list[Finding]:

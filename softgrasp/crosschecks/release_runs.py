@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from softgrasp.continuum.settling import Settling, settling
 from softgrasp.crosschecks.convergence import Convergence, convergence, halved
 from softgrasp.crosschecks.engines import ProgressCallback, shortest_step
 from softgrasp.crosschecks.vibration import Vibration, vibration
 from softgrasp.description.release import FingerRelease
-from softgrasp.mechanics.settling import Settling, settling
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.finger_load import damped_finger, loaded_finger, loaded_shape
 from softgrasp.simulation.finger_mode import LinearMode, linear_mode, small_motion

@@ -9,11 +9,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from softgrasp.continuum.rld import joint_compliances
 from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.finger_frame import Base
 from softgrasp.formats.finger_slicing import SlicedFinger, slice_finger
-from softgrasp.mechanics.rld import joint_compliances
 from softgrasp.mechanics.transforms import Array
 
 Profile: TypeAlias = Callable[[Array], ArrayLike]

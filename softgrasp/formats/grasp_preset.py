@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.description.hand import GraspPreset
 from softgrasp.description.rates import Rates
-from softgrasp.mechanics.grasp_finder import SynthesizedGrasp
+from softgrasp.grasp_synthesis import SynthesizedGrasp
 from softgrasp.mechanics.transforms import Array
 
 ALONG_Z = 0.5

@@ -11,8 +11,8 @@ from softgrasp.description.shapes import LengthUnit, Mesh
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.hand_file import hand_from
 from softgrasp.formats.joined_hand_file import joined_from
-from softgrasp.formats.mesh_files import CAD_SUFFIXES, read_triangles
-from softgrasp.formats.meshes import MESH_SUFFIXES, stamped
+from softgrasp.formats.mesh_files import CAD_SUFFIXES, MESH_SUFFIXES, read_triangles
+from softgrasp.formats.meshes import stamped
 from softgrasp.formats.object_file import read_object
 from softgrasp.formats.robot_file import robot_path
 from softgrasp.formats.ucrdf import ROBOT_SUFFIXES

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from softgrasp.continuum.pcc import Frame, chain_frames
 from softgrasp.description.mounted_gripper import GripperMount
 from softgrasp.description.pose import Pose
 from softgrasp.description.unit_quaternion import unit_quaternion
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.pcc import Frame, chain_frames
 from softgrasp.mechanics.transforms import Array, transform
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.mechanics.pcc import Frame, chain_frames, segment_transform
+from softgrasp.continuum.pcc import Frame, chain_frames, segment_transform
 from softgrasp.mechanics.rigid_pieces import Pieces, chord_pieces, rigid_pieces
 from softgrasp.mechanics.tip_error import tip_error
 from softgrasp.mechanics.transforms import Array

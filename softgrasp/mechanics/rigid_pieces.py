@@ -21,8 +21,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from softgrasp.continuum.pcc import frames_along, of_one_length
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.mechanics.pcc.chain import frames_along, of_one_length
 from softgrasp.mechanics.transforms import Array, rotate_about
 
 Order = Literal["unity", "plane"]

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from softgrasp.continuum.pcc import chain_frames
 from softgrasp.description.flange import FlangeSample
 from softgrasp.description.twin import Twin
 from softgrasp.errors import BuildError, DescriptionError
 from softgrasp.mechanics.arm_path import joint_path
 from softgrasp.mechanics.mounted_fingers import flange_transform, roots_in_flange
-from softgrasp.mechanics.pcc import chain_frames
 from softgrasp.mechanics.piece_bends import KPA, angles_at
 from softgrasp.mechanics.transforms import Array
 

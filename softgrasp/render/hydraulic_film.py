@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from softgrasp.build.bendable_names import cell_numbers
-from softgrasp.build.hydraulic_arm import SECTION_RGBA, arm_model, arm_robot
+from softgrasp.build.hydraulic_arm import SECTION_RGBA, arm_model
 from softgrasp.build.visual import CONTACT_RGBA, FLOOR_GAP, FLOOR_NAME
+from softgrasp.description.hydraulic_robot import arm_robot
 from softgrasp.mechanics.transforms import Array
 from softgrasp.render.camera import Camera, frame_points, geom_corner_points
 from softgrasp.render.caption import stamp

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.mechanics.pressure_fit import angles_at
-from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.continuum.statics import joint_positions
+from softgrasp.mechanics.piece_bends import angles_at
 from softgrasp.report import style
 from softgrasp.twin.accuracy import LIMIT, PAPER, AccuracyStudy, Sample
 from softgrasp.vision.pick_overlay import pick_overlay

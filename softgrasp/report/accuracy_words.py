@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softgrasp.mechanics.pressure_fit import angles_at
+from softgrasp.mechanics.piece_bends import angles_at
 from softgrasp.report.style import signed
 from softgrasp.twin.accuracy import LIMIT, PAPER, AccuracyStudy
 

@@ -39,7 +39,7 @@ def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
     """Tips on their way to rest, with the extrema that count (Fig 4 of paper 000)."""
     from softgrasp.calibration.benches import VirtualExperiments
     from softgrasp.calibration.parameters import finger_values
-    from softgrasp.mechanics.settling import settling
+    from softgrasp.continuum.settling import settling
 
     releases = sorted(result.problem.releases, key=lambda one: one.mass)
     if not releases or "dampers" not in result.residual:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from softgrasp.calibration.result import CalibrationResult
-from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.continuum.statics import joint_positions
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 

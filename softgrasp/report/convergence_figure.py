@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 
-from softgrasp.mechanics import rld
-from softgrasp.mechanics.elastica import under_tip_force
+from softgrasp.continuum import rld
+from softgrasp.continuum.statics import under_tip_force
 from softgrasp.report import style
 from softgrasp.simulation.equilibrium import equilibrium
 

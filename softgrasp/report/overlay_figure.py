@@ -11,8 +11,8 @@ import numpy as np
 from softgrasp.calibration.benches import VirtualExperiments
 from softgrasp.calibration.parameters import finger_values
 from softgrasp.calibration.result import CalibrationResult
+from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.calibration import HungAngles
-from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 

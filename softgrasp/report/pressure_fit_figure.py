@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.mechanics.pressure_fit import FitReport, angles_at
+from softgrasp.mechanics.piece_bends import angles_at
+from softgrasp.mechanics.pressure_fit import FitReport
 from softgrasp.report import style
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.build.soft_finger import TIP, finger_model
+from softgrasp.continuum.rld import refined
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.mechanics.finger_drives import actuation_forces
-from softgrasp.mechanics.refinement import refined
 from softgrasp.mechanics.transforms import Array
 
 RICHARDSON = 4.0 / 3.0

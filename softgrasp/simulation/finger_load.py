@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from softgrasp.continuum.settling import from_webots
+from softgrasp.continuum.statics import GRAVITY, PlanarChain, rest
 from softgrasp.description.release import FingerRelease
 from softgrasp.description.soft_finger import SoftFinger, SoftLink
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.planar_rest import GRAVITY, PlanarChain, rest
 from softgrasp.mechanics.transforms import Array
-from softgrasp.mechanics.webots_damping import from_webots
 
 
 def damped_finger(release: FingerRelease) -> SoftFinger:

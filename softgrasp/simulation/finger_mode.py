@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from softgrasp.build.soft_finger import finger_model
+from softgrasp.continuum.statics import PlanarChain, rest
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.mechanics.planar_rest import PlanarChain, rest
 from softgrasp.mechanics.transforms import Array
 
 

@@ -14,11 +14,11 @@ from softgrasp.build.compiling import compiled
 from softgrasp.build.names import finger_joint_names
 from softgrasp.build.shapes import set_inertia
 from softgrasp.build.soft_finger import TIP, finger_spec
+from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
 from softgrasp.mechanics.finger_drives import actuation_forces
-from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.native import native_pays

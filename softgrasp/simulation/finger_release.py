@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from softgrasp.continuum.statics import PlanarChain
 from softgrasp.description.release import FingerRelease
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import BackendUnavailable, SimulationError, did_you_mean
 from softgrasp.extensions import RELEASES, load
-from softgrasp.mechanics.planar_rest import PlanarChain
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.external_engine import external_engine
 from softgrasp.simulation.finger_load import damped_finger, loaded_shape

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.build.bendable_names import bend_joints, slide_joints
 from softgrasp.build.carrier_rest import balanced
-from softgrasp.build.hydraulic_arm import arm_model, arm_robot, end_link
+from softgrasp.build.hydraulic_arm import arm_model
 from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.description.hydraulic_drive import TipLoad
+from softgrasp.description.hydraulic_robot import arm_robot, end_link
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
 from softgrasp.mechanics.hydraulic.lumped_model import checked_pressures
 from softgrasp.mechanics.hydraulic.motion import SAMPLE, Inputs, inputs_of

@@ -9,9 +9,10 @@ import mujoco
 import numpy as np
 
 from softgrasp.build.bendable_names import bend_joints, slide_joints
-from softgrasp.build.hydraulic_arm import arm_model, arm_robot, end_link
+from softgrasp.build.hydraulic_arm import arm_model
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.hydraulic_arm import HydraulicArm
+from softgrasp.description.hydraulic_robot import arm_robot, end_link
 from softgrasp.mechanics.hydraulic.arm_motion import arm_motion
 from softgrasp.mechanics.transforms import Array
 

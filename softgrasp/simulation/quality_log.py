@@ -109,7 +109,7 @@ class QualityLog:
         return log
 
     def _epsilon(self, sample: int) -> float:
-        from softgrasp.mechanics import quality  # most runs never ask, and it takes a while to load
+        from softgrasp import quality  # most runs never ask, and it takes a while to load
 
         contacts = thinned(self.contacts(sample))
         return quality.epsilon(**contacts, edges=EDGES) if len(contacts["points"]) > 1 else 0.0
@@ -121,7 +121,7 @@ class QualityLog:
 
 def thinned(contacts: dict[str, Any]) -> dict[str, Any]:
     """The contacts of which a wrench space is made: few enough for it to take no seconds."""
-    from softgrasp.mechanics.quality.few_contacts import few_contacts
+    from softgrasp.quality.wrench_space import few_contacts
 
     points, scale = contacts["points"], contacts["torque_scale"]
     kept = few_contacts(points, contacts["normals"], contacts["center"], scale)
@@ -135,7 +135,7 @@ def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
     Args:
         contacts: Arguments of ``quality.epsilon``.
     """
-    from softgrasp.mechanics import quality
+    from softgrasp import quality
 
     measures: dict[str, Any] = {
         "contacts": len(contacts["points"]),

@@ -10,9 +10,9 @@ import numpy as np
 from mujoco.batch import Batch
 
 from softgrasp.build.soft_finger import finger_model
+from softgrasp.continuum.statics import PlanarChain
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.mechanics.planar_rest import PlanarChain
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import caught_warnings
 

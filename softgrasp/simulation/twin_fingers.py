@@ -8,10 +8,10 @@ import mujoco
 import numpy as np
 
 from softgrasp.build.twin_chain import FLANGE, twin_chain
+from softgrasp.continuum.pcc import Frame
 from softgrasp.description.twin import Twin
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.mounted_fingers import roots_in_flange
-from softgrasp.mechanics.pcc import Frame
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of
 from softgrasp.mechanics.twin_shape import TwinShape
 from softgrasp.simulation.engine_warnings import has_diverged

@@ -18,7 +18,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep_plan import SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.load import load_hand, load_object
-from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.formats.scene_file import load_scene
 from softgrasp.sweeps.sampling import combinations
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from softgrasp.mechanics.quality.grasp_matrix import smallest_singular_value
+from softgrasp.quality.grasp_matrix import smallest_singular_value
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.told_hold import HoldTest
 

@@ -15,10 +15,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from softgrasp.continuum.pcc import chain_frames
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.mechanics.pcc import chain_frames
 from softgrasp.mechanics.picked_angles import PICK_NOISE, Picks, picked_angles
-from softgrasp.mechanics.pressure_fit import FitReport, angles_at, fit_pressures
+from softgrasp.mechanics.piece_bends import angles_at
+from softgrasp.mechanics.pressure_fit import FitReport, fit_pressures
 from softgrasp.mechanics.tip_error import tip_error
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.reference_finger import (

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.finger_motion import FingerMotion
 from softgrasp.vision.opencv import opencv

@@ -83,7 +83,7 @@ def track_tip(
 
     The finger lies more or less level and is seen from the side, before a background that is
     lighter and has less colour. The height is not smoothed: that belongs to the rule of
-    :func:`softgrasp.mechanics.settling.settling`.
+    :func:`softgrasp.continuum.settling.settling`.
 
     Args:
         path: A film, or a folder whose pictures in the order of their names are its frames.

@@ -11,8 +11,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
+from softgrasp import quality
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.mechanics import quality
 from softgrasp.mechanics.hand_points import point_jacobians
 from softgrasp.simulation.record import load_result
 from tests.pads import pads

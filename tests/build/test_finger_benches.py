@@ -8,7 +8,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.finger_benches import PLATE_FORCE, dead_weight_rig, tip_force_rig
-from softgrasp.mechanics.planar_rest import PlanarChain, pressed, rest
+from softgrasp.continuum.statics import PlanarChain, pressed, rest
 
 FINGER = sg.load_finger("paper000")
 CHAIN = PlanarChain.of(FINGER)

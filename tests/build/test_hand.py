@@ -14,9 +14,10 @@ from numpy.testing import assert_allclose
 import softgrasp as sg
 from softgrasp import library
 from softgrasp.build import names
-from softgrasp.build.hand import LOCKED, PRESCRIBED_ARMATURE
+from softgrasp.build.attached_hand import PRESCRIBED_ARMATURE
+from softgrasp.build.hand import LOCKED
+from softgrasp.continuum.statics import joint_positions
 from softgrasp.mechanics.dh import fingertip
-from softgrasp.mechanics.soft_kinematics import joint_positions
 from softgrasp.mechanics.transforms import transform
 from tests.scenes import ball
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.build.hydraulic_arm import arm_model, arm_robot
+from softgrasp.build.hydraulic_arm import arm_model
+from softgrasp.description.hydraulic_robot import arm_robot
 from softgrasp.errors import DescriptionError
 from tests.mechanics.hydraulic.arms import one_section, two_sections
 

@@ -9,7 +9,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.build.skin import SIDES, add_finger_skin, finger_surface
 from softgrasp.build.soft_finger import finger_spec
-from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.continuum.statics import joint_positions
 from softgrasp.render.skins import Skin, skins_of
 
 FINGERS = {

@@ -18,8 +18,8 @@ from softgrasp.calibration.result import CalibrationStatus
 from softgrasp.calibration.search import Search
 from softgrasp.calibration.swarm import Swarm
 from softgrasp.calibration.synthetic import synthetic_releases
+from softgrasp.continuum import rld
 from softgrasp.description.calibration import CalibrationProblem, FreeBend
-from softgrasp.mechanics import rld
 from tests.calibration.problems import FINGER, hung, pressing, traced
 
 STIFFNESS = np.array([joint.stiffness for joint in FINGER.joints])

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.continuum.pcc import segment_transform
 from softgrasp.control.feed_forward import FeedForwardController, deflection
 from softgrasp.control.joint_trajectory import JointTrajectoryController
 from softgrasp.control.manager import ControllerManager
 from softgrasp.control.resources import ResourceManager
 from softgrasp.control.state_broadcaster import StateBroadcaster
 from softgrasp.control.state_publisher import segment_frames
-from softgrasp.mechanics.pcc import segment_transform
 from softgrasp.mechanics.robot_frames import origin_frame
 from tests.control.arms import LENGTH, arm
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import fresnel
 
+from softgrasp.continuum import pcc
 from softgrasp.description.bendable import Backbone, Bendable, CurvatureLimits
 from softgrasp.formats.ucrdf.arcs import frames_along
 from softgrasp.formats.ucrdf.states import BentState
-from softgrasp.mechanics import pcc
 
 SHARES = np.array([0.1, 0.25, 0.6, 1.0])
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from softgrasp.continuum import pcc
 from softgrasp.description.bendable import (
     Backbone,
     Bendable,
@@ -26,7 +27,6 @@ from softgrasp.formats.robot_file import load_robot
 from softgrasp.formats.ucrdf import lowered, read_robot, rigid_urdf
 from softgrasp.formats.ucrdf.arcs import frames_along
 from softgrasp.formats.ucrdf.states import BentState
-from softgrasp.mechanics import pcc
 from softgrasp.mechanics.transforms import rotation_from_euler
 from tests.robots import HINGE, outside_robot, written
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.continuum.curvature_models import CURVATURE_MODELS, frames_along, segment_frames
 from softgrasp.description.bendable import Bendable
-from softgrasp.mechanics.curvature_models import CURVATURE_MODELS, frames_along
-from softgrasp.mechanics.ppc import segment_frames
 from softgrasp.mechanics.transforms import rotate_about
 
 SHARES = np.array([0.2, 0.6, 1.0])

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from softgrasp.continuum import pcc
 from softgrasp.description.mounted_gripper import GripperMount, MountedPose
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics import pcc
 from softgrasp.mechanics.mounted_fingers import (
     flange_transform,
     mounted_fingers,

@@ -12,8 +12,8 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import softgrasp as sg
-from softgrasp.mechanics import pcc
-from softgrasp.mechanics.pcc.series import SMALL, arc_functions
+from softgrasp.continuum import pcc
+from softgrasp.continuum.pcc import SMALL, arc_functions
 from softgrasp.mechanics.transforms import rotate_about
 
 FINGER = np.array([14.0, 14.0, 12.32, 15.39]) * 1e-3

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.mechanics.planar_rest import Loads, PlanarChain, pressed, rest
+from softgrasp.continuum.statics import Loads, PlanarChain, pressed, rest
 
 FINGER = sg.load_finger("paper000")
 CHAIN = PlanarChain.of(FINGER)

@@ -11,7 +11,7 @@ from numpy.polynomial.legendre import leggauss
 from scipy.integrate import solve_ivp
 
 import softgrasp as sg
-from softgrasp.mechanics.ppc import bend_frames, segment_frames
+from softgrasp.continuum.curvature_models import bend_frames, segment_frames
 from softgrasp.mechanics.transforms import Array, rotate_about
 
 LENGTH = 0.3

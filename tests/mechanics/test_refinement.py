@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.elastica import under_tip_force, under_tip_moment
-from softgrasp.mechanics.refinement import refined
+from softgrasp.continuum.rld import refined
+from softgrasp.continuum.statics import under_tip_force, under_tip_moment
 
 
 @pytest.mark.parametrize("joints", [1, 4, 8])

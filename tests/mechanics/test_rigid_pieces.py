@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from softgrasp.continuum import pcc
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics import pcc
 from softgrasp.mechanics.rigid_pieces import chord_pieces, mirrored, rigid_pieces
 
 angles = st.lists(st.floats(-2.0, 2.0), min_size=3, max_size=3).map(np.array)

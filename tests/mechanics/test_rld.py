@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 
 import softgrasp as sg
 from softgrasp.build.soft_finger import finger_model
-from softgrasp.mechanics.elastica import FREQUENCIES
+from softgrasp.continuum.statics import FREQUENCIES
 
 LAYOUTS = ("midpoint", "interfaces", "interfaces_corrected")
 

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
+from softgrasp.continuum.pcc import segment_transform
+from softgrasp.continuum.rld import finger_from_bendable
 from softgrasp.description.bendable import (
     Backbone,
     Bendable,
@@ -20,8 +22,6 @@ from softgrasp.description.bendable import (
     Inertial,
     Tendon,
 )
-from softgrasp.mechanics.pcc.segment import segment_transform
-from softgrasp.mechanics.rld_bendable import finger_from_bendable
 
 
 def bendable(

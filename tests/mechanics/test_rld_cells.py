@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.mechanics.rld import joint_compliances
+from softgrasp.continuum.rld import joint_compliances
 
 
 @given(

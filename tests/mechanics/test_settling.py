@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import softgrasp as sg
-from softgrasp.mechanics.settling import RATE, RULES, SMOOTHING, settling
+from softgrasp.continuum.settling import RATE, RULES, SMOOTHING, settling
 from softgrasp.mechanics.transforms import Array
 
 TIME_STEP = 2.5e-4

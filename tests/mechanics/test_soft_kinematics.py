@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.build.soft_finger import finger_model
-from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.continuum.statics import joint_positions
 
 FINGERS = {
     "paper000": sg.load_finger("paper000"),

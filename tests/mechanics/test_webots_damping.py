@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.mechanics.webots_damping import from_webots, to_webots
+from softgrasp.continuum.settling import from_webots, to_webots
 
 FINGER = sg.load_finger("paper000")
 

@@ -17,7 +17,7 @@ pytest.importorskip("cv2", reason="OpenCV is an extra")
 
 from softgrasp.build.soft_finger import finger_model
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.pressure_fit import angles_at
+from softgrasp.mechanics.piece_bends import angles_at
 from softgrasp.mechanics.rigid_pieces import rigid_pieces
 from softgrasp.twin.accuracy import (
     LIMIT,

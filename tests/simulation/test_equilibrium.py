@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import root
 
 import softgrasp as sg
-from softgrasp.mechanics import elastica
+from softgrasp.continuum import statics
 
 FORCES = (1.0, 2.0, 3.0, 5.0, 10.0)
 WEIGHTS = (1.0, 5.0, 10.0, 20.0)
@@ -19,7 +19,7 @@ def beam(joints: int, layout: sg.rld.Layout = "midpoint", mass: float = 1e-9) ->
     return sg.rld.discretise(1.0, 1.0, mass, joints, layout)
 
 
-def missed(rest: sg.Equilibrium, exact: elastica.Tip) -> float:
+def missed(rest: sg.Equilibrium, exact: statics.Tip) -> float:
     """Distance of a tip from the exact one [% of the length]."""
     assert rest.converged
     x, y, z = rest.tip_position
@@ -29,7 +29,7 @@ def missed(rest: sg.Equilibrium, exact: elastica.Tip) -> float:
 
 def under_force(joints: int, load: float, layout: sg.rld.Layout = "midpoint") -> float:
     rest = sg.equilibrium(beam(joints, layout), tip_force=(0, 0, -load), gravity=False)
-    return missed(rest, elastica.under_tip_force(load))
+    return missed(rest, statics.under_tip_force(load))
 
 
 def test_eight_midpoint_joints_under_a_tip_force() -> None:
@@ -39,7 +39,7 @@ def test_eight_midpoint_joints_under_a_tip_force() -> None:
 
 def test_eight_midpoint_joints_under_their_weight() -> None:
     errors = [
-        missed(sg.equilibrium(beam(8, mass=load / 9.81)), elastica.self_weight_deflection(load))
+        missed(sg.equilibrium(beam(8, mass=load / 9.81)), statics.self_weight_deflection(load))
         for load in WEIGHTS
     ]
     assert errors == pytest.approx([0.097, 0.446, 0.736, 1.062], rel=0.02)
@@ -52,7 +52,7 @@ def test_a_pure_moment_gives_the_exact_angle_and_the_closed_form(
 ) -> None:
     """tip = exact · x cot x with x = φ/2n: the trapezoid rule on a circle."""
     rest = sg.equilibrium(beam(joints), tip_moment=(0, moment, 0), gravity=False)
-    exact = elastica.under_tip_moment(moment)
+    exact = statics.under_tip_moment(moment)
     assert rest.tip_angle == pytest.approx(moment, abs=1e-11)
     x = moment / (2 * joints)
     scale = x / np.tan(x)
@@ -79,7 +79,7 @@ def test_two_chains_extrapolate_to_fourth_order(load: float) -> None:
         sg.equilibrium(beam(joints), tip_force=(0, 0, -load), gravity=False).tip_position
         for joints in (8, 16)
     )
-    exact = elastica.under_tip_force(load)
+    exact = statics.under_tip_force(load)
     better = (4 * fine - coarse) / 3
     assert 100 * np.linalg.norm(better - [exact.x, 0, -exact.y]) < 0.004
 

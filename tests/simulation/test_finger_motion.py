@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.elastica import FREQUENCIES
+from softgrasp.continuum.statics import FREQUENCIES
 from softgrasp.simulation import finger_motion
 from softgrasp.simulation.native import native_available
 

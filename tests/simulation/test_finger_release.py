@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.settling import settling
+from softgrasp.continuum.settling import settling
 from softgrasp.simulation.finger_load import damped_finger, loaded_finger, loaded_shape
 from softgrasp.simulation.finger_mode import linear_mode, small_motion
 from softgrasp.simulation.finger_release import release_motion, rest_shape

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.hydraulic_arm import end_link
+from softgrasp.description.hydraulic_robot import end_link
 from softgrasp.mechanics.hydraulic import TorqueTable
 from softgrasp.render.camera import Camera
 from softgrasp.render.hydraulic_film import PosedArm, upright

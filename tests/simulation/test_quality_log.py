@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp import quality
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics import quality
 from softgrasp.simulation.grasp_contacts import object_reach
 from softgrasp.simulation.quality_log import EDGES
 from softgrasp.simulation.record import load_result

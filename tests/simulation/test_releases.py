@@ -7,7 +7,7 @@ import numpy as np
 
 import softgrasp as sg
 from softgrasp.build.soft_finger import TIP, finger_model
-from softgrasp.mechanics.planar_rest import PlanarChain, rest
+from softgrasp.continuum.statics import PlanarChain, rest
 from softgrasp.simulation.releases import ReleaseTestRig
 
 FINGER = sg.load_finger("paper000")

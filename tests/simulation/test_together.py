@@ -11,7 +11,7 @@ from softgrasp.build.scene import build
 from softgrasp.simulation import batch
 from softgrasp.simulation.batch import run_batch, topology
 from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.mujoco_backend import result_of
+from softgrasp.simulation.run_result import result_of
 from softgrasp.simulation.together import BatchRunner
 from softgrasp.simulation.workspace import Workspace
 from tests.scenes import ball, diverging, pinch

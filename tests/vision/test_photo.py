@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.continuum.statics import joint_positions
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.soft_kinematics import joint_positions
+from softgrasp.continuum.statics import joint_positions
 from softgrasp.vision.photo_angles import design_angles, segment_angles
 from softgrasp.vision.tip_point import find_tip
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.settling import RULES, settling
+from softgrasp.continuum.settling import RULES
+from softgrasp.continuum.settling import settling
 from softgrasp.vision.picture import Image
 from softgrasp.vision.synthetic_video import SyntheticVideo
 from softgrasp.vision.tip_picture import annotated_frame, annotated_frames

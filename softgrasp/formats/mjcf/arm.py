@@ -19,7 +19,7 @@ from softgrasp.description.shapes import (
     Shape,
 )
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.formats.mjcf.actuators import POSITION, kind_of, moments
 from softgrasp.formats.mjcf.hand import alone, starts_of
 from softgrasp.formats.mjcf.primitives import primitive_of

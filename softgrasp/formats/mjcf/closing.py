@@ -12,7 +12,7 @@ from softgrasp.formats.mjcf.actuators import moments
 from softgrasp.formats.mjcf.loops import closed
 from softgrasp.formats.mjcf.surfaces import inner_points
 from softgrasp.formats.mjcf.tree import Tree, joint_range
-from softgrasp.mechanics.grasp_finder import Digit, DigitJoint
+from softgrasp.grasp_synthesis import Digit, DigitJoint
 from softgrasp.mechanics.transforms import Array
 
 MOVED = 1e-6

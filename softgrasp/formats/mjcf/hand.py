@@ -37,7 +37,7 @@ from softgrasp.formats.mjcf.tree import (
     touching_bodies,
     tree_of,
 )
-from softgrasp.mechanics.grasp_finder import SynthesizedGrasp, SynthesizedGrasps, synthesize_grasps
+from softgrasp.grasp_synthesis import SynthesizedGrasp, SynthesizedGrasps, synthesize_grasps
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
 HOME = ("home", "open", "start")

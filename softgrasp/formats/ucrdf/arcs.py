@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from softgrasp.continuum import curvature_models
 from softgrasp.description.bendable import Bendable
 from softgrasp.formats.ucrdf.states import BentState
-from softgrasp.mechanics import curvature_models
 from softgrasp.mechanics.transforms import Array
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from softgrasp import library
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.meshes import MESH_SUFFIXES
+from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.formats.object_file import absolute_name
 from softgrasp.formats.ucrdf.document import read_document
 from softgrasp.formats.ucrdf.elements import Element, mistake

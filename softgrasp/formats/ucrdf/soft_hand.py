@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from softgrasp.continuum.rld import finger_from_bendable
 from softgrasp.description.bendable import Bendable, Chamber
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
@@ -18,7 +19,6 @@ from softgrasp.description.soft_digit import MountedSoftFinger
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.ucrdf.soft_tips import with_tip
-from softgrasp.mechanics.rld_bendable import finger_from_bendable
 from softgrasp.mechanics.robot_frames import origin_frame
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, rotate_about
 

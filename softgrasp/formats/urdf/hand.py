@@ -28,8 +28,8 @@ from softgrasp.formats.urdf.naming import renamed, usable_names
 from softgrasp.formats.urdf.servos import HAND, ServoRules
 from softgrasp.formats.urdf.shapes import parts_of, touching
 from softgrasp.formats.urdf.tree import HandTree, hand_tree
+from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
 from softgrasp.mechanics.fused_links import fused
-from softgrasp.mechanics.grasp_finder import DescribedHand, synthesize_grasps
 
 UNFOUND = GraspPreset(center=(0.0, 0.0, 0.0), rates=Rates((0.0,)))
 

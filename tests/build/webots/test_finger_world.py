@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from softgrasp.build.webots.finger_world import finger_world
+from softgrasp.continuum.settling import from_webots
 from softgrasp.errors import BuildError
 from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.wbt import parse_world, problems, value, world_text
-from softgrasp.mechanics.webots_damping import from_webots
 from tests.build.webots.readback import ReadWorld
 
 STEP = 1e-3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softgrasp.description.drive import Actuator
-from softgrasp.mechanics.grasp_finder import Digit, DigitJoint, SynthesizedGrasps, synthesize_grasps
+from softgrasp.grasp_synthesis import Digit, DigitJoint, SynthesizedGrasps, synthesize_grasps
 from softgrasp.mechanics.transforms import Array, rotate_about
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from softgrasp.mechanics.grasp_finder.enclosure import directions, enclosures
+from softgrasp.grasp_synthesis.scoring import directions, enclosures
 
 
 def least(normals: list[list[float]], friction: float) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.mechanics.grasp_finder import Digit, DigitJoint
-from softgrasp.mechanics.grasp_finder.give import CONTACT, GRAVITY, WEIGHT, Hinges, hinges_of, sunk
+from softgrasp.grasp_synthesis import Digit, DigitJoint
+from softgrasp.grasp_synthesis.hand_model import CONTACT, GRAVITY, WEIGHT, Hinges, hinges_of, sunk
 
 UP = np.array([0.0, 0.0, 1.0])
 TIP = np.array([0.1, 0.0, 0.0])

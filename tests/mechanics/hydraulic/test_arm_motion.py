@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from softgrasp.continuum.pcc import arc_functions, bend_jacobian, bend_transform
 from softgrasp.mechanics.hydraulic.arm_motion import arm_motion
 from softgrasp.mechanics.hydraulic.bend_motion import SMALL, arc_numbers, bend_motion
-from softgrasp.mechanics.pcc import bend_jacobian, bend_transform
-from softgrasp.mechanics.pcc.series import arc_functions
 from softgrasp.mechanics.transforms import Array, rotate_about
 
 STEP = 1e-5

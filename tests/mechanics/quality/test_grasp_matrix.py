@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.mechanics.quality.grasp_matrix import smallest_singular_value
+from softgrasp.quality.grasp_matrix import smallest_singular_value
 from tests.mechanics.quality.grasps import equator, random_disc, random_sphere
 
 grasp_matrix = sg.quality.grasp_matrix

@@ -10,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from softgrasp.mechanics.quality.growing_hull import GrowingHull
-from softgrasp.mechanics.quality.hull import (
+from softgrasp.quality.convex_hull import (
+    GrowingHull,
+    Support,
     all_vertices,
     facets_of,
+    nearest_of,
     nearest_point,
+    of_pyramids,
+    shortest_reach,
 )
-from softgrasp.mechanics.quality.reach import nearest_of, shortest_reach
-from softgrasp.mechanics.quality.support import Support, of_pyramids
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.quality.cones import cone_edges, friction_cones
-from softgrasp.mechanics.quality.hull import facets_of
+from softgrasp.quality.convex_hull import facets_of
+from softgrasp.quality.grasp_matrix import cone_edges, friction_cones
 from tests.mechanics.quality.grasps import disc, square
 
 quality = sg.quality

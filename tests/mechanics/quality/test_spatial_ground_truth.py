@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.quality.graspability import null_space
+from softgrasp.quality.graspability import null_space
 from tests.mechanics.quality.grasps import equator, octahedron, tetrahedron
 
 quality = sg.quality

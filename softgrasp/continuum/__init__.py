@@ -1,0 +1,1 @@
+"""Soft bodies as mathematics: constant curvature, rigid-link discretisation, statics, settling."""

@@ -1,0 +1,416 @@
+"""Rest shapes of planar fingers, thousands at once: Newton's method on closed forms.
+
+Turns of the links against the ground are sums of joint angles, and in them the potential of every
+weight and tip force is a sum of one cosine and one sine a link: gradient and second derivative need
+no kinematics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
+from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
+
+from softgrasp.description.scene import STANDARD_GRAVITY
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+
+GRAVITY = -STANDARD_GRAVITY[2]
+"""[m/s²]"""
+STEPS = 40
+"""Newton steps at one load before it is approached in smaller ones."""
+LONGEST_STEP = 0.5
+"""A Newton step turns no joint by more [rad]."""
+TOLERANCE = 1e-12
+"""Largest moment that is left over the largest stiffness [rad]."""
+PRESSING = 8
+"""Steps in which drives grow where the tip is on a plate."""
+PARTS = (1, 4, 16)
+"""Load steps that are tried one after the other where Newton's method does not arrive."""
+
+
+class Loads(NamedTuple):
+    """Potential of loads over turns φ of the links: Σ cosine·cos φ + sine·sin φ [J]."""
+
+    cosine: Array
+    """(..., n)."""
+    sine: Array
+    """(..., n)."""
+
+    def plus(self, other: Loads) -> Loads:
+        """Both together."""
+        return Loads(self.cosine + other.cosine, self.sine + other.sine)
+
+    def times(self, factor: float | Array) -> Loads:
+        """A part of them; ``factor`` is broadcast against (..., n)."""
+        return Loads(self.cosine * factor, self.sine * factor)
+
+
+@dataclass(frozen=True)
+class PlanarChain:
+    """What statics needs of a planar finger: steps from joint to joint and to the tip, weights.
+
+    Args:
+        steps: From each joint to the next one, the last to the tip, along x and z in the straight
+            finger [m], (n, 2).
+        centres: From each joint to the centre of mass of its link [m], (n, 2).
+        masses: Of the moving links [kg], (n,).
+    """
+
+    steps: Array
+    centres: Array
+    masses: Array
+
+    @classmethod
+    def of(cls, finger: SoftFinger) -> PlanarChain:
+        """The chain of a finger.
+
+        Raises:
+            DescriptionError: The finger leaves its plane, twists or stretches.
+        """
+        axes = {axis for _, axis in finger.freedoms}
+        if axes != {"y"}:
+            raise DescriptionError(
+                f"expected a finger that only bends in its plane, found one whose joints give in "
+                f"{', '.join(sorted(axes))}",
+                field="finger",
+            )
+        joints = np.array([joint.position for joint in finger.joints])[:, ::2]
+        points = np.vstack([joints, np.array(finger.tip)[::2]])
+        centres = np.array([link.balance for link in finger.links[1:]])[:, ::2]
+        masses = np.array([link.mass for link in finger.links[1:]])
+        return cls(np.diff(points, axis=0), centres - joints, masses)
+
+    @property
+    def weight(self) -> Loads:
+        """Of the links themselves."""
+        beyond = np.cumsum(self.masses[::-1])[::-1] - self.masses
+        arms = self.steps * beyond[:, None] + self.centres * self.masses[:, None]
+        return _vertical(GRAVITY * arms)
+
+    def at_tip(self, force: ArrayLike) -> Loads:
+        """Forces at the tip that keep their direction, (..., 2) along x and z [N]."""
+        along, up = np.moveaxis(np.asarray(force, dtype=float)[..., None, :], -1, 0)
+        x, z = self.steps.T
+        return Loads(-along * x - up * z, -along * z + up * x)
+
+    def tip(self, angles: Array) -> Array:
+        """Tip from the first joint on, along x and z [m], (..., 2)."""
+        absolute_angles = np.cumsum(angles, axis=-1)
+        cosine, sine = np.cos(absolute_angles), np.sin(absolute_angles)
+        x, z = self.steps.T
+        return np.stack([cosine @ x + sine @ z, cosine @ z - sine @ x], axis=-1)
+
+
+class Rest(NamedTuple):
+    """Rest shapes."""
+
+    angles: Array
+    """Positive towards −z [rad], (..., n); NaN where there is none nearby."""
+    slopes: Array
+    """Second derivative of the potential over the angles [N·m/rad], (..., n, n)."""
+
+
+def rest(stiffness: Array, loads: Loads, moments: Array) -> Rest:
+    """Where springs, loads and moments of the drives are in balance.
+
+    Args:
+        stiffness: Of the joints [N·m/rad], (..., n).
+        loads: Broadcast against it.
+        moments: Of the drives [N·m], broadcast against it.
+    """
+    arrays = np.broadcast_arrays(stiffness, loads.cosine, loads.sine, moments)
+    shape, count = arrays[0].shape, arrays[0].shape[-1]
+    k, cosine, sine, joint_moments = (array.reshape(-1, count) for array in arrays)
+    angles = np.full(k.shape, np.nan)
+    left = np.arange(len(k))
+    for parts in PARTS:
+        joint_angles = np.zeros((len(left), count))
+        for part in range(1, parts + 1):
+            load_fraction = part / parts
+            joint_angles = _newton(
+                joint_angles,
+                k[left],
+                Loads(cosine[left], sine[left]).times(load_fraction),
+                joint_moments[left] * load_fraction,
+            )
+        angles[left] = joint_angles
+        left = np.flatnonzero(np.isnan(angles).any(axis=1))
+        if not left.size:
+            break
+    slopes = _slopes(angles, k, Loads(cosine, sine))
+    return Rest(angles.reshape(shape), slopes.reshape(*shape, count))
+
+
+class Pressed(NamedTuple):
+    """Fingers whose tips press on a level plate without friction."""
+
+    angles: Array
+    """[rad], (..., n); NaN where no shape was found."""
+    force: Array
+    """Of the plate on the tip, upwards [N], (...,); 0 where the tip is off it."""
+
+
+def pressed(
+    chain: PlanarChain, stiffness: Array, loads: Loads, moments: Array, plate: ArrayLike
+) -> Pressed:
+    """Rest shapes above a plate: at rest without it, else with the tip on it.
+
+    The moments grow in steps from nothing: a strongly driven finger can also rest on the plate in
+    shapes that it never comes to.
+
+    Args:
+        chain: The finger.
+        stiffness: [N·m/rad], (..., n).
+        loads: Besides the plate.
+        moments: Of the drives [N·m].
+        plate: Height of the plate over the first joint [m], (...,).
+    """
+    arrays = np.broadcast_arrays(stiffness, loads.cosine, loads.sine, moments)
+    shape = arrays[0].shape
+    k, cosine, sine, joint_moments = (array.reshape(-1, shape[-1]) for array in arrays)
+    weights = Loads(cosine, sine)
+    heights = np.broadcast_to(np.asarray(plate, dtype=float), shape[:-1]).ravel()
+    angles, force = rest(k, weights, np.zeros(1)).angles, np.zeros(len(k))
+    for part in range(1, PRESSING + 1):
+        partial_moments = joint_moments * (part / PRESSING)
+        free = _newton(angles, k, weights, partial_moments)
+        on_plate, push = _on_plate(chain, angles, force, k, weights, partial_moments, heights)
+        # a plate that would have to pull is not touched
+        off = (chain.tip(free)[:, 1] >= heights) & ~(push > 0.0)
+        angles = np.where(off[:, None], free, on_plate)
+        force = np.where(off, 0.0, push)
+    force[np.isnan(angles).any(axis=1)] = np.nan
+    return Pressed(angles.reshape(shape), force.reshape(shape[:-1]))
+
+
+def _on_plate(
+    chain: PlanarChain,
+    angles: Array,
+    force: Array,
+    k: Array,
+    loads: Loads,
+    joint_moments: Array,
+    heights: Array,
+) -> tuple[Array, Array]:
+    """Newton's method on balance and height together, from some angles and forces."""
+    count = angles.shape[-1]
+    lever = Loads(*_vertical(chain.steps))
+    system = np.zeros((len(angles), count + 1, count + 1))
+    for _ in range(STEPS):
+        whole = loads.plus(_vertical(-force[:, None, None] * chain.steps))
+        slope = _gradient(angles, lever)
+        left = _gradient(angles, whole) + k * angles - joint_moments
+        gap = chain.tip(angles)[:, 1] - heights
+        small = (np.abs(left).max(axis=1) <= TOLERANCE * k.max(axis=1)) & (np.abs(gap) <= TOLERANCE)
+        if (small | np.isnan(gap)).all():
+            break
+        system[:, :count, :count] = _slopes(angles, k, whole)
+        system[:, :count, count] = -slope
+        system[:, count, :count] = slope
+        step = _solved(system, -np.concatenate([left, gap[:, None]], axis=1))
+        size = np.abs(step[:, :count]).max(axis=1)
+        step *= np.minimum(1.0, LONGEST_STEP / np.maximum(size, 1e-300))[:, None]
+        # those that have arrived stay, so that no row depends on the others
+        step[small] = 0.0
+        angles, force = angles + step[:, :count], force + step[:, count]
+    return np.where(small[:, None], angles, np.nan), np.where(small, force, np.nan)
+
+
+def _newton(angles: Array, k: Array, loads: Loads, joint_moments: Array) -> Array:
+    """Rest shapes near some angles; NaN where the steps do not lead there."""
+    scale = k.max(axis=1)
+    joint_angles = angles.copy()
+    live = np.flatnonzero(np.isfinite(angles).all(axis=1))
+    for _ in range(STEPS):
+        part = Loads(loads.cosine[live], loads.sine[live])
+        left = (
+            _gradient(joint_angles[live], part) + k[live] * joint_angles[live] - joint_moments[live]
+        )
+        # written so that what is not a number goes on, and is lost
+        going = ~(np.abs(left).max(axis=1) <= TOLERANCE * scale[live])
+        if not going.any():
+            return joint_angles
+        live, left = live[going], left[going]
+        part = Loads(loads.cosine[live], loads.sine[live])
+        step = _solved(_slopes(joint_angles[live], k[live], part), -left)
+        size = np.abs(step).max(axis=1)
+        joint_angles[live] += (
+            step * np.minimum(1.0, LONGEST_STEP / np.maximum(size, 1e-300))[:, None]
+        )
+    joint_angles[live] = np.nan
+    return joint_angles
+
+
+def _solved(systems: Array, sides: Array) -> Array:
+    """Solutions of small systems; NaN where there is none."""
+    try:
+        return np.asarray(np.linalg.solve(systems, sides[..., None])[..., 0])
+    except np.linalg.LinAlgError:
+        good = np.linalg.matrix_rank(np.nan_to_num(systems)) == systems.shape[-1]
+        solutions = np.full(sides.shape, np.nan)
+        solutions[good] = np.linalg.solve(systems[good], sides[good][..., None])[..., 0]
+        return solutions
+
+
+def _vertical(arms: Array) -> Loads:
+    """Terms of Σ height of arms (..., n, 2) of the straight finger: z·cos φ − x·sin φ."""
+    return Loads(arms[..., 1], -arms[..., 0])
+
+
+def _gradient(angles: Array, loads: Loads) -> Array:
+    """Of the potential of loads over the joint angles [N·m], (..., n)."""
+    absolute_angles = np.cumsum(angles, axis=-1)
+    return _beyond(loads.sine * np.cos(absolute_angles) - loads.cosine * np.sin(absolute_angles))
+
+
+def _slopes(angles: Array, k: Array, loads: Loads) -> Array:
+    absolute_angles = np.cumsum(angles, axis=-1)
+    bends = _beyond(-loads.cosine * np.cos(absolute_angles) - loads.sine * np.sin(absolute_angles))
+    count = k.shape[-1]
+    later = np.maximum.outer(np.arange(count), np.arange(count))
+    slopes = bends[..., later]
+    diagonal: NDArray[np.intp] = np.arange(count)
+    slopes[..., diagonal, diagonal] += k
+    return np.asarray(slopes)
+
+
+def _beyond(values: Array) -> Array:
+    """Sum of each and all later ones along the last axis."""
+    return np.asarray(np.cumsum(values[..., ::-1], axis=-1)[..., ::-1])
+
+
+# --------------------
+# Where the links of a soft finger are, for joint angles of any number of instants at once.
+
+
+AXES = {"twist": "X", "y": "Y", "z": "Z"}
+
+
+def joint_positions(finger: SoftFinger, angles: ArrayLike) -> Array:
+    """Joints and tip in the finger's base frame, (..., n + 1, 3) [m].
+
+    Args:
+        finger: The finger.
+        angles: Coordinates as ``SoftFinger.freedoms`` orders them [rad, or m of a stretch],
+            (..., n); of a spatial finger (..., 2n).
+
+    Raises:
+        DescriptionError: Another number of angles.
+    """
+    angles = np.asarray(angles, dtype=float)
+    expected_count = len(finger.freedoms)
+    if angles.shape[-1:] != (expected_count,):
+        raise DescriptionError(
+            f"expected {expected_count} angles, found shape {angles.shape}", field="angles"
+        )
+    points = np.array([joint.position for joint in finger.joints] + [finger.tip])
+    steps = np.diff(points, axis=0)
+    if expected_count > len(finger.joints):
+        flat = _followed(finger, points[0], steps, angles.reshape(-1, expected_count))
+        return flat.reshape(*angles.shape[:-1], *points.shape)
+    link_vectors = _rotated_in_plane(steps, np.cumsum(angles, axis=-1))
+    begin = np.broadcast_to(points[0], (*angles.shape[:-1], 1, 3))
+    return np.cumsum(np.concatenate([begin, link_vectors], axis=-2), axis=-2)
+
+
+def _rotated_in_plane(steps: Array, absolute_angles: Array) -> Array:
+    """Steps (n, 3) turned about y by angles (..., n)."""
+    x, y, z = steps.T
+    cosine, sine = np.cos(absolute_angles), np.sin(absolute_angles)
+    return np.stack(
+        [x * cosine + z * sine, y + 0.0 * absolute_angles, z * cosine - x * sine], axis=-1
+    )
+
+
+def _followed(finger: SoftFinger, start: Array, steps: Array, rows: Array) -> Array:
+    """Joints and tip for rows of coordinates (r, c), joint after joint, (r, n + 1, 3)."""
+    rotation, at = Rotation.identity(len(rows)), np.tile(start, (len(rows), 1))
+    points = np.empty((len(rows), len(steps) + 1, 3))
+    columns = iter(rows.T)
+    for index, freedoms in groupby(finger.freedoms, key=itemgetter(0)):
+        for _, axis in freedoms:
+            value = next(columns)[:, None]
+            if axis == "stretch":
+                at = at + rotation.apply(value * [1.0, 0.0, 0.0])
+            else:
+                rotation = rotation * Rotation.from_euler(AXES[axis], value)
+        points[:, index] = at
+        at = at + rotation.apply(steps[index])
+    points[:, -1] = at
+    return points
+
+
+# --------------------
+# Exact large bending of a clamped beam, to measure discretisations against.
+#
+# All numbers are dimensionless: lengths over L, forces in EI/L², moments in EI/L. The beam is
+# clamped
+# at the origin along +x and does not stretch.
+
+
+FREQUENCIES = (3.5160152685, 22.0344915647, 61.6972144135)
+"""First natural frequencies of a clamped beam [sqrt(EI/(ρA L⁴))]: roots of cos β cosh β = −1."""
+
+
+class Tip(NamedTuple):
+    """End of a bent beam: coordinates over the length, and slope [rad], all positive."""
+
+    x: float
+    y: float
+    slope: float
+
+
+def under_tip_force(load: float) -> Tip:
+    """A force P across the straight beam that keeps its direction; load = P·L²/EI, above 0.
+
+    Elliptic integrals (Bisshopp and Drucker 1945): with p² = (1 + sin φ)/2 and
+    sin ψ = 1/(p√2), where φ is the slope of the tip, √load = K(p) − F(ψ, p).
+    """
+
+    def missing(square: float) -> float:
+        start = np.arcsin(min(1.0, 1.0 / np.sqrt(2.0 * square)))
+        return float(ellipk(square) - ellipkinc(start, square) - np.sqrt(load))
+
+    square = brentq(missing, 0.5, 1.0 - 1e-15, xtol=1e-16)
+    start = np.arcsin(min(1.0, 1.0 / np.sqrt(2.0 * square)))
+    root = np.sqrt(load)
+    rise = 1.0 - 2.0 * float(ellipe(square) - ellipeinc(start, square)) / root
+    sine = 2.0 * square - 1.0
+    return Tip(float(np.sqrt(2.0 * sine) / root), float(rise), float(np.arcsin(sine)))
+
+
+def self_weight_deflection(load: float) -> Tip:
+    """An even weight w per length across the straight beam; load = w·L³/EI.
+
+    Shooting from the tip: the slope obeys θ″ = −load·(1 − s)·cos θ with θ′ = 0 at the tip.
+    """
+
+    def whole(slope: float) -> np.ndarray:
+        # from the tip (r = 0) to the clamp (r = 1): slope, curvature, and the way travelled
+        def rates(r: float, state: np.ndarray) -> list[float]:
+            angle, curvature = state[0], state[1]
+            return [-curvature, load * r * np.cos(angle), np.cos(angle), np.sin(angle)]
+
+        run = solve_ivp(
+            rates, (0.0, 1.0), [slope, 0.0, 0.0, 0.0], method="DOP853", rtol=1e-13, atol=1e-14
+        )
+        return np.asarray(run.y[:, -1])
+
+    slope = brentq(lambda guess: float(whole(guess)[0]), 0.0, 0.5 * np.pi, xtol=1e-15)
+    _, _, x, y = whole(slope).tolist()
+    return Tip(x, y, float(slope))
+
+
+def under_tip_moment(load: float) -> Tip:
+    """A moment M at the tip bends the beam to an arc of a circle; load = M·L/EI, above 0."""
+    return Tip(float(np.sin(load) / load), float((1.0 - np.cos(load)) / load), load)

@@ -1,0 +1,449 @@
+"""Potential contact and grasp robustness: how far from slip and loss the best forces are.
+
+After Pozzi, Malvezzi and Prattichizzo, On grasp quality measures: grasp robustness and contact
+force distribution in underactuated and compliant robotic hands, IEEE Robotics and Automation
+Letters 2(1), 2017, in the form in which SynGrasp computes them: the reciprocal of the barrier cost
+of ``force_barrier`` at the forces of least cost. Units are [N²]. Hard fingers only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+from softgrasp.quality.grasp_matrix import number, numbers
+from softgrasp.quality.graspability import (
+    RANK_TOLERANCE,
+    controllable_internal_forces,
+    null_space,
+    paired,
+    range_space,
+)
+from softgrasp.quality.stiffness import contact_compliance
+
+# --------------------
+# How near contact forces are to slipping, and how they are shared among contacts.
+
+
+def friction_margin(forces: ArrayLike, mu: float, *, torsion: float = 0.0) -> Array:
+    """1 − friction over its limit at each contact, (n,): 0 slips, negative is beyond.
+
+    Hard finger 1 − |ft|/(µ fn); soft finger 1 − √((ft/µ)² + (m/γ)²)/fn, the elliptic limit surface
+    (Howe and Cutkosky 1996). −inf where a contact would have to pull, or carries friction without
+    normal force; 0 where it carries nothing.
+
+    Args:
+        forces: In contact frames, (normal, t1, t2), (n, 3); with the spin moment, (n, 4); in the
+            plane (normal, t1), (n, 2) [N, N·m].
+        mu: Coefficient of friction, at least 0.
+        torsion: γ, largest spin moment per normal force [m]; needed with spin moments.
+
+    Raises:
+        DescriptionError: Wrong shapes or numbers, spin moments without torsion.
+    """
+    force_array, used = _used(forces, mu, torsion)
+    normal = force_array[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        margin = 1.0 - used / normal
+    margin[(normal < 0.0) | ((normal == 0.0) & (used > 0.0))] = -np.inf
+    margin[(normal == 0.0) & (used == 0.0)] = 0.0
+    return np.asarray(margin)
+
+
+def cone_distance(forces: ArrayLike, mu: float) -> Array:
+    """Distance of each contact force from the border of its friction cone [N], (n,).
+
+    (µ fn − |ft|)/√(1 + µ²), negative outside; for forces below the cone's tip −|f|. Hard fingers.
+
+    Args:
+        forces: In contact frames, (n, 3), or (n, 2) in the plane [N].
+        mu: Coefficient of friction.
+    """
+    force_array = numbers(forces, "forces", (None, None))
+    if force_array.shape[1] not in (2, 3):
+        raise DescriptionError(
+            "expected (normal, t1, t2), or (normal, t1) in the plane; found "
+            f"{force_array.shape[1]} columns",
+            field="forces",
+        )
+    friction = number(mu, "mu", 0.0)
+    sideways = np.linalg.norm(force_array[:, 1:], axis=1)
+    distance = (friction * force_array[:, 0] - sideways) / np.sqrt(1.0 + friction**2)
+    below = force_array[:, 0] + friction * sideways < 0.0
+    return np.asarray(np.where(below, -np.linalg.norm(force_array, axis=1), distance))
+
+
+def force_distribution(forces: ArrayLike) -> Array:
+    """Share of each contact in the sum of the normal forces, (n,); zeros where nothing presses.
+
+    Args:
+        forces: In contact frames, normal force first, (n, any) [N].
+
+    Raises:
+        DescriptionError: A normal force that pulls.
+    """
+    normal = numbers(forces, "forces", (None, None))[:, 0]
+    if (normal < 0.0).any():
+        worst = int(np.argmin(normal))
+        raise DescriptionError(
+            f"expected normal forces that press, found {normal[worst]:g} N at contact {worst}",
+            field="forces",
+        )
+    total = normal.sum()
+    return np.asarray(normal / total if total > 0.0 else np.zeros(len(normal)))
+
+
+def _used(forces: ArrayLike, mu: float, torsion: float) -> tuple[Array, Array]:
+    """Forces, and the normal forces that their friction needs at least."""
+    force_array = numbers(forces, "forces", (None, None))
+    if force_array.shape[1] not in (2, 3, 4):
+        raise DescriptionError(
+            "expected (normal, t1, t2), with the spin moment or, in the plane, without t2; found "
+            f"{force_array.shape[1]} columns",
+            field="forces",
+        )
+    friction, spin = number(mu, "mu", 0.0), number(torsion, "torsion", 0.0)
+    if force_array.shape[1] == 4 and spin == 0.0:
+        raise DescriptionError(
+            "expected a number above 0 for forces with spin moments, found 0", field="torsion"
+        )
+    sideways = np.linalg.norm(force_array[:, 1:3], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        used = np.where(sideways > 0.0, sideways / friction, 0.0)
+        if force_array.shape[1] == 4:
+            used = np.hypot(used, force_array[:, 3] / spin)
+    return force_array, used
+
+
+# --------------------
+# How far contact forces are from the limits of contacts, as one smooth cost.
+#
+# The cost of Gabiccini, Bicchi, Prattichizzo and Malvezzi (On the role of hand synergies in the
+# optimal choice of grasping forces, Autonomous Robots 31, 2011): each contact has three limits
+# σ < 0: fmin − fn, |f| − fmax and |f|/√(1 + µ²) − fn. A limit costs 1/(2σ²) as long as σ < −k,
+# and
+# beyond that the parabola that goes on from there twice differentiably. The cost of a grasp is
+# the
+# sum over limits, divided by the number of contacts. It is convex in the forces.
+
+
+STEPS = (10.0, 1.0, 0.1, 0.01)
+"""Softer barriers that are solved before the asked one, each from the forces of the last."""
+MAX_STEPS = 60
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What contact forces have to keep to."""
+
+    mu: float
+    min_force: float
+    """Smallest normal force [N]."""
+    max_force: float
+    """Largest force [N]."""
+    smoothing: float
+    """k of the barrier [N]."""
+
+
+def best_forces(
+    particular: Array, basis: Array, counted: Array, limits: Limits
+) -> tuple[Array, float, float]:
+    """Forces particular + basis·y of least cost, that cost, and their worst σ.
+
+    Args:
+        particular: Forces (normal, t1, t2) that balance the load, (3n,).
+        basis: Internal forces that the hand can choose, (3n, i).
+        counted: Which limits hold at which contact, (n, 3); none for a contact that is no more.
+        limits: Of the contacts.
+    """
+    chosen = np.zeros(basis.shape[1])
+    softer = [step for step in STEPS if step > limits.smoothing]
+    for smoothing in [*softer, limits.smoothing]:
+        chosen = _newton(_Cost(particular, basis, counted, limits, smoothing), chosen)
+    forces = particular + basis @ chosen
+    sigmas = _sigmas(forces.reshape(-1, 3), limits)[0]
+    cost = _Cost(particular, basis, counted, limits, limits.smoothing).at(chosen)[0]
+    return forces, cost, float(sigmas[counted].max())
+
+
+def _newton(cost: _Cost, chosen: Array) -> Array:
+    value, slope, curvature = cost.at(chosen)
+    for _ in range(MAX_STEPS if len(chosen) else 0):
+        ridge = 1e-12 * max(float(np.trace(curvature)), np.finfo(float).tiny)
+        step = -np.linalg.solve(curvature + ridge * np.eye(len(chosen)), slope)
+        gain, length = float(-slope @ step), 1.0
+        if gain <= 1e-14 * value:
+            break
+        tried = cost.at(chosen + step)
+        while tried[0] > value - 1e-4 * length * gain and length > 1e-10:
+            length /= 2.0
+            tried = cost.at(chosen + length * step)
+        if tried[0] >= value:
+            break
+        chosen, (value, slope, curvature) = chosen + length * step, tried
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Cost:
+    particular: Array
+    basis: Array
+    counted: Array
+    limits: Limits
+    smoothing: float
+
+    def at(self, chosen: Array) -> tuple[float, Array, Array]:
+        """Cost, its gradient and Hessian in the chosen internal forces."""
+        forces = (self.particular + self.basis @ chosen).reshape(-1, 3)
+        sigmas, gradients, bends = _sigmas(forces, self.limits)
+        value, first, second = (part * self.counted for part in _barrier(sigmas, self.smoothing))
+        count = int(self.counted.any(axis=1).sum())
+        slope = np.einsum("ns,nsi->ni", first, gradients)
+        curvature = np.einsum("ns,nsi,nsj->nij", second, gradients, gradients)
+        curvature += np.einsum("ns,nsij->nij", first, bends)
+        blocks = self.basis.reshape(len(forces), 3, -1)
+        whole = np.einsum("nia,nij,njb->ab", blocks, curvature, blocks, optimize=True)
+        return float(value.sum()) / count, self.basis.T @ slope.ravel() / count, whole / count
+
+
+def _sigmas(forces: Array, limits: Limits) -> tuple[Array, Array, Array]:
+    """The limits σ of each contact, (n, 3), with their gradients and Hessians in its force."""
+    lengths = np.sqrt((forces**2).sum(axis=1)) + 1e-12
+    along = forces / lengths[:, None]
+    bend = (np.eye(3) - along[:, :, None] * along[:, None, :]) / lengths[:, None, None]
+    cosine, normal = 1.0 / np.sqrt(1.0 + limits.mu**2), forces[:, 0]
+    sigmas = np.stack(
+        [limits.min_force - normal, lengths - limits.max_force, cosine * lengths - normal], axis=1
+    )
+    inward = np.broadcast_to([1.0, 0.0, 0.0], forces.shape)
+    gradients = np.stack([-inward, along, cosine * along - inward], axis=1)
+    return sigmas, gradients, np.stack([0.0 * bend, bend, cosine * bend], axis=1)
+
+
+def _barrier(sigma: Array, k: float) -> tuple[Array, Array, Array]:
+    """Cost of a limit, and its first and second derivative."""
+    inside = sigma < -k
+    safe = np.where(inside, sigma, -k)
+    # the parabola that has value, slope and curvature of 1/(2σ²) at −k
+    a, b, c = 1.5 / k**4, 4.0 / k**3, 3.0 / k**2
+    return (
+        np.where(inside, 0.5 / safe**2, (a * sigma + b) * sigma + c),
+        np.where(inside, -1.0 / safe**3, 2.0 * a * sigma + b),
+        np.where(inside, 3.0 / safe**4, 2.0 * a),
+    )
+
+
+MAX_CONTACTS = 8
+"""Contacts whose 3ⁿ states are tried."""
+STICKS, SLIPS, DETACHED = 1, 2, 3
+KEPT = {STICKS: (0, 1, 2), SLIPS: (0,), DETACHED: ()}
+"""Parts of the contact force (normal, t1, t2) in each state."""
+LIMITED = {
+    STICKS: (True, True, True),
+    SLIPS: (True, True, False),
+    DETACHED: (False, False, False),
+}
+"""Which of the limits fmin, fmax and friction hold in each state."""
+
+
+class Options(TypedDict, total=False):
+    """Options of ``contact_robustness`` and ``grasp_robustness``."""
+
+    wrench: ArrayLike | None
+    J: ArrayLike | None
+    joint: ArrayLike | None
+    synergies: ArrayLike | None
+    min_normal_force: float
+    max_force: float
+    stiffness: float
+    smoothing: float
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """A robustness and the forces that have it."""
+
+    value: float
+    """1/V [N²]; 0 where no forces keep to the limits."""
+    forces: Array
+    """Contact forces (normal, t1, t2) [N], (n, 3); zeros where there are none."""
+    states: tuple[int, ...]
+    """Of each contact: 1 sticks, 2 has a normal force only, 3 is detached; empty without forces."""
+
+
+@dataclass(frozen=True)
+class _Grasp:
+    G: Array
+    J: Array | None
+    joint: ArrayLike | None
+    synergies: ArrayLike | None
+    wrench: Array
+    stiffness: float
+    limits: Limits
+
+    def robustness(self, states: tuple[int, ...], *, held: bool) -> Robustness:
+        """The best forces with contacts in these states, which have to hold the object or not."""
+        rows = [3 * i + part for i, state in enumerate(states) for part in KEPT[state]]
+        grasp = self.G[:, rows]
+        nothing = Robustness(0.0, np.zeros((len(states), 3)), ())
+        if held and range_space(grasp, float(np.linalg.norm(grasp))).shape[1] < len(self.G):
+            return nothing
+        basis = self._controllable(grasp, rows)
+        lifted = np.linalg.solve(self._compliance(rows), grasp.T)
+        balancing = -lifted @ np.linalg.pinv(grasp @ lifted, rcond=RANK_TOLERANCE) @ self.wrench
+        unbalanced = np.linalg.norm(grasp @ balancing + self.wrench)
+        if unbalanced > 1e-6 * np.linalg.norm(self.wrench):
+            return nothing
+        # a contact that is let go, or slips, stays in the arrays with forces that cannot be chosen
+        particular, free = np.zeros(3 * len(states)), np.zeros((3 * len(states), basis.shape[1]))
+        particular[rows], free[rows] = balancing, basis
+        counted = np.array([LIMITED[state] for state in states])
+        forces, cost, worst = best_forces(particular, free, counted, self.limits)
+        if worst >= 0.0:
+            return nothing
+        return Robustness(1.0 / cost, forces.reshape(-1, 3), states)
+
+    def _controllable(self, grasp: Array, rows: list[int]) -> Array:
+        if self.J is None:
+            return null_space(grasp)
+        return controllable_internal_forces(
+            grasp, self.J[rows], self._compliance(rows), self.synergies
+        )
+
+    def _compliance(self, rows: list[int]) -> Array:
+        """Of contacts and joints in series."""
+        hand = None if self.J is None else self.J[rows]
+        return contact_compliance(self.stiffness, len(rows), hand, self.joint)
+
+
+def contact_robustness(
+    G: ArrayLike,
+    mu: float = 0.8,
+    *,
+    wrench: ArrayLike | None = None,
+    J: ArrayLike | None = None,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    min_normal_force: float = 1.0,
+    max_force: float = 30.0,
+    stiffness: float = 1.0,
+    smoothing: float = 1e-3,
+) -> Robustness:
+    """Potential contact robustness with its forces: no contact may slip or be lost.
+
+    Also of grasps that do not resist every wrench, such as two fingers that squeeze.
+
+    Args:
+        G: Grasp matrix of hard fingers, (6, 3n).
+        mu: Coefficient of friction.
+        wrench: Load on the object from outside [N, N·m], (6,); none by default.
+        J: Hand Jacobian, (3n, m); None for a hand that can make any internal force.
+        joint: Joint stiffness Kq, as ``contact_compliance``; None for rigid joints.
+        synergies: Joint motions of the actuators S, (m, z).
+        min_normal_force: fmin, smallest normal force [N].
+        max_force: fmax, largest force [N].
+        stiffness: ks of contacts [N/m]; with rigid joints it does not matter.
+        smoothing: k of the barrier [N].
+
+    Raises:
+        DescriptionError: Wrong shapes or numbers; forces without friction, or fmax not above fmin.
+    """
+    grasp = _checked(
+        G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
+    )
+    return grasp.robustness((STICKS,) * (grasp.G.shape[1] // 3), held=False)
+
+
+def grasp_robustness(
+    G: ArrayLike,
+    mu: float = 0.8,
+    *,
+    wrench: ArrayLike | None = None,
+    J: ArrayLike | None = None,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    min_normal_force: float = 1.0,
+    max_force: float = 30.0,
+    stiffness: float = 1.0,
+    smoothing: float = 1e-3,
+) -> Robustness:
+    """Potential grasp robustness with its forces: contacts may slip or detach.
+
+    The best over all 3ⁿ states of contacts (sticks, normal force only, detached) that still resist
+    each motion of the object: seconds for 6 contacts, minutes for 8. Arguments and errors as
+    ``contact_robustness``.
+
+    Raises:
+        DescriptionError: As there; more than 8 contacts.
+    """
+    grasp = _checked(
+        G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
+    )
+    count = grasp.G.shape[1] // 3
+    if count > MAX_CONTACTS:
+        raise DescriptionError(
+            f"expected at most {MAX_CONTACTS} contacts, as 3 to their number states are tried; "
+            f"found {count}",
+            field="G",
+        )
+    robustness_by_state = [
+        grasp.robustness(states, held=True) for states in product(KEPT, repeat=count)
+    ]
+    return max(robustness_by_state, key=lambda one: one.value)
+
+
+def pcr(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> float:
+    """Potential contact robustness [N²], 1/V ≥ 0, larger is better; see ``contact_robustness``.
+
+    With no load, µ 0.8, fmin 1 N, fmax 30 N, ks 1 N/m and k 1e-3 N as SynGrasp. 0 where no
+    internal forces keep all contacts from slipping.
+    """
+    return contact_robustness(G, mu, **options).value
+
+
+def pgr(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> float:
+    """Potential grasp robustness [N²], 1/V ≥ 0, larger is better; see ``grasp_robustness``.
+
+    0 where no state of the contacts holds the object. Not below ``pcr`` where G has rank 6.
+    """
+    return grasp_robustness(G, mu, **options).value
+
+
+def _checked(
+    G: ArrayLike,
+    mu: float,
+    wrench: ArrayLike | None,
+    J: ArrayLike | None,
+    joint: ArrayLike | None,
+    synergies: ArrayLike | None,
+    min_normal_force: float,
+    max_force: float,
+    stiffness: float,
+    smoothing: float,
+) -> _Grasp:
+    grasp = numbers(G, "G", (6, None))
+    if grasp.shape[1] % 3 or grasp.shape[1] == 0:
+        raise DescriptionError(
+            f"expected the grasp matrix of hard fingers, three columns a contact; found "
+            f"{grasp.shape[1]}",
+            field="G",
+        )
+    hand = None if J is None else paired(grasp, J)[1]
+    for name, value in (("joint", joint), ("synergies", synergies)):
+        if hand is None and value is not None:
+            raise DescriptionError(f"expected J with {name}, found none", field="J")
+    limits = Limits(
+        number(mu, "mu", 0.0, above=True),
+        number(min_normal_force, "min_normal_force", 0.0),
+        number(max_force, "max_force", min_normal_force, above=True),
+        number(smoothing, "smoothing", 0.0, above=True),
+    )
+    load = np.zeros(6) if wrench is None else numbers(wrench, "wrench", (6,))
+    ks = number(stiffness, "stiffness", 0.0, above=True)
+    return _Grasp(grasp, hand, joint, synergies, load, ks, limits)

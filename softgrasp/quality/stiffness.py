@@ -1,0 +1,244 @@
+"""Stiffness of a grasp: contacts, joints and synergies in series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+from softgrasp.quality.grasp_matrix import numbers
+from softgrasp.quality.graspability import RANK_TOLERANCE, paired
+
+# --------------------
+# Quasi-static response of a grasp to loads on the object and to moved references of the hand.
+
+
+@dataclass(frozen=True)
+class QuasistaticMaps:
+    """What changes per unit of a moved reference, and per unit of external wrench.
+
+    References are those of the synergies where S is given, else those of the joints. Each field
+    is a pair of matrices (per reference, per wrench).
+    """
+
+    motion: tuple[Array, Array]
+    """Displacement and rotation of the object [m, rad], (6, z) and (6, 6)."""
+    forces: tuple[Array, Array]
+    """Contact forces on the object [N], (c, z) and (c, 6)."""
+    joints: tuple[Array, Array]
+    """Displacements of the joints [rad or m], (m, z) and (m, 6)."""
+    torques: tuple[Array, Array]
+    """Joint torques Jᵀλ that drive the object [N·m or N], (m, z) and (m, 6)."""
+    synergies: tuple[Array, Array]
+    """Displacements of the synergies, or of the joints' references, (z, z) and (z, 6)."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """Change of a grasp; shapes and units as ``QuasistaticMaps``, one vector each."""
+
+    motion: Array
+    forces: Array
+    joints: Array
+    torques: Array
+    synergies: Array
+
+
+def quasistatic_maps(
+    G: ArrayLike,
+    J: ArrayLike,
+    contact: ArrayLike,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    synergy: ArrayLike | None = None,
+) -> QuasistaticMaps:
+    """Linear maps from references and external wrenches to motion, forces, joints and torques.
+
+    Solves λ = Kc (J q − Gᵀ u), G λ + w = 0, Jᵀ λ = Kq (q_ref − q), q_ref = S z and
+    Sᵀ Jᵀ λ = Kz (z_ref − z) for small changes; what the grasp bears already changes nothing in
+    it (Prattichizzo, Malvezzi and Bicchi, On motion and force controllability of grasping hands
+    with postural synergies, RSS 2010; the maps V, P, Q, T, Y of SynGrasp).
+
+    Args:
+        G: Grasp matrix, (6 or 3, c).
+        J: Hand Jacobian, (c, m).
+        contact: Kc, Kq, S and Kz as ``contact_compliance``.
+        joint: Kq; None for rigid joints.
+        synergies: S, (m, z); None where joints are moved one by one.
+        synergy: Kz; None for rigid actuators.
+
+    Raises:
+        DescriptionError: Wrong shapes or stiffnesses, or an object that the contacts leave free.
+    """
+    grasp, hand = paired(G, J)
+    count, joints = hand.shape
+    synergy_matrix = (
+        np.eye(joints) if synergies is None else numbers(synergies, "synergies", (joints, None))
+    )
+    compliance = contact_compliance(contact, count, hand, joint, synergy_matrix, synergy)
+    moved = np.asarray(np.linalg.solve(compliance, hand @ synergy_matrix))
+    lifted = np.asarray(np.linalg.solve(compliance, grasp.T))
+    motion = _motion(grasp, lifted, moved)
+    forces = (moved - lifted @ motion[0], -lifted @ motion[1])
+    torques = (hand.T @ forces[0], hand.T @ forces[1])
+    actual = (np.eye(synergy_matrix.shape[1]), np.zeros((synergy_matrix.shape[1], len(grasp))))
+    if synergy is not None:
+        soft = (
+            np.linalg.inv(stiffness_matrix(synergy, synergy_matrix.shape[1], "synergy"))
+            @ synergy_matrix.T
+        )
+        actual = (actual[0] - soft @ torques[0], actual[1] - soft @ torques[1])
+    angles = (synergy_matrix @ actual[0], synergy_matrix @ actual[1])
+    if joint is not None:
+        give = np.linalg.inv(stiffness_matrix(joint, joints, "joint"))
+        angles = (angles[0] - give @ torques[0], angles[1] - give @ torques[1])
+    return QuasistaticMaps(motion, forces, angles, torques, actual)
+
+
+def quasistatic(
+    G: ArrayLike,
+    J: ArrayLike,
+    contact: ArrayLike,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    synergy: ArrayLike | None = None,
+    *,
+    wrench: ArrayLike | None = None,
+    reference: ArrayLike | None = None,
+) -> Response:
+    """Change of a grasp by an external wrench, a moved reference, or both.
+
+    The maps of ``quasistatic_maps`` applied.
+
+    Args:
+        G: Grasp matrix, (6 or 3, c).
+        J: Hand Jacobian, (c, m).
+        contact: As ``quasistatic_maps``.
+        joint: As there.
+        synergies: As there.
+        synergy: As there.
+        wrench: Force and moment on the object from outside [N, N·m], (6 or 3,).
+        reference: Move of the synergies' references, or of the joints', (z,).
+    """
+    maps = quasistatic_maps(G, J, contact, joint, synergies, synergy)
+    moves, loads = maps.synergies[0].shape[1], maps.synergies[1].shape[1]
+    z = np.zeros(moves) if reference is None else numbers(reference, "reference", (moves,))
+    w = np.zeros(loads) if wrench is None else numbers(wrench, "wrench", (loads,))
+    pairs = (maps.motion, maps.forces, maps.joints, maps.torques, maps.synergies)
+    return Response(*(by_move @ z + by_load @ w for by_move, by_load in pairs))
+
+
+def _motion(grasp: Array, lifted: Array, moved: Array) -> tuple[Array, Array]:
+    stiffness = grasp @ lifted
+    values = np.linalg.eigvalsh((stiffness + stiffness.T) / 2.0)
+    if values[0] <= RANK_TOLERANCE * values[-1]:
+        raise DescriptionError(
+            "expected contacts that resist each motion of the object; found a grasp matrix of "
+            f"rank {int((values > RANK_TOLERANCE * values[-1]).sum())} of {len(values)}",
+            field="G",
+        )
+    give = np.asarray(np.linalg.inv(stiffness))
+    return give @ (grasp @ moved), give
+
+
+def contact_compliance(
+    contact: ArrayLike,
+    count: int,
+    J: ArrayLike | None = None,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    synergy: ArrayLike | None = None,
+) -> Array:
+    """Compliance that contacts feel, (c, c): Kc⁻¹ + J Kq⁻¹ Jᵀ + J S Kz⁻¹ Sᵀ Jᵀ.
+
+    Args:
+        contact: Kc [N/m, for spins N·m/rad]: one number, (c,) or (c, c).
+        count: c, the number of contact forces.
+        J: Hand Jacobian, (c, m).
+        joint: Kq [N·m/rad or N/m]: one number, (m,) or (m, m); None for rigid joints.
+        synergies: S, (m, z).
+        synergy: Kz: one number, (z,) or (z, z); None for rigid actuators.
+
+    Raises:
+        DescriptionError: Wrong shapes, a stiffness that is not symmetric and positive, a
+            stiffness of joints without J or of synergies without S.
+    """
+    whole = _inverse(contact, count, "contact")
+    if joint is not None:
+        hand = numbers(_needed(J, "J", "joint"), "J", (count, None))
+        whole = whole + hand @ _inverse(joint, hand.shape[1], "joint") @ hand.T
+    if synergy is not None:
+        hand = numbers(_needed(J, "J", "synergy"), "J", (count, None))
+        synergy_matrix = _needed(synergies, "synergies", "synergy")
+        moved = hand @ numbers(synergy_matrix, "synergies", (hand.shape[1], None))
+        whole = whole + moved @ _inverse(synergy, moved.shape[1], "synergy") @ moved.T
+    return whole
+
+
+def grasp_stiffness(
+    G: ArrayLike,
+    contact: ArrayLike,
+    J: ArrayLike | None = None,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    synergy: ArrayLike | None = None,
+) -> Array:
+    """K = G (Kc⁻¹ + J Kq⁻¹ Jᵀ + J S Kz⁻¹ Sᵀ Jᵀ)⁻¹ Gᵀ: wrench per object displacement, (6, 6).
+
+    Loads that the grasp bears already, and with them the change of G and J, are left out (Cutkosky
+    and Kao, Computing and controlling the compliance of a robotic hand, IEEE Trans. Robotics and
+    Automation 5(2), 1989; with synergies Prattichizzo and others 2013, as SynGrasp).
+
+    Args:
+        G: Grasp matrix, (6 or 3, c).
+        contact: As ``contact_compliance``, and all that follow.
+        J: Hand Jacobian, (c, m).
+        joint: Kq; None for rigid joints.
+        synergies: S, (m, z).
+        synergy: Kz; None for rigid actuators.
+    """
+    grasp = numbers(G, "G", (None, None))
+    if J is not None:
+        paired(G, J)
+    compliance = contact_compliance(contact, grasp.shape[1], J, joint, synergies, synergy)
+    stiffness = grasp @ np.linalg.solve(compliance, grasp.T)
+    return np.asarray((stiffness + stiffness.T) / 2.0)
+
+
+def stiffness_matrix(values: ArrayLike, size: int, field: str) -> Array:
+    """One number, a diagonal or a matrix as a symmetric positive definite matrix (size, size).
+
+    Raises:
+        DescriptionError: It is none.
+    """
+    value_array = numbers(values, field)
+    if value_array.ndim == 0:
+        matrix = float(value_array) * np.eye(size)
+    elif value_array.ndim == 1:
+        matrix = np.diag(numbers(value_array, field, (size,)))
+    else:
+        matrix = numbers(value_array, field, (size, size))
+    uneven = np.abs(matrix - matrix.T).max(initial=0.0)
+    lowest = float(np.linalg.eigvalsh(matrix).min(initial=np.inf))
+    if uneven > 1e-9 * np.abs(matrix).max(initial=0.0) or lowest <= 0.0:
+        raise DescriptionError(
+            f"expected a symmetric and positive definite stiffness, found {uneven:g} between "
+            f"halves and the lowest eigenvalue {lowest:g}",
+            field=field,
+        )
+    return matrix
+
+
+def _inverse(values: ArrayLike, size: int, field: str) -> Array:
+    return np.asarray(np.linalg.inv(stiffness_matrix(values, size, field)))
+
+
+def _needed(value: ArrayLike | None, name: str, stiffness: str) -> ArrayLike:
+    if value is None:
+        raise DescriptionError(
+            f"expected {name} with a stiffness {stiffness!r}, found none", field=name
+        )
+    return value
