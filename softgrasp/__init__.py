@@ -145,7 +145,7 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.rigid_pieces import chord_pieces, rigid_pieces
     from softgrasp.mechanics.synergies import synergy_weights, variance_explained
     from softgrasp.mechanics.twin_shape import TwinShape, twin_shape
-    from softgrasp.render.playback import render_video
+    from softgrasp.rendering.video import render_video
     from softgrasp.report.calibration_page import write_calibration_report
     from softgrasp.report.crosscheck_page import write_crosscheck_report
     from softgrasp.report.hydraulic_experiment_page import write_hydraulic_experiments
@@ -410,7 +410,7 @@ _PACKAGES = {
         "TwinShape",
         "twin_shape",
     ),
-    "render.playback": ("render_video",),
+    "rendering.video": ("render_video",),
     "report.calibration_page": ("write_calibration_report",),
     "report.crosscheck_page": ("write_crosscheck_report",),
     "report.hydraulic_experiment_page": ("write_hydraulic_experiments",),

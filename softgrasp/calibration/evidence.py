@@ -6,7 +6,7 @@ from pathlib import Path
 
 from softgrasp.calibration.problem_file import LoadedProblem
 from softgrasp.formats.atomic import atomic_path
-from softgrasp.vision.picture import Image
+from softgrasp.vision.image import Image
 
 INCHES = 8.0
 """Width of such a picture among figures of ten, whose letters are smaller."""
@@ -21,8 +21,8 @@ def draw_evidence(loaded: LoadedProblem, directory: Path) -> list[tuple[str, Pat
     Raises:
         ResultError: The folder cannot be written.
     """
-    from softgrasp.vision.steps_picture import steps_image
-    from softgrasp.vision.tip_picture import annotated_frame
+    from softgrasp.vision.debug_figures import steps_image
+    from softgrasp.vision.tip_tracking import annotated_frame
 
     images = []
     for number, (mass, photo) in enumerate(loaded.photos, start=1):

@@ -29,8 +29,8 @@ from softgrasp.library import find, names
 from softgrasp.mechanics.transforms import Array
 
 if TYPE_CHECKING:
-    from softgrasp.vision.photo_measurement import PhotoMeasurement
-    from softgrasp.vision.tip_track import TipTrack
+    from softgrasp.vision.joint_angles import PhotoMeasurement
+    from softgrasp.vision.tip_tracking import TipTrack
 
 TABLES: dict[str, tuple[Callable[[Path], Any], type[Description]]] = {
     "hung": (tables.read_hung, HungAngles),
@@ -194,9 +194,8 @@ def _mark_held_out(tree: dict[str, Any]) -> None:
 def _photos(entry: Any, finger: Any, directory: Path) -> tuple[tuple[float, PhotoMeasurement], ...]:
     if entry is None:
         return ()
-    from softgrasp.vision.checkerboard import Checkerboard
-    from softgrasp.vision.colour import FingerColour
-    from softgrasp.vision.photo import measure_photo
+    from softgrasp.vision.joint_angles import Checkerboard, measure_photo
+    from softgrasp.vision.segmentation import FingerColour
 
     path, options = _directory_and_options(entry, "photos", directory)
     if isinstance(options.get("colour"), dict):
@@ -215,7 +214,7 @@ def _photos(entry: Any, finger: Any, directory: Path) -> tuple[tuple[float, Phot
 def _videos(entry: Any, directory: Path) -> tuple[tuple[float, TipTrack], ...]:
     if entry is None:
         return ()
-    from softgrasp.vision.tip_track import track_tip
+    from softgrasp.vision.tip_tracking import track_tip
 
     path, options = _directory_and_options(entry, "videos", directory)
     known = ("frame_rate", "pixel_size", "finger_length", "tip_side", "first_frame", "last_frame")

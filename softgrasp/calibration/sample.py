@@ -13,7 +13,7 @@ from softgrasp.formats.progress import report_progress
 from softgrasp.simulation.equilibrium import equilibrium
 
 if TYPE_CHECKING:
-    from softgrasp.vision.picture import Image
+    from softgrasp.vision.image import Image
 
 GRAMS = (0, 20, 40)
 PRESSURES = tuple(2e4 * step for step in range(1, 6))
@@ -42,7 +42,7 @@ def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) ->
         BackendUnavailable: OpenCV is missing.
         ResultError: The folder exists already, or cannot be written.
     """
-    from softgrasp.vision.synthetic_photo import synthetic_photo
+    from softgrasp.vision.synthetic_photos import synthetic_photo
 
     directory = Path(directory)
     if directory.exists():

@@ -102,8 +102,8 @@ def _engines() -> list[Finding]:
 
 def _drawing() -> list[Finding]:
     from softgrasp.errors import BackendUnavailable
-    from softgrasp.render import gl
-    from softgrasp.render.film import ffmpeg_program
+    from softgrasp.rendering import renderer as gl
+    from softgrasp.rendering.video import ffmpeg_program
 
     kinds = [label for kind, label in gl.NAMES.items() if gl.gl_available(kind)]
     findings = [

@@ -69,7 +69,7 @@ def _drawn(job: Job) -> str:
     """One line that says who draws; refuses a renderer that is not there."""
     if job.renderer == "none" or not (job.video or job.report):
         return ""
-    from softgrasp.render.renderer import renderer_note
+    from softgrasp.rendering.renderer import renderer_note
 
     return renderer_note(job.renderer)
 

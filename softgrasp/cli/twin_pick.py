@@ -15,8 +15,8 @@ from softgrasp.errors import DescriptionError
 if TYPE_CHECKING:
     from softgrasp.mechanics.picked_angles import Picks
     from softgrasp.mechanics.transforms import Array
+    from softgrasp.vision.image import Image
     from softgrasp.vision.pick_measurement import PickMeasurement
-    from softgrasp.vision.picture import Image
 
 Measure = Callable[["Picks"], "PickMeasurement"]
 
@@ -75,8 +75,8 @@ def pick(
     """
     from softgrasp.formats.camera_file import load_camera
     from softgrasp.vision.depth import read_depth
+    from softgrasp.vision.image import read_photo
     from softgrasp.vision.pick_measurement import measure_picks
-    from softgrasp.vision.picture import read_photo
 
     _check_table(pressure_kpa, append)
     lens, image_array = load_camera(camera), read_photo(image)
@@ -172,8 +172,8 @@ def _written(
 
         files.append(append_piece_angles(append, 1e3 * pressure_kpa, result.angles))
     if overlay is not None:
+        from softgrasp.vision.image import save_image
         from softgrasp.vision.pick_overlay import pick_overlay
-        from softgrasp.vision.picture import save_image
 
         files.append(save_image(pick_overlay(image_array, result), overlay))
     return files

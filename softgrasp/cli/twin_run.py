@@ -160,11 +160,11 @@ def _open_page(
 ) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], Shown]]:
     """How the page is closed, and who is shown the rows."""
     from softgrasp.twin.desk import CommandQueue
-    from softgrasp.view.require import require_viser
+    from softgrasp.viewer.page import require_viser
 
     require_viser()
-    from softgrasp.view.page import Page
     from softgrasp.view.twin_view import TwinView
+    from softgrasp.viewer.page import Page
 
     page, key = Page(f"twin '{twin.name}'", port, host), secrets.token_hex(4)
     terminal.note(f"{page.words}; the key for its commands is {key}")

@@ -15,8 +15,8 @@ from softgrasp.cli.options import Json, Units
 from softgrasp.errors import DescriptionError
 
 if TYPE_CHECKING:
-    from softgrasp.view.choices import Choices, MakeScene
-    from softgrasp.view.page import Page
+    from softgrasp.viewer.page import Page
+    from softgrasp.viewer.scene_markers import Choices, MakeScene
 
 LOOPBACK = "127.0.0.1"
 HTML = (".html", ".htm")
@@ -72,14 +72,14 @@ def view(
     with contacts, forces and curves. The page is seen on this machine only, until Ctrl-C ends it.
     """
     from softgrasp.cli.view_source import hand_choices, is_result
-    from softgrasp.view.require import require_viser
+    from softgrasp.viewer.page import require_viser
 
     if save is not None and save.suffix.lower() not in HTML:
         raise DescriptionError(f"--save: expected a file name ending in .html, found '{save}'")
     if native and save is not None:
         raise DescriptionError("--save: expected no --native beside it, which has no page to save")
     if native:
-        from softgrasp.view.native import require_display
+        from softgrasp.viewer.native import require_display
 
         require_display()
     else:
@@ -127,14 +127,14 @@ class _ResultShown:
         self._result = load_result(directory)
 
     def native(self) -> None:
-        from softgrasp.render.poses import Playback
-        from softgrasp.view.native import show_result
+        from softgrasp.rendering.keyframes import Playback
+        from softgrasp.viewer.native import show_result
 
         show_result(Playback(self._result))
 
     def show_on(self, page: Page) -> Moving:
         from softgrasp.report.words import summary
-        from softgrasp.view.result_view import ResultView
+        from softgrasp.viewer.views import ResultView
 
         return ResultView(page, self._result, summary(self._result))
 
@@ -144,14 +144,14 @@ class _HandShown:
         self._choices, self._make_scene = choices, make_scene
 
     def native(self) -> None:
-        from softgrasp.view.native import show_hand
-        from softgrasp.view.posed_hand import chosen_hand
+        from softgrasp.viewer.native import show_hand
+        from softgrasp.viewer.scene_markers import chosen_hand
 
         show_hand(*chosen_hand(self._choices, self._make_scene))
 
     def show_on(self, page: Page) -> Moving:
         from softgrasp.report.words import summary
-        from softgrasp.view.workbench import Workbench
+        from softgrasp.viewer.views import Workbench
 
         return Workbench(page, self._choices, self._make_scene, summary)
 
@@ -159,7 +159,7 @@ class _HandShown:
 def _serve(
     shown: Shown, save: Path | None, *, port: int, host: str, browser: bool, json: bool
 ) -> None:
-    from softgrasp.view.page import Page
+    from softgrasp.viewer.page import Page
 
     with Page("softgrasp", port, host) as page:
         moving = shown.show_on(page)
@@ -178,7 +178,7 @@ def _serve(
 
 def _print_address(page: Page, *, browser: bool, json: bool) -> None:
     """Say where the page is, and open a browser where there is one."""
-    from softgrasp.view.native import has_display
+    from softgrasp.viewer.native import has_display
 
     if json:
         terminal.put_json({"url": page.url, "host": page.host, "port": page.port})

@@ -11,7 +11,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.formats.results import RESULT_FILE
-from softgrasp.view.choices import Choices, MakeScene
+from softgrasp.viewer.scene_markers import Choices, MakeScene
 
 HANDS = ("hand", "robot")
 """Kinds that are shown as hands."""

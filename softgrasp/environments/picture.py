@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from softgrasp.build import names
 from softgrasp.build.visual import IN_CONTACT_RGBA
 from softgrasp.environments.task import GraspTask
-from softgrasp.render.camera import geom_corner_points
-from softgrasp.render.renderer import open_renderer
-from softgrasp.render.viewpoint import best_camera
+from softgrasp.rendering.camera import geom_corner_points
+from softgrasp.rendering.keyframes import best_camera
+from softgrasp.rendering.renderer import open_renderer
 
 
 class Image:

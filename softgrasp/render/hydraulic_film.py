@@ -15,12 +15,10 @@ from softgrasp.build.hydraulic_arm import SECTION_RGBA, arm_model
 from softgrasp.build.visual import CONTACT_RGBA, FLOOR_GAP, FLOOR_NAME
 from softgrasp.description.hydraulic_robot import arm_robot
 from softgrasp.mechanics.transforms import Array
-from softgrasp.render.camera import Camera, frame_points, geom_corner_points
-from softgrasp.render.caption import stamp
-from softgrasp.render.film import write_frames
-from softgrasp.render.marks import Ball, Mark, Rgba
-from softgrasp.render.reel import draw_frames
-from softgrasp.render.renderer import open_renderer
+from softgrasp.rendering.camera import Camera, frame_points, geom_corner_points
+from softgrasp.rendering.overlay import Ball, Mark, Rgba, stamp
+from softgrasp.rendering.renderer import open_renderer
+from softgrasp.rendering.video import draw_frames, write_frames
 from softgrasp.simulation.hydraulic_run import ArmRun
 
 Image = npt.NDArray[np.uint8]

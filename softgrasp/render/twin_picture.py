@@ -14,10 +14,10 @@ from softgrasp.build.twin_model import TwinModel
 from softgrasp.description.twin import Twin
 from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape
-from softgrasp.render.camera import Camera, frame_points
-from softgrasp.render.caption import stamp
-from softgrasp.render.film import write_frames, write_png
-from softgrasp.render.renderer import open_renderer
+from softgrasp.rendering.camera import Camera, frame_points
+from softgrasp.rendering.overlay import stamp
+from softgrasp.rendering.renderer import open_renderer
+from softgrasp.rendering.video import write_frames, write_png
 
 Image = npt.NDArray[np.uint8]
 

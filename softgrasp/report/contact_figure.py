@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.build.names import parts
-from softgrasp.render.instants import body_label
-from softgrasp.render.phases import has_phases
+from softgrasp.rendering.keyframes import body_label, has_phases
 from softgrasp.report import style
 from softgrasp.report.phase_marks import PHASE_BAR_HEIGHT, draw_phase_bar, mark_phases, phase_key
 from softgrasp.report.quantities import newtons

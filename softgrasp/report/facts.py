@@ -18,7 +18,7 @@ from softgrasp.description.shapes import Mesh, Shape, Sphere
 from softgrasp.description.success import SuccessCriterion
 from softgrasp.description.surroundings import Block, Table, Wall
 from softgrasp.mechanics.transforms import euler_from_quaternions
-from softgrasp.render.phases import has_phases, shown_phases
+from softgrasp.rendering.keyframes import has_phases, shown_phases
 from softgrasp.report.hold_words import criterion_text, limits_text, phase_text
 from softgrasp.report.letting_go import let_go_s, out_of_hand
 from softgrasp.report.quantities import count, grouped, millimetres

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.render.instants import body_label
+from softgrasp.rendering.keyframes import body_label
 from softgrasp.report.csv_file import write_columns
 from softgrasp.report.series import actuator_rows, displacement_mm, rotation_deg
 from softgrasp.simulation.result import GraspResult

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.render.phases import has_phases
+from softgrasp.rendering.keyframes import has_phases
 from softgrasp.report import style
 from softgrasp.report.phase_marks import PHASE_BAR_HEIGHT, draw_phase_bar, mark_phases
 from softgrasp.report.series import ActuatorPanel, actuator_rows, spans, thinned, touching

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.render.phases import has_phases
+from softgrasp.rendering.keyframes import has_phases
 from softgrasp.report import style
 from softgrasp.report.letting_go import let_go_s, out_of_hand
 from softgrasp.report.phase_marks import mark_phases

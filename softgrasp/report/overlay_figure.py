@@ -17,7 +17,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 
 if TYPE_CHECKING:
-    from softgrasp.vision.photo_measurement import PhotoMeasurement
+    from softgrasp.vision.joint_angles import PhotoMeasurement
 
 COLUMNS = 2
 MARGIN = 0.05

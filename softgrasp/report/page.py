@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from softgrasp._version import __version__
 from softgrasp.formats.atomic import write_text
-from softgrasp.render.film import Image
-from softgrasp.render.instants import key_frames
-from softgrasp.render.playback import VideoInfo, render_video
+from softgrasp.rendering.keyframes import key_frames
+from softgrasp.rendering.video import Image, VideoInfo, render_video
 from softgrasp.report import facts, tables, words
 from softgrasp.report.contact_figure import draw_contacts
 from softgrasp.report.grasp_numbers import write_numbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softgrasp.render.phases import shown_phases
+from softgrasp.rendering.keyframes import shown_phases
 from softgrasp.report import style
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.told_hold import PhaseSpan

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.render.phases import has_phases
+from softgrasp.rendering.keyframes import has_phases
 from softgrasp.report import style
 from softgrasp.report.phase_marks import mark_phases
 from softgrasp.simulation.quality_log import QualityLog

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from softgrasp.render.instants import key_frames
-from softgrasp.render.playback import framing, render_key_frames
-from softgrasp.render.poses import Playback
+from softgrasp.rendering.keyframes import Playback, key_frames
+from softgrasp.rendering.video import framing, render_key_frames
 from softgrasp.report import style
 from softgrasp.report.letting_go import let_go_s, out_of_hand
 from softgrasp.simulation.result import GraspResult

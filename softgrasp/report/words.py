@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from softgrasp.mechanics.transforms import rotation_angles
-from softgrasp.render.instants import body_label
+from softgrasp.rendering.keyframes import body_label
 from softgrasp.report.hold_words import hold_clause
 from softgrasp.report.letting_go import let_go_s, was_touched
 from softgrasp.report.quantities import count, millimetres, newtons

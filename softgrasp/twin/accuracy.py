@@ -29,9 +29,9 @@ from softgrasp.twin.reference_finger import (
     shape_at,
 )
 from softgrasp.vision.depth import WINDOW
+from softgrasp.vision.image import Image
 from softgrasp.vision.mark_finder import find_marks, in_order
 from softgrasp.vision.pick_measurement import DEPTH_NOISE, PickMeasurement, measure_picks
-from softgrasp.vision.picture import Image
 from softgrasp.vision.rgbd_bench import RgbdTestRig, SeenMarks
 from softgrasp.vision.rgbd_scene import MARKS
 

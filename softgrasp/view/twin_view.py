@@ -18,11 +18,11 @@ from softgrasp.description.twin import Twin
 from softgrasp.mechanics.piece_bends import KPA
 from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape
-from softgrasp.render.camera import Camera
-from softgrasp.view.chart import RunningChart
+from softgrasp.rendering.camera import Camera
 from softgrasp.view.command_panel import CommandPanel, CommandSink
-from softgrasp.view.drawn_model import DrawnModel
-from softgrasp.view.page import Page, set_camera
+from softgrasp.viewer.page import Page, set_camera
+from softgrasp.viewer.scene_markers import DrawnModel
+from softgrasp.viewer.widgets import RunningChart
 
 REFRESH = 15.0
 """Pictures a second."""

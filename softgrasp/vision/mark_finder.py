@@ -8,9 +8,8 @@ import numpy as np
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.colour import Hsv, hsv_of
-from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import Image
+from softgrasp.vision.image import Image, opencv
+from softgrasp.vision.segmentation import Hsv, hsv_of
 
 HUE_REACH_DEG = 20.0
 """How far the hue of a mark may be from the one that is asked for."""

@@ -11,7 +11,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.picked_angles import PICK_NOISE, Picks, picked_angles
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.depth import WINDOW, depths_at
-from softgrasp.vision.picture import Image
+from softgrasp.vision.image import Image
 
 DEPTH_NOISE = 2e-3
 """Standard deviation of the depth of one pixel, where not given [m]."""

@@ -7,9 +7,8 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.drawing import SHEET, Color, degrees, draw_dot, draw_line, write
+from softgrasp.vision.image import SHEET, Color, Image, degrees, draw_dot, draw_line, write
 from softgrasp.vision.pick_measurement import PickMeasurement
-from softgrasp.vision.picture import Image
 
 LINE: Color = (30, 80, 230)
 CHORD: Color = (20, 150, 60)

@@ -19,7 +19,7 @@ from PIL import Image as Pillow
 from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.mechanics.picked_angles import Picks
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.picture import Image
+from softgrasp.vision.image import Image
 
 HOST = "127.0.0.1"
 MAX_BYTES = 64 * 1024

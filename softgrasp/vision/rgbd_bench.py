@@ -15,10 +15,9 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import project, undistort
 from softgrasp.mechanics.transforms import Array
-from softgrasp.render import Camera, open_renderer
-from softgrasp.render.rays import Caster
-from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import Image
+from softgrasp.rendering import Camera, open_renderer
+from softgrasp.rendering.rays import Caster
+from softgrasp.vision.image import Image, opencv
 from softgrasp.vision.rgbd_scene import MARKS, mark_positions, rgbd_model
 
 DISTANCE = 0.35

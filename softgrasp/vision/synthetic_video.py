@@ -15,8 +15,7 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.finger_motion import FingerMotion
-from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import Image
+from softgrasp.vision.image import Image, opencv
 
 FINE = 4
 """Polygons are filled so many times finer than the picture, then averaged."""

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import Image
+from softgrasp.vision.image import Image, opencv
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
 CODECS = {".avi": "MJPG", ".mp4": "mp4v"}

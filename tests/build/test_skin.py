@@ -10,7 +10,7 @@ import softgrasp as sg
 from softgrasp.build.skin import SIDES, add_finger_skin, finger_surface
 from softgrasp.build.soft_finger import finger_spec
 from softgrasp.continuum.statics import joint_positions
-from softgrasp.render.skins import Skin, skins_of
+from softgrasp.rendering.shading import Skin, skins_of
 
 FINGERS = {
     "paper000": sg.load_finger("paper000"),

@@ -19,7 +19,7 @@ from tests.calibration.problems import FINGER
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
-from softgrasp.vision.synthetic_photo import synthetic_photo
+from softgrasp.vision.synthetic_photos import synthetic_photo
 from softgrasp.vision.synthetic_video import SyntheticVideo
 from softgrasp.vision.video import write_video
 

@@ -377,7 +377,7 @@ def test_no_verb_shows_what_there_is(run: Run) -> None:
 def test_opengl_that_is_asked_for_and_missing(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softgrasp.render import gl
+    from softgrasp.rendering import renderer as gl
 
     monkeypatch.setattr(gl, "gl_available", lambda kind: False)
     result = refused(run, tmp_path, "grasp", "four_finger", "sphere", "--renderer", "gl", code=3)

@@ -163,7 +163,7 @@ def test_figures_page_and_film_are_asked_for_one_by_one(
 
 
 def test_who_draws_is_found_out_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    from softgrasp.render import gl
+    from softgrasp.rendering import renderer as gl
 
     monkeypatch.setattr(gl, "gl_available", lambda kind: False)
     requested = job.Job(directory=Path("x"))

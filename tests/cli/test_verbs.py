@@ -303,7 +303,7 @@ def test_bench_compares_the_same_work(run: Run) -> None:
 
 def test_doctor_examines_and_cures(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from softgrasp.cli import doctor
-    from softgrasp.render import gl
+    from softgrasp.rendering import renderer as gl
 
     there = {"mujoco": "4.0.0", "numpy": "2.4.6", "dm-control": "1.0.50"}
     monkeypatch.setattr(doctor, "_version", there.get)
@@ -340,7 +340,7 @@ def test_doctor_knows_every_extra_that_brings_a_library(run: Run) -> None:
 
 def test_doctor_takes_another_opencv(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from softgrasp.cli import doctor
-    from softgrasp.render import gl
+    from softgrasp.rendering import renderer as gl
 
     monkeypatch.setattr(gl, "gl_available", lambda kind: True)
     monkeypatch.setattr(doctor, "_version", {"opencv-python": "4.10"}.get)
@@ -357,7 +357,7 @@ def test_doctor_takes_another_opencv(run: Run, monkeypatch: pytest.MonkeyPatch) 
 def test_doctor_sees_a_cache_that_cannot_be_written(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softgrasp.render import gl
+    from softgrasp.rendering import renderer as gl
 
     monkeypatch.setattr(gl, "gl_available", lambda kind: True)
     (tmp_path / "file").write_text("")

@@ -101,7 +101,7 @@ def test_a_browser_is_opened_where_there_is_a_screen(
         "softgrasp: closed the page",
     ]
     opened: list[str] = []
-    monkeypatch.setattr("softgrasp.view.native.has_display", lambda: True)
+    monkeypatch.setattr("softgrasp.viewer.native.has_display", lambda: True)
     monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)
     ran = run("view", stored, "--port", "0", "--json")
     assert opened == [ran.json["url"]]
@@ -163,7 +163,7 @@ def test_what_is_missing_says_how_to_get_it(
         "softgrasp: error: --native: expected a screen for MuJoCo's own viewer, found none "
         "(neither DISPLAY nor WAYLAND_DISPLAY is set); leave --native out to look in a browser\n"
     )
-    monkeypatch.setattr("softgrasp.view.require.find_spec", lambda name: None)
+    monkeypatch.setattr("softgrasp.viewer.page.find_spec", lambda name: None)
     ran = run("view", stored)
     assert ran.code == 3
     assert "pip install 'softgrasp[view]'" in ran.err

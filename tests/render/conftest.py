@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softgrasp.build import visual
-from softgrasp.render import gl
+from softgrasp.rendering import renderer as gl
 
 Posed = tuple[mujoco.MjModel, mujoco.MjData]
 

@@ -8,10 +8,10 @@ import pytest
 import softgrasp as sg
 from softgrasp.build import names
 from softgrasp.build.visual import AROUND_RGBA, FLOOR_NAME
-from softgrasp.render.extents import covered_geoms
-from softgrasp.render.playback import framing, render_key_frames
-from softgrasp.render.poses import Playback
-from softgrasp.render.rays import Caster
+from softgrasp.rendering.camera import covered_geoms
+from softgrasp.rendering.keyframes import Playback
+from softgrasp.rendering.rays import Caster
+from softgrasp.rendering.video import framing, render_key_frames
 from tests.scenes import ball, pinch
 
 SIZE = (96, 72)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from softgrasp.errors import DescriptionError
-from softgrasp.render import Camera, frame_points, geom_corner_points
+from softgrasp.rendering import Camera, frame_points, geom_corner_points
 
 POINTS = hnp.arrays(float, st.tuples(st.integers(2, 30), st.just(3)), elements=st.floats(-1, 1))
 ANGLES = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softgrasp.render.coarse import STEP, between, corners, grown, repeated
+from softgrasp.rendering.rays import STEP, between, corners, grown, repeated
 
 SHAPES = [(7, 9), (8, 10), (1, 1), (2, 5)]
 

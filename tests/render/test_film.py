@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
-from softgrasp.render import tile, write_frames, write_png
+from softgrasp.rendering import tile, write_frames, write_png
 
 
 def _frames(count, height=48, width=64):
@@ -87,7 +87,7 @@ def test_without_ffmpeg_the_sentence_names_the_cure(tmp_path, monkeypatch):
 
 
 def test_an_ffmpeg_that_fails_is_told(tmp_path, monkeypatch):
-    from softgrasp.render import film
+    from softgrasp.rendering import video as film
 
     monkeypatch.setattr(film, "_ENCODING", ("-no_such_option", "1"))
     with pytest.raises(ResultError, match=r"film\.mp4: ffmpeg could not write the film: .+"):
@@ -98,7 +98,7 @@ def test_an_ffmpeg_that_fails_is_told(tmp_path, monkeypatch):
 def test_writing_is_silent(tmp_path):
     code = (
         "import logging, numpy as np; logging.basicConfig(level='WARNING')\n"
-        "from softgrasp.render import write_film\n"
+        "from softgrasp.rendering import write_film\n"
         f"write_film({str(tmp_path / 'film.mp4')!r}, np.zeros((3, 33, 47, 3), np.uint8), 30)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

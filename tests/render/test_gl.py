@@ -9,12 +9,13 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.render import Camera, frame_points, geom_corner_points, gl, open_renderer
+from softgrasp.rendering import Camera, frame_points, geom_corner_points, open_renderer
+from softgrasp.rendering import renderer as gl
 
 SCRIPT = """
 import sys
 import mujoco
-from softgrasp.render import Camera, open_renderer
+from softgrasp.rendering import Camera, open_renderer
 model = mujoco.MjModel.from_xml_string(
     '<mujoco><worldbody><geom type="sphere" size=".1" rgba="1 0 0 1"/></worldbody></mujoco>'
 )
@@ -78,7 +79,7 @@ def test_elsewhere_than_on_linux_nothing_is_tried(fresh_probe, monkeypatch):
 def test_importing_the_room_starts_nothing_and_sets_nothing():
     code = (
         "import os, subprocess; before = dict(os.environ); subprocess.run = None\n"
-        "import softgrasp.render, sys\n"
+        "import softgrasp.rendering, sys\n"
         "assert dict(os.environ) == before\n"
         "assert 'OpenGL.EGL' not in sys.modules and 'imageio' not in sys.modules"
     )

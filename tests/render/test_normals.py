@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 
-from softgrasp.render.normals import smooth_mesh
+from softgrasp.rendering.shading import smooth_mesh
 
 
 def _hits(model, data, count=2000):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from softgrasp.render import Arrow, Ball, Camera
-from softgrasp.render.overlay import draw_marks
+from softgrasp.rendering import Arrow, Ball, Camera
+from softgrasp.rendering.overlay import draw_marks
 
 CAMERA = Camera((0.0, 0.0, 0.0), 1.0, 90.0, 0.0)
 RED, BLUE = (1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0)

@@ -15,13 +15,18 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.build.visual import IN_CONTACT_RGBA
-from softgrasp.render.instants import key_frames
-from softgrasp.render.marks import Arrow, Ball
-from softgrasp.render.pacing import CLOSING_SECONDS, STILL_END, pace
-from softgrasp.render.playback import framing, render_key_frames, render_video
-from softgrasp.render.poses import Playback
-from softgrasp.render.reel import draw_frames
-from softgrasp.render.renderer import open_renderer
+from softgrasp.rendering.keyframes import Playback, key_frames
+from softgrasp.rendering.overlay import Arrow, Ball
+from softgrasp.rendering.renderer import open_renderer
+from softgrasp.rendering.video import (
+    CLOSING_SECONDS,
+    STILL_END,
+    draw_frames,
+    framing,
+    pace,
+    render_key_frames,
+    render_video,
+)
 from tests.scenes import pinch
 
 SMALL = (96, 72)

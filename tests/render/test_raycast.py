@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from softgrasp.build import visual
-from softgrasp.render import Camera, frame_points, geom_corner_points, open_renderer, rays
+from softgrasp.rendering import Camera, frame_points, geom_corner_points, open_renderer, rays
 
 SIZE = (240, 180)
 AGREEMENT = 0.98

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from softgrasp.render.rays import Caster, cover, window
+from softgrasp.rendering.rays import Caster, cover, window
 
 HULLS = hnp.arrays(
     float,

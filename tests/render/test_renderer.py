@@ -3,8 +3,9 @@
 import pytest
 
 from softgrasp.errors import BackendUnavailable, DescriptionError
-from softgrasp.render import gl, open_renderer
-from softgrasp.render.raycast import RayRenderer
+from softgrasp.rendering import open_renderer
+from softgrasp.rendering import renderer as gl
+from softgrasp.rendering.raycaster import RayRenderer
 
 CURE = "sudo apt install libgl1 libegl1 libgl1-mesa-dri"
 

@@ -4,9 +4,10 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.render import Camera, extents
-from softgrasp.render.rays import Caster
-from softgrasp.render.shadows import LAMP_TANGENT, Lamp, shadow_cover, visibility
+from softgrasp.rendering import Camera
+from softgrasp.rendering import camera as extents
+from softgrasp.rendering.rays import Caster
+from softgrasp.rendering.shading import LAMP_TANGENT, Lamp, shadow_cover, visibility
 
 MODEL = """
 <mujoco>

@@ -12,9 +12,10 @@ import pytest
 import softgrasp as sg
 from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.build.shapes import SKINNED_GROUP
-from softgrasp.render import gl, open_renderer
-from softgrasp.render.camera import Camera
-from softgrasp.render.skins import SkinCaster, skins_of
+from softgrasp.rendering import open_renderer
+from softgrasp.rendering import renderer as gl
+from softgrasp.rendering.camera import Camera
+from softgrasp.rendering.shading import SkinCaster, skins_of
 
 CAMERA = Camera((0.0, 0.0, -0.04), 0.4, 70.0, -15.0)
 SIZE = (160, 120)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.render.instants import key_frames
-from softgrasp.render.pacing import pace
+from softgrasp.rendering.keyframes import key_frames
+from softgrasp.rendering.video import pace
 from softgrasp.report import facts, series, tables, words
 from softgrasp.report.contact_figure import draw_contacts
 from softgrasp.report.hold_words import criterion_text, hold_clause, limits_text

@@ -16,7 +16,7 @@ import imageio.v3 as imageio
 import pytest
 
 import softgrasp as sg
-from softgrasp.render.playback import render_video
+from softgrasp.rendering.video import render_video
 from softgrasp.report import (
     contact_figure,
     final_poses,

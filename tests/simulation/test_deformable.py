@@ -13,7 +13,7 @@ from softgrasp.build.deformable import node_bodies, node_positions, node_track
 from softgrasp.build.objects import object_mass
 from softgrasp.build.scene import build
 from softgrasp.environments.task import with_goal
-from softgrasp.render.poses import Playback
+from softgrasp.rendering.keyframes import Playback
 from softgrasp.simulation.batch import can_be_batched
 from softgrasp.simulation.closure_run import ClosureRun
 from tests.scenes import ball, pinch, plate, press

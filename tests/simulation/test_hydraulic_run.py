@@ -10,8 +10,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.hydraulic_robot import end_link
 from softgrasp.mechanics.hydraulic import TorqueTable
-from softgrasp.render.camera import Camera
 from softgrasp.render.hydraulic_film import PosedArm, upright
+from softgrasp.rendering.camera import Camera
 from softgrasp.simulation.hydraulic_arm import ArmChain
 from softgrasp.simulation.hydraulic_moves import arm_moves
 from softgrasp.simulation.hydraulic_run import ArmRun

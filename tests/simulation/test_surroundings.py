@@ -279,7 +279,7 @@ def test_fingers_stop_one_another_only_with_self_contact() -> None:
 def deepest_overlap(result: sg.GraspResult) -> float:
     """How deep fingers stand in each other at the end of a run [m]."""
     from softgrasp.build.pairs import penetration, self_pairs
-    from softgrasp.render.poses import Playback
+    from softgrasp.rendering.keyframes import Playback
 
     playback = Playback(result)
     data = playback.pose(float(result.time[-1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import softgrasp as sg
 from softgrasp.build.compiling import compiled
 from softgrasp.build.hand_model import build_hand_spec
-from softgrasp.view.posed_hand import PosedHand
+from softgrasp.viewer.scene_markers import PosedHand
 
 
 def posed(hand: sg.Hand) -> PosedHand:

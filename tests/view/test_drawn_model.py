@@ -12,8 +12,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from softgrasp.formats.shape_mesh import shape_triangles
-from softgrasp.view.drawn_model import DrawnModel
-from softgrasp.view.page import Page
+from softgrasp.viewer.page import Page
+from softgrasp.viewer.scene_markers import DrawnModel
 
 SHAPES = [
     (Sphere(radius=0.1), 4 / 3 * np.pi * 1e-3),

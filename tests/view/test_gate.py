@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softgrasp.errors import SoftgraspError
-from softgrasp.view import gate as gate_module
-from softgrasp.view.gate import END, INNER_FIELD, AuthProxy, HttpError, parsed
-from softgrasp.view.page import Page, proxy_before
+from softgrasp.viewer import server
+from softgrasp.viewer.page import Page, proxy_before
+from softgrasp.viewer.server import END, INNER_FIELD, AuthProxy, HttpError, parsed
 
 TOKEN = "a-word-that-nobody-guesses"
 SECRET = b"the page itself"
@@ -140,14 +140,14 @@ def test_only_reading_is_allowed(proxy: AuthProxy) -> None:
 
 
 def test_heads_are_bounded(proxy: AuthProxy) -> None:
-    answer = requested(proxy, request("/", cookie(proxy), "X: " + "x" * gate_module.MAX_HEAD))
+    answer = requested(proxy, request("/", cookie(proxy), "X: " + "x" * server.MAX_HEAD))
     assert answer.startswith(b"HTTP/1.1 431 ")
-    many = "&".join(f"a{k}=1" for k in range(gate_module.MAX_FIELDS + 1))
+    many = "&".join(f"a{k}=1" for k in range(server.MAX_FIELDS + 1))
     assert b"400 Bad Request" in requested(proxy, request(f"/?{many}", cookie(proxy)))
 
 
 def test_who_does_not_finish_is_not_waited_for(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(server, "PATIENCE", 0.05)
     impatient = AuthProxy("127.0.0.1", 0, echo.port, TOKEN)
     try:
         assert requested(impatient, b"GET / HT").startswith(b"HTTP/1.1 408 Request Timeout\r\n")
@@ -156,7 +156,7 @@ def test_who_does_not_finish_is_not_waited_for(echo: Echo, monkeypatch: pytest.M
 
 
 def test_connections_are_bounded(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_module, "MAX_OPEN", 2)
+    monkeypatch.setattr(server, "MAX_OPEN", 2)
     small = AuthProxy("127.0.0.1", 0, echo.port, TOKEN)
     address = ("127.0.0.1", small.port)
     try:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.view.drive_sliders import ActuatorSliders
-from softgrasp.view.hand_closing import closed_targets
-from softgrasp.view.hand_view import HandView
-from softgrasp.view.page import Page
+from softgrasp.viewer.page import Page
+from softgrasp.viewer.scene_markers import closed_targets
+from softgrasp.viewer.views import HandView
+from softgrasp.viewer.widgets import ActuatorSliders
 from tests.view.hands import part_way, posed
 
 

@@ -15,9 +15,8 @@ from PIL import Image
 import softgrasp as sg
 from softgrasp.cli.view_source import hand_choices
 from softgrasp.report.words import summary
-from softgrasp.view.page import Page
-from softgrasp.view.result_view import ResultView
-from softgrasp.view.workbench import Workbench
+from softgrasp.viewer.page import Page
+from softgrasp.viewer.views import ResultView, Workbench
 from tests.scenes import pinch
 from tests.view.browser import PROGRAM, Tab, browser, until
 

@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.render.camera import Camera
-from softgrasp.view.native import aim
+from softgrasp.rendering.camera import Camera
+from softgrasp.viewer.native import aim
 
 
 def test_the_viewer_looks_from_where_the_camera_stands() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.mechanics.hand_kinematics import link_frames
-from softgrasp.view.hand_marks import RAYS, _texts, fans
+from softgrasp.viewer.scene_markers import RAYS, _texts, fans
 from tests.mjcf_hands import LOOP, TENDON, written
 from tests.view.hands import part_way, posed
 

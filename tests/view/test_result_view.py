@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.view import result_view
-from softgrasp.view.chart import TimeChart
-from softgrasp.view.grasp_marks import cones
-from softgrasp.view.page import Page
-from softgrasp.view.recording import Announcement, titled
-from softgrasp.view.result_view import ResultView
+from softgrasp.viewer import views
+from softgrasp.viewer.page import Announcement, Page, titled
+from softgrasp.viewer.scene_markers import cones
+from softgrasp.viewer.views import ResultView
+from softgrasp.viewer.widgets import TimeChart
 from tests.scenes import pinch
 
 
@@ -121,7 +120,7 @@ def test_the_player_goes_by_the_time_of_the_run(
         steps.extend(step for _ in frames)
         return ""
 
-    monkeypatch.setattr(result_view, "recorded", noted)
+    monkeypatch.setattr(views, "recorded", noted)
     view.html(frames=5)
     assert len(steps) == 5
     assert steps[0] * 4 == pytest.approx(view._end - view._begin)

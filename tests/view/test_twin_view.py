@@ -10,8 +10,8 @@ import pytest
 
 from softgrasp.twin.desk import CommandQueue
 from softgrasp.view.command_panel import EXPIRES, CommandPanel
-from softgrasp.view.page import Page
 from softgrasp.view.twin_view import TwinView
+from softgrasp.viewer.page import Page
 from tests.twin.test_loop import CLOSE, At
 from tests.twin.twins import Bench
 

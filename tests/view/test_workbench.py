@@ -11,10 +11,10 @@ import softgrasp as sg
 from softgrasp.cli.view_source import hand_choices
 from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.report.words import summary
-from softgrasp.view.choices import Choices
-from softgrasp.view.grasp_form import AS_DESCRIBED, NONE
-from softgrasp.view.page import Page
-from softgrasp.view.workbench import Workbench
+from softgrasp.viewer.page import Page
+from softgrasp.viewer.scene_markers import Choices
+from softgrasp.viewer.views import Workbench
+from softgrasp.viewer.widgets import AS_DESCRIBED, NONE
 from tests.scenes import ball
 
 HAND = "two_finger_planar"
@@ -85,7 +85,7 @@ def test_a_run_can_be_given_up(test_rig: Workbench, monkeypatch: pytest.MonkeyPa
         waiting.wait(60.0)
         progress(0.5)
 
-    monkeypatch.setattr("softgrasp.view.workbench.simulate", simulated)
+    monkeypatch.setattr("softgrasp.viewer.views.simulate", simulated)
     form = test_rig.form
     test_rig.start(test_rig.choices)
     assert form.start.disabled
@@ -127,7 +127,7 @@ def test_a_mistake_of_softgrasp_is_told_too(
     def broken(scene: sg.GraspScene, progress: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("softgrasp.view.workbench.simulate", broken)
+    monkeypatch.setattr("softgrasp.viewer.views.simulate", broken)
     test_rig.start(test_rig.choices)
     finish(test_rig)
     assert test_rig.message_text == (

@@ -7,7 +7,8 @@ from functools import cache
 import numpy as np
 
 import softgrasp as sg
-from softgrasp.vision.synthetic_photo import SyntheticPhoto, synthetic_photo
+from softgrasp.vision.synthetic_photos import SyntheticPhoto
+from softgrasp.vision.synthetic_photos import synthetic_photo
 
 FINGER = sg.load_finger("paper000")
 LOADS = (0.0, 0.02, 0.04, 0.07, 0.1)

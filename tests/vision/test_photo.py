@@ -9,10 +9,10 @@ from softgrasp.continuum.statics import joint_positions
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
-from softgrasp.vision.camera_faults import with_faults  # noqa: E402
-from softgrasp.vision.photo import measure_photo  # noqa: E402
-from softgrasp.vision.photo_angles import design_angles  # noqa: E402
-from softgrasp.vision.scale import KnownLength  # noqa: E402
+from softgrasp.vision.synthetic_photos import with_faults  # noqa: E402
+from softgrasp.vision.joint_angles import measure_photo  # noqa: E402
+from softgrasp.vision.joint_angles import design_angles  # noqa: E402
+from softgrasp.vision.joint_angles import KnownLength  # noqa: E402
 from tests.vision.photo_cases import (  # noqa: E402
     FINGER,
     LOADS,

@@ -10,18 +10,19 @@ import pytest
 from PIL import Image
 
 from softgrasp.errors import BackendUnavailable, DescriptionError
-from softgrasp.vision.opencv import opencv
-from softgrasp.vision.picture import read_photo
+from softgrasp.vision.image import opencv
+from softgrasp.vision.image import read_photo
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
-from softgrasp.vision import checkerboard
-from softgrasp.vision.checkerboard import Checkerboard
-from softgrasp.vision.colour import FingerColour
-from softgrasp.vision.photo import measure_photo
-from softgrasp.vision.scale import KnownLength, scale_of_joints
-from softgrasp.vision.steps_picture import steps_image
-from softgrasp.vision.synthetic_photo import synthetic_photo
+from softgrasp.vision import joint_angles
+from softgrasp.vision.joint_angles import Checkerboard
+from softgrasp.vision.segmentation import FingerColour
+from softgrasp.vision.joint_angles import measure_photo
+from softgrasp.vision.joint_angles import KnownLength
+from softgrasp.vision.joint_angles import scale_of_joints
+from softgrasp.vision.debug_figures import steps_image
+from softgrasp.vision.synthetic_photos import synthetic_photo
 from tests.vision.photo_cases import FINGER, photo
 
 
@@ -214,9 +215,9 @@ def test_a_checkerboard_that_is_seen_from_aside(monkeypatch: pytest.MonkeyPatch)
     rows, columns = np.mgrid[:3, :4]
     depth = 1.0 + 0.22 * columns
     seen = np.stack([200.0 + 60.0 * columns / depth, 200.0 + 50.0 * (rows - 1.0) / depth], -1)
-    monkeypatch.setattr(checkerboard, "find_board", lambda *_: seen.reshape(-1, 2))
+    monkeypatch.setattr(joint_angles, "find_board", lambda *_: seen.reshape(-1, 2))
     with pytest.raises(DescriptionError) as message:
-        checkerboard.rectify(np.full((480, 640, 3), 255, np.uint8), board)
+        joint_angles.rectify(np.full((480, 640, 3), 255, np.uint8), board)
     assert str(message.value).startswith(
         "board: expected a checkerboard that is seen from the front, found one so far aside that "
         "the picture would grow from 640 × 480 to "

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.vision.picture import Image
+from softgrasp.vision.image import Image
 from softgrasp.vision.video import open_video, write_video
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")

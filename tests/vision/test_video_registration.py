@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
-from softgrasp.vision.registration import Floats, Patch, Pose
+from softgrasp.vision.tip_tracking import Floats
+from softgrasp.vision.tip_tracking import Patch
+from softgrasp.vision.tip_tracking import Pose
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 

@@ -13,11 +13,14 @@ import pytest
 import softgrasp as sg
 from softgrasp.continuum.settling import RULES
 from softgrasp.continuum.settling import settling
-from softgrasp.vision.picture import Image
+from softgrasp.vision.image import Image
 from softgrasp.vision.synthetic_video import SyntheticVideo
-from softgrasp.vision.tip_picture import annotated_frame, annotated_frames
-from softgrasp.vision.tip_start import signal, tip_start
-from softgrasp.vision.tip_track import TipTrack, track_tip
+from softgrasp.vision.tip_tracking import annotated_frame
+from softgrasp.vision.tip_tracking import annotated_frames
+from softgrasp.vision.tip_tracking import signal
+from softgrasp.vision.tip_tracking import tip_start
+from softgrasp.vision.tip_tracking import TipTrack
+from softgrasp.vision.tip_tracking import track_tip
 from softgrasp.vision.video import open_video, write_video
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")

@@ -1,0 +1,403 @@
+"""Where a picture is taken from, and how to choose that place so that all is in the picture."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from math import cos, radians, sin, tan
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp.build.shapes import SKINNED_GROUP
+from softgrasp.errors import DescriptionError
+
+Array = npt.NDArray[np.float64]
+
+
+# --------------------
+# The light in a picture: a shadow-casting key light, and what to add where a model has none.
+
+
+KEY_DIRECTION = (0.0, 0.75, -1.0)
+"""Where the key light of a model without lights shines to, in the world."""
+KEY = (0.55, 0.545, 0.53)
+"""Colour of the key light, a little warm."""
+AMBIENT, CAMERA = 0.42, 0.20
+"""Parts of white that the surroundings and the camera's own light give."""
+SHOULDER_DEG = 20.0
+"""The key light comes from about this far to the left of the camera."""
+HORIZON_DISTANCES = 12.0
+"""The floor has faded into the sky at this many camera distances."""
+
+
+def key_direction(model: mujoco.MjModel, data: mujoco.MjData, camera: Camera) -> Array:
+    """Unit vector along the first directional light that casts shadows, or along our own.
+
+    It is turned to the camera's side; see ``toward_scene``.
+    """
+    kind = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    lights = np.flatnonzero(
+        (model.light_type == kind) & model.light_castshadow.astype(bool) & (model.light_active > 0)
+    )
+    direction = data.light_xdir[lights[0]] if len(lights) else np.array(KEY_DIRECTION)
+    return toward_scene(direction / np.linalg.norm(direction), camera)
+
+
+def toward_scene(direction: Array, camera: Camera) -> Array:
+    """A light's direction turned about the vertical so that it comes over the camera's shoulder.
+
+    Bodies are then never seen against the light. Only quarter turns are made: MuJoCo's
+    OpenGL shadow map speckles a floor when the light leans along neither x nor y.
+
+    Args:
+        direction: Where the light shines to, shape (3,).
+        camera: The camera.
+    """
+    target_azimuth = np.radians(camera.azimuth_deg - SHOULDER_DEG)
+    x, y, z = direction
+    candidates = np.array([[x, y, z], [-y, x, z], [-x, -y, z], [y, -x, z]])
+    return np.asarray(
+        candidates[np.argmax(candidates[:, :2] @ [np.cos(target_azimuth), np.sin(target_azimuth)])]
+    )
+
+
+def complete_headlight(model: mujoco.MjModel) -> None:
+    """Brighten the surroundings of a model that has no light of its own; changes only ``vis``."""
+    if model.nlight:
+        return
+    headlight = model.vis.headlight
+    headlight.active = 1
+    headlight.ambient, headlight.diffuse = [AMBIENT] * 3, [CAMERA] * 3
+    headlight.specular = [0.0] * 3
+
+
+def aim_lights(scene: mujoco.MjvScene, camera: Camera, center: Array, reach: float) -> None:
+    """Aim the key light and all shadow maps; add a key light where a model has no light.
+
+    MuJoCo's shadow map of a directional light is a square window around the light's position:
+    the closer the window, the finer the shadow's edge.
+
+    Args:
+        scene: The scene, just updated; changed in place.
+        camera: The camera.
+        center: Middle of the bodies [m].
+        reach: Radius of a ball around them [m].
+    """
+    if all(scene.lights[index].headlight for index in range(scene.nlight)):
+        _add_key(scene)
+    kind = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    lights = [scene.lights[index] for index in range(scene.nlight)]
+    far = [light for light in lights if light.type == kind and not light.headlight]
+    for light in [light for light in far if light.castshadow][:1]:
+        light.dir = toward_scene(np.asarray(light.dir, dtype=float), camera)
+    for light in far:
+        light.pos = center - 2.0 * reach * np.asarray(light.dir, dtype=float)
+
+
+def _add_key(scene: mujoco.MjvScene) -> None:
+    light = scene.lights[scene.nlight]
+    light.headlight, light.castshadow, light.texid = 0, 1, -1
+    light.type = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    light.dir = np.array(KEY_DIRECTION) / np.linalg.norm(KEY_DIRECTION)
+    light.attenuation = (1.0, 0.0, 0.0)
+    light.ambient, light.diffuse, light.specular = [0.0] * 3, KEY, [0.25] * 3
+    scene.nlight += 1
+
+
+DEFAULT_FOVY_DEG = 28.0
+NEAREST = 0.01
+"""Least depth of a framed point in front of the camera [m]."""
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A perspective camera that looks at a point, held upright (world z is up).
+
+    Args:
+        lookat: World point in the middle of the picture [m].
+        distance: From the camera to that point [m].
+        azimuth_deg: Heading of the line of sight about world z; 0 looks along +x [deg].
+        elevation_deg: Slope of the line of sight; negative looks down [deg].
+        fovy_deg: Vertical opening angle [deg].
+    """
+
+    lookat: tuple[float, float, float]
+    distance: float
+    azimuth_deg: float
+    elevation_deg: float
+    fovy_deg: float = DEFAULT_FOVY_DEG
+
+    def axes(self) -> Array:
+        """Unit vectors right, up and forward in the world; shape (3, 3), one a row."""
+        return _axes(self.azimuth_deg, self.elevation_deg)
+
+    @property
+    def position(self) -> Array:
+        """World position of the camera [m], shape (3,)."""
+        return np.asarray(np.asarray(self.lookat) - self.distance * self.axes()[2])
+
+    def project(self, points: npt.ArrayLike, width: int, height: int) -> Array:
+        """Pixel coordinates and depth of world points.
+
+        Args:
+            points: World points [m], shape (n, 3).
+            width: Picture width in pixels.
+            height: Picture height in pixels.
+
+        Returns:
+            Shape (n, 3): column and row in pixels, (0, 0) being the outer corner of the upper
+            left pixel, and depth along the line of sight [m]. Points at or behind the camera
+            have depth <= 0 and NaN coordinates.
+        """
+        local = (np.asarray(points, dtype=float).reshape(-1, 3) - self.position) @ self.axes().T
+        depth = local[:, 2]
+        scale = 0.5 * height / tan(0.5 * radians(self.fovy_deg))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            flat = scale * local[:, :2] / np.where(depth > 0, depth, np.nan)[:, None]
+        return np.column_stack([0.5 * width + flat[:, 0], 0.5 * height - flat[:, 1], depth])
+
+    def rays(self, columns: npt.ArrayLike, rows: npt.ArrayLike, width: int, height: int) -> Array:
+        """Directions of sight with unit depth, through points of the picture.
+
+        Args:
+            columns: Columns in pixels as ``project`` gives them, shape (...).
+            rows: Rows in pixels, shape (...).
+            width: Picture width in pixels.
+            height: Picture height in pixels.
+
+        Returns:
+            World vectors, shape (..., 3); their part along the line of sight is 1.
+        """
+        scale = 2.0 * tan(0.5 * radians(self.fovy_deg)) / height
+        local = np.ones((*np.shape(columns), 3))
+        local[..., 0] = scale * (np.asarray(columns) - 0.5 * width)
+        local[..., 1] = scale * (0.5 * height - np.asarray(rows))
+        return np.asarray(local @ self.axes())
+
+    def pixels_per_metre(self, depth: float, height: int) -> float:
+        """Size in pixels of one metre held across the line of sight at this depth."""
+        return 0.5 * height / (tan(0.5 * radians(self.fovy_deg)) * depth)
+
+
+def frame_points(
+    points: npt.ArrayLike,
+    *,
+    azimuth_deg: float,
+    elevation_deg: float,
+    aspect: float,
+    margin: float = 0.08,
+    fovy_deg: float = DEFAULT_FOVY_DEG,
+) -> Camera:
+    """The nearest camera with this heading that has all points in its picture.
+
+    Every point bounds the camera position by four planes through the point, one for each side
+    of the picture; the camera sits where the tighter pair of opposite sides touches its points,
+    and midway between the others.
+
+    Args:
+        points: World points [m], shape (n, 3).
+        azimuth_deg: Heading of the line of sight [deg].
+        elevation_deg: Slope of the line of sight, negative looks down [deg].
+        aspect: Width over height of the picture.
+        margin: Part of the width (height) that stays free at the left and right (top and
+            bottom), from 0 up to less than 0.5.
+        fovy_deg: Vertical opening angle [deg].
+
+    Returns:
+        A camera that looks at the middle of the points' depth range.
+
+    Raises:
+        DescriptionError: No points, a point that is not finite, or a margin out of range.
+    """
+    cloud = np.asarray(points, dtype=float).reshape(-1, 3)
+    if not len(cloud) or not np.isfinite(cloud).all():
+        raise DescriptionError("expected one or more finite points (n, 3)", field="points")
+    if not 0.0 <= margin < 0.5:
+        raise DescriptionError(f"expected 0 <= margin < 0.5, found {margin}", field="margin")
+    axes = _axes(azimuth_deg, elevation_deg)
+    local = cloud @ axes.T
+    half = (1.0 - 2.0 * margin) * tan(0.5 * radians(fovy_deg)) * np.array([aspect, 1.0])
+    low = (local[:, :2] - half * local[:, 2:]).max(axis=0)
+    high = (local[:, :2] + half * local[:, 2:]).min(axis=0)
+    depth = min(*((high - low) / (2.0 * half)), local[:, 2].min() - NEAREST)
+    middle = 0.5 * (local[:, 2].min() + local[:, 2].max())
+    lookat = np.array([*(0.5 * (low + high)), middle]) @ axes
+    x, y, z = lookat.tolist()
+    return Camera((x, y, z), float(middle - depth), azimuth_deg, elevation_deg, fovy_deg)
+
+
+def geom_corner_points(
+    model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.ArrayLike | None = None
+) -> Array:
+    """World points whose convex hull holds the geoms closely.
+
+    Args:
+        model: The model.
+        data: Its state, with ``mj_forward`` or ``mj_kinematics`` done.
+        geoms: Geom ids; all that a renderer shows, or has under a skin, when None. Planes have no
+            corners and are left out.
+
+    Returns:
+        Points [m], shape (n, 3); empty when there is no such geom.
+    """
+    chosen = covered_geoms(model) if geoms is None else np.atleast_1d(geoms)
+    corners = [
+        local_points(model, int(geom)) @ data.geom_xmat[geom].reshape(3, 3).T + data.geom_xpos[geom]
+        for geom in chosen
+    ]
+    return np.concatenate([np.empty((0, 3)), *corners])
+
+
+def _axes(azimuth_deg: float, elevation_deg: float) -> Array:
+    # MuJoCo's free camera: forward = (ce ca, ce sa, se), up = its derivative by elevation.
+    ca, sa = cos(radians(azimuth_deg)), sin(radians(azimuth_deg))
+    ce, se = cos(radians(elevation_deg)), sin(radians(elevation_deg))
+    return np.array([[sa, -ca, 0.0], [-se * ca, -se * sa, ce], [ce * ca, ce * sa, se]])
+
+
+# --------------------
+# Which geoms are shown, and how far each of them reaches.
+
+
+Type = mujoco.mjtGeom
+
+SHOWN_GROUPS = 3
+"""Geoms of groups 0, 1, 2 are shown; 3 and above hold collision shapes (MuJoCo's habit)."""
+PARTING = 0.01
+"""Part of their size by which every second generation of bodies is drawn thinner."""
+_ROUND = [int(Type.mjGEOM_SPHERE), int(Type.mjGEOM_CAPSULE), int(Type.mjGEOM_CYLINDER)]
+_PLANE = int(Type.mjGEOM_PLANE)  # an array compares with an enum member a hundred times slower
+_HULL_INRADIUS = 0.92260
+"""Distance of the 60 faces from the centre when all 32 corners lie on the unit sphere."""
+_CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))
+
+
+def drawing_copy(model: mujoco.MjModel) -> mujoco.MjModel:
+    """A copy to draw from, where a body is a hair thinner or thicker than its parent.
+
+    Neighbouring phalanges end in spheres of one size around one point; which of the two is in
+    front would be left to rounding, and the picture would be speckled.
+    """
+    model_copy = copy.copy(model)
+    depth = np.zeros(model.nbody, dtype=int)
+    for body in range(1, model.nbody):
+        depth[body] = depth[model.body_parentid[body]] + 1
+    thinner = (depth[model.geom_bodyid] % 2 == 1) & np.isin(model.geom_type, _ROUND)
+    model_copy.geom_size[thinner] *= 1.0 - PARTING
+    return model_copy
+
+
+def geom_colors(model: mujoco.MjModel) -> npt.NDArray[np.float32]:
+    """Colour of every geom as MuJoCo draws it, shape (ngeom, 4).
+
+    A geom's own colour wins over its material's unless it is the default grey.
+    """
+    colors = model.geom_rgba.copy()
+    default = (colors == np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)).all(axis=1)
+    by_material = default & (model.geom_matid >= 0)
+    colors[by_material] = model.mat_rgba[model.geom_matid[by_material]]
+    return np.asarray(colors)
+
+
+def skin_colors(
+    model: mujoco.MjModel, colors: Mapping[int, tuple[float, float, float, float]]
+) -> npt.NDArray[np.float32]:
+    """Colour of every skin, shape (nskin, 4).
+
+    Args:
+        model: The model.
+        colors: Colours of geoms by id; that of a geom under a skin is the whole skin's.
+    """
+    skin_rgba = model.skin_rgba.copy()
+    for geom, rgba in colors.items():
+        if model.geom_group[geom] == SKINNED_GROUP:
+            bones = np.flatnonzero(model.skin_bonebodyid == model.geom_bodyid[geom])
+            skin_rgba[np.searchsorted(model.skin_boneadr, bones, side="right") - 1] = rgba
+    return np.asarray(skin_rgba)
+
+
+def solid_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
+    """Ids of the geoms that a renderer shows, all but planes."""
+    shown = (model.geom_group < SHOWN_GROUPS) & (geom_colors(model)[:, 3] > 0)
+    return np.flatnonzero(shown & (model.geom_type != _PLANE))
+
+
+def covered_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
+    """Ids of the geoms that are seen, as they are or under a skin, all but planes."""
+    under_skin = np.flatnonzero(model.geom_group == SKINNED_GROUP)
+    return np.union1d(solid_geoms(model), under_skin)
+
+
+def plane_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
+    """Ids of the planes that a renderer shows."""
+    shown = (model.geom_group < SHOWN_GROUPS) & (geom_colors(model)[:, 3] > 0)
+    return np.flatnonzero(shown & (model.geom_type == _PLANE))
+
+
+def local_points(model: mujoco.MjModel, geom: int) -> Array:
+    """Points in the geom's frame [m] whose convex hull holds the geom, shape (n, 3)."""
+    kind, size = Type(model.geom_type[geom]), model.geom_size[geom]
+    if kind == Type.mjGEOM_PLANE:
+        return np.empty((0, 3))
+    if kind in (Type.mjGEOM_SPHERE, Type.mjGEOM_CAPSULE):
+        reach = size[1] if kind == Type.mjGEOM_CAPSULE else 0.0
+        ends = np.array([[0.0, 0.0, -reach], [0.0, 0.0, reach]])
+        return np.concatenate([end + size[0] * ball_hull() for end in ends])
+    if kind == Type.mjGEOM_ELLIPSOID:
+        return np.asarray(ball_hull() * size)
+    if kind == Type.mjGEOM_CYLINDER:
+        return np.asarray(_cylinder_hull() * [size[0], size[0], size[1]])
+    if kind == Type.mjGEOM_MESH:
+        mesh = model.geom_dataid[geom]
+        first = model.mesh_vertadr[mesh]
+        vertices = slice(first, first + model.mesh_vertnum[mesh])
+        return np.asarray(model.mesh_vert[vertices], dtype=float)
+    box: Array = model.geom_aabb[geom, :3] + _CUBE * model.geom_aabb[geom, 3:]
+    return box
+
+
+def box_corners(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[np.intp]) -> Array:
+    """World corners of the geoms' bounding boxes [m], shape (n, 8, 3)."""
+    box = model.geom_aabb[geoms]
+    local = box[:, None, :3] + _CUBE * box[:, None, 3:]
+    rotation = data.geom_xmat[geoms].reshape(-1, 1, 3, 3)
+    world: Array = (rotation @ local[..., None])[..., 0] + data.geom_xpos[geoms][:, None]
+    return world
+
+
+def bounding_ball(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, float]:
+    """Centre (3,) and radius [m] of a ball around all that is seen; a unit ball for nothing."""
+    geoms = covered_geoms(model)
+    if not len(geoms):
+        return np.zeros(3), 1.0
+    middles, radii = data.geom_xpos[geoms], model.geom_rbound[geoms, None]
+    center = 0.5 * ((middles - radii).min(axis=0) + (middles + radii).max(axis=0))
+    reach = np.linalg.norm(middles - center, axis=1) + radii[:, 0]
+    return np.asarray(center), float(reach.max())
+
+
+@cache
+def ball_hull() -> Array:
+    """32 points whose hull holds the unit ball: an icosahedron and its dual, scaled up."""
+    golden = 0.5 * (1.0 + 5.0**0.5)
+    signs = np.array(list(product((-1.0, 1.0), repeat=2)))
+    icosahedron = np.column_stack([np.zeros(4), signs[:, 0], golden * signs[:, 1]])
+    dodecahedron = np.column_stack([np.zeros(4), golden * signs[:, 0], signs[:, 1] / golden])
+    blocks = (icosahedron, dodecahedron)
+    corners = np.concatenate([*(np.roll(b, k, axis=1) for b in blocks for k in range(3)), _CUBE])
+    corners /= np.linalg.norm(corners, axis=1, keepdims=True)
+    return np.asarray(corners / _HULL_INRADIUS)
+
+
+@cache
+def _cylinder_hull(sides: int = 24) -> Array:
+    angle = 2.0 * np.pi * np.arange(sides) / sides
+    reach = 1.0 / np.cos(np.pi / sides)
+    ring = reach * np.column_stack([np.cos(angle), np.sin(angle)])
+    ends = [np.column_stack([ring, np.full(sides, z)]) for z in (-1.0, 1.0)]
+    return np.concatenate(ends)

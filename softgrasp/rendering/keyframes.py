@@ -1,0 +1,417 @@
+"""Five instants that tell a run, as a film strip shows them (paper 004, Fig 10A)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial import ConvexHull, QhullError
+
+from softgrasp.build import names
+from softgrasp.build.visual import CONTACT_RGBA, IN_CONTACT_RGBA
+from softgrasp.mechanics.transforms import Array
+from softgrasp.rendering.camera import (
+    Camera,
+    covered_geoms,
+    frame_points,
+    geom_corner_points,
+    key_direction,
+)
+from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
+from softgrasp.rendering.rays import Caster
+from softgrasp.simulation.contacts import ContactPoint, contact_points, merged
+from softgrasp.simulation.outcome import GraspStatus
+from softgrasp.simulation.posed_result import PosedResult
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.told_contacts import BodyContact, ContactEvent
+from softgrasp.simulation.told_hold import PhaseSpan
+
+Instant = tuple[float, str]
+"""Simulated time [s] and caption."""
+
+APART = 0.1
+"""An instant in the middle keeps this part of the contact phase away from its ends."""
+_FRACTIONS = {0.25: "a quarter", 0.5: "half way", 0.75: "three quarters"}
+_ENDINGS = {
+    GraspStatus.CLOSED: "end: closed",
+    GraspStatus.NO_CONTACT: "end: no contact",
+    GraspStatus.TIMED_OUT: "end: still closing",
+    GraspStatus.EJECTED: "end: object ejected",
+    GraspStatus.DIVERGED: "end: diverged",
+}
+
+
+def key_frames(result: GraspResult) -> tuple[Instant, ...]:
+    """Start, first contact, one in between, last established contact, end.
+
+    The one in between is the contact nearest to the median of all; where all contacts come at
+    once, it is half way to the first one. Without contacts the run is cut into quarters.
+
+    Returns:
+        Five (time [s], caption), times never falling, the first and last those of the run.
+    """
+    start, end = float(result.time[0]), float(result.time[-1])
+    ends = [(start, "start"), (end, _ending(result))]
+    if has_phases(result):
+        return (ends[0], *phase_key_frames(result), ends[1])
+    touching = [event for event in result.events if event.kind == "touching"]
+    if not touching:
+        between = [
+            (start + fraction * (end - start), text) for fraction, text in _FRACTIONS.items()
+        ]
+        return tuple(ends[:1] + between + ends[1:])
+    established = [event for event in result.events if event.kind == "established"]
+    first, last = touching[0], (established or result.events)[-1]
+    picks = [
+        (first.time_s, f"first contact: {_bodies(result, first)}"),
+        _middle(result, first.time_s, last.time_s),
+        (last.time_s, f"{_last_kind(last)}: {_bodies(result, last)}"),
+    ]
+    return tuple(ends[:1] + sorted(picks, key=lambda pick: pick[0]) + ends[1:])
+
+
+def _middle(result: GraspResult, first: float, last: float) -> Instant:
+    margin = APART * (last - first)
+    inner = [e for e in result.events if first + margin < e.time_s < last - margin]
+    inner = [event for event in inner if event.kind == "established"] or inner
+    # contacts that follow one another at once make one picture, not two
+    if not inner or last - first < 0.02 * float(result.time[-1] - result.time[0]):
+        start = float(result.time[0])
+        return (start + 0.5 * (first - start), "half way to contact")
+    median = float(np.median([event.time_s for event in inner]))
+    event = min(inner, key=lambda candidate: abs(candidate.time_s - median))
+    kind = "contact lost" if event.kind == "lost" else event.kind
+    return (event.time_s, f"{kind}: {_bodies(result, event)}")
+
+
+def _last_kind(event: ContactEvent) -> str:
+    return "last established" if event.kind == "established" else f"last {event.kind}"
+
+
+def _bodies(result: GraspResult, event: ContactEvent) -> str:
+    """The bodies with the same event at the same sample: ``F1 P3 + 3 more``."""
+    same = [e for e in result.events if (e.time_s, e.kind) == (event.time_s, event.kind)]
+    return _listed([body_label(e) for e in same])
+
+
+def body_label(part: BodyContact | ContactEvent) -> str:
+    """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``left palm``."""
+    finger, phalanx = part.finger, part.phalanx
+    whole = part.body if not finger else f"{finger} {phalanx}"
+    return (phalanx if finger and phalanx.startswith(finger) else whole).replace("_", " ")
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{labels[0]} + {len(labels) - 1} more"
+
+
+def _ending(result: GraspResult) -> str:
+    if result.status is GraspStatus.EJECTED and result.scene.on_wrist:
+        return "end: dropped"
+    if result.status is not GraspStatus.CLOSED or result.hold is None:
+        return _ENDINGS[result.status]
+    verdict = "held" if result.held else "not held"
+    if result.hold.weight_N == 0.0:
+        return f"end: {verdict}"
+    return f"end: {verdict} at {result.hold.weight_N:.2g} N of weight"
+
+
+# --------------------
+# A finished run in pictures: its poses with the marks and colours that belong to them.
+
+
+ARROW_RATIO, MAX_ARROW_RATIO = 0.13, 0.17
+"""Length of the arrow of a large force, and of the longest one, over the picture's height."""
+LARGE_FORCE_PERCENTILE = 95.0
+"""Impacts peak far above what a grasp rests on; the scale of the arrows leaves them out."""
+BALL_RATIO, SHAFT_RATIO = 0.008, 0.0045
+"""Radii of contact points and arrows over the picture's height."""
+CAMERA_SAMPLES = 16
+"""Instants of a run that the camera has to have in the picture."""
+STRAY = 1.3
+"""Points farther from the hand's middle than this many of its radii are not followed."""
+
+
+class Playback(PosedResult):
+    """A finished run as states of its model, with what a picture shows besides.
+
+    Args:
+        result: The run; its scene is built anew.
+    """
+
+    def __init__(self, result: GraspResult) -> None:
+        super().__init__(result)
+        self._movers = [geom for geom in covered_geoms(self.model).tolist() if self._moves(geom)]
+        self._geoms = {
+            body: np.flatnonzero(self.model.geom_bodyid == self.model.body(body).id).tolist()
+            for body in result.contact_bodies.tolist()
+        }
+        self._large_force = _large_force(result)
+
+    def colors(self, time: float) -> dict[int, Rgba]:
+        """Colours of the geoms of the bodies whose contact is established at a time [s]."""
+        established = self.result.in_contact[self.row(time)[0]]
+        bodies = self.result.contact_bodies[established].tolist()
+        return {geom: IN_CONTACT_RGBA for body in bodies for geom in self._geoms[body]}
+
+    def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:
+        """Contact points and forces of the posed state.
+
+        Args:
+            time: The time of the pose [s].
+            camera: Gives the marks their size.
+            window: Forces are averaged over this time around ``time`` [s].
+        """
+        height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
+        hand_bodies = set(self.result.contact_bodies.tolist())
+        points = [
+            point for point in contact_points(self.model, self.data) if point.body in hand_bodies
+        ]
+        forces = self._forces(time, window)
+        drawn_marks: list[Mark] = [
+            Ball(_point(contact.point), BALL_RATIO * height, CONTACT_RGBA) for contact in points
+        ]
+        for body, force in zip(self.result.contact_bodies.tolist(), forces, strict=True):
+            state = merged(on_deepest([contact for contact in points if contact.body == body]))
+            if state is None or force <= 0.0:
+                continue
+            length_ratio = min(ARROW_RATIO * force / self._large_force, MAX_ARROW_RATIO)
+            # from outside to the point: inside the object, arrows would cross one another
+            start = np.array(state.point) - length_ratio * height * np.array(state.normal)
+            drawn_marks.append(
+                Arrow(_point(start), state.point, SHAFT_RATIO * height, CONTACT_RGBA)
+            )
+        return drawn_marks
+
+    def cloud(self, begin: float | None = None) -> Array:
+        """World points around the hand and the objects until the end [m], shape (n, 3).
+
+        An object that leaves the hand is followed for the size of the hand, not longer; what is
+        lifted is followed all the way. What stands around may reach out of the picture.
+
+        Args:
+            begin: From when on [s]; the start of the run where it is not given.
+        """
+        start, end = self.result.time[[0, -1]]
+        first = geom_corner_points(self.model, self.pose(start), self._movers)
+        palm = self.data.body(names.hand_body(self.result.scene.hand)).xpos.copy()
+        middle = first.mean(axis=0)
+        reach = np.linalg.norm(first - middle, axis=1).max()
+        begin = start if begin is None else begin
+        phase_ends = [phase.end_s for phase in self.result.phases if begin < phase.end_s < end]
+        even = np.linspace(begin, end, CAMERA_SAMPLES)
+        times = np.unique([*even, *phase_ends] if has_phases(self.result) else even)
+        lift = self.result.scene.lift
+        farthest = STRAY * reach + (0.0 if lift is None else lift.height)
+        near = []
+        for time in times.tolist():
+            points = geom_corner_points(self.model, self.pose(time), self._movers)
+            away = np.linalg.norm(points - middle, axis=1)
+            if self.result.scene.on_wrist:  # what goes with the hand is followed all the way
+                carried = (
+                    middle + self.data.body(names.hand_body(self.result.scene.hand)).xpos - palm
+                )
+                away = np.minimum(away, np.linalg.norm(points - carried, axis=1))
+            near.append(points[away <= farthest])
+        return np.concatenate(near)
+
+    def _moves(self, geom: int) -> bool:
+        body = self.model.body(int(self.model.geom_bodyid[geom])).name
+        return not names.is_around(body)
+
+    def _forces(self, time: float, window: float) -> Array:
+        first, last = self.row(time - 0.5 * window)[0], self.row(time + 0.5 * window)[0]
+        return np.asarray(self.result.normal_force[first : last + 1].mean(axis=0))
+
+
+def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:
+    """Those of a body's contacts that are with the object that it stands deepest in.
+
+    Posed states have no forces, and each object has a normal of its own.
+    """
+    if not points:
+        return points
+    object_name = min(points, key=lambda point: point.separation).object_name
+    return [point for point in points if point.object_name == object_name]
+
+
+def _large_force(result: GraspResult) -> float:
+    """The force that makes a long arrow [N]."""
+    forces = result.normal_force[result.in_contact]
+    if not forces.size:
+        forces = result.normal_force[result.normal_force > 0.0]
+    return float(np.percentile(forces, LARGE_FORCE_PERCENTILE)) if forces.any() else 1.0
+
+
+def _point(values: ArrayLike) -> tuple[float, float, float]:
+    x, y, z = np.asarray(values, dtype=float).tolist()
+    return (x, y, z)
+
+
+# --------------------
+# Runs that are more than a closure, phase by phase: how long each is on film, and its instants.
+
+
+LONGEST = {"hold": 1.0, "push": 0.8}
+"""Phases last as long on film as in the run, but at most this long [s], by their first word."""
+LONGEST_OTHER = 2.0
+"""The same for all others [s]."""
+SHORTEST = 0.02
+"""A phase that is shorter than this is not shown for itself [s]."""
+MAX_KEY_FRAMES = 3
+"""Instants between start and end."""
+
+
+class VideoPart(NamedTuple):
+    """A part of a film."""
+
+    end: float
+    """Simulated time at which it ends [s]."""
+    seconds: float
+    """How long it lasts on film."""
+    name: str
+    is_closing: bool
+
+
+def has_phases(result: GraspResult) -> bool:
+    """Whether a run is more than a closure with a ramp of gravity or a lift behind it."""
+    return bool(result.phases) and not result.scene.is_plain
+
+
+def video_parts(result: GraspResult, slowdown: float) -> list[VideoPart]:
+    """The phases of a run as parts of a film.
+
+    Args:
+        result: The run.
+        slowdown: Film time over simulated time while the hand closes.
+    """
+    closing = result.closing
+    return [
+        VideoPart(
+            phase.end_s,
+            _video_seconds(phase, slowdown if phase is closing else None),
+            phase.name,
+            phase is closing,
+        )
+        for phase in shown_phases(result)
+    ]
+
+
+def shown_phases(result: GraspResult) -> list[PhaseSpan]:
+    """The phases that last long enough to be seen."""
+    return [phase for phase in result.phases if phase.end_s - phase.start_s >= SHORTEST]
+
+
+def phase_key_frames(result: GraspResult) -> list[tuple[float, str]]:
+    """Three instants (time [s], caption) between the start and the end of such a run.
+
+    The end of the closure, where something was lost, and ends of other phases, evenly.
+    """
+    closing, hold = result.closing, result.hold
+    chosen: dict[float, str] = {}
+    if closing is not None:
+        chosen[closing.end_s] = "closed"
+    if hold is not None and hold.failed_s is not None and hold.failed_in is not None:
+        chosen[hold.failed_s] = f"beyond the limits: {hold.failed_in}"
+    others = [phase for phase in shown_phases(result)[:-1] if phase is not closing]
+    missing = max(MAX_KEY_FRAMES - len(chosen), 0)
+    for index in range(missing):
+        if others:
+            phase_index = round((index + 0.5) * len(others) / missing - 0.5)
+            phase = others[min(phase_index, len(others) - 1)]
+            chosen.setdefault(phase.end_s, f"end of {phase.name}")
+    start, end = float(result.time[0]), float(result.time[-1])
+    for fraction in (0.5, 0.25, 0.75):  # where there are too few phases
+        if len(chosen) < MAX_KEY_FRAMES:
+            chosen.setdefault(start + fraction * (end - start), "on the way")
+    return sorted(chosen.items())[:MAX_KEY_FRAMES]
+
+
+def _video_seconds(phase: PhaseSpan, slowdown: float | None) -> float:
+    lasting = phase.end_s - phase.start_s
+    if slowdown is not None:
+        return slowdown * lasting
+    return min(lasting, LONGEST.get(phase.name.split()[0], LONGEST_OTHER))
+
+
+# --------------------
+# Chooses from where to look at a grasp, so that every finger and the object can be seen.
+
+
+AZIMUTHS_DEG = tuple(
+    quarter + offset for quarter in (0, 90, 180, 270) for offset in (20, 35, 55, 70)
+)
+"""Three-quarter views: from straight ahead one finger of a pair hides the other."""
+ELEVATIONS_DEG = (-14.0, -22.0)
+"""Slightly from above."""
+MARGIN = 0.07
+"""Part of the picture that stays free on each side."""
+OBJECT_WEIGHT, SHADE = 3.0, 0.3
+"""How much the object counts against a phalanx, and a point in the shade against a lit one."""
+LAMP_DISTANCE, SHADOW_SLACK = 3.0, 1e-3
+"""From the light to the scene [m], and the part of that way that casts no shadow."""
+_ROWS = 48
+
+
+def best_camera(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    cloud: Array,
+    hand: Sequence[int],
+    object_bodies: Sequence[int],
+    aspect: float,
+) -> Camera:
+    """The camera from which as much as possible of all bodies is seen in one state.
+
+    A body counts with the square root of its area that is seen, so that a little more of a
+    hidden finger is worth more than much more of a big palm; objects count
+    ``OBJECT_WEIGHT`` fold, and what lies in the shade counts less.
+
+    Args:
+        model: The model.
+        data: The state to judge by.
+        cloud: World points that have to be in the picture [m], shape (n, 3).
+        hand: Ids of the hand's bodies.
+        object_bodies: Ids of the objects' bodies.
+        aspect: Width over height of the picture.
+    """
+    outline = _outline(cloud)
+    weights = np.zeros(model.nbody)
+    weights[list(hand)] = 1.0
+    weights[list(object_bodies)] = OBJECT_WEIGHT
+    cameras = [
+        frame_points(outline, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN)
+        for e, a in product(ELEVATIONS_DEG, AZIMUTHS_DEG)
+    ]
+    return max(cameras, key=lambda camera: _score(model, data, camera, weights, aspect))
+
+
+def _outline(cloud: Array) -> Array:
+    """The corners of a cloud's convex hull, which need the same picture as the whole cloud."""
+    try:
+        return np.asarray(cloud[ConvexHull(cloud).vertices])
+    except QhullError:  # all in one plane
+        return cloud
+
+
+def _score(
+    model: mujoco.MjModel, data: mujoco.MjData, camera: Camera, weights: Array, aspect: float
+) -> float:
+    caster = Caster(model, data, under_skins=True)
+    width, height = round(aspect * _ROWS), _ROWS
+    columns, rows = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
+    rays = camera.rays(columns, rows, width, height).reshape(-1, 3)
+    hits = caster.hits(camera.position, rays)
+    met = hits.geom >= 0
+    points = camera.position + hits.distance[met, None] * rays[met]
+    lamp = np.array(camera.lookat) - LAMP_DISTANCE * key_direction(model, data, camera)
+    light = np.where(caster.blocked(lamp, points, SHADOW_SLACK), SHADE, 1.0)
+    bodies = model.geom_bodyid[hits.geom[met]]
+    shown = np.bincount(bodies, weights=light, minlength=model.nbody)
+    # From afar everything is small: half of that counts, or narrow pictures would always be taken
+    # along the widest side of the hand, where one finger hides the next.
+    return float(weights @ np.sqrt(shown) * np.sqrt(camera.distance))

@@ -1,0 +1,210 @@
+"""Draws marks over a finished picture, so that no body hides them.
+
+A contact point lies between two bodies: a mark that obeyed depth could not be seen. Both
+renderers use this one painter, so a mark looks the same in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image as Pillow
+from PIL import ImageDraw, ImageFont
+
+from softgrasp.rendering.camera import Camera
+
+Image = npt.NDArray[np.uint8]
+
+
+# --------------------
+# Writes the simulated time and the speed into the pictures of a film.
+
+
+INK, PAPER = (32, 40, 50), (255, 255, 255, 190)
+TEXT_FRACTION, GAP_FRACTION = 0.036, 0.028
+"""Height of the letters and distance from the edges over the picture's height."""
+
+_LETTERS = ImageDraw.Draw(Pillow.new("1", (1, 1)))
+
+
+def stamp(image: Image, text: str) -> None:
+    """Write a line of text into the upper left corner, dark on a light band.
+
+    Args:
+        image: The picture, shape (height, width, 3); changed in place.
+        text: One line.
+    """
+    height = image.shape[0]
+    gap = round(GAP_FRACTION * height)
+    label = _label(text, max(round(TEXT_FRACTION * height), 9))[:, : image.shape[1] - 2 * gap]
+    rows, columns = label.shape[:2]
+    region = image[gap : gap + rows, gap : gap + columns]
+    alpha = label[..., 3:] / 255.0
+    region[:] = np.rint(alpha * label[..., :3] + (1.0 - alpha) * region).astype(np.uint8)
+
+
+def _label(text: str, size: int) -> Image:
+    """The text on its band, with opacity: shape (rows, columns, 4)."""
+    font = ImageFont.load_default(size)
+    _, top, right, bottom = _LETTERS.textbbox((0, 0), text, font=font)
+    pad = size // 2
+    band = Pillow.new("RGBA", (round(right) + 2 * pad, size + 2 * pad))
+    draw = ImageDraw.Draw(band)
+    draw.rounded_rectangle((0, 0, band.width - 1, band.height - 1), radius=pad, fill=PAPER)
+    middle = 0.5 * (band.height - top - bottom)
+    draw.text((pad, middle), text, font=font, fill=INK)
+    return np.asarray(band)
+
+
+# --------------------
+# Marks put over a picture: contact points and force arrows.
+
+
+Point = tuple[float, float, float]
+Rgba = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """An arrow in the world, drawn over all bodies.
+
+    Args:
+        start: Where it begins [m].
+        vector_end: Where its tip is [m]: a point, not a difference.
+        radius: Radius of the shaft [m].
+        rgba: Colour, each part from 0 to 1.
+    """
+
+    start: Point
+    vector_end: Point
+    radius: float
+    rgba: Rgba
+
+
+@dataclass(frozen=True)
+class Ball:
+    """A small ball in the world, drawn over all bodies.
+
+    Args:
+        center: Its middle [m].
+        radius: Its radius [m].
+        rgba: Colour, each part from 0 to 1.
+    """
+
+    center: Point
+    radius: float
+    rgba: Rgba
+
+
+Mark = Arrow | Ball
+
+
+Floats = npt.NDArray[np.float64]
+
+MIN_PIXELS = 1.2
+"""No mark is drawn with a smaller radius."""
+RIM_PIXELS = 1.2
+"""Width of the dark rim that parts a mark from a body of its own colour."""
+RIM_SHADE = 0.25
+HEAD_RADII, HEAD_LENGTH_RADII, HEAD_FRACTION = 2.6, 6.5, 0.6
+"""Radius and length of an arrow's head in shaft radii; the part of the arrow it may take."""
+
+_ANGLES = 2.0 * np.pi * np.arange(48) / 48
+_NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
+
+
+@dataclass(frozen=True)
+class _Patch:
+    """A convex piece of the picture: the hull of points (n, 2), widened by a radius [pixels]."""
+
+    points: Floats
+    radius: float
+    rounding: float  # half width over which the light changes [pixels]
+    axis: Floats | None  # unit vector (2,) along an arrow, None for a ball
+    rgba: Rgba
+
+
+def draw_marks(image: Image, camera: Camera, marks: Sequence[Mark]) -> None:
+    """Draw marks over a picture, the farthest first.
+
+    Args:
+        image: The picture, shape (height, width, 3); changed in place.
+        camera: The camera it was taken with.
+        marks: What to draw; a mark that reaches behind the camera is left out.
+    """
+    height, width = image.shape[:2]
+    layers: list[tuple[float, list[_Patch]]] = []
+    for mark in marks:
+        ends = [mark.center] if isinstance(mark, Ball) else [mark.start, mark.vector_end]
+        pixels = camera.project(ends, width, height)
+        if not np.isfinite(pixels).all():
+            continue
+        depth = float(pixels[:, 2].mean())
+        thick = max(mark.radius * camera.pixels_per_metre(depth, height), MIN_PIXELS)
+        if isinstance(mark, Ball):
+            layers.append((depth, [_Patch(pixels[:, :2], thick, thick, None, mark.rgba)]))
+        else:
+            layers.append((depth, _arrow_patches(mark, camera, pixels, thick)))
+    for _, patches in sorted(layers, key=lambda layer: -layer[0]):
+        for patch in patches:
+            _paint(image, patch)
+
+
+def _arrow_patches(mark: Arrow, camera: Camera, pixels: Floats, thick: float) -> list[_Patch]:
+    vector = np.subtract(mark.vector_end, mark.start)
+    length = float(np.linalg.norm(vector))
+    if length == 0.0:
+        return []
+    axis, rim = _seen_circle(vector / length, camera)
+    start, tip = pixels[0, :2], pixels[1, :2]
+    neck = tip + min(HEAD_LENGTH_RADII * mark.radius / length, HEAD_FRACTION) * (start - tip)
+    wide = HEAD_RADII * thick
+    shaft = _Patch(np.array([start, neck]), thick, thick, axis, mark.rgba)
+    head = _Patch(np.vstack([neck + wide * rim, tip]), 0.0, wide, axis, mark.rgba)
+    return [shaft, head] if pixels[1, 2] <= pixels[0, 2] else [head, shaft]
+
+
+def _seen_circle(direction: Floats, camera: Camera) -> tuple[Floats, Floats]:
+    """How an axis and the unit circle across it look in the picture: (2,) and (n, 2)."""
+    right, up, forward = camera.axes()
+    flat = np.array([direction @ right, -(direction @ up)])
+    norm = float(np.linalg.norm(flat))
+    axis = flat / norm if norm > 1e-9 else np.array([1.0, 0.0])
+    across = np.array([-axis[1], axis[0]])
+    squeeze = abs(float(direction @ forward))
+    return axis, np.outer(_NORMALS[0], across) + squeeze * np.outer(_NORMALS[1], axis)
+
+
+def _paint(image: Image, patch: _Patch) -> None:
+    reach = patch.radius + RIM_PIXELS + 1.0
+    low = np.floor((patch.points - reach).min(axis=0)).clip(0, image.shape[1::-1]).astype(int)
+    high = np.ceil((patch.points + reach).max(axis=0)).clip(0, image.shape[1::-1]).astype(int)
+    if (low >= high).any():
+        return
+    x, y = np.meshgrid(np.arange(low[0], high[0]) + 0.5, np.arange(low[1], high[1]) + 0.5)
+    support = (patch.points @ _NORMALS).max(axis=0) + patch.radius
+    # The farthest supporting line: the distance outside the hull, exact but at sharp corners.
+    outside = (x[..., None] * _NORMALS[0] + y[..., None] * _NORMALS[1] - support).max(axis=-1)
+    body = np.clip(0.5 - outside, 0.0, 1.0)[..., None]
+    alpha = patch.rgba[3] * np.clip(0.5 + RIM_PIXELS - outside, 0.0, 1.0)[..., None]
+    color = 255.0 * np.array(patch.rgba[:3])
+    ink = RIM_SHADE * color * (1.0 - body) + _lit(x, y, patch, color).clip(0.0, 255.0) * body
+    under = image[low[1] : high[1], low[0] : high[0]]
+    under[:] = np.rint((1.0 - alpha) * under + alpha * ink).astype(np.uint8)
+
+
+def _lit(x: Floats, y: Floats, patch: _Patch, color: Floats) -> Floats:
+    """The patch's colour lit from the upper left, as a ball or rounded across its axis."""
+    x, y = (x - patch.points[0, 0]) / patch.rounding, (y - patch.points[0, 1]) / patch.rounding
+    if patch.axis is not None:
+        across = np.array([-patch.axis[1], patch.axis[0]])
+        shift = (patch.points.mean(axis=0) - patch.points[0]) @ across / patch.rounding
+        side = np.clip(x * across[0] + y * across[1] - shift, -1.0, 1.0)
+        x, y = side * across[0], side * across[1]
+    facing = np.sqrt(np.clip(1.0 - x**2 - y**2, 0.0, 1.0))
+    toward = -0.42 * x - 0.55 * y + 0.72 * facing
+    gloss = np.clip(toward, 0.0, 1.0) ** 20
+    return np.asarray((0.60 + 0.45 * toward[..., None]) * color + 90.0 * gloss[..., None])

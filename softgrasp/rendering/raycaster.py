@@ -1,0 +1,399 @@
+"""Draws without OpenGL: rays cast by MuJoCo, shaded with numpy."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp.rendering import camera as extents
+from softgrasp.rendering import camera as lighting
+from softgrasp.rendering.camera import Camera
+from softgrasp.rendering.overlay import Mark, Rgba, draw_marks
+from softgrasp.rendering.rays import (
+    STEP,
+    Bools,
+    Caster,
+    Floats,
+    between,
+    corners,
+    cover,
+    grown,
+    repeated,
+    window,
+)
+from softgrasp.rendering.shading import (
+    Ground,
+    Lamp,
+    Skin,
+    SkinCaster,
+    SmoothMesh,
+    draw_ground,
+    shaded,
+    shadow_cover,
+    skins_of,
+    sky_of,
+    smooth_mesh,
+    visibility,
+)
+
+Image = npt.NDArray[np.uint8]
+Colors = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.intp]
+
+
+MAX_THREADS = 4
+"""MuJoCo casts rays without holding Python's lock, numpy shades with it: more bring nothing."""
+
+
+class RayRenderer:
+    """Draws one model by casting rays; needs MuJoCo and numpy only.
+
+    Sky, planes with checkers, soft shadows of one key light and smooth edges. Textures other
+    than checkers on planes are replaced by one colour, and translucent geoms are drawn solid.
+
+    Args:
+        model: The model; it is not changed.
+        width: Picture width in pixels.
+        height: Picture height in pixels.
+        note: One line for the user about how the pictures were drawn.
+    """
+
+    name = "ray caster"
+
+    def __init__(self, model: mujoco.MjModel, width: int, height: int, note: str) -> None:
+        self.note = note
+        self.threads = min(os.cpu_count() or 1, MAX_THREADS)
+        self._sharing = threading.Lock()
+        self._model, self._size = extents.drawing_copy(model), (width, height)
+        self._sky = sky_of(model)
+        self._planes = extents.plane_geoms(model)
+        self._meshes = {mesh: smooth_mesh(model, mesh) for mesh in range(model.nmesh)}
+        self._skins = skins_of(model)
+        self._ground: tuple[bytes, Camera, Ground] | None = None
+
+    def __enter__(self) -> RayRenderer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget what was kept from one picture for the next."""
+        self._ground = None
+
+    def draw(
+        self,
+        data: mujoco.MjData,
+        camera: Camera,
+        marks: Sequence[Mark] = (),
+        colors: Mapping[int, Rgba] | None = None,
+    ) -> Image:
+        """A picture of this state, shape (height, width, 3); see ``Renderer.draw``."""
+        palette = extents.geom_colors(self._model)[:, :3]
+        for geom, rgba in (colors or {}).items():
+            palette[geom] = rgba[:3]
+        palette = np.concatenate([palette, extents.skin_colors(self._model, colors or {})[:, :3]])
+        stage = Stage(self._model, data, camera, palette, self._meshes, self._skins)
+        with self._sharing:
+            ground = self._ground_of(data, camera)
+        image = Frame(stage, ground).draw()
+        draw_marks(image, camera, marks)
+        return image
+
+    def _ground_of(self, data: mujoco.MjData, camera: Camera) -> Ground:
+        toward = -lighting.key_direction(self._model, data, camera)
+        parts = (data.geom_xpos[self._planes], data.geom_xmat[self._planes], toward)
+        key = b"".join(part.tobytes() for part in parts)
+        if self._ground is None or self._ground[:2] != (key, camera):
+            ground = draw_ground(self._model, data, camera, self._sky, toward, self._size)
+            self._ground = key, camera, ground
+        return self._ground[2]
+
+
+# --------------------
+# One picture of the ray caster: coarse first, then fine where colours change.
+#
+# Every second pixel down and across is cast and lit. Pixels between are mixed from those around
+# them, except where these differ: there each pixel has its own ray, and at edges four.
+# Colours run over red, green and blue first: numpy is slow on short last axes.
+
+
+PLAIN = 0.05
+"""Colours from 0 to 1 that differ less than this are mixed without casting more rays."""
+MORE_RAYS = ((-0.35, 0.15), (0.15, 0.35), (0.25, -0.30))
+"""Where else in a pixel at an edge rays go through, in pixels from its middle."""
+
+
+class Frame:
+    """A picture in the making.
+
+    Args:
+        stage: The bodies.
+        ground: Sky and planes behind them.
+    """
+
+    def __init__(self, stage: Stage, ground: Ground) -> None:
+        self._stage, self._ground = stage, ground
+        self._height, self._width = ground.geom.shape
+        self._surface = ground.geom[::STEP, ::STEP] * SIDES
+        pixel, seen = self._coarse_bodies()
+        self._surface.reshape(-1)[pixel] = stage.surfaces(seen)
+        self._body = np.zeros(self._surface.shape, dtype=bool)
+        self._body.reshape(-1)[pixel] = True
+        self._visibility = self._coarse_visibility(pixel, seen)
+        self._color = np.zeros((3, *self._surface.shape), dtype=np.float32)
+        self._color.reshape(3, -1)[:, pixel] = stage.colors(
+            seen, self._visibility.reshape(-1)[pixel]
+        )
+
+    def draw(self) -> Image:
+        """The finished picture, shape (height, width, 3)."""
+        color, mixed = self._spread()
+        flat = color.reshape(3, -1)
+        fine = mixed.copy()
+        fine[::STEP, ::STEP] = False
+        pixel = np.flatnonzero(fine)
+        flat[:, pixel] = self._cast_pixels(pixel, [(0.0, 0.0)])
+        edge = self._edges(flat, mixed)
+        flat[:, edge] += self._cast_pixels(edge, MORE_RAYS)
+        flat[:, edge] /= 1 + len(MORE_RAYS)
+        np.multiply(color, 255.0, out=color)
+        color += 0.5
+        image = np.empty((self._height, self._width, 3), dtype=np.uint8)
+        for channel, values in enumerate(color):
+            image[..., channel] = np.minimum(values, 255.0, out=values)
+        return image
+
+    def _coarse_bodies(self) -> tuple[Indices, Samples]:
+        """Flat coarse pixels that show a body, and what they show of it."""
+        boxes = self._stage.boxes.reshape(-1, 3)
+        pixels = self._stage.camera.project(boxes, self._width, self._height)[:, :2]
+        cells = (pixels.reshape(-1, 8, 2) - 0.5) / STEP + 0.5
+        pixel = np.flatnonzero(cover(cells, self._surface.shape))
+        solid, seen = self._stage.cast(self._ground.coarse_rays.take(pixel, axis=0))
+        return pixel[solid], seen
+
+    def _coarse_visibility(self, pixel: Indices, seen: Samples) -> Colors:
+        """Share of the key light that reaches the coarse pixels."""
+        stage, ground = self._stage, self._ground
+        size = self._width, self._height
+        thrown = np.zeros(self._surface.shape, dtype=bool)
+        for geom in ground.planes:
+            plane = stage.frames[0][geom], stage.frames[1][geom][:, 2]
+            shadow = shadow_cover(stage.lamp, stage.camera, stage.boxes, plane, size, STEP)
+            thrown |= shadow & (self._surface == geom * SIDES)
+        facing = np.flatnonzero(seen.normal @ stage.lamp.toward > 0.0)
+        below = np.flatnonzero(thrown & ~self._body)
+        queried = np.concatenate([pixel[facing], below])
+        depth = np.concatenate([seen.depth[facing], ground.coarse_depth[below]])
+        points = stage.eye + depth[:, None] * ground.coarse_rays.take(queried, axis=0)
+        on_skin = np.concatenate([stage.on_skin(seen)[facing], np.zeros(len(below), dtype=bool)])
+        return visibility(stage.caster, stage.lamp, self._surface, queried, points, on_skin)
+
+    def _spread(self) -> tuple[Colors, Bools]:
+        """Every pixel from the coarse ones around it, and where that is not good enough."""
+        color, mixed = self._ground.color.copy(), np.zeros(self._ground.geom.shape, dtype=bool)
+        rows, columns = window(self._body | (self._visibility < 1.0), margin=1)
+        if rows.start == rows.stop:
+            return color, mixed
+        fine = tuple(slice(STEP * part.start, STEP * part.stop) for part in (rows, columns))
+        shade, part = self._ground.shade[fine], color[:, *fine]
+        visibility, body = self._visibility[rows, columns], self._body[rows, columns]
+        bodies = self._color[:, rows, columns]
+        part *= shade + (1.0 - shade) * between(visibility, shade.shape)
+        whole, some = corners(body, np.logical_and), corners(body, np.logical_or)
+        varied = corners(bodies, np.maximum) - corners(bodies, np.minimum) > PLAIN
+        mixed[fine] = repeated((some & ~whole) | (whole & varied.any(axis=0)), shade.shape)
+        inside = repeated(whole, shade.shape)
+        inside[::STEP, ::STEP] |= body
+        for channel, spread in zip(part, between(bodies, shade.shape), strict=True):
+            np.copyto(channel, spread, where=inside)
+        return color, mixed
+
+    def _cast_pixels(self, pixel: Indices, offsets: Sequence[tuple[float, float]]) -> Colors:
+        """Sum of the colours of rays at these offsets in flat pixels (n,), shape (3, n)."""
+        row, column = np.divmod(pixel, self._width)
+        x, y = np.array(offsets).T[..., None] + 0.5
+        rays = self._stage.camera.rays(column + x, row + y, self._width, self._height)
+        solid, seen = self._stage.cast(rays.reshape(-1, 3))
+        color = np.tile(self._ground_at(pixel), len(offsets))
+        body = np.tile(pixel, len(offsets))[solid]
+        color[:, solid] = self._stage.colors(
+            seen, self._visibility_at(body, self._stage.surfaces(seen))
+        )
+        return np.asarray(color.reshape(3, len(offsets), -1).sum(axis=1))
+
+    def _ground_at(self, pixel: Indices) -> Colors:
+        """Colours (3, n) of the ground in flat pixels, in front of which a body may be."""
+        shade = self._ground.shade.reshape(-1)[pixel]
+        visibility = self._visibility_at(pixel, self._ground.geom.reshape(-1)[pixel] * SIDES)
+        return np.asarray(
+            self._ground.color.reshape(3, -1)[:, pixel] * (shade + (1.0 - shade) * visibility)
+        )
+
+    def _visibility_at(self, pixel: Indices, surface: Ids) -> Colors:
+        """Share of the key light at pixels: the mean of coarse ones around on that surface."""
+        row, column = np.divmod(pixel, self._width)
+        rows, columns = self._surface.shape
+        total = np.zeros(len(pixel), dtype=np.float32)
+        weight = np.zeros(len(pixel), dtype=np.float32)
+        for down in (0, STEP - 1):
+            near_row = np.minimum((row + down) // STEP, rows - 1) * columns
+            for right in (0, STEP - 1):
+                near = near_row + np.minimum((column + right) // STEP, columns - 1)
+                same = self._surface.reshape(-1)[near] == surface
+                # Where no neighbour is on that surface, all count.
+                part = same.astype(np.float32) + np.float32(1e-4)
+                total += part * self._visibility.reshape(-1)[near]
+                weight += part
+        return total / weight
+
+    def _edges(self, color: Colors, mixed: Bools) -> Indices:
+        """Flat pixels in or beside a mixed cell that differ from a pixel next to them.
+
+        Args:
+            color: The picture so far, shape (3, height · width).
+            mixed: Pixels of mixed cells, shape (height, width).
+        """
+        pixel = np.flatnonzero(grown(mixed))
+        row, column = np.divmod(pixel, self._width)
+        differs = np.zeros(len(pixel), dtype=bool)
+        last_row, last_column = self._height - 1, self._width - 1
+        for near in (
+            pixel - self._width * (row > 0),
+            pixel + self._width * (row < last_row),
+            pixel - (column > 0),
+            pixel + (column < last_column),
+        ):
+            for channel in color:
+                differs |= np.abs(channel.take(near) - channel.take(pixel)) > PLAIN
+        return pixel[differs]
+
+
+# --------------------
+# The bodies in front of the ray caster's camera, and the colour of what a ray meets.
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Points of bodies seen from the camera.
+
+    Args:
+        geom: Geom ids, shape (n,); skins are numbered behind all geoms.
+        depth: Depths [m], shape (n,).
+        normal: Outward unit normals, shape (n, 3).
+        ray: World vectors of unit depth from the camera, shape (n, 3).
+    """
+
+    geom: Ids
+    depth: Floats
+    normal: Floats
+    ray: Floats
+
+
+SIDES = 8
+_ROUND = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in ("SPHERE", "CAPSULE", "ELLIPSOID")]
+
+
+class Stage:
+    """Bodies, camera and key light of one picture.
+
+    Args:
+        model: The model.
+        data: Its state.
+        camera: The camera.
+        palette: Colour of every geom, then of every skin, shape (ngeom + skins, 3).
+        meshes: Smooth normals by mesh id.
+        skins: Skins of the model.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        camera: Camera,
+        palette: Colors,
+        meshes: Mapping[int, SmoothMesh],
+        skins: Sequence[Skin] = (),
+    ) -> None:
+        solid = extents.solid_geoms(model)
+        self.camera, self.eye = camera, camera.position
+        self.caster = Caster(model, data)
+        self._skins = SkinCaster(skins, data, self.eye, camera.axes())
+        self.boxes = np.concatenate([extents.box_corners(model, data, solid), self._skins.boxes])
+        toward_key = -lighting.key_direction(model, data, camera)
+        self.lamp = Lamp(toward_key, *extents.bounding_ball(model, data))
+        self.frames = data.geom_xpos, data.geom_xmat.reshape(-1, 3, 3)
+        self._geoms = model.ngeom
+        self._palette = palette
+        round_skins = np.zeros(len(skins), dtype=bool)
+        self._is_edged = np.concatenate([~np.isin(model.geom_type, _ROUND), round_skins])
+        self._is_solid = np.zeros(model.ngeom, dtype=bool)
+        self._is_solid[solid] = True
+        is_mesh = model.geom_type[solid] == int(mujoco.mjtGeom.mjGEOM_MESH)
+        self._smooth = {int(k): meshes[int(model.geom_dataid[k])] for k in solid[is_mesh]}
+
+    def cast(self, rays: Floats) -> tuple[Indices, Samples]:
+        """Which of the rays (n, 3) from the camera meet a body, and what those meet."""
+        hits = self.caster.hits(self.eye, rays)
+        met = hits.geom >= 0
+        is_body = met & self._is_solid[hits.geom]
+        if len(self._skins.boxes):
+            on = self._skins.hits(rays, np.where(met, hits.distance, np.inf))
+            is_body[on.ray] = True
+            hits.geom[on.ray] = self._geoms + on.skin
+            hits.distance[on.ray], hits.normal[on.ray] = on.depth, on.normal
+        solid = np.flatnonzero(is_body)
+        seen = Samples(
+            hits.geom.take(solid),
+            hits.distance.take(solid),
+            hits.normal.take(solid, axis=0),
+            rays.take(solid, axis=0),
+        )
+        for geom, mesh in self._smooth.items():
+            chosen = seen.geom == geom
+            if chosen.any():
+                origin, frame = self.frames[0][geom], self.frames[1][geom]
+                points = self.eye + seen.depth[chosen, None] * seen.ray[chosen]
+                smooth = mesh.at((points - origin) @ frame, seen.normal[chosen] @ frame)
+                seen.normal[chosen] = smooth @ frame.T
+        return solid, seen
+
+    def on_skin(self, seen: Samples) -> npt.NDArray[np.bool_]:
+        """Which samples lie on a skin, (n,)."""
+        return np.asarray(seen.geom >= self._geoms)
+
+    def surfaces(self, seen: Samples) -> Ids:
+        """Numbers (n,) that tell surfaces apart: geom times SIDES plus the side of the geom.
+
+        Light is mixed between pixels of one surface only; sides are told by the axis, of the
+        six along and against x, y and z, that the normal is nearest to.
+        """
+        surface = seen.geom * np.int32(SIDES)
+        edged = np.flatnonzero(self._is_edged[seen.geom])
+        normal = seen.normal[edged]
+        axis = np.abs(normal).argmax(axis=1)
+        ahead = np.take_along_axis(normal, axis[:, None], axis=1)[:, 0] > 0.0
+        surface[edged] += 1 + axis.astype(np.int32) + 3 * ahead
+        return np.asarray(surface)
+
+    def colors(self, seen: Samples, visibility: Colors) -> Colors:
+        """Colours (3, n) of what is seen, with this share (n,) of the key light."""
+        ray = np.ascontiguousarray(seen.ray.T, dtype=np.float32)
+        toward_eye = ray / -np.sqrt(ray[0] ** 2 + ray[1] ** 2 + ray[2] ** 2)
+        normal = np.ascontiguousarray(seen.normal.T, dtype=np.float32)
+        albedo = self._palette.T[:, seen.geom]
+        return shaded(albedo, normal, toward_eye, self.lamp.toward.astype(np.float32), visibility)

@@ -1,0 +1,202 @@
+"""Casting rays at a model, and knowing beforehand which rays can hit anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp.build.shapes import SKINNED_GROUP
+from softgrasp.rendering.camera import SHOWN_GROUPS
+
+Bools = npt.NDArray[np.bool_]
+
+
+Floats = npt.NDArray[np.float64]
+
+FAR = 1e9
+_ANGLES = np.radians([30.0, 60.0, 120.0, 150.0])  # 0 and 90 are the sides of the window itself
+_NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
+
+
+@dataclass(frozen=True)
+class Hits:
+    """What rays met first.
+
+    Args:
+        geom: Geom ids, shape (n,); -1 where nothing was met.
+        distance: Distance in lengths of the ray's vector, shape (n,).
+        normal: Outward unit normals in the world, shape (n, 3).
+    """
+
+    geom: npt.NDArray[np.int32]
+    distance: Floats
+    normal: Floats
+
+
+class Caster:
+    """Casts rays at the geoms that are shown; planes count, invisible geoms do not.
+
+    Args:
+        model: The model.
+        data: Its state; used for the positions of geoms only.
+        under_skins: Whether geoms under a skin count as shown.
+    """
+
+    def __init__(
+        self, model: mujoco.MjModel, data: mujoco.MjData, *, under_skins: bool = False
+    ) -> None:
+        self._model, self._data = model, data
+        groups = np.arange(mujoco.mjNGROUP)
+        shown, skinned = groups < SHOWN_GROUPS, groups == SKINNED_GROUP
+        self._shading = (shown | skinned).astype(np.uint8)
+        self._shown = self._shading if under_skins else shown.astype(np.uint8)
+
+    def hits(self, origin: Floats, vectors: Floats) -> Hits:
+        """First hits of rays from one origin (3,) along vectors (n, 3)."""
+        count = len(vectors)
+        normal = np.empty((count, 3))
+        geom, distance = self._cast(origin, vectors, normal, self._shown)
+        return Hits(geom, distance, normal)
+
+    def blocked(
+        self, origin: Floats, targets: Floats, slack: float, on_skin: Bools | None = None
+    ) -> Bools:
+        """Whether something lies between an origin (3,) and targets (n, 3).
+
+        Args:
+            origin: Where the rays start [m].
+            targets: Where they end [m].
+            slack: Part of the way before the target that does not count.
+            on_skin: Targets that the geoms under skins do not shade, (n,): they would speckle
+                the skin over them.
+        """
+        blocked_rays = np.zeros(len(targets), dtype=bool)
+        if on_skin is None:
+            on_skin = blocked_rays.copy()
+        for chosen, groups in ((~on_skin, self._shading), (on_skin, self._shown)):
+            vectors = targets[chosen] - origin
+            geom, distance = self._cast(origin, vectors, None, groups)
+            blocked_rays[chosen] = (geom >= 0) & (distance < 1.0 - slack)
+        return blocked_rays
+
+    def _cast(
+        self,
+        origin: Floats,
+        vectors: Floats,
+        normal: Floats | None,
+        groups: npt.NDArray[np.uint8],
+    ) -> tuple[npt.NDArray[np.int32], Floats]:
+        count = len(vectors)
+        geom, distance = np.full(count, -1, dtype=np.int32), np.full(count, -1.0)
+        if count:
+            mujoco.mj_multiRay(
+                self._model,
+                self._data,
+                origin,
+                np.ascontiguousarray(vectors).reshape(-1),
+                groups,
+                1,
+                -1,
+                geom,
+                distance,
+                None if normal is None else normal.reshape(-1),
+                count,
+                FAR,
+            )
+        return geom, distance
+
+
+def cover(corners: Floats, shape: tuple[int, int]) -> Bools:
+    """Cells of a grid that the hulls of point sets may touch, never too few.
+
+    Args:
+        corners: Points of n hulls in cells (column, row), shape (n, k, 2); a hull with a point
+            that is not finite covers everything.
+        shape: Rows and columns of the grid.
+
+    Returns:
+        Boolean mask of that shape.
+    """
+    mask = np.zeros(shape, dtype=bool)
+    if not np.isfinite(corners).all():
+        mask[:] = True
+        return mask
+    along = corners @ _NORMALS
+    middle = 0.5 * (along.max(axis=1) + along.min(axis=1))
+    # A cell reaches up to half its diagonal from its middle.
+    half = 0.5 * np.ptp(along, axis=1) + 0.75
+    low = np.floor(corners.min(axis=1) - 1).clip(0, shape[::-1]).astype(int)
+    high = np.ceil(corners.max(axis=1) + 1).clip(0, shape[::-1]).astype(int)
+    for hull in range(len(corners)):
+        (left, top), (right, bottom) = low[hull], high[hull]
+        x = np.outer(_NORMALS[0], np.arange(left, right) + 0.5) - middle[hull][:, None]
+        y = np.outer(_NORMALS[1], np.arange(top, bottom) + 0.5)
+        inside = np.ones((bottom - top, right - left), dtype=bool)
+        for side, reach in enumerate(half[hull]):
+            inside &= np.abs(y[side][:, None] + x[side]) <= reach
+        mask[top:bottom, left:right] |= inside
+    return mask
+
+
+def window(mask: Bools, margin: int) -> tuple[slice, slice]:
+    """The rows and columns that hold a mask and a margin around it; empty for an empty mask."""
+    lines = [np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0)]
+    rows, columns = (
+        slice(max(line[0] - margin, 0), min(line[-1] + margin + 1, count))
+        if len(line)
+        else slice(0, 0)
+        for line, count in zip(lines, mask.shape, strict=True)
+    )
+    return rows, columns
+
+
+# --------------------
+# From a coarse picture, which has every second pixel down and across, to the whole one.
+
+
+Colors = npt.NDArray[np.float32]
+Kind = TypeVar("Kind", bound=np.generic)
+
+STEP = 2
+
+
+def corners(coarse: npt.NDArray[Kind], combine: np.ufunc) -> npt.NDArray[Kind]:
+    """A ufunc over the four corners of every cell right of and below a coarse pixel."""
+    rows, every = coarse.copy(), coarse.copy()
+    combine(coarse[..., :-1, :], coarse[..., 1:, :], out=rows[..., :-1, :])
+    every[...] = rows
+    combine(rows[..., :-1], rows[..., 1:], out=every[..., :-1])
+    return every
+
+
+def between(coarse: Colors, shape: tuple[int, ...]) -> Colors:
+    """Linear mixture of coarse pixels for all pixels; every STEP-th is the coarse one itself."""
+    rows, columns = coarse.shape[-2:]
+    every = np.empty((*coarse.shape[:-2], STEP * rows, STEP * columns), dtype=np.float32)
+    across = every[..., ::STEP, :]
+    across[..., ::STEP] = coarse
+    across[..., 1:-1:STEP] = 0.5 * (coarse[..., :-1] + coarse[..., 1:])
+    across[..., -1] = coarse[..., -1]
+    upper, lower = every[..., :-STEP:STEP, :], every[..., STEP::STEP, :]
+    np.multiply(upper + lower, 0.5, out=every[..., 1:-1:STEP, :])
+    every[..., -1, :] = every[..., -STEP, :]
+    return every[..., : shape[0], : shape[1]]
+
+
+def repeated(cells: Bools, shape: tuple[int, ...]) -> Bools:
+    """Every cell's answer for all of its pixels."""
+    return cells.repeat(STEP, axis=0).repeat(STEP, axis=1)[: shape[0], : shape[1]]
+
+
+def grown(mask: Bools) -> Bools:
+    """The mask and the pixels beside it."""
+    grown = mask.copy()
+    grown[1:] |= mask[:-1]
+    grown[:-1] |= mask[1:]
+    grown[:, 1:] |= mask[:, :-1]
+    grown[:, :-1] |= mask[:, 1:]
+    return grown

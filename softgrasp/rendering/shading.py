@@ -1,0 +1,677 @@
+"""How bright a point of a body is: surroundings, key light, a light at the camera, and gloss.
+
+Arrays run over x, y, z or red, green, blue first: numpy is slow on short last axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp.rendering import camera as lighting
+from softgrasp.rendering.camera import Camera, geom_colors, plane_geoms
+from softgrasp.rendering.rays import STEP, Bools, Caster, Floats, cover, window
+
+Colors = npt.NDArray[np.float32]
+Indices = npt.NDArray[np.intp]
+
+
+_FROM_ABOVE = lighting.AMBIENT * np.array([[1.16], [1.18], [1.22]], dtype=np.float32)
+_FROM_BELOW = lighting.AMBIENT * np.array([[0.80], [0.78], [0.76]], dtype=np.float32)
+_KEY = np.array(lighting.KEY, dtype=np.float32)[:, None]
+_GLOSS, _GLOSS_EXPONENT = 0.16, 40
+
+
+def shaded(
+    albedo: Colors, normals: Colors, toward_eye: Colors, toward_key: Colors, visibility: Colors
+) -> Colors:
+    """Colours of points on bodies.
+
+    Args:
+        albedo: Colours of the bodies, shape (3, n).
+        normals: Outward unit normals, shape (3, n).
+        toward_eye: Unit vectors towards the camera, shape (3, n).
+        toward_key: Unit vector towards the key light, shape (3,).
+        visibility: Part of the key light that is not blocked, shape (n,).
+
+    Returns:
+        Colours, shape (3, n); may exceed 1.
+    """
+    halfway = toward_eye + toward_key[:, None]
+    facing_halfway = _dots(normals, halfway) / np.sqrt(_dots(halfway, halfway))
+    light = _FROM_BELOW + (0.5 + 0.5 * normals[2]) * (_FROM_ABOVE - _FROM_BELOW)
+    light += (visibility * np.maximum(toward_key @ normals, 0.0)) * _KEY
+    light += np.float32(lighting.CAMERA) * np.maximum(_dots(normals, toward_eye), 0.0)
+    light *= albedo
+    light += np.float32(_GLOSS) * visibility * np.maximum(facing_halfway, 0.0) ** _GLOSS_EXPONENT
+    return np.asarray(light, dtype=np.float32)
+
+
+def _dots(a: Colors, b: Colors) -> Colors:
+    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+
+
+# --------------------
+# Soft shadows from few rays: one for every second coarse pixel, to changing points of a lamp.
+
+
+Ids = npt.NDArray[np.int32]
+Light = npt.NDArray[np.float32]
+
+TILE = 4
+"""The black squares of a 4 x 4 chessboard on the lamp are dealt out to those in the picture."""
+LAMP_REACHES = 100.0
+"""Distance of the lamp, in radii of the ball around the bodies."""
+LAMP_TANGENT = 0.03
+"""Half width over distance of the lamp: sets how soft shadows are (the sun's is 0.0047)."""
+SLACK_REACHES = 0.004
+"""A blocker closer to a point than this, in radii of the ball, does not count."""
+
+
+@dataclass(frozen=True)
+class Lamp:
+    """A square lamp far away from a ball of bodies.
+
+    Args:
+        toward: Unit vector towards the lamp, shape (3,).
+        center: Middle of the ball [m], shape (3,).
+        reach: Radius of the ball [m].
+    """
+
+    toward: Floats
+    center: Floats
+    reach: float
+
+    def points(self) -> Floats:
+        """Points spread evenly over the lamp [m], shape (TILE, TILE, 3)."""
+        steps = (2.0 * np.arange(TILE) + 1.0) / TILE - 1.0
+        return self._at(steps)
+
+    def corners(self) -> Floats:
+        """The lamp's corners [m], shape (4, 3)."""
+        return self._at(np.array([-1.0, 1.0])).reshape(-1, 3)
+
+    def _at(self, steps: Floats) -> Floats:
+        far = LAMP_REACHES * self.reach
+        other = np.eye(3)[np.argmin(np.abs(self.toward))]
+        first = np.cross(self.toward, other)
+        first *= LAMP_TANGENT * far / np.linalg.norm(first)
+        second = np.cross(self.toward, first)
+        middle = self.center + far * self.toward
+        return np.asarray(middle + steps[:, None, None] * first + steps[:, None] * second)
+
+
+def shadow_cover(
+    lamp: Lamp,
+    camera: Camera,
+    boxes: Floats,
+    plane: tuple[Floats, Floats],
+    size: tuple[int, int],
+    step: int,
+) -> Bools:
+    """Pixels where boxes may throw their shadow on a plane, never too few.
+
+    Args:
+        lamp: The light.
+        camera: The camera.
+        boxes: Corners of boxes [m], shape (n, 8, 3).
+        plane: A point of the plane [m] and its unit normal.
+        size: Width and height of the picture.
+        step: Every how many pixels, down and across, an answer is wanted.
+
+    Returns:
+        Boolean mask for the pixels [::step, ::step].
+    """
+    width, height = size
+    point, normal = plane
+    shape = -(-height // step), -(-width // step)
+    if not len(boxes) or normal @ lamp.toward <= 0.0:
+        return np.zeros(shape, dtype=bool)
+    paths = boxes[:, :, None] - lamp.corners()
+    rest = (point - boxes) @ normal / (paths @ normal).min(axis=-1)
+    # The corner of a body below the plane throws no shadow: it stays where it is.
+    thrown = boxes[:, :, None] + np.maximum(rest, 0.0)[..., None, None] * paths
+    pixels = camera.project(thrown.reshape(-1, 3), width, height)[:, :2]
+    cells = (pixels - 0.5) / step + 0.5
+    return cover(cells.reshape(len(boxes), -1, 2), shape)
+
+
+def visibility(
+    caster: Caster, lamp: Lamp, surface: Ids, pixel: Indices, points: Floats, on_skin: Bools
+) -> Light:
+    """Share of the lamp that is seen from the points of a coarse picture.
+
+    Args:
+        caster: Casts the rays.
+        lamp: The light.
+        surface: Number of the surface that each pixel shows, shape (rows, columns).
+        pixel: Flat pixels where something may be in the way, shape (n,); others see all.
+        points: World points that these pixels show [m], shape (n, 3).
+        on_skin: Which of them lie on a skin, shape (n,).
+
+    Returns:
+        Shares from 0 to 1, shape (rows, columns), smoothed over TILE x TILE neighbours that
+        lie on the same surface.
+    """
+    seen = np.ones(surface.shape, dtype=np.float32)
+    weight = np.ones(surface.shape, dtype=np.float32)
+    row, column = np.divmod(pixel, surface.shape[1])
+    skipped = (row + column) % 2 == 1
+    # Next to nothing, so that a surface of skipped pixels only counts as lit.
+    weight.reshape(-1)[pixel[skipped]] = 1e-6
+    dealt = np.where(skipped, -1, (row % TILE) * TILE + column % TILE)
+    for index, origin in enumerate(lamp.points().reshape(-1, 3)):
+        chosen = np.flatnonzero(dealt == index)
+        slack = SLACK_REACHES / LAMP_REACHES
+        blocked = caster.blocked(origin, points[chosen], slack, on_skin[chosen])
+        seen.reshape(-1)[pixel[chosen]] = ~blocked
+    dim = window(seen < 1.0, margin=2 * TILE)
+    seen[dim] = _smoothed(seen[dim], weight[dim], surface[dim])
+    return seen
+
+
+def _smoothed(values: Light, weight: Light, surface: Ids) -> Light:
+    """Weighted mean over windows of TILE x TILE neighbours of one surface, taken twice."""
+    steps = [
+        (_overlap(axis, shift), _overlap(axis, -shift))
+        for axis in (0, 1)
+        for shift in range(-(TILE // 2), TILE - TILE // 2)
+        if shift
+    ]
+    same = [(surface[here] == surface[there]).astype(np.float32) for here, there in steps]
+    total = values * weight
+    for axis in (0, 1, 0, 1):
+        part = slice(axis * len(steps) // 2, (axis + 1) * len(steps) // 2)
+        summed = total.copy(), weight.copy()
+        for (here, there), alike in zip(steps[part], same[part], strict=True):
+            summed[0][here] += total[there] * alike
+            summed[1][here] += weight[there] * alike
+        total, weight = summed
+    return total / weight
+
+
+def _overlap(axis: int, shift: int) -> tuple[slice, ...]:
+    part = slice(max(0, -shift), min(0, -shift) or None)
+    return (part,) if axis == 0 else (slice(None), part)
+
+
+# --------------------
+# The part of a picture that bodies stand before: sky and planes, exact and without rays.
+#
+# It depends on the camera and the planes only, so a film draws it once.
+
+
+FADE_FROM, FADE_TO = 0.25, 0.75
+"""Where planes begin and end to fade into the horizon, in parts of the horizon's distance."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Sky and planes as one camera sees them, in full key light.
+
+    Args:
+        coarse_rays: World vectors of unit depth through the middles of every STEP-th pixel
+            down and across, shape (n, 3).
+        color: From 0 to 1, shape (3, h, w).
+        shade: Part of the colour that stays in full shadow, shape (h, w).
+        geom: Plane ids, -1 for sky, shape (h, w).
+        coarse_depth: Depths of planes at these [m], infinite for sky, shape (n,).
+        planes: Ids of the planes.
+    """
+
+    coarse_rays: Floats
+    color: Colors
+    shade: Colors
+    geom: npt.NDArray[np.int32]
+    coarse_depth: Floats
+    planes: tuple[int, ...]
+
+
+def draw_ground(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    camera: Camera,
+    sky: Sky,
+    toward_key: Floats,
+    size: tuple[int, int],
+) -> Ground:
+    """Sky and planes of a model.
+
+    Args:
+        model: The model.
+        data: Its state.
+        camera: The camera.
+        sky: What is behind everything.
+        toward_key: Unit vector towards the key light, shape (3,).
+        size: Width and height of the picture.
+    """
+    width, height = size
+    columns, rows = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
+    rays = camera.rays(columns, rows, width, height)
+    color, shade = sky.along(rays), np.ones((height, width), dtype=np.float32)
+    geom, nearest = np.full((height, width), -1, dtype=np.int32), np.full((height, width), np.inf)
+    planes = tuple(int(plane) for plane in plane_geoms(model))
+    for plane in planes:
+        local, depth = _meet(model, data, plane, camera.position, rays)
+        seen = depth < nearest
+        nearest[seen], geom[seen] = depth[seen], plane
+        facing = data.geom_xmat[plane].reshape(3, 3)[:, 2] @ toward_key
+        key = np.array(lighting.KEY, dtype=np.float32) * max(0.0, float(facing))
+        rest = lighting.AMBIENT + 0.3 * lighting.CAMERA
+        lit = (key + rest) * _paint(model, plane, local)[seen]
+        away = np.linalg.norm(rays, axis=-1)[seen] * depth[seen]
+        fade = _fade(away / (lighting.HORIZON_DISTANCES * camera.distance))[:, None]
+        color[seen] = (1.0 - fade) * lit + fade * sky.horizon
+        shade[seen] = 1.0 - (1.0 - fade[:, 0]) * (key / (key + rest)).mean()
+    coarse_rays = rays[::STEP, ::STEP].reshape(-1, 3)
+    coarse_depth = nearest[::STEP, ::STEP].reshape(-1)
+    channels = np.ascontiguousarray(np.moveaxis(color, -1, 0))
+    return Ground(coarse_rays, channels, shade, geom, coarse_depth, planes)
+
+
+def _meet(
+    model: mujoco.MjModel, data: mujoco.MjData, plane: int, origin: Floats, rays: Floats
+) -> tuple[Floats, Floats]:
+    """Where rays meet a plane from above: plane coordinates (h, w, 2) and depth, else inf."""
+    frame = data.geom_xmat[plane].reshape(3, 3)
+    start = (origin - data.geom_xpos[plane]) @ frame
+    heading = rays @ frame
+    with np.errstate(divide="ignore", invalid="ignore"):
+        depth = np.where(heading[..., 2] < 0.0, -start[2] / heading[..., 2], np.inf)
+        local = start[:2] + depth[..., None] * heading[..., :2]
+    depth[~(depth > 0.0)] = np.inf
+    size = model.geom_size[plane, :2]
+    depth[((np.abs(local) > size) & (size > 0)).any(axis=-1)] = np.inf
+    return local, depth
+
+
+def _fade(part: Floats) -> Colors:
+    fade = np.clip((part - FADE_FROM) / (FADE_TO - FADE_FROM), 0.0, 1.0)
+    return np.asarray(fade * fade * (3.0 - 2.0 * fade), dtype=np.float32)
+
+
+def _paint(model: mujoco.MjModel, plane: int, local: Floats) -> Colors:
+    """A plane's own colours at plane coordinates (h, w, 2): its checker, or its mean colour."""
+    plain = geom_colors(model)[plane, :3]
+    material = int(model.geom_matid[plane])
+    role = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
+    texture = int(model.mat_texid[material, role]) if material >= 0 else -1
+    if texture < 0 or model.tex_type[texture] != mujoco.mjtTexture.mjTEXTURE_2D:
+        return np.broadcast_to(plain, (*local.shape[:2], 3))
+    first, second = (plain * color for color in _quadrants(model, texture))
+    mixed = _checker(2.0 * _textures(model, plane, material, local))[..., None]
+    return np.asarray(first + mixed * (second - first), dtype=np.float32)
+
+
+def _quadrants(model: mujoco.MjModel, texture: int) -> tuple[Colors, Colors]:
+    """The two colours of a checker texture; twice the mean colour of any other."""
+    height, width = int(model.tex_height[texture]), int(model.tex_width[texture])
+    depth, first = int(model.tex_nchannel[texture]), int(model.tex_adr[texture])
+    pixels = model.tex_data[first : first + height * width * depth]
+    image = pixels.reshape(height, width, depth)[..., :3].astype(np.float32) / 255.0
+    top, bottom = image[: height // 2], image[height // 2 :]
+    quarters = [half[:, part] for half in (top, bottom) for part in _halves(width)]
+    colors = [np.asarray(quarter.reshape(-1, 3).mean(axis=0)) for quarter in quarters]
+    if np.allclose(colors[:2], colors[:1:-1], atol=0.02):
+        return colors[0], colors[1]
+    mean = np.asarray(np.mean(colors, axis=0), dtype=np.float32)
+    return mean, mean
+
+
+def _halves(width: int) -> tuple[slice, slice]:
+    return slice(0, width // 2), slice(width // 2, width)
+
+
+def _textures(model: mujoco.MjModel, plane: int, material: int, local: Floats) -> Floats:
+    """Plane coordinates (h, w, 2) counted in textures, as MuJoCo lays them."""
+    repeat = model.mat_texrepeat[material].astype(float)
+    size = model.geom_size[plane, :2]
+    if model.mat_texuniform[material] or not size.all():
+        return np.asarray(0.5 * repeat * local)
+    return np.asarray(0.5 * repeat * (local / size + 1.0))
+
+
+def _checker(squares: Floats) -> Colors:
+    """A checkerboard of unit squares averaged over each pixel, shape (h, w), from 0 to 1.
+
+    The mean of a square wave over a window is the difference of two triangle waves, over the
+    window; the window is the change of the coordinate to the neighbouring pixels.
+    """
+    product = np.ones(squares.shape[:2])
+    for axis in range(2):
+        value = np.where(np.isfinite(squares[..., axis]), squares[..., axis], 0.0)
+        down, across = np.gradient(value)
+        window = np.maximum(np.abs(down) + np.abs(across), 1e-3)
+        product *= (_triangle(value + 0.5 * window) - _triangle(value - 0.5 * window)) / window
+    return np.asarray(0.5 + 0.5 * product.clip(-1.0, 1.0), dtype=np.float32)
+
+
+def _triangle(value: Floats) -> Floats:
+    """Integral of the square wave that is +1 on [0, 1) and -1 on [1, 2)."""
+    phase = np.mod(value, 2.0)
+    return np.minimum(phase, 2.0 - phase)
+
+
+# --------------------
+# The background: a colour for every direction, the model's own skybox or a pale gradient.
+
+
+_DEFAULT_ELEVATION = (-0.5 * np.pi, 0.0, 0.5 * np.pi)
+_DEFAULT_COLOR = ((1.00, 1.00, 1.00), (0.90, 0.93, 0.96), (0.74, 0.82, 0.90))
+_UP, _DOWN, _FRONT = 2, 3, 4  # faces of a skybox texture, in MuJoCo's order from top to bottom
+
+
+@dataclass(frozen=True)
+class Sky:
+    """Colours over elevation, the same all around.
+
+    Args:
+        elevation: Increasing elevations [rad], shape (n,).
+        color: Colours from 0 to 1, shape (n, 3).
+    """
+
+    elevation: npt.NDArray[np.float64]
+    color: Colors
+
+    @property
+    def horizon(self) -> Colors:
+        """Colour at elevation 0, shape (3,)."""
+        return np.asarray(self.at(np.zeros(1))[0])
+
+    def along(self, rays: npt.NDArray[np.floating]) -> Colors:
+        """Colours in the directions of world vectors of shape (..., 3)."""
+        return self.at(np.arctan2(rays[..., 2], np.hypot(rays[..., 0], rays[..., 1])))
+
+    def at(self, elevation: npt.NDArray[np.floating]) -> Colors:
+        """Colours at elevations [rad] of shape (...), shape (..., 3)."""
+        channels = [np.interp(elevation, self.elevation, self.color[:, k]) for k in range(3)]
+        return np.stack(channels, axis=-1).astype(np.float32)
+
+
+def has_skybox(model: mujoco.MjModel) -> bool:
+    """Whether the model brings its own sky."""
+    return bool((model.tex_type == int(mujoco.mjtTexture.mjTEXTURE_SKYBOX)).any())
+
+
+def sky_of(model: mujoco.MjModel) -> Sky:
+    """The model's sky, read along one meridian of its skybox texture, or a pale default."""
+    if not has_skybox(model):
+        return Sky(np.array(_DEFAULT_ELEVATION), np.array(_DEFAULT_COLOR, dtype=np.float32))
+    texture = int(np.argmax(model.tex_type == int(mujoco.mjtTexture.mjTEXTURE_SKYBOX)))
+    width, depth = int(model.tex_width[texture]), int(model.tex_nchannel[texture])
+    first = int(model.tex_adr[texture])
+    faces = model.tex_data[first : first + 6 * width * width * depth]
+    column = faces.reshape(6, width, width, depth)[:, :, width // 2, :3].astype(np.float32) / 255
+    half = width // 2
+    across = 2.0 * (np.arange(width) + 0.5) / width - 1.0
+    rise = np.arctan(across)
+    # Down face from its middle outwards, front face upwards, up face inwards to its middle.
+    elevation = [rise[half:] - 0.5 * np.pi - rise[half], rise, 0.5 * np.pi + rise[:half]]
+    color = [column[_DOWN, half:], column[_FRONT, ::-1], column[_UP, :half]]
+    return Sky(np.concatenate(elevation), np.concatenate(color))
+
+
+# --------------------
+# Smooth normals of meshes, as OpenGL interpolates them over a triangle.
+#
+# MuJoCo's rays return the normal of the triangle they hit, but not which triangle it was. Its
+# plane tells: a number made of normal and offset is looked up in a sorted list, and among
+# triangles in one plane the one that holds the point is taken.
+
+
+MAX_IN_PLANE = 8
+"""More triangles than this in one plane are a flat side, which keeps its flat normal."""
+_GENERIC = np.array([0.7390851, 0.5671433, 0.3141593])
+"""No symmetry of a mesh gives two of its planes one value of normal @ _GENERIC + offset."""
+_SAME = 1e-5
+"""Planes whose numbers differ less count as one: corners are stored in single precision."""
+
+
+@dataclass(frozen=True)
+class SmoothMesh:
+    """A mesh that knows its triangles by their planes.
+
+    Args:
+        keys: Sorted plane numbers, shape (n,).
+        corners: Corners in that order [m], shape (n, 3, 3).
+        normals: Normals at those corners, shape (n, 3, 3).
+    """
+
+    keys: Floats
+    corners: Floats
+    normals: Floats
+
+    def at(self, points: Floats, flat: Floats) -> Floats:
+        """Unit normals at points (n, 3) on triangles with these flat normals (n, 3)."""
+        key = _plane_key(flat, points)
+        first = np.searchsorted(self.keys, key - _SAME)
+        best, largest = flat.copy(), np.full(len(points), -np.inf)
+        for step in range(MAX_IN_PLANE):
+            face = np.minimum(first + step, len(self.keys) - 1)
+            todo = np.flatnonzero(np.abs(self.keys[face] - key) <= _SAME)
+            if not len(todo):
+                break
+            weights = _weights(points[todo], self.corners[face[todo]], flat[todo])
+            inside = weights.min(axis=0)
+            better = inside > largest[todo]
+            chosen = todo[better]
+            largest[chosen] = inside[better]
+            normals = self.normals[face[chosen]]
+            best[chosen] = np.einsum("kn,nkx->nx", weights[:, better].clip(0.0), normals)
+        length = np.linalg.norm(best, axis=1, keepdims=True)
+        return np.where(length > 0.0, best / np.maximum(length, 1e-30), flat)
+
+
+def smooth_mesh(model: mujoco.MjModel, mesh: int) -> SmoothMesh:
+    """The lookup for one mesh of a model."""
+    first, count = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
+    faces = slice(first, first + count)
+    corners = model.mesh_vert[model.mesh_vertadr[mesh] + model.mesh_face[faces]].astype(float)
+    normals = model.mesh_normal[model.mesh_normaladr[mesh] + model.mesh_facenormal[faces]]
+    flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-30)
+    keys = _plane_key(flat, corners[:, 0])
+    order = np.argsort(keys)
+    keys, corners, normals, flat = keys[order], corners[order], normals[order], flat[order]
+    in_plane = np.searchsorted(keys, keys + _SAME, "right") - np.searchsorted(keys, keys - _SAME)
+    normals = np.where((in_plane > MAX_IN_PLANE)[:, None, None], flat[:, None], normals)
+    return SmoothMesh(keys, corners, normals)
+
+
+def _plane_key(normals: Floats, points: Floats) -> Floats:
+    offset = np.einsum("nx,nx->n", normals, points)
+    return np.asarray(normals @ _GENERIC + offset)
+
+
+def _weights(points: Floats, corners: Floats, flat: Floats) -> Floats:
+    """Barycentric weights (3, n), not scaled; negative for a corner the point is beyond."""
+    a, b, c = corners.transpose(1, 0, 2) - points
+    sides = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)])
+    return np.asarray(np.einsum("knx,nx->kn", sides, flat))
+
+
+# --------------------
+# Skins for the ray caster: bent by their bones, then met by rays.
+#
+# OpenGL draws MuJoCo's skins by itself; its rays pass through them.
+
+
+CELLS = 128
+"""Cells of the grid, down and across, in which triangles are looked for."""
+CHUNK = 600
+"""Vertices that share a bounding box."""
+
+
+@dataclass(frozen=True)
+class Skin:
+    """A skin of a model.
+
+    Args:
+        vertices: In the frame in which it was bound [m], (nv, 3).
+        faces: Triangles, (nf, 3).
+        bodies: Body ids of its bones, (nb,).
+        bound: Positions of its bones in that frame when it was bound, along its axes, (nb, 3).
+        weights: How much each bone moves each vertex, (nv, nb).
+    """
+
+    vertices: Floats
+    faces: Indices
+    bodies: Indices
+    bound: Floats
+    weights: Floats
+
+    def bent(self, data: mujoco.MjData) -> Floats:
+        """Vertices in the world [m], (nv, 3)."""
+        rotations = data.xmat[self.bodies].reshape(-1, 3, 3)
+        offsets = data.xpos[self.bodies] - np.einsum("bij,bj->bi", rotations, self.bound)
+        blended = np.tensordot(self.weights, rotations, axes=1)
+        return np.asarray(np.einsum("vij,vj->vi", blended, self.vertices) + self.weights @ offsets)
+
+    def normals(self, vertices: Floats) -> Floats:
+        """Unit normals at the vertices, those of the triangles around weighed by area."""
+        a, b, c = (vertices[self.faces[:, k]] for k in range(3))
+        flat = np.cross(b - a, c - a)
+        summed = np.zeros_like(vertices)
+        for corner in range(3):
+            for axis in range(3):
+                summed[:, axis] += np.bincount(
+                    self.faces[:, corner], flat[:, axis], minlength=len(vertices)
+                )
+        lengths = np.linalg.norm(summed, axis=1, keepdims=True)
+        return np.asarray(summed / np.maximum(lengths, 1e-30))
+
+
+def skins_of(model: mujoco.MjModel) -> list[Skin]:
+    """All skins of a model."""
+    return [_skin(model, index) for index in range(model.nskin)]
+
+
+def _skin(model: mujoco.MjModel, index: int) -> Skin:
+    first, count = int(model.skin_vertadr[index]), int(model.skin_vertnum[index])
+    faces = slice(model.skin_faceadr[index], model.skin_faceadr[index] + model.skin_facenum[index])
+    bones = slice(model.skin_boneadr[index], model.skin_boneadr[index] + model.skin_bonenum[index])
+    weights = np.zeros((count, model.skin_bonenum[index]))
+    for column, bone in enumerate(range(bones.start, bones.stop)):
+        begin = model.skin_bonevertadr[bone]
+        part = slice(begin, begin + model.skin_bonevertnum[bone])
+        weights[model.skin_bonevertid[part], column] = model.skin_bonevertweight[part]
+    return Skin(
+        np.array(model.skin_vert[first : first + count], dtype=float),
+        np.array(model.skin_face[faces], dtype=np.intp),
+        np.array(model.skin_bonebodyid[bones], dtype=np.intp),
+        np.array(model.skin_bonebindpos[bones], dtype=float),
+        weights / weights.sum(axis=1, keepdims=True),
+    )
+
+
+class SkinHits(NamedTuple):
+    """Rays that met a skin.
+
+    Args:
+        ray: Indices of the rays, (n,).
+        skin: Index of the skin that each met first, (n,).
+        depth: In lengths of the ray's vector, (n,).
+        normal: Outward unit normals, interpolated over the triangle, (n, 3).
+    """
+
+    ray: Indices
+    skin: Indices
+    depth: Floats
+    normal: Floats
+
+
+class SkinCaster:
+    """Bent skins as one camera sees them.
+
+    Triangles and rays are sorted into the cells of a grid in the picture's plane, so that a ray is
+    tried against few triangles.
+
+    Args:
+        skins: The skins.
+        data: State of the model.
+        eye: Where all rays start [m], (3,).
+        axes: Unit vectors right, up and forward, (3, 3), one a row.
+    """
+
+    def __init__(
+        self, skins: Sequence[Skin], data: mujoco.MjData, eye: Floats, axes: Floats
+    ) -> None:
+        bent = [skin.bent(data) for skin in skins]
+        self.boxes = np.concatenate([np.empty((0, 8, 3)), *map(_boxes, bent)])
+        self._axes = axes
+        corners = [points[skin.faces] - eye for skin, points in zip(skins, bent, strict=True)]
+        normals = [
+            skin.normals(points)[skin.faces] for skin, points in zip(skins, bent, strict=True)
+        ]
+        owner = [np.full(len(part), index) for index, part in enumerate(corners)]
+        self._normals = np.concatenate([np.empty((0, 3, 3)), *normals])
+        self._owner = np.concatenate([np.empty(0, dtype=np.intp), *owner])
+        a, b, c = np.concatenate([np.empty((0, 3, 3)), *corners]).transpose(1, 0, 2)
+        # a ray d from the eye is inside where it is on one side of the three planes through the eye
+        self._sides = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)])
+        self._flat = np.cross(b - a, c - a)
+        self._offset = np.einsum("nx,nx->n", self._flat, a)
+        self._sort(np.stack([a, b, c], axis=1) @ axes.T)
+
+    def _sort(self, local: Floats) -> None:
+        """Put the triangles that face the eye into the cells that they touch."""
+        facing = np.flatnonzero((self._offset < 0.0) & (local[..., 2] > 0.0).all(axis=1))
+        flat = local[facing, :, :2] / local[facing, :, 2:]
+        self._low = flat.min(axis=(0, 1), initial=0.0) if not len(facing) else flat.min(axis=(0, 1))
+        span = np.ptp(flat.reshape(-1, 2), axis=0) if len(facing) else np.ones(2)
+        self._scale = CELLS / np.maximum(span * (1.0 + 1e-9), 1e-12)
+        begin = ((flat.min(axis=1) - self._low) * self._scale).astype(int).clip(0, CELLS - 1)
+        end = ((flat.max(axis=1) - self._low) * self._scale).astype(int).clip(0, CELLS - 1)
+        wide, high = (end - begin + 1).T
+        which = np.repeat(np.arange(len(facing)), wide * high)
+        inner = np.arange(len(which)) - np.repeat(np.cumsum(wide * high) - wide * high, wide * high)
+        row, column = np.divmod(inner, wide[which]) if len(which) else (inner, inner)
+        cell = (begin[which, 1] + row) * CELLS + begin[which, 0] + column
+        order = np.argsort(cell, kind="stable")
+        self._triangles = facing[which[order]]
+        self._first = np.searchsorted(cell[order], np.arange(CELLS * CELLS + 1))
+
+    def hits(self, rays: Floats, nearer_than: Floats) -> SkinHits:
+        """First triangles that rays from the eye meet.
+
+        Args:
+            rays: World vectors with unit depth, (n, 3).
+            nearer_than: Depth [m] beyond which a ray has met something else, (n,).
+        """
+        plane = rays @ self._axes[:2].T
+        cell = np.floor((plane - self._low) * self._scale).astype(int)
+        inside = np.flatnonzero(((cell >= 0) & (cell < CELLS)).all(axis=1))
+        index = cell[inside, 1] * CELLS + cell[inside, 0]
+        count = self._first[index + 1] - self._first[index]
+        ray = np.repeat(inside, count)
+        step = np.arange(len(ray)) - np.repeat(np.cumsum(count) - count, count)
+        face = self._triangles[np.repeat(self._first[index], count) + step]
+        weights = np.einsum("knx,nx->kn", self._sides[:, face], rays[ray])
+        met = np.flatnonzero((weights <= 0.0).all(axis=0))
+        ray, face, weights = ray[met], face[met], weights[:, met]
+        depth = self._offset[face] / np.einsum("nx,nx->n", self._flat[face], rays[ray])
+        near = depth < nearer_than[ray]
+        ray, face, weights, depth = ray[near], face[near], weights[:, near], depth[near]
+        order = np.lexsort((depth, ray))
+        first = order[np.diff(ray[order], prepend=-1) > 0]
+        ray, face, weights = ray[first], face[first], weights[:, first]
+        normal = np.einsum("kn,nkx->nx", weights / weights.sum(axis=0), self._normals[face])
+        normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-30)
+        return SkinHits(ray, self._owner[face], depth[first], normal)
+
+
+def _boxes(vertices: Floats) -> Floats:
+    """Corners of boxes around stretches of a skin [m], (n, 8, 3)."""
+    starts = np.arange(0, len(vertices), CHUNK // 2)
+    boxes = []
+    for start in starts.tolist():
+        part = vertices[start : start + CHUNK]
+        ends = np.stack([part.min(axis=0), part.max(axis=0)])
+        pick = np.array([[i & 1, i >> 1 & 1, i >> 2 & 1] for i in range(8)])
+        boxes.append(ends[pick, np.arange(3)])
+    return np.array(boxes)

@@ -1,0 +1,1 @@
+"""Interactive views in the browser."""

@@ -1,0 +1,88 @@
+"""MuJoCo's own viewer, in a window, and whether there is a screen for one."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import time as clock
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import BackendUnavailable
+from softgrasp.rendering.camera import Camera
+from softgrasp.rendering.keyframes import Playback
+from softgrasp.rendering.video import framing
+from softgrasp.viewer.scene_markers import PosedHand, hand_camera
+
+FRAMES, SLOWER = 25.0, 0.5
+"""Pictures a second, and simulated time over real time while a result plays."""
+
+
+def has_display() -> bool:
+    """Whether windows can be opened, as far as the environment tells."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def require_display() -> None:
+    """Refuse windows where there is no screen.
+
+    Raises:
+        BackendUnavailable: There is none.
+    """
+    if not has_display():
+        raise BackendUnavailable(
+            "--native: expected a screen for MuJoCo's own viewer, found none (neither DISPLAY nor "
+            "WAYLAND_DISPLAY is set); leave --native out to look in a browser"
+        )
+
+
+def show_hand(posed: PosedHand, scene: GraspScene | None) -> None:
+    """Simulate a hand in MuJoCo's viewer, with its servos' targets by sliders, until it is closed.
+
+    Args:
+        posed: The hand.
+        scene: The scene whose model it is in; None where the hand is alone.
+    """
+    model, data = posed.model, posed.data
+    steps = max(round(1.0 / (FRAMES * model.opt.timestep)), 1)
+    _play(model, data, hand_camera(posed, scene), lambda: mujoco.mj_step(model, data, steps))
+
+
+def show_result(playback: Playback) -> None:
+    """Play a result in MuJoCo's viewer, again and again, until the window is closed."""
+    begin, end = (float(one) for one in playback.result.time[[0, -1]])
+    count = max(round((end - begin) * FRAMES / SLOWER), 1)
+    frames = itertools.cycle(np.linspace(begin, end, count + 1).tolist())
+    camera = framing([playback])
+    _play(playback.model, playback.data, camera, lambda: playback.pose(next(frames)))
+
+
+def _play(
+    model: mujoco.MjModel, data: mujoco.MjData, camera: Camera, go_on: Callable[[], object]
+) -> None:
+    """Show a model that goes on from picture to picture, until the window is closed."""
+    import mujoco.viewer
+
+    with mujoco.viewer.launch_passive(model, data) as window:
+        with window.lock():
+            aim(window.cam, camera)
+            model.vis.global_.fovy = camera.fovy_deg
+        while window.is_running():
+            due = clock.monotonic() + 1.0 / FRAMES
+            with window.lock():
+                go_on()
+            window.sync()
+            clock.sleep(max(due - clock.monotonic(), 0.0))
+
+
+def aim(free: mujoco.MjvCamera, camera: Camera) -> None:
+    """Put the free camera of a viewer where a camera stands."""
+    free.type = mujoco.mjtCamera.mjCAMERA_FREE
+    free.lookat, free.distance = camera.lookat, camera.distance
+    free.azimuth, free.elevation = camera.azimuth_deg, camera.elevation_deg

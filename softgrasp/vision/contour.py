@@ -1,0 +1,302 @@
+"""The outline of the finger to a fraction of a pixel, and its top and bottom line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from scipy.ndimage import gaussian_filter1d, map_coordinates
+from scipy.signal import find_peaks
+
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+from softgrasp.vision.image import Bools, opencv
+from softgrasp.vision.segmentation import Segmentation
+
+# --------------------
+# The valleys in the notched line of a finger, and their apexes to a fraction of a pixel.
+#
+# The depth of a point is its distance from a chord that runs along with it, between two points of
+# the
+# line about half a joint distance before and after: deep in a valley, negative on a bellow. So
+# the
+# finger may droop or taper as much as it likes, where heights over one straight chord would not
+# do.
+
+
+Indices = npt.NDArray[np.intp]
+
+HALF_CHORD = 0.4
+"""Half length of the chord over that of a cell: of the line over the number of links [–]."""
+MIN_DEPTH = 0.12
+"""Prominence of a valley over half the chord, at least [–]."""
+MIN_DEPTH_RATIO = 0.3
+"""The same over the median of as many of the most prominent as there are joints, at least [–]."""
+FLANK = (0.04, 0.3)
+"""Part of a flank, along it from the ground to the crest, through which its line is laid [–]. A
+parabola would follow the bellow better, but its continuation suffers far more from noise."""
+NEAREST, MIN_POINTS = 3, 5
+"""Points next to the ground that are left out, for blur has filled it, and points of a line."""
+MIN_OPENING = np.radians(12.0)
+"""Between two flanks that meet in a point that is worth something [rad]."""
+FARTHEST = 0.6
+"""Distance of an apex from the valley's ground over its depth, at most [–]."""
+
+
+def find_notches(line: Array, joints: int, *, below: bool = True) -> Array:
+    """The apexes of the first valleys from the base, (joints, 2) [pixels].
+
+    An apex is where the lines through the two flanks of the valley meet. Blur fills the ground of a
+    valley and moves it outwards, the more the narrower the valley is; the flanks stay.
+
+    Args:
+        line: The line with the valleys, from the base to the tip, (n, 2) [pixels].
+        joints: How many there are; valleys further from the base are left out.
+        below: Whether it is the bottom line.
+
+    Raises:
+        DescriptionError: There are fewer; tells how many and where.
+    """
+    curve = resampled(line)
+    reach = max(round(HALF_CHORD * len(curve) / (joints + 1)), 3)
+    depths = chord_depths(curve, reach) * (-1.0 if below else 1.0)
+    grounds = _grounds(depths, reach, joints)
+    if len(grounds) < joints:
+        pixels_text = ", ".join(f"({x:.0f}, {y:.0f})" for x, y in curve[grounds])
+        raise DescriptionError(
+            f"expected {joints} valleys between bellows, one for each joint, found {len(grounds)}"
+            + (f", at the pixels {pixels_text}" if pixels_text else "")
+            + "; is the notched side the other one, or is the picture blurred?"
+        )
+    crests = _crests(depths, grounds)[: joints + 1]
+    grounds = grounds[:joints]
+    apexes = _apexes(curve, crests, grounds)
+    # one rule for all: joints that are found in two ways would be shifted against each other
+    return _lowest(curve, depths, grounds) if apexes is None else apexes
+
+
+def _grounds(depths: Array, reach: int, joints: int) -> Indices:
+    """Indices of all valleys, in order."""
+    minima, properties = find_peaks(depths, prominence=MIN_DEPTH * reach, height=0.0)
+    prominences = properties["prominences"]
+    if not len(minima):
+        return minima
+    typical = float(np.median(np.sort(prominences)[-joints:]))
+    return np.asarray(minima[prominences >= MIN_DEPTH_RATIO * typical])
+
+
+def _crests(depths: Array, grounds: Indices) -> Indices:
+    """The highest bellow before, between and after the valleys, (n + 1,)."""
+    between = int(np.median(np.diff(grounds))) if len(grounds) > 1 else len(depths)
+    begin = max(int(grounds[0]) - between, 0)
+    end = min(int(grounds[-1]) + between, len(depths) - 1)
+    ends = [begin, *grounds.tolist(), end]
+    return np.array([
+        first + int(np.argmin(depths[first : last + 1]))
+        for first, last in pairwise(ends)
+    ])  # fmt: skip
+
+
+def _apexes(curve: Array, crests: Indices, grounds: Indices) -> Array | None:
+    """The apexes (n, 2); None where the flanks of any valley do not meet near its ground."""
+    apexes = []
+    for before, ground, after in zip(crests[:-1], grounds, crests[1:], strict=True):
+        left = _flank(curve[before : ground + 1][::-1])
+        right = _flank(curve[ground : after + 1])
+        if len(left) < MIN_POINTS or len(right) < MIN_POINTS:
+            return None
+        apex = _meeting(_line(left), _line(right))
+        depth = np.linalg.norm(0.5 * (curve[before] + curve[after]) - curve[ground])
+        if apex is None or np.linalg.norm(apex - curve[ground]) > FARTHEST * depth:
+            return None
+        apexes.append(apex)
+    return np.array(apexes)
+
+
+def _flank(points: Array) -> Array:
+    """The part of a flank that is fitted, of points from the ground to the crest."""
+    first = max(round(FLANK[0] * len(points)), NEAREST)
+    return points[first : round(FLANK[1] * len(points))]
+
+
+def _line(points: Array) -> tuple[Array, Array]:
+    """Middle and direction of the line of least squared distances from points (n, 2)."""
+    middle = points.mean(axis=0)
+    return middle, np.linalg.svd(points - middle, full_matrices=False)[2][0]
+
+
+def _meeting(first: tuple[Array, Array], second: tuple[Array, Array]) -> Array | None:
+    """Where two lines meet (2,); None where they are nearly parallel."""
+    line_directions = np.column_stack([first[1], -second[1]])
+    if abs(np.linalg.det(line_directions)) < np.sin(MIN_OPENING):
+        return None
+    return np.asarray(
+        first[0] + first[1] * np.linalg.solve(line_directions, second[0] - first[0])[0]
+    )
+
+
+def _lowest(curve: Array, depths: Array, grounds: Indices) -> Array:
+    """The deepest points of valleys (n, 2), each by a parabola through three samples."""
+    inner = grounds.clip(1, len(curve) - 2)
+    before, at, after = depths[inner - 1], depths[inner], depths[inner + 1]
+    bend = np.minimum(before - 2.0 * at + after, -1e-9)
+    position = inner + (0.5 * (before - after) / bend).clip(-1.0, 1.0)
+    index = np.arange(len(curve))
+    return np.stack([np.interp(position, index, curve[:, axis]) for axis in range(2)], axis=-1)
+
+
+REACH = 1.0 / 300.0
+"""How far to both sides of the border of the mask the edge is looked for, in picture widths."""
+MIN_REACH = 2.5
+"""The same, at least [pixels]."""
+MIN_CONTRAST = 0.35
+"""Step of the darkness at an edge over the median one, at least [–]."""
+SMOOTHING = 1.0 / 1200.0
+"""Standard deviation of the smoothing along the outline, in picture widths."""
+_STEPS = 21
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """A closed curve in pixel coordinates (column, row), its points about a pixel apart."""
+
+    points: Array
+    """Once around, clockwise as one sees the picture, (n, 2)."""
+    top: Array
+    """From the left end to the right one, (k, 2)."""
+    bottom: Array
+    """From the left end to the right one, (m, 2)."""
+
+
+def find_outline(segmentation: Segmentation) -> Outline:
+    """The outline of the finger where its share in the pixels is one half.
+
+    The border of the mask is known to a pixel. Along its normal the darkness falls from the
+    finger's to the paper's; the outline runs where it is halfway between the two, both read close
+    by. The two lines part at the middle of the leftmost pixels and at the rightmost point (paper
+    000).
+    """
+    border = _border(segmentation.finger)
+    width = segmentation.finger.shape[1]
+    points = _refined(border, segmentation.darkness, width)
+    left = points[points[:, 0] < points[:, 0].min() + 1.0]
+    begin = np.argmin(np.linalg.norm(points - [left[:, 0].min(), np.median(left[:, 1])], axis=1))
+    ordered = np.roll(points, -int(begin), axis=0)
+    end = int(np.argmax(ordered[:, 0]))
+    bottom = np.concatenate([ordered[:1], ordered[: end - 1 : -1]])
+    return Outline(ordered, ordered[: end + 1], bottom)
+
+
+def refuse_cut(finger: Bools, *, flipped: bool = False) -> None:
+    """Refuse a finger that reaches over the border of the picture anywhere but at its base.
+
+    Args:
+        finger: Its pixels, (h, w), clamped at the left.
+        flipped: Whether left and right have been swapped, for the sentence.
+
+    Raises:
+        DescriptionError: It does; names the borders.
+    """
+    touched = {
+        "right": finger[:, -1].any(),
+        "top": finger[0].any(),
+        "bottom": finger[-1].any(),
+    }
+    mirror = {"right": "left"} if flipped else {}
+    cut = [mirror.get(side, side) for side, touches in touched.items() if touches]
+    if cut:
+        raise DescriptionError(
+            "expected the whole finger in the picture, found it cut off at the "
+            f"{' and '.join(cut)} border; only its base may lie beyond the picture",
+        )
+
+
+def resampled(curve: Array, step: float = 1.0, *, closed: bool = False) -> Array:
+    """The same curve (n, 2) with points evenly apart, about a step [pixels]."""
+    whole = np.concatenate([curve, curve[:1]]) if closed else curve
+    lengths = np.linalg.norm(np.diff(whole, axis=0), axis=1)
+    along = np.concatenate([[0.0], np.cumsum(lengths)])
+    count = max(round(along[-1] / step), 2)
+    at = np.linspace(0.0, along[-1], count, endpoint=not closed)
+    return np.stack([np.interp(at, along, whole[:, axis]) for axis in range(2)], axis=-1)
+
+
+def _border(finger: Bools) -> Array:
+    """The border of the mask, clockwise as one sees it, evenly sampled, (n, 2)."""
+    cv2 = opencv()
+    contours = cv2.findContours(finger.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[
+        0
+    ]
+    border = max(contours, key=len).reshape(-1, 2) + 0.5
+    x, y = border.T
+    area = float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))  # positive: clockwise, y is down
+    return resampled(border[:: 1 if area > 0 else -1], closed=True)
+
+
+def _refined(border: Array, darkness: npt.NDArray[np.float32], width: int) -> Array:
+    smooth = gaussian_filter1d(border, max(SMOOTHING * width, 1.0), axis=0, mode="wrap")
+    normals = _normals(smooth)
+    reach = max(REACH * width, MIN_REACH)
+    steps = np.linspace(-reach, reach, _STEPS)
+    samples = smooth[:, None] + steps[:, None] * normals[:, None]
+    columns, rows = samples[..., 0] - 0.5, samples[..., 1] - 0.5
+    profile = np.asarray(
+        map_coordinates(darkness, [rows, columns], order=1, mode="nearest"), dtype=float
+    )
+    shift = gaussian_filter1d(_crossings(profile, steps), SMOOTHING * width, mode="wrap")
+    return resampled(smooth + shift[:, None] * normals, closed=True)
+
+
+def _normals(curve: Array) -> Array:
+    """Unit normals of a clockwise closed curve, outwards, (n, 2)."""
+    along = np.roll(curve, -1, axis=0) - np.roll(curve, 1, axis=0)
+    outward = np.stack([along[:, 1], -along[:, 0]], axis=-1)
+    return np.asarray(outward / np.maximum(np.linalg.norm(outward, axis=1, keepdims=True), 1e-12))
+
+
+def _crossings(profile: Array, steps: Array) -> Array:
+    """Where each profile (n, k), from inside to outside, falls through the middle, (n,) [pixels].
+
+    Where the step is weak, as in the ground of a narrow valley, neighbours are interpolated.
+    """
+    quarter = len(steps) // 4
+    inner, outer = profile[:, :quarter].mean(axis=1), profile[:, -quarter:].mean(axis=1)
+    contrast = inner - outer
+    level = profile - 0.5 * (inner + outer)[:, None]
+    falls = (level[:, :-1] > 0.0) & (level[:, 1:] <= 0.0)
+    drop = np.where(falls, level[:, :-1] - level[:, 1:], 1.0)
+    at = steps[:-1] + (steps[1] - steps[0]) * level[:, :-1] / drop
+    at = np.where(falls, at, np.inf)
+    best = np.take_along_axis(at, np.abs(at).argmin(axis=1)[:, None], axis=1)[:, 0]
+    good = np.isfinite(best) & (contrast > MIN_CONTRAST * np.median(contrast))
+    if not good.any():
+        return np.zeros(len(profile))
+    index = np.arange(len(profile))
+    return np.asarray(np.interp(index, index[good], best[good], period=len(profile)))
+
+
+# --------------------
+# How far a curve bulges to one side, seen over short chords.
+
+
+CHORD_SMOOTHING = 0.06
+"""Standard deviation of the smoothing along the curve over half a chord [–]."""
+
+
+def chord_depths(curve: Array, reach: int) -> Array:
+    """How far every point lies to the right of the chord that runs along with it, (n,) [pixels].
+
+    Args:
+        curve: Points about a pixel apart, (n, 2) [pixels]; right is as one sees the picture and
+            walks along the curve.
+        reach: The chord runs from this many points before to as many after.
+    """
+    indices = np.arange(len(curve))
+    before = curve[(indices - reach).clip(0)]
+    chord = curve[(indices + reach).clip(max=len(curve) - 1)] - before
+    offset = curve - before
+    cross = chord[:, 0] * offset[:, 1] - chord[:, 1] * offset[:, 0]
+    lengths = np.maximum(np.linalg.norm(chord, axis=1), 1e-12)
+    return np.asarray(gaussian_filter1d(cross / lengths, CHORD_SMOOTHING * reach))
