@@ -13,9 +13,9 @@ import numpy as np
 from measured import Line, machine, show
 
 from softgrasp.build.finger_benches import dead_weight_rig
-from softgrasp.calibration.benches import VirtualExperiments
 from softgrasp.calibration.calibrate import calibrate
-from softgrasp.calibration.problem_file import load_problem
+from softgrasp.calibration.files import load_problem
+from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import HungAngles
 
 PARTICLES, MASSES = 1000, (0.0, 0.02, 0.04)

@@ -19,7 +19,7 @@ import numpy as np
 from measured import Line, machine, show
 
 import softgrasp as sg
-from softgrasp.environments.gym_env import GraspEnv
+from softgrasp.envs.gym_env import GraspEnv
 
 TURNS, SEED = 7, 1
 LONG, SHORT = 0.02, 1e-3

@@ -23,9 +23,8 @@ from measured import Line, machine, show
 import softgrasp as sg
 from softgrasp.simulation.native import native_pays
 from softgrasp.simulation.together import BatchRunner
-from softgrasp.sweeps.candidates import candidates_of
-from softgrasp.sweeps.planner import PlannedGrasps
-from softgrasp.sweeps.worker import total_steps
+from softgrasp.sweeps.executors import total_steps
+from softgrasp.sweeps.planner import PlannedGrasps, candidates_of
 
 CANDIDATES, WORKERS, ALONE = 1000, 2, 64
 

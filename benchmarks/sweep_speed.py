@@ -29,10 +29,10 @@ from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.native import NativeStepper, native_available
 from softgrasp.simulation.own_stepper import MujocoStepper, PlainStepper
 from softgrasp.simulation.workspace import Workspace
-from softgrasp.sweeps.fields import scene_of_row
-from softgrasp.sweeps.store import SweepStore
-from softgrasp.sweeps.table import table_of, write_tables
-from softgrasp.sweeps.worker import Rows
+from softgrasp.sweeps.executors import Rows
+from softgrasp.sweeps.parameters import scene_of_row
+from softgrasp.sweeps.run import table_of, write_tables
+from softgrasp.sweeps.storage import SweepStore
 
 GRASPS, SIDE_BY_SIDE = 1024, 64
 DENSITIES = (160.0, 700.0, 2300.0, 7860.0, 19250.0)

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from softgrasp.calibration.arm_problem_file import recorded_motion
     from softgrasp.calibration.arm_result import ArmCalibrationResult
     from softgrasp.calibration.calibrate import calibrate
-    from softgrasp.calibration.problem_file import load_problem
-    from softgrasp.calibration.record import save_calibration
-    from softgrasp.calibration.result import CalibrationResult
+    from softgrasp.calibration.files import load_problem
+    from softgrasp.calibration.result import CalibrationResult, save_calibration
+    from softgrasp.checks.inspect import inspect
+    from softgrasp.checks.repair import Repair, repaired, repairs
+    from softgrasp.checks.report import Finding, Inspection
+    from softgrasp.comparison.compare import CrosscheckResult, crosscheck, save_crosscheck
+    from softgrasp.comparison.criteria import Tolerances
     from softgrasp.continuum import pcc, rld
     from softgrasp.continuum.rld import finger_from_bendable
     from softgrasp.control.arm_bend import ArmBendPid
     from softgrasp.control.pid import Pid
-    from softgrasp.crosschecks.crosscheck import crosscheck
-    from softgrasp.crosschecks.record import save_crosscheck
-    from softgrasp.crosschecks.result import CrosscheckResult
-    from softgrasp.crosschecks.tolerances import Tolerances
     from softgrasp.description.arm_calibration import ArmCalibrationProblem, ArmMotion
     from softgrasp.description.calibration import (
         CalibrationProblem,
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
     from softgrasp.description.synergies import Synergies
     from softgrasp.description.tendon import Pulley, Tendon
     from softgrasp.description.twin import Twin
-    from softgrasp.environments.make import make_dm_env, make_env
+    from softgrasp.envs import make_dm_env, make_env
     from softgrasp.errors import (
         BackendUnavailable,
         BuildError,
@@ -131,9 +131,6 @@ if TYPE_CHECKING:
     from softgrasp.formats.scene_file import load_scene, save_scene
     from softgrasp.formats.torque_file import load_torques
     from softgrasp.formats.twin_file import load_twin
-    from softgrasp.inspection.finding import Finding, Inspection
-    from softgrasp.inspection.inspect import inspect
-    from softgrasp.inspection.repair import Repair, repaired, repairs
     from softgrasp.mechanics import hydraulic
     from softgrasp.mechanics.contact_patch import hertz_patch_radius
     from softgrasp.mechanics.dh import forward_kinematics
@@ -192,16 +189,30 @@ _PACKAGES = {
     "calibration.arm_problem_file": ("recorded_motion",),
     "calibration.arm_result": ("ArmCalibrationResult",),
     "calibration.calibrate": ("calibrate",),
-    "calibration.problem_file": ("load_problem",),
-    "calibration.record": ("save_calibration",),
-    "calibration.result": ("CalibrationResult",),
+    "calibration.files": ("load_problem",),
+    "calibration.result": (
+        "CalibrationResult",
+        "save_calibration",
+    ),
+    "checks.inspect": ("inspect",),
+    "checks.repair": (
+        "Repair",
+        "repaired",
+        "repairs",
+    ),
+    "checks.report": (
+        "Finding",
+        "Inspection",
+    ),
+    "comparison.compare": (
+        "CrosscheckResult",
+        "crosscheck",
+        "save_crosscheck",
+    ),
+    "comparison.criteria": ("Tolerances",),
     "continuum.rld": ("finger_from_bendable",),
     "control.arm_bend": ("ArmBendPid",),
     "control.pid": ("Pid",),
-    "crosschecks.crosscheck": ("crosscheck",),
-    "crosschecks.record": ("save_crosscheck",),
-    "crosschecks.result": ("CrosscheckResult",),
-    "crosschecks.tolerances": ("Tolerances",),
     "description.arm_calibration": (
         "ArmCalibrationProblem",
         "ArmMotion",
@@ -317,7 +328,7 @@ _PACKAGES = {
         "Tendon",
     ),
     "description.twin": ("Twin",),
-    "environments.make": (
+    "envs": (
         "make_dm_env",
         "make_env",
     ),
@@ -371,16 +382,6 @@ _PACKAGES = {
     ),
     "formats.torque_file": ("load_torques",),
     "formats.twin_file": ("load_twin",),
-    "inspection.finding": (
-        "Finding",
-        "Inspection",
-    ),
-    "inspection.inspect": ("inspect",),
-    "inspection.repair": (
-        "Repair",
-        "repaired",
-        "repairs",
-    ),
     "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.joined_hands": (

@@ -11,7 +11,7 @@ import numpy as np
 from softgrasp.build.hydraulic_arm import arm_model
 from softgrasp.build.spring_limit import spring_limit
 from softgrasp.calibration import objectives
-from softgrasp.calibration.parameters import Block
+from softgrasp.calibration.objectives import Block
 from softgrasp.calibration.stages import Stage
 from softgrasp.description.arm_calibration import ArmCalibrationProblem, ArmMotion, ArmParameter
 from softgrasp.description.hydraulic_arm import ArmSection, HydraulicArm

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from softgrasp.calibration import tables
+from softgrasp.calibration import files
 from softgrasp.description.arm_calibration import ArmBounds, ArmCalibrationProblem, ArmMotion
 from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError
@@ -43,8 +43,8 @@ def arm_problem_from(data: dict[str, Tree], directory: Path) -> ArmCalibrationPr
     tree["motions"] = tuple(_motion(dict(one), index, arm, directory) for index, one in
                             enumerate(entries))  # fmt: skip
     if isinstance(tree.get("bounds"), dict):
-        tree["bounds"] = ArmBounds(**tables.as_tuples(tree["bounds"]))
-    return ArmCalibrationProblem(arm=arm, **tables.as_tuples(tree))
+        tree["bounds"] = ArmBounds(**files.as_tuples(tree["bounds"]))
+    return ArmCalibrationProblem(arm=arm, **files.as_tuples(tree))
 
 
 def recorded_motion(recording: TipRecording, **fields: Any) -> ArmMotion:
@@ -80,7 +80,7 @@ def read_motion(path: Path, sections: int) -> dict[str, Any]:
     bends = [f"{axis}{number}" for number in numbers for axis in "uv"]
     head = _stems(path)
     columns = bends if "u1" in head else every if "x1" in head else last
-    rows = tables.read_columns(path, ("time", *columns))
+    rows = files.read_columns(path, ("time", *columns))
     values = tuple(tuple(row[name] for name in columns) for row in rows)
     field = "bends" if columns == bends else "ends"
     return {"times": tuple(row["time"] for row in rows), field: values}
@@ -101,7 +101,7 @@ def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, directory: Path
         tree["torques"] = np.column_stack([recording.times, recording.torques]).tolist()
     recorded = read_motion(directory / table, len(arm.sections))
     try:
-        return ArmMotion(**tables.as_tuples(tree), **recorded)
+        return ArmMotion(**files.as_tuples(tree), **recorded)
     except DescriptionError as error:
         if error.file is not None:
             raise

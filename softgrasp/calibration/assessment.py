@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
-from softgrasp.calibration.benches import VirtualExperiments
-from softgrasp.calibration.certainty import uncertainty
-from softgrasp.calibration.first_mode import first_mode
-from softgrasp.calibration.least_squares import jacobian, scale_of
-from softgrasp.calibration.objectives import root_mean_square
-from softgrasp.calibration.result import StageResult
-from softgrasp.calibration.search import Search
-from softgrasp.calibration.springs_behind import with_springs_behind
-from softgrasp.calibration.stages import Stage
+from softgrasp.calibration.forward_models import first_mode
+from softgrasp.calibration.objectives import block_of, root_mean_square
+from softgrasp.calibration.optimizers import NUDGE, WIDE, jacobian, least_squares_search, scale_of
+from softgrasp.calibration.result import StageModel, StageResult
+from softgrasp.calibration.stages import (
+    Journal,
+    Search,
+    Stage,
+    VirtualExperiments,
+    springs,
+    stage_of,
+)
+from softgrasp.calibration.uncertainty import Uncertainty, uncertainty
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
@@ -125,3 +133,225 @@ def _force_sentence(
         f"only the sum Σ w·alpha = {weights @ gains:.4g} N/Pa is determined by tip forces, "
         f"w = ({listed})/m for {names[0]} … {names[-1]}"
     )
+
+
+# --------------------
+# Models of the stiffness with fewer parameters, by Akaike's criterion and loads left out.
+
+
+MODELS = ("uniform", "smooth", "per-joint")
+
+
+def compare_models(
+    problem: CalibrationProblem, experiments: VirtualExperiments
+) -> tuple[StageModel, ...]:
+    """All models of the stiffness, each at its least squares; fewer parameters first."""
+    return tuple(_stage_model(problem, experiments, model) for model in MODELS)
+
+
+def _stage_model(
+    problem: CalibrationProblem, experiments: VirtualExperiments, model: str
+) -> StageModel:
+    stage = springs(problem, experiments, model=model)
+    assert stage is not None  # the stage of springs was done
+    position = _fitted(stage)
+    left = stage.simulate(position[None])[0] - stage.measured
+    checked = springs(problem, experiments, held_out=True, model=model)
+    held = math.nan
+    if checked is not None:
+        held = root_mean_square(checked.simulate(position[None])[0] - checked.measured)
+    return StageModel(
+        model=model,
+        parameters=len(position),
+        residual=root_mean_square(left),
+        aic=_criterion(left, len(position)),
+        cross_validation=_cross_validated(problem, experiments, model),
+        held_out=held,
+    )
+
+
+def _fitted(stage: Stage) -> Array:
+    return least_squares_search(Search(stage, Journal(None, "")), stage.block.middle)
+
+
+def _criterion(left: Array, parameters: int) -> float:
+    """Akaike's, with the correction for few measurements; the noise is a parameter, too."""
+    count, free = len(left), parameters + 1
+    if count <= free + 1:
+        return math.inf
+    likelihood = count * math.log(max(float(np.square(left).mean()), 1e-300))
+    return likelihood + 2.0 * free * count / (count - free - 1)
+
+
+def _cross_validated(
+    problem: CalibrationProblem, experiments: VirtualExperiments, model: str
+) -> float:
+    """Root mean square over loads that were left out one after the other; NaN for a single one."""
+    loads = [load for load in problem.hung if not load.held_out]
+    if len(loads) < 2:
+        return math.nan
+    squares: list[float] = []
+    for left_out in loads:
+        marked = tuple(load.replace(held_out=load is left_out) for load in loads)
+        part = problem.replace(hung=marked)
+        stage = springs(part, experiments, model=model)
+        checked = springs(part, experiments, held_out=True, model=model)
+        assert stage is not None
+        assert checked is not None
+        position = _fitted(stage)
+        squares += np.square(checked.simulate(position[None])[0] - checked.measured).tolist()
+    return math.sqrt(sum(squares) / len(squares))
+
+
+# --------------------
+# What uncertain springs do to the dampers and torques that are found with them.
+
+
+SPREAD = 1.0 / math.sqrt(12.0)
+"""Standard deviation of what may lie anywhere between two bounds, over their distance."""
+WEAK = 1e-6
+"""Directions in which measurements change by less than this part of the most are left out."""
+
+
+def with_springs_behind(
+    sure: Uncertainty,
+    slopes: Array,
+    stage: Stage,
+    position: Array,
+    springs: StageResult,
+    problem: CalibrationProblem,
+    experiments: VirtualExperiments,
+) -> Uncertainty:
+    """Errors of parameters with what the errors of the springs add to them.
+
+    To first order springs that are off by dθ move what is simulated by G·dθ, and the fit answers by
+    −J⁺·G·dθ. No spring is less sure than its bounds say.
+
+    Args:
+        sure: For the springs as they were found.
+        slopes: J, change of what is measured over relative changes of the parameters, (m, p).
+        stage: The stage.
+        position: Its parameters, (p,).
+        springs: The stage of the springs.
+        problem: The problem.
+        experiments: Of its finger.
+    """
+    answers = -np.linalg.pinv(slopes, rcond=WEAK) @ _shifts(
+        stage, position, springs, problem, experiments
+    )
+    width = SPREAD * (springs.upper - springs.lower)
+    deviation = np.minimum(springs.uncertainty.errors, width)
+    correlation = springs.uncertainty.correlation.copy()
+    np.fill_diagonal(correlation, 1.0)  # also for springs that nothing measured changes with
+    covariance = correlation * np.outer(deviation, deviation)
+    added = np.einsum("ij,jk,ik->i", answers, covariance, answers)
+    relative = np.sqrt(np.square(sure.relative) + np.maximum(added, 0.0))
+    block = stage.block
+    scale = scale_of(position, block.upper, block.lower, block.relative)
+    return replace(sure, errors=relative * scale, relative=relative)
+
+
+def _shifts(
+    stage: Stage,
+    position: Array,
+    springs: StageResult,
+    problem: CalibrationProblem,
+    experiments: VirtualExperiments,
+) -> Array:
+    """G, change of what is measured over changes of the springs' parameters, (m, s)."""
+    block, count = block_of(problem, "stiffness"), len(springs.values)
+    scale = scale_of(springs.values, springs.upper, springs.lower, block.relative)
+    nudge = (NUDGE if stage.smooth else WIDE) * scale
+    points = np.tile(springs.values, (2 * count, 1))
+    points[np.arange(count), np.arange(count)] += nudge
+    points[count + np.arange(count), np.arange(count)] -= nudge
+    moved = stage_of(stage.name, problem, experiments, block.of_joints(points))
+    assert moved is not None  # the stage itself is there
+    values = moved.simulate(np.tile(position, (2 * count, 1)))[:, stage.timed]
+    slopes = (values[:count] - values[count:]) / (2.0 * nudge)[:, None]
+    return np.asarray(np.nan_to_num(slopes).T)
+
+
+# --------------------
+# What a user must know of a calibration before using its numbers.
+
+
+def remarks(
+    problem: CalibrationProblem, stages: Sequence[StageResult], method: str
+) -> tuple[str, ...]:
+    """What a user must know of a calibration, as sentences.
+
+    Args:
+        problem: What was measured.
+        stages: What was found.
+        method: How.
+    """
+    messages = [text for stage in stages for text in _of_stage(problem, stage, method)]
+    done = {stage.name for stage in stages}
+    if "torques" in done and problem.bends and any(not one.held_out for one in problem.forces):
+        messages.append(
+            "torques: found from forces of the tip alone; free bending was not looked at"
+        )
+    if problem.release_objective == "trace":
+        unused = sum(not one.times for one in problem.releases)
+        if unused:
+            messages.append(f"dampers: {unused} releases without a track were not looked at")
+    kept = {
+        "springs": [one.held_out for one in problem.hung],
+        "dampers": [one.held_out for one in problem.releases],
+        "torques": [one.held_out for one in problem.forces]
+        + [one.held_out for one in problem.bends],
+    }
+    messages += [
+        f"{name}: all measurements are held out, so the finger keeps its own values"
+        for name, marks in kept.items()
+        if marks and all(marks)
+    ]
+    return tuple(messages)
+
+
+def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> list[str]:
+    messages = []
+    if (
+        stage.name == "dampers"
+        and method == "least-squares"
+        and problem.release_objective == "settling"
+        and len(stage.names) > 1
+    ):
+        messages.append(
+            "dampers: counts have no slopes to follow, so one common damping was looked for; "
+            "method pso looks for each"
+        )
+    other = stage.residual_unit == "N" and problem.force_objective != "squares"
+    if other and method == "least-squares":
+        messages.append(
+            "torques: least squares make the sum of squares smallest, not the objective "
+            f"'{problem.force_objective}'"
+        )
+    return messages + remarks_on_fit(stage)
+
+
+def remarks_on_fit(stage: StageResult) -> list[str]:
+    """Of any stage: what lies on a bound, what is not determined, what its sum says."""
+    messages = []
+    if stage.on_bound:
+        names, several = ", ".join(stage.on_bound), len(stage.on_bound) > 1
+        messages.append(
+            f"{stage.name}: {names} {'are' if several else 'is'} on a bound; the measurements want "
+            f"to go farther, or do not determine {'them' if several else 'it'}"
+        )
+    if np.isnan(stage.uncertainty.noise):
+        messages.append(
+            f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
+            "none is left to judge how sure they are"
+        )
+    hidden = [one for one in stage.uncertainty.undetermined if np.isinf(one.error)]
+    if hidden:
+        terms = "; ".join(one.sentence.partition(":")[0] for one in hidden)
+        messages.append(
+            f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
+            f"not determined at all: {terms}"
+        )
+    if stage.sum_sentence:
+        messages.append(f"{stage.name}: {stage.sum_sentence}")
+    return messages

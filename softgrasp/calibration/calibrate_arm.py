@@ -6,13 +6,11 @@ from pathlib import Path
 
 from softgrasp.calibration.arm_bench import ArmTestRig, arm_stage
 from softgrasp.calibration.arm_result import ArmCalibrationResult
-from softgrasp.calibration.assessment import assessed
-from softgrasp.calibration.finding import optimum_of
-from softgrasp.calibration.journal import Journal
-from softgrasp.calibration.remarks import remarks_on_fit
+from softgrasp.calibration.assessment import assessed, remarks_on_fit
+from softgrasp.calibration.calibrate import optimum_of
+from softgrasp.calibration.optimizers import Swarm
 from softgrasp.calibration.result import CalibrationStatus
-from softgrasp.calibration.search import Progress, Search
-from softgrasp.calibration.swarm import Swarm
+from softgrasp.calibration.stages import Journal, Progress, Search
 from softgrasp.description.arm_calibration import ArmCalibrationProblem
 
 

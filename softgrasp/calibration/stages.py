@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
 from softgrasp.calibration import objectives
-from softgrasp.calibration.benches import VirtualExperiments
-from softgrasp.calibration.parameters import Block, Kind, block_of
-from softgrasp.description.calibration import CalibrationProblem
+from softgrasp.calibration.objectives import Block, Kind, block_of
+from softgrasp.continuum.settling import settling
+from softgrasp.continuum.statics import GRAVITY, Loads, PlanarChain, joint_positions, pressed, rest
+from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles, Release
+from softgrasp.description.calibration import TipForce as Force
+from softgrasp.errors import ResultError
+from softgrasp.formats.atomic import write_text
 from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.releases import ReleaseTestRig
 
 StageName = Literal["springs", "dampers", "torques", "arm"]
 """``arm`` is the one stage of a hydraulic arm."""
@@ -218,3 +226,275 @@ def torques(
         smooth=True,
         timed=np.ones(len(measured), dtype=bool),
     )
+
+
+# --------------------
+# The virtual benches: what a finger would measure, for many parameter sets at once.
+
+
+WATCHED = 1.6
+"""A release is watched so many times as long as it was measured to take to settle."""
+SHORTEST = 0.6
+"""And at least so long [s]."""
+
+
+class VirtualExperiments:
+    """Dead weights, releases, a plate under the tip and free bending of one finger.
+
+    Parameters come joint by joint, B sets of them; what cannot be simulated is NaN.
+    """
+
+    def __init__(self, problem: CalibrationProblem, threads: int = 1) -> None:
+        """Take a problem.
+
+        Args:
+            problem: Its finger's shape and masses, and how measurements are read.
+            threads: Of the physics; nothing depends on it but the time it takes.
+        """
+        self._problem = problem
+        self.chain = PlanarChain.of(problem.finger)
+        self._release = ReleaseTestRig(problem.finger, threads=threads)
+
+    def hung(self, stiffness: Array, loads: Sequence[HungAngles]) -> list[Array]:
+        """Joint angles under each weight [rad], a list of (B, observed)."""
+        angles = self._hung(stiffness, np.array([load.mass for load in loads]))
+        return [angles[:, i, : len(load.angles)] for i, load in enumerate(loads)]
+
+    def heights(self, angles: Array) -> Array:
+        """Of the points behind each joint, over the first one [m], (..., n)."""
+        observed, joints = angles.shape[-1], len(self._problem.finger.joints)
+        whole = np.zeros((*angles.shape[:-1], joints))
+        whole[..., :observed] = angles  # later joints do not move earlier points
+        points = joint_positions(self._problem.finger, whole)[..., 2]
+        return np.asarray(points[..., 1 : observed + 1] - points[..., :1])
+
+    def settled(
+        self, stiffness: Array, damping: Array, releases: Sequence[Release]
+    ) -> tuple[Array, Array]:
+        """Settling times [s] and overshoots, (B, L) each."""
+        time, heights = self.released(stiffness, damping, releases)
+        rule = self._problem.release_rule
+        settlings = [[settling(time, height, rule)[:2] for height in row] for row in heights]
+        counts, times = np.moveaxis(np.array(settlings, dtype=float), -1, 0)
+        return times, np.where(np.isfinite(times), counts, np.nan)
+
+    def released(
+        self, stiffness: Array, damping: Array, releases: Sequence[Release]
+    ) -> tuple[Array, Array]:
+        """Times (T,) [s] and heights of the tip (B, L, T) [m], until long after it has settled."""
+        longest = max(one.settling_time or 0.0 for one in releases)
+        tracked = max((one.times[-1] for one in releases if one.times), default=0.0)
+        duration = max(WATCHED * longest, tracked, SHORTEST)
+        return self._released(stiffness, damping, releases, duration)
+
+    def traces(self, stiffness: Array, damping: Array, releases: Sequence[Release]) -> list[Array]:
+        """Heights at the times of each tracked tip, from their own mean [m], a list of (B, T)."""
+        duration = max(one.times[-1] for one in releases) + 1e-3
+        time, heights = self._released(stiffness, damping, releases, duration)
+        traces = []
+        for index, one in enumerate(releases):
+            rows = np.array([np.interp(one.times, time, row) for row in heights[:, index]])
+            traces.append(rows - rows.mean(axis=1, keepdims=True))
+        return traces
+
+    def forces(self, stiffness: Array, gains: Array, forces: Sequence[Force]) -> Array:
+        """Of the plate on the tip [N], (B, P)."""
+        # repeats at one pressure are one simulation
+        pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
+        free = rest(stiffness, self.chain.weight, np.zeros(1)).angles
+        plate = self.chain.tip(free)[:, 1] - self._problem.plate_gap
+        moments = pressures[:, None] * gains[:, None, :]
+        weight = Loads(*(term[None, None] for term in self.chain.weight))
+        pressing = pressed(self.chain, stiffness[:, None], weight, moments, plate[:, None])
+        return np.asarray(pressing.force[:, inverse])
+
+    def bends(self, stiffness: Array, gains: Array, bends: Sequence[FreeBend]) -> list[Array]:
+        """Joint angles under each pressure [rad], a list of (B, observed)."""
+        pressures = np.array([one.pressure for one in bends])
+        moments = pressures[:, None] * gains[:, None, :]
+        angles = rest(stiffness[:, None], self.chain.weight, moments).angles
+        return [angles[:, i, : len(one.angles)] for i, one in enumerate(bends)]
+
+    def _hung(self, stiffness: Array, masses: Array) -> Array:
+        """(B, L, n)."""
+        force = np.stack([np.zeros_like(masses), -GRAVITY * masses], axis=-1)
+        loads = self.chain.weight.plus(self.chain.at_tip(force))
+        return rest(stiffness[:, None], loads, np.zeros(1)).angles
+
+    def _released(
+        self, stiffness: Array, damping: Array, releases: Sequence[Release], duration: float
+    ) -> tuple[Array, Array]:
+        """Times (T,) and heights of the tip (B, L, T)."""
+        start = self._hung(stiffness, np.array([one.mass for one in releases]))
+        count = start.shape[1]
+        k, c = (np.repeat(array, count, axis=0) for array in (stiffness, damping))
+        c = c + self._problem.damping_timestep * k
+        recording = self._release.release(k, c, start.reshape(-1, start.shape[-1]), duration)
+        return recording.time, recording.height.reshape(len(stiffness), count, -1)
+
+
+# --------------------
+# Every evaluation on disk as it comes, so that a killed calibration goes on where it was.
+
+
+NAME = "evaluations.jsonl"
+
+
+class Journal:
+    """Remembers what was asked and told, in order.
+
+    Optimisers ask the same again after a restart, as they are seeded; what they have asked before
+    is told from the journal.
+    """
+
+    def __init__(self, directory: Path | None, problem: str) -> None:
+        """Read what is there.
+
+        Args:
+            directory: Where to write; None to keep nothing.
+            problem: Everything that decides the evaluations, as text.
+
+        Raises:
+            ResultError: The folder belongs to another problem, or cannot be written.
+        """
+        self._head = {"problem": hashlib.sha256(problem.encode()).hexdigest()}
+        self._entries: list[dict[str, Any]] = []
+        self._next = 0
+        self._path = None if directory is None else directory / NAME
+        if self._path is None or not self._path.exists():
+            return
+        entries = _whole_lines(self._path)
+        if entries[:1] != [self._head]:
+            raise ResultError(
+                f"{self._path}: expected evaluations of this problem, found another's; choose "
+                "another folder"
+            )
+        self._entries = entries[1:]
+        self._rewrite()  # a line that was cut by a kill goes
+
+    def known(self, requested: Array) -> Array | None:
+        """What was told when this was asked before; None where it is new."""
+        if self._next >= len(self._entries):
+            return None
+        line = self._entries[self._next]
+        if line["parameters"] != _digest(requested):
+            self._entries = self._entries[: self._next]  # another numpy, or another machine
+            self._rewrite()
+            return None
+        self._next += 1
+        return np.array([[np.nan if x is None else x for x in row] for row in line["values"]])
+
+    def record(self, requested: Array, values: Array) -> None:
+        """Keep an answer, (B, m)."""
+        rows = [[None if np.isnan(x) else x for x in row] for row in values.tolist()]
+        self._entries.append({"parameters": _digest(requested), "values": rows})
+        self._next += 1
+        if self._path is not None:
+            first = [] if self._path.exists() else [self._head]
+            self._append([*first, self._entries[-1]])
+
+    def _rewrite(self) -> None:
+        if self._path is not None:
+            write_text(self._path, _text([self._head, *self._entries]))
+
+    def _append(self, lines: list[dict[str, Any]]) -> None:
+        assert self._path is not None
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(_text(lines))
+        except OSError as error:
+            raise ResultError(f"{self._path}: cannot be written: {error.strerror}") from error
+
+
+def _text(lines: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def _digest(requested: Array) -> str:
+    return hashlib.sha256(np.ascontiguousarray(requested).tobytes()).hexdigest()[:16]
+
+
+def _whole_lines(path: Path) -> list[dict[str, Any]]:
+    try:
+        text = path.read_bytes().decode("utf-8", errors="replace")
+    except OSError as error:
+        raise ResultError(f"{path}: cannot be read: {error.strerror}") from error
+    entries = []
+    for line in text.splitlines():
+        try:
+            entries.append(json.loads(line))
+        except ValueError:
+            break
+    return entries
+
+
+# --------------------
+# What all optimisers share: evaluations that are counted, kept and told as progress.
+
+
+Progress = Callable[[str, float], None]
+"""Called with what is going on, and which part of it is done."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of an optimiser: a swarm, or one point.
+
+    Args:
+        positions: Parameter sets, (B, p).
+        fitness: Of each; NaN where it failed, (B,).
+        best: The best fitness so far.
+        evaluations: Parameter sets that were simulated so far.
+    """
+
+    positions: Array
+    fitness: Array
+    best: float
+    evaluations: int
+
+
+@dataclass
+class Search:
+    """Evaluates parameter sets of a stage, and remembers."""
+
+    stage: Stage
+    journal: Journal
+    progress: Progress | None = None
+    evaluations: int = 0
+    best: float = np.inf
+    best_position: Array | None = None
+    history: list[Step] = field(default_factory=list)
+
+    def values(self, positions: Array) -> Array:
+        """What parameter sets (B, p) would measure, (B, m)."""
+        values = self.journal.known(positions)
+        if values is None:
+            values = self.stage.simulate(positions)
+            self.journal.record(positions, values)
+        self.evaluations += len(positions)
+        return values
+
+    def fitness(self, positions: Array, *, fraction: float = 0.0) -> Array:
+        """Of parameter sets, kept as a step of the history, (B,).
+
+        Args:
+            positions: (B, p).
+            fraction: Which part of the search this ends.
+        """
+        fitness = self.stage.fitness(self.values(positions))
+        self.record(positions, fitness, fraction)
+        return fitness
+
+    def record(self, positions: Array, fitness: Array, fraction: float = 0.0) -> None:
+        """Add a step to the history."""
+        if np.isfinite(fitness).any():
+            best = int(np.nanargmin(fitness))
+            if fitness[best] < self.best:
+                self.best, self.best_position = float(fitness[best]), positions[best].copy()
+        self.history.append(Step(positions.copy(), fitness.copy(), self.best, self.evaluations))
+        if self.progress is not None:
+            text = (
+                f"{self.stage.name}: best fitness {self.best:.3g}, {self.evaluations} evaluations"
+            )
+            self.progress(text, fraction)

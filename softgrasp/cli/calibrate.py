@@ -14,7 +14,7 @@ from softgrasp.cli.verb import INTERRUPTED
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 
 if TYPE_CHECKING:
-    from softgrasp.calibration.problem_file import LoadedProblem
+    from softgrasp.calibration.files import LoadedProblem
     from softgrasp.calibration.result import CalibrationResult, ExtensionResult
     from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
     from softgrasp.report.calibration_page import Figure
@@ -99,9 +99,9 @@ def calibrate(
     arm.yaml. docs/calibration.md is the tutorial.
     """
     from softgrasp.calibration.calibrate import calibrate as run
-    from softgrasp.calibration.journal import NAME
-    from softgrasp.calibration.record import clear_earlier, save_calibration
-    from softgrasp.calibration.swarm import Swarm
+    from softgrasp.calibration.optimizers import Swarm
+    from softgrasp.calibration.result import clear_earlier, save_calibration
+    from softgrasp.calibration.stages import NAME
     from softgrasp.cli.output import default_directory, require_writable
 
     tables = {"hung": hung, "releases": releases, "forces": forces}
@@ -160,7 +160,7 @@ def _loaded(
     video_options: dict[str, float | None],
     changes: dict[str, Any],
 ) -> LoadedProblem:
-    from softgrasp.calibration.problem_file import load_problem, problem_from
+    from softgrasp.calibration.files import load_problem, problem_from
 
     tree: dict[str, Any] = {key: str(path.resolve()) for key, path in tables.items() if path}
     if photos is not None:
@@ -212,7 +212,7 @@ def _evidence_images(
     """Steps of the photographs, outlines over them, and the tips of the films, as files."""
     if not (loaded.photos or loaded.tracks):
         return []
-    from softgrasp.calibration.evidence import draw_evidence
+    from softgrasp.calibration.result import draw_evidence
     from softgrasp.report.calibration_page import Figure
     from softgrasp.report.overlay_figure import draw_overlays
 
@@ -226,8 +226,8 @@ def _evidence_images(
 
 
 def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: bool) -> None:
-    from softgrasp.calibration.certainty import HUGE
-    from softgrasp.calibration.record import document
+    from softgrasp.calibration.result import document
+    from softgrasp.calibration.uncertainty import HUGE
 
     for text in result.warnings:
         terminal.show_message("warning", text)

@@ -14,12 +14,12 @@ from softgrasp.cli.verb import PROBLEMS
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
 
 if TYPE_CHECKING:
+    from softgrasp.checks.report import Inspection
     from softgrasp.cli.source import Kind
     from softgrasp.description.hand import Hand
     from softgrasp.description.robot import Robot
     from softgrasp.description.scene import GraspScene
     from softgrasp.description.shapes import LengthUnit, Mesh
-    from softgrasp.inspection.finding import Inspection
 
 
 class Checked(NamedTuple):
@@ -98,7 +98,7 @@ def check(
 
 def _document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]:
     """Everything that is told, as plain data."""
-    from softgrasp.inspection.finding import summary
+    from softgrasp.checks.report import summary
 
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", SoftgraspWarning)
@@ -122,6 +122,7 @@ def _document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]:
 def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     """Facts and findings; warnings are raised besides."""
     from softgrasp import library
+    from softgrasp.checks.inspect import inspect
     from softgrasp.cli.facts import (
         criterion_properties,
         mesh_properties,
@@ -138,7 +139,6 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     from softgrasp.formats.release_file import load_release
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene
-    from softgrasp.inspection.inspect import inspect
 
     match kind:
         case "hand":

@@ -14,9 +14,8 @@ from softgrasp.cli.verb import DIVERGED, PROBLEMS
 from softgrasp.errors import DescriptionError, did_you_mean
 
 if TYPE_CHECKING:
-    from softgrasp.crosschecks.finding import Finding
-    from softgrasp.crosschecks.result import CrosscheckResult
-    from softgrasp.crosschecks.tolerances import Tolerances
+    from softgrasp.comparison.compare import CrosscheckResult
+    from softgrasp.comparison.criteria import Finding, Tolerances
     from softgrasp.description.release import FingerRelease
     from softgrasp.description.scene import GraspScene
 
@@ -53,10 +52,9 @@ def crosscheck(
     docs/crosscheck.md tells what is compared, and where the tolerances come from.
     """
     from softgrasp.cli.output import default_directory, require_writable
-    from softgrasp.crosschecks.again import command_line
-    from softgrasp.crosschecks.crosscheck import crosscheck as run
-    from softgrasp.crosschecks.engines import checked
-    from softgrasp.crosschecks.record import clear_earlier, save_crosscheck
+    from softgrasp.comparison.compare import clear_earlier, command_line, save_crosscheck
+    from softgrasp.comparison.compare import crosscheck as run
+    from softgrasp.comparison.runs import checked
 
     names = checked(name.strip() for name in backends.split(",") if name.strip())
     limits = _tolerances(tolerance or [])
@@ -107,7 +105,7 @@ def _subject(name: str, timestep: float | None) -> GraspScene | FingerRelease:
 
 def _tolerances(settings: list[str]) -> Tolerances:
     from softgrasp.cli.scene_options import plain_value
-    from softgrasp.crosschecks.tolerances import Tolerances
+    from softgrasp.comparison.criteria import Tolerances
 
     changes = {}
     for setting in settings:
@@ -122,7 +120,7 @@ def _tolerances(settings: list[str]) -> Tolerances:
 
 
 def _print_summary(result: CrosscheckResult, files: list[Path], as_json: bool) -> None:
-    from softgrasp.crosschecks.record import document
+    from softgrasp.comparison.compare import document
 
     for text in result.warnings:
         terminal.show_message("warning", text)

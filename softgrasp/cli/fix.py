@@ -11,9 +11,9 @@ from softgrasp.cli import terminal
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 
 if TYPE_CHECKING:
+    from softgrasp.checks.report import Inspection
     from softgrasp.cli.source import Kind
     from softgrasp.description.robot import Robot
-    from softgrasp.inspection.finding import Inspection
 
 REPAIRABLE = (
     "it repairs units of masses and inertias, inertias that are missing or that no body has, and "
@@ -35,10 +35,10 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         DescriptionError: It is no robot, or ``out`` names no file of the right kind.
         ResultError: The file cannot be written.
     """
+    from softgrasp.checks.repair import repaired, repairs
+    from softgrasp.checks.robot import inspect_robot, total_mass
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.ucrdf import write_robot
-    from softgrasp.inspection.repair import repaired, repairs
-    from softgrasp.inspection.robot_checks import inspect_robot, total_mass
 
     if kind != "robot":
         raise DescriptionError(f"--fix: expected a robot, found: {kind}")
@@ -76,7 +76,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
 
 def _unwritten(robot: Robot, inspection: Inspection) -> dict[str, Any]:
     """What is told where there is nothing to repair; no file is written."""
-    from softgrasp.inspection.robot_checks import total_mass
+    from softgrasp.checks.robot import total_mass
 
     plain = inspection.as_dict()
     return {

@@ -118,8 +118,8 @@ def _release(name: str) -> Row:
 
 
 def _robots() -> list[Row]:
+    from softgrasp.checks.robot import total_mass
     from softgrasp.formats.robot_file import load_robot
-    from softgrasp.inspection.robot_checks import total_mass
 
     return [
         {
@@ -161,7 +161,7 @@ def _arms() -> list[Row]:
 
 
 def _problems() -> list[Row]:
-    from softgrasp.calibration.problem_file import load_problem
+    from softgrasp.calibration.files import load_problem
     from softgrasp.description.calibration import CalibrationProblem
 
     return [

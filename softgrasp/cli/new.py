@@ -59,7 +59,7 @@ def new(
 
 
 def _photos(directory: Path, *, json: bool) -> None:
-    from softgrasp.calibration.sample import write_sample
+    from softgrasp.calibration.synthetic import write_sample
     from softgrasp.formats.finger_file import load_finger
     from softgrasp.formats.progress import listening
 

@@ -125,7 +125,7 @@ def plan(
     """
     from softgrasp.cli.output import default_directory
     from softgrasp.cli.scene_options import SceneOptions
-    from softgrasp.sweeps.ranking import largest_is_best
+    from softgrasp.sweeps.planner import largest_is_best
 
     if rank_by == "perturbation" and criterion is None:
         criterion = TEST
@@ -220,7 +220,7 @@ def _reported(
 
 def _files(directory: Path, others: list[Path]) -> list[Path]:
     from softgrasp.sweeps.planner import GRASPS, PLAN
-    from softgrasp.sweeps.table import CSV
+    from softgrasp.sweeps.run import CSV
 
     return [directory / PLAN, directory / GRASPS, directory / CSV, *others]
 

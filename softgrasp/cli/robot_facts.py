@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from softgrasp.checks.robot import total_mass
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.control_system import ControlSystem
 from softgrasp.description.robot import RigidJoint, Robot
-from softgrasp.inspection.robot_checks import total_mass
 
 Properties = dict[str, Any]
 

@@ -116,9 +116,9 @@ def sweep(
     """
     from softgrasp.cli.output import default_directory
     from softgrasp.cli.sweep_plan import check_rows, plan_of
+    from softgrasp.sweeps.run import Shard
+    from softgrasp.sweeps.run import merge as merged
     from softgrasp.sweeps.run import sweep as run
-    from softgrasp.sweeps.shards import Shard
-    from softgrasp.sweeps.shards import merge as merged
 
     if video_rows:
         if out is None:
@@ -172,7 +172,7 @@ def sweep(
 
 def finished(directory: Path) -> int:
     """Rows in the journal of a folder."""
-    from softgrasp.sweeps.store import JOURNAL
+    from softgrasp.sweeps.storage import JOURNAL
 
     path = directory / JOURNAL
     return path.read_bytes().count(b"\n") if path.exists() else 0
@@ -196,7 +196,7 @@ def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
     """Simulate rows again, and write them as ``softgrasp grasp`` does."""
     from softgrasp.report.page import write_report
     from softgrasp.simulation.run import simulate
-    from softgrasp.sweeps.fields import scene_of_row
+    from softgrasp.sweeps.parameters import scene_of_row
 
     plan = _plan_in(directory)
     for row in rows:
@@ -213,7 +213,7 @@ def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
 
 
 def _plan_in(directory: Path) -> SweepPlan:
-    from softgrasp.sweeps.store import plan_in
+    from softgrasp.sweeps.storage import plan_in
 
     return plan_in(directory)
 
@@ -222,8 +222,8 @@ def _print_summary(
     plan: SweepPlan, table: pd.DataFrame, directory: Path, as_json: bool, *, report: bool
 ) -> None:
     """Say what came out, and where it is; exit code 5 where rows failed."""
-    from softgrasp.sweeps.rows import FAILED
-    from softgrasp.sweeps.table import CSV, PARQUET
+    from softgrasp.sweeps.run import CSV, PARQUET
+    from softgrasp.sweeps.storage import FAILED
 
     files = [directory / CSV, directory / PARQUET]
     if report:

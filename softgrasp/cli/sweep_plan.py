@@ -14,8 +14,8 @@ from softgrasp.formats.load import YAML_SUFFIXES
 from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.formats.mesh_folder import expand_directories
 from softgrasp.formats.plan_file import load_plan
-from softgrasp.sweeps import fields
-from softgrasp.sweeps.sampling import combinations
+from softgrasp.sweeps import parameters
+from softgrasp.sweeps.parameters import combinations
 
 
 def plan_of(
@@ -122,6 +122,6 @@ def check_rows(plan: SweepPlan) -> None:
     """
     for index, values in enumerate(combinations(plan)):
         try:
-            fields.scene_of(plan, values, None)
+            parameters.scene_of(plan, values, None)
         except DescriptionError as error:
             raise DescriptionError(f"--strict: row {index * plan.repeats}: {error}") from None

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softgrasp._version import __version__
-from softgrasp.calibration.certainty import HUGE
 from softgrasp.calibration.result import (
     CalibrationResult,
     EstimatedParameters,
@@ -18,6 +17,7 @@ from softgrasp.calibration.result import (
     StageModel,
     StageResult,
 )
+from softgrasp.calibration.uncertainty import HUGE
 from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import calibration_release_figures as releases

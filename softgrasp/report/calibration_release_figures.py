@@ -37,8 +37,8 @@ def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
 
 def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
     """Tips on their way to rest, with the extrema that count (Fig 4 of paper 000)."""
-    from softgrasp.calibration.benches import VirtualExperiments
-    from softgrasp.calibration.parameters import finger_values
+    from softgrasp.calibration.objectives import finger_values
+    from softgrasp.calibration.stages import VirtualExperiments
     from softgrasp.continuum.settling import settling
 
     releases = sorted(result.problem.releases, key=lambda one: one.mass)

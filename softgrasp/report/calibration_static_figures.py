@@ -27,8 +27,8 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
     loads = sorted(result.problem.hung, key=lambda load: load.mass)
     if not loads or "springs" not in result.residual:
         return None
-    from softgrasp.calibration.benches import VirtualExperiments
-    from softgrasp.calibration.parameters import finger_values
+    from softgrasp.calibration.objectives import finger_values
+    from softgrasp.calibration.stages import VirtualExperiments
 
     stiffness = finger_values(result.finger, "stiffness")[None]
     simulated = VirtualExperiments(result.problem).hung(stiffness, loads)
@@ -111,8 +111,8 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
 
 def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
     """Tip force over pressure, measured and simulated, with what is left (Fig 5b and 7c)."""
-    from softgrasp.calibration.benches import VirtualExperiments
-    from softgrasp.calibration.parameters import finger_values
+    from softgrasp.calibration.objectives import finger_values
+    from softgrasp.calibration.stages import VirtualExperiments
     from softgrasp.description.calibration import TipForce
 
     forces = result.problem.forces

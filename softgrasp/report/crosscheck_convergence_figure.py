@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.crosschecks.release_runs import ReleaseRuns
-from softgrasp.crosschecks.tolerances import Tolerances
+from softgrasp.comparison.criteria import Tolerances
+from softgrasp.comparison.runs import ReleaseRuns
 from softgrasp.report import style
 from softgrasp.report.crosscheck_marks import MS, engine_keys, line_key, marks
 

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.crosschecks.grasp_runs import GraspRuns
-from softgrasp.crosschecks.load_checks import load_scale, mean_force
-from softgrasp.crosschecks.rest_forces import bodies_in_contact, force_at
-from softgrasp.crosschecks.tolerances import Tolerances
-from softgrasp.crosschecks.whole_forces import force_name
+from softgrasp.comparison.checks import load_scale, mean_force
+from softgrasp.comparison.criteria import Tolerances
+from softgrasp.comparison.runs import GraspRuns, bodies_in_contact, force_at, force_name
 from softgrasp.report import style
 from softgrasp.report.crosscheck_marks import BAND, DASHES, MARKERS, MS
 

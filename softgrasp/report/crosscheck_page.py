@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from softgrasp._version import __version__
-from softgrasp.crosschecks.engines import EMULATES
-from softgrasp.crosschecks.finding import Finding
-from softgrasp.crosschecks.release_runs import ReleaseRuns
-from softgrasp.crosschecks.result import CrosscheckResult
-from softgrasp.crosschecks.whole_forces import comparable, force_name
+from softgrasp.comparison.compare import CrosscheckResult
+from softgrasp.comparison.criteria import Finding
+from softgrasp.comparison.runs import EMULATES, ReleaseRuns, comparable, force_name
 from softgrasp.formats.atomic import write_text
 from softgrasp.report import crosscheck_grasp_figures as grasps
 from softgrasp.report import crosscheck_release_figures as releases

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from softgrasp.crosschecks.finding import Finding, measured
+from softgrasp.comparison.criteria import Finding, measured
 
 
 def number(value: float | str) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.calibration.benches import VirtualExperiments
-from softgrasp.calibration.parameters import finger_values
+from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.result import CalibrationResult
+from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.calibration import HungAngles
 from softgrasp.mechanics.transforms import Array

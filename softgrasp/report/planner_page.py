@@ -23,7 +23,7 @@ from softgrasp.report.shown_picture import embedded_image
 from softgrasp.report.strip_figure import final_poses
 from softgrasp.simulation.run import simulate
 from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps
-from softgrasp.sweeps.rows import COLUMNS, FAILED
+from softgrasp.sweeps.storage import COLUMNS, FAILED
 
 INDEX = "index.html"
 BEST, DIRECTIONS, SCORES = "best.png", "directions.png", "scores.png"

@@ -10,9 +10,8 @@ from typing import NamedTuple
 from softgrasp.report import style
 from softgrasp.report.planner_figures import drift_of
 from softgrasp.simulation.result import GraspResult
-from softgrasp.sweeps.planner import PlannedGrasps
-from softgrasp.sweeps.ranking import largest_is_best
-from softgrasp.sweeps.rows import FAILED
+from softgrasp.sweeps.planner import PlannedGrasps, largest_is_best
+from softgrasp.sweeps.storage import FAILED
 
 TEST = "Test"
 """The column that says what became of the best in their test, and leads to their reports."""

@@ -21,8 +21,8 @@ from softgrasp.report.sweep_parallel_figure import draw_parallel
 from softgrasp.report.sweep_rows import ExampleRow, example_rows, extremes, values_of
 from softgrasp.report.sweep_units import axis_label
 from softgrasp.simulation.run import simulate
-from softgrasp.sweeps.fields import scene_of_row
-from softgrasp.sweeps.rows import COLUMNS, FAILED
+from softgrasp.sweeps.parameters import scene_of_row
+from softgrasp.sweeps.storage import COLUMNS, FAILED
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ from softgrasp.report.sweep_data import (
     varied,
 )
 from softgrasp.report.sweep_units import unit_of
-from softgrasp.sweeps.rows import FAILED
+from softgrasp.sweeps.storage import FAILED
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from softgrasp.description.base import Description
 from softgrasp.description.field_docs import field_docs
 from softgrasp.description.objects import GraspObject
 from softgrasp.description.success import SuccessCriterion
-from softgrasp.sweeps.fields import SHORT
+from softgrasp.sweeps.parameters import SHORT
 
 if TYPE_CHECKING:
     from softgrasp.description.scene import GraspScene

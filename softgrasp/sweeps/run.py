@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from softgrasp.description.sweep_plan import SweepPlan
-from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.sweeps import local
-from softgrasp.sweeps.fields import refuse_unknown_fields
-from softgrasp.sweeps.kept import Kept
-from softgrasp.sweeps.local import Chunk
-from softgrasp.sweeps.shards import Shard
-from softgrasp.sweeps.store import SweepStore
-from softgrasp.sweeps.table import require_pandas, table_of, write_tables
-from softgrasp.sweeps.worker import Row, total_steps
+from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError, did_you_mean
+from softgrasp.formats.atomic import atomic_path
+from softgrasp.sweeps import executors
+from softgrasp.sweeps.executors import Chunk, Row, Rows, total_steps
+from softgrasp.sweeps.parameters import refuse_unknown_fields
+from softgrasp.sweeps.storage import COLUMNS, Kept, SweepStore, plan_in
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 EXECUTORS = ("local", "dask")
 CHUNK, CHUNKS_A_WORKER = 64, 8
@@ -96,12 +97,12 @@ def sweep(
     def computed(left: Sequence[int]) -> Iterator[list[Row]]:
         chunks = chunked(left, workers, max(CHUNK_STEPS // total_steps(plan.scene), 1))
         if executor == "dask":
-            from softgrasp.sweeps.dask_cluster import computed_by_dask
+            from softgrasp.sweeps.executors import computed_by_dask
 
             return computed_by_dask(plan, chunks, kept, workers, scheduler)
         if workers == 1:
-            return local.serial(plan, chunks, kept)
-        return local.LocalPool(plan, workers, kept).run(chunks)
+            return executors.serial(plan, chunks, kept)
+        return executors.LocalPool(plan, workers, kept).run(chunks)
 
     if directory is None:
         return table_of(plan, _all(rows, computed(rows), progress))
@@ -134,3 +135,138 @@ def _all(rows: Sequence[int], parts: Iterator[list[Row]], progress: Progress | N
         if progress is not None:
             progress(len(done), len(rows))
     return done
+
+
+# --------------------
+# Parts of a sweep for array jobs, and all of them together again.
+
+
+_TEXT = re.compile(r"(\d+)/(\d+)")
+
+
+class Shard(NamedTuple):
+    """Every ``parts``-th row, beginning with row ``number`` − 1."""
+
+    number: int
+    parts: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Of a text such as ``3/8``.
+
+        Raises:
+            DescriptionError: It is no such text, or the number is beyond the count.
+        """
+        match = _TEXT.fullmatch(text.strip())
+        number, parts = map(int, match.groups()) if match else (0, 0)
+        if not 1 <= number <= parts:
+            raise DescriptionError(
+                f"--shard: expected I/N with I from 1 to N, such as 3/8, found '{text}'"
+            )
+        return cls(number, parts)
+
+    def rows(self, size: int) -> range:
+        """Its rows of a plan of so many."""
+        return range(self.number - 1, size, self.parts)
+
+    @property
+    def directory(self) -> str:
+        """Where its rows stand inside the sweep's folder."""
+        return f"shard-{self.number}-of-{self.parts}"
+
+
+def merge(directory: str | Path) -> pd.DataFrame:
+    """The table of all shards in a sweep's folder, written there.
+
+    Raises:
+        ResultError: There are no shards, they are of different plans, or rows are missing.
+        BackendUnavailable: pandas is not installed.
+    """
+    require_pandas()
+    directory = Path(directory)
+    parts = sorted(path for path in directory.glob("shard-*-of-*") if path.is_dir())
+    if not parts:
+        raise ResultError(f"{directory}: expected shards such as shard-1-of-8, found none")
+    plan = plan_in(parts[0])
+    rows: dict[int, Row] = {}
+    for part in parts:
+        if plan_in(part) != plan:
+            raise ResultError(
+                f"{directory}: expected shards of one plan, found others in {parts[0].name} and "
+                f"{part.name}"
+            )
+        rows |= {row["row"]: row for row in SweepStore(part, plan).finished()}
+    missing = sorted(set(range(plan.size)) - set(rows))
+    if missing:
+        first = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
+        raise ResultError(
+            f"{directory}: expected all {plan.size} rows, found {len(rows)}; missing: {first}"
+        )
+    with SweepStore(directory, plan):
+        table = table_of(plan, list(rows.values()))
+        write_tables(table, directory)
+    return table
+
+
+# --------------------
+# The table of a sweep, as a DataFrame and as files; the one user of pandas.
+
+
+CSV, PARQUET = "sweep.csv", "sweep.parquet"
+COUNTS = ("contacts", "contacts_lost", "warnings")
+TEXTS = ("status", "error", "contact_order", "trajectory_sha256")
+
+
+def require_pandas() -> None:
+    """Say what to install where the table's libraries are missing.
+
+    Raises:
+        BackendUnavailable: pandas or pyarrow is not installed.
+    """
+    missing = [name for name in ("pandas", "pyarrow") if find_spec(name) is None]
+    if missing:
+        raise BackendUnavailable(
+            f"a sweep needs {' and '.join(missing)}; pip install 'softgrasp[sweep]'"
+        )
+
+
+def table_of(plan: SweepPlan, rows: Iterable[Row]) -> pd.DataFrame:
+    """Rows in the order of the plan, with one type a column."""
+    import pandas as pd
+
+    ordered = sorted(rows, key=lambda row: int(row["row"]))
+    names = [*Rows(plan).inputs(0), *COLUMNS]
+    columns: dict[str, Any] = {}
+    for name in names:
+        values = [row[name] for row in ordered]
+        if name in COLUMNS:
+            columns[name] = pd.Series(values, dtype=_kind(name))
+        else:
+            columns[name] = [_plain(value) for value in values]
+    return pd.DataFrame(columns, columns=names)
+
+
+def write_tables(table: pd.DataFrame, directory: Path) -> list[Path]:
+    """Write ``sweep.csv`` and ``sweep.parquet``.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    with atomic_path(directory / CSV) as path:
+        table.to_csv(path, index=False, lineterminator="\n")
+    with atomic_path(directory / PARQUET) as path:
+        table.to_parquet(path, index=False)
+    return [directory / CSV, directory / PARQUET]
+
+
+def _kind(name: str) -> Any:
+    if name == "held":
+        return "boolean"
+    if name in COUNTS:
+        return "Int64"
+    return "string" if name in TEXTS else "Float64"
+
+
+def _plain(value: Any) -> Any:
+    """Values of an axis as a table can hold them: numbers and texts, the rest as JSON."""
+    return value if isinstance(value, bool | int | float | str) else json.dumps(value)

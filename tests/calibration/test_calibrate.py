@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.calibration import search as searching
+from softgrasp.calibration import stages
 from softgrasp.calibration.calibrate import calibrate
-from softgrasp.calibration.journal import NAME, Journal
-from softgrasp.calibration.record import calibrated_finger, save_calibration
-from softgrasp.calibration.result import CalibrationStatus
-from softgrasp.calibration.search import Search
-from softgrasp.calibration.swarm import Swarm
+from softgrasp.calibration.optimizers import Swarm
+from softgrasp.calibration.result import CalibrationStatus, calibrated_finger, save_calibration
+from softgrasp.calibration.stages import NAME, Journal, Search
 from softgrasp.calibration.synthetic import synthetic_releases
 from softgrasp.continuum import rld
 from softgrasp.description.calibration import CalibrationProblem, FreeBend
@@ -145,7 +143,7 @@ def test_a_calibration_that_is_killed_twice_ends_as_one_that_was_not(
         if len(simulated) in (2, 5):
             raise Killed
 
-    monkeypatch.setattr(searching.Journal, "record", dying)
+    monkeypatch.setattr(stages.Journal, "record", dying)
     for _ in range(2):
         with pytest.raises(Killed):
             files(tmp_path / "killed")
@@ -174,9 +172,8 @@ def test_a_particle_that_cannot_be_simulated_is_a_failure_and_no_end() -> None:
         message[parameters[:, 0] > 0.3] = np.nan
         return message
 
-    from softgrasp.calibration.benches import VirtualExperiments
-    from softgrasp.calibration.stages import springs
-    from softgrasp.calibration.swarm import swarm_search
+    from softgrasp.calibration.optimizers import swarm_search
+    from softgrasp.calibration.stages import VirtualExperiments, springs
 
     whole = springs(problem, VirtualExperiments(problem))
     assert whole is not None

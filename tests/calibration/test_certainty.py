@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.calibration.certainty import uncertainty
+from softgrasp.calibration.uncertainty import uncertainty
 
 NAMES = ("a", "b", "c")
 

@@ -12,8 +12,8 @@ from scipy.spatial import cKDTree
 
 import softgrasp as sg
 from softgrasp.calibration.calibrate import calibrate
-from softgrasp.calibration.evidence import draw_evidence
-from softgrasp.calibration.problem_file import LoadedProblem, load_problem
+from softgrasp.calibration.files import LoadedProblem, load_problem
+from softgrasp.calibration.result import draw_evidence
 from softgrasp.report.overlay_figure import _carried, draw_overlays
 from tests.calibration.problems import FINGER
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
-from softgrasp.calibration.problem_file import load_problem
+from softgrasp.calibration.files import load_problem
 from softgrasp.calibration.synthetic import synthetic_releases
 from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release
 

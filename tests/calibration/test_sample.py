@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.calibration.sample import GRAMS, write_sample
+from softgrasp.calibration.synthetic import GRAMS, write_sample
 from softgrasp.cli import main
 from softgrasp.errors import ResultError
 from tests.calibration.problems import FINGER
@@ -29,7 +29,7 @@ def test_a_folder_that_is_there_is_left_alone(
 
 @pytest.mark.slow
 def test_the_photographs_show_the_finger_under_its_weights(tmp_path: Path) -> None:
-    from softgrasp.calibration.problem_file import load_problem
+    from softgrasp.calibration.files import load_problem
 
     files = write_sample(FINGER, tmp_path / "bench")
     photographs = [f"{mass}g.png" for mass in GRAMS]

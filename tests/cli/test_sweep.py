@@ -14,7 +14,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli.sweep_plan import axis_of
-from softgrasp.sweeps.kept import dataset, trajectories
+from softgrasp.sweeps.storage import dataset, trajectories
 from tests.cli.conftest import Run
 from tests.processes import are_gone, children_of
 
@@ -115,7 +115,7 @@ def test_rows_that_fail_end_with_code_5_and_with_strict_before_the_start(
 def test_odd_words(
     words: tuple[str, ...], sentence: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softgrasp.sweeps import dask_cluster
+    from softgrasp.sweeps import executors as dask_cluster
 
     monkeypatch.setattr(dask_cluster, "CONNECT_TIME", 0.5)
     ran = run("sweep", *words, *SMALL, "--strict")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from softgrasp.crosschecks.convergence import convergence, halved
+from softgrasp.comparison.criteria import convergence, halved
 
 
 @pytest.mark.parametrize("order", [1.0, 2.0, 3.0])

@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.crosschecks.force_checks import farthest_force, normal_force
-from softgrasp.crosschecks.grasp_checks import grasp_findings
-from softgrasp.crosschecks.grasp_runs import GraspRuns
-from softgrasp.crosschecks.load_checks import agreement, critical_load
-from softgrasp.crosschecks.rest_forces import force_at
-from softgrasp.crosschecks.threshold import Threshold
-from softgrasp.crosschecks.touch_checks import touch_times
-from softgrasp.crosschecks.whole_forces import comparable
+from softgrasp.comparison.checks import (
+    agreement,
+    critical_load,
+    farthest_force,
+    grasp_findings,
+    normal_force,
+    touch_times,
+)
+from softgrasp.comparison.criteria import Threshold
+from softgrasp.comparison.runs import GraspRuns, comparable, force_at
 from tests.scenes import pinch
 
 TIPS = ["F1_P3", "F2_P3", "F3_P3"]

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from softgrasp.crosschecks.finding import Finding, farthest, percents
-from softgrasp.crosschecks.tolerances import Tolerances
+from softgrasp.comparison.criteria import Finding, Tolerances, farthest, percents
 from softgrasp.errors import DescriptionError
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.crosschecks.grasp_runs import FACTORS, THROUGH
-from softgrasp.crosschecks.record import arrays, document
+from softgrasp.comparison.compare import arrays, document
+from softgrasp.comparison.runs import FACTORS, THROUGH
 from softgrasp.simulation.mujoco_backend import run_mujoco
 from softgrasp.simulation.run import BACKENDS
 from tests.scenes import pinch

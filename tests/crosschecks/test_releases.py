@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
-from softgrasp.crosschecks.record import arrays
+from softgrasp.comparison.compare import arrays
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation import finger_release
 from softgrasp.simulation.mujoco_backend import run_mujoco

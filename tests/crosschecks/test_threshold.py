@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from softgrasp.crosschecks.threshold import (
+from softgrasp.comparison.criteria import (
     CLOSE,
     FARTHEST,
     Threshold,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from softgrasp.crosschecks.vibration import vibration, window
+from softgrasp.comparison.criteria import vibration, window
 from softgrasp.simulation.finger_mode import LinearMode
 
 TIME = np.arange(0.0, 2.0, 1e-3)

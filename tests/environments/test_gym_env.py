@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp import envs
 from softgrasp.build.scene import build
-from softgrasp.environments import make
 from softgrasp.mechanics.transforms import relative_quaternions
 from softgrasp.simulation.laws import free_actuators
 from softgrasp.simulation.state import ClosureLayout, closure_layout
@@ -210,7 +210,7 @@ def test_a_vector_of_environments_runs_them_side_by_side() -> None:
 
 
 def test_gymnasium_makes_it_by_its_name() -> None:
-    env = gymnasium.make("softgrasp.environments.gym_env:softgrasp/Grasp-v0", scene=quick())
+    env = gymnasium.make("softgrasp.envs.gym_env:softgrasp/Grasp-v0", scene=quick())
     own = sg.make_env(quick())
     assert env.unwrapped.observation_space == own.observation_space
     assert own.spec.id == env.spec.id == "softgrasp/Grasp-v0"
@@ -377,7 +377,7 @@ def test_unknown_settings_and_options_are_refused() -> None:
 
 
 def test_a_missing_gymnasium_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(make, "find_spec", lambda name: None)
+    monkeypatch.setattr(envs, "find_spec", lambda name: None)
     with pytest.raises(sg.BackendUnavailable) as refused:
         sg.make_env(quick())
     assert str(refused.value) == ("gymnasium is not installed: pip install 'softgrasp[gym]'")
@@ -400,5 +400,5 @@ def test_a_missing_gymnasium_says_what_to_install(monkeypatch: pytest.MonkeyPatc
 )
 def test_what_environments_leave_out_is_refused(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as message:
-        make.make_env(pinch().replace(**change))
+        envs.make_env(pinch().replace(**change))
     assert str(message.value) == sentence

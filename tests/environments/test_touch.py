@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softgrasp.description.closures.position import PositionIncrementClosure
-from softgrasp.environments.touch import Touch
+from softgrasp.envs.core import Touch
 from softgrasp.simulation.laws import debounce
 
 FORCE = st.sampled_from([0.0, 0.05, 0.1, 0.2, 30.0])

@@ -7,8 +7,8 @@ import json
 import pytest
 
 import softgrasp as sg
+from softgrasp.checks.report import Check, Finding, Inspection
 from softgrasp.errors import DescriptionError
-from softgrasp.inspection.finding import Check, Finding, Inspection
 
 
 def finding(severity: str) -> Finding:

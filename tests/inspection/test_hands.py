@@ -10,7 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp import library
-from softgrasp.inspection.finding import Finding
+from softgrasp.checks.report import Finding
 from softgrasp.mechanics.transforms import quaternion_of
 
 EVERY = ("size", "mass", "density", "inertia", "limits", "overlap", "reachable", "closing", "reach",

@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.inspection.bodies import Body, box_corners, placed, steiner, together
-from softgrasp.inspection.mass_rules import density_check, inertia_check, inertia_ratio, possible
+from softgrasp.checks.bodies import (
+    Body,
+    box_corners,
+    density_check,
+    inertia_check,
+    inertia_ratio,
+    placed,
+    possible,
+    steiner,
+    together,
+)
 from softgrasp.mechanics.transforms import transform
 
 SIDE = 0.02

@@ -9,10 +9,10 @@ import pytest
 
 import softgrasp as sg
 from softgrasp import library
+from softgrasp.checks.report import Finding, Inspection
 from softgrasp.formats.mesh_coarser import coarser
 from softgrasp.formats.mesh_files import read_triangles
 from softgrasp.formats.mesh_solid import make_solid
-from softgrasp.inspection.finding import Finding, Inspection
 from tests.outside import outside_file
 
 

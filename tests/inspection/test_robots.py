@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp import library
+from softgrasp.checks.robot import couplings, total_mass
 from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
 from softgrasp.description.shapes import Cuboid
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.ucrdf import read_robot, write_robot
-from softgrasp.inspection.mimics import couplings
-from softgrasp.inspection.robot_checks import total_mass
 from tests.outside import outside_file
 
 BAR = (0.02, 0.03, 0.1)

@@ -5,13 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.inspection.mass_rules import DENSITIES
-from softgrasp.inspection.units_guess import (
-    INERTIA_SLIPS,
-    MASS_SLIPS,
-    inertia_guess,
-    mass_guess,
-)
+from softgrasp.checks.bodies import DENSITIES, INERTIA_SLIPS, MASS_SLIPS, inertia_guess, mass_guess
 
 TRUE = st.lists(st.floats(300.0, 3000.0), min_size=1, max_size=6)
 

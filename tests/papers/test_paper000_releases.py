@@ -14,7 +14,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import softgrasp as sg
-from softgrasp.calibration.benches import VirtualExperiments
+from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem, Release
 from tests.outside import outside_file
 

@@ -19,9 +19,8 @@ from softgrasp.report.planner_figures import (
 )
 from softgrasp.report.planner_page import write_planner_report
 from softgrasp.report.planner_words import plan_rows, ranked_rows, summary
-from softgrasp.sweeps.candidates import candidates_of, sweep_plan_of
-from softgrasp.sweeps.planner import PlannedGrasps, ranked_table
-from softgrasp.sweeps.rows import failed_row
+from softgrasp.sweeps.planner import PlannedGrasps, candidates_of, ranked_table, sweep_plan_of
+from softgrasp.sweeps.storage import failed_row
 from tests.scenes import pinch
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")

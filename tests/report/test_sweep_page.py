@@ -17,7 +17,7 @@ from softgrasp.report.sweep_parallel_figure import draw_parallel
 from softgrasp.report.sweep_rows import example_rows, extremes, values_of
 from softgrasp.report.sweep_ticks import apart
 from softgrasp.report.sweep_units import axis_label, unit_of
-from softgrasp.sweeps.rows import COLUMNS
+from softgrasp.sweeps.storage import COLUMNS
 from tests.scenes import pinch
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")

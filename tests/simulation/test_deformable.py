@@ -12,7 +12,7 @@ import softgrasp as sg
 from softgrasp.build.deformable import node_bodies, node_positions, node_track
 from softgrasp.build.objects import object_mass
 from softgrasp.build.scene import build
-from softgrasp.environments.task import with_goal
+from softgrasp.envs.core import with_goal
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.simulation.batch import can_be_batched
 from softgrasp.simulation.closure_run import ClosureRun

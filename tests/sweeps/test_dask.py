@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
-from softgrasp.sweeps import dask_cluster
+from softgrasp.sweeps import executors
 from softgrasp.sweeps.run import sweep
-from softgrasp.sweeps.store import JOURNAL
+from softgrasp.sweeps.storage import JOURNAL
 from tests.scenes import pinch
 from tests.sweeps.plans import plan
 
@@ -73,14 +73,14 @@ def test_a_cluster_of_its_own_gives_the_same_table() -> None:
 
 
 def test_a_scheduler_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_cluster, "CONNECT_TIME", 0.5)
+    monkeypatch.setattr(executors, "CONNECT_TIME", 0.5)
     sentence = "no dask scheduler answers at tcp://127.0.0.1:1 within 0.5 s; check that it runs"
     with pytest.raises(sg.BackendUnavailable, match=f"^{re.escape(sentence)}"):
         sweep(plan(), executor="dask", scheduler="tcp://127.0.0.1:1")
 
 
 def test_dask_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_cluster, "find_spec", lambda name: None)
+    monkeypatch.setattr(executors, "find_spec", lambda name: None)
     with pytest.raises(sg.BackendUnavailable) as refused:
         sweep(plan(), executor="dask")
     assert str(refused.value) == (

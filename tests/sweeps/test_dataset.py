@@ -9,9 +9,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.mechanics.transforms import transform
-from softgrasp.sweeps.dataset import ARRAYS, grasps_of
-from softgrasp.sweeps.kept import dataset
 from softgrasp.sweeps.run import sweep
+from softgrasp.sweeps.storage import ARRAYS, dataset, grasps_of
 from tests.scenes import ball, pinch
 
 RADII = (0.028, 0.03, 0.032)

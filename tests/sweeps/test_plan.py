@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
 from softgrasp.formats.plan_file import load_plan
-from softgrasp.sweeps.fields import StartNoise, scene_of, start_noise
-from softgrasp.sweeps.sampling import combinations
+from softgrasp.sweeps.parameters import StartNoise, combinations, scene_of, start_noise
 from tests.scenes import pinch
 from tests.sweeps.plans import DENSITIES, plan
 

@@ -15,11 +15,18 @@ import softgrasp as sg
 from softgrasp.build.placing import object_pose
 from softgrasp.description.grasp_plan import PERTURBATION
 from softgrasp.mechanics.transforms import transform
-from softgrasp.sweeps.candidates import candidates_of, object_in_hand
-from softgrasp.sweeps.planner import GRASPS, PLAN, POSE_COLUMNS, PlannedGrasps
-from softgrasp.sweeps.ranking import largest_is_best, order, scores
-from softgrasp.sweeps.rows import COLUMNS, FAILED
-from softgrasp.sweeps.store import JOURNAL
+from softgrasp.sweeps.planner import (
+    GRASPS,
+    PLAN,
+    POSE_COLUMNS,
+    PlannedGrasps,
+    candidates_of,
+    largest_is_best,
+    object_in_hand,
+    order,
+    scores,
+)
+from softgrasp.sweeps.storage import COLUMNS, FAILED, JOURNAL
 from tests.scenes import ball, pinch
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")

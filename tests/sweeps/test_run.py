@@ -17,11 +17,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
 from softgrasp.sweeps import run as runs
-from softgrasp.sweeps.kept import trajectories
-from softgrasp.sweeps.rows import COLUMNS, FAILED
-from softgrasp.sweeps.run import chunked, sweep
-from softgrasp.sweeps.shards import Shard, merge
-from softgrasp.sweeps.store import JOURNAL, SweepStore
+from softgrasp.sweeps.run import Shard, chunked, merge, sweep
+from softgrasp.sweeps.storage import COLUMNS, FAILED, JOURNAL, SweepStore, trajectories
 from tests.processes import are_gone, children_of
 from tests.scenes import pinch
 from tests.sweeps.plans import DENSITIES, plan
@@ -169,7 +166,7 @@ def test_noise_makes_repeats_differ() -> None:
 
 KILLER = """
 import os, signal, sys
-from softgrasp.sweeps import worker
+from softgrasp.sweeps import executors as worker
 once = sys.argv[1]
 compute = worker.Rows.compute
 def deadly(self, rows):
@@ -294,7 +291,7 @@ def test_a_damaged_plan_is_told(tmp_path: Path) -> None:
 
 
 def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from softgrasp.sweeps import table
+    from softgrasp.sweeps import run as table
 
     monkeypatch.setattr(table, "find_spec", lambda name: None)
     with pytest.raises(sg.BackendUnavailable) as refused:

@@ -1,0 +1,203 @@
+"""Particle swarms by pyswarms (global best), as paper 000 uses them."""
+
+from __future__ import annotations
+
+import logging.config
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from softgrasp.calibration.stages import Search
+from softgrasp.mechanics.transforms import Array
+
+FAILED = 1e30
+"""Fitness of a particle that cannot be simulated: pyswarms takes no number that is not one."""
+
+
+@dataclass(frozen=True)
+class Swarm:
+    """Settings of a swarm; those of the repository of paper 000 where not given.
+
+    Args:
+        particles: How many.
+        iterations: How many.
+        cognitive: Pull of a particle's own best, c₁ of eq (1).
+        social: Pull of the swarm's best, c₂.
+        inertia: ω.
+    """
+
+    particles: int = 14
+    iterations: int = 100
+    cognitive: float = 2.0
+    social: float = 2.0
+    inertia: float = 0.4
+
+
+def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
+    """The best parameters that a swarm finds, (p,).
+
+    Args:
+        search: What to evaluate; its history is filled, a step an iteration.
+        swarm: Settings.
+        seed: Of everything random.
+    """
+    block, done = search.stage.block, 0
+
+    def costs(positions: Array) -> Array:
+        nonlocal done
+        done += 1
+        fitness = search.fitness(positions, fraction=done / swarm.iterations)
+        return np.where(np.isfinite(fitness), fitness, FAILED)
+
+    with _quiet(), _seeded(seed):
+        from pyswarms.single.global_best import GlobalBestPSO
+
+        optimiser = GlobalBestPSO(
+            n_particles=swarm.particles,
+            dimensions=len(block.names),
+            options={"c1": swarm.cognitive, "c2": swarm.social, "w": swarm.inertia},
+            bounds=(block.lower, block.upper),
+        )
+        _, position = optimiser.optimize(costs, iters=swarm.iterations, verbose=False)
+    return np.asarray(position)
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """The global random state of numpy, which pyswarms uses, seeded and put back."""
+    before = np.random.get_state()  # noqa: NPY002
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep pyswarms from writing report.log into the working directory, and from our log."""
+    before, logger = logging.config.dictConfig, logging.getLogger("pyswarms")
+    level = logger.level
+    logging.config.dictConfig = lambda *_: None
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.config.dictConfig = before
+        logger.setLevel(level)
+
+
+# --------------------
+# Bounded least squares on differences in batches, and what it does where counts are measured.
+
+
+NUDGE = 1e-6
+"""Change of a parameter for differences of what is smooth, over its scale."""
+WIDE = 0.05
+"""And of settling times, which jump where an overshoot is lost."""
+FACTORS = 41
+"""Common factors that are tried between the bounds, and again around the best."""
+MIN_FACTOR = 1e-6
+MAX_STEPS = 60
+INSIDE = 1e-9
+"""scipy starts from strictly inside the bounds; part of the width between them."""
+
+
+def scale_of(position: Array, upper: Array, lower: Array, relative: tuple[bool, ...]) -> Array:
+    """What a change of one means for each parameter: itself, or 1 where it is no size, (p,)."""
+    min_scale = 1e-3 * (upper - lower)
+    return np.where(relative, np.maximum(np.abs(position), min_scale), 1.0)
+
+
+def jacobian(search: Search, position: Array, at: Array) -> Array:
+    """Change of what is measured over relative changes of parameters, (m, p).
+
+    Forward differences within the bounds in one batch; wide central ones where the stage is not
+    smooth.
+
+    Args:
+        search: What to evaluate.
+        position: Parameters, (p,).
+        at: What they measure, (m,).
+    """
+    block, smooth = search.stage.block, search.stage.smooth
+    scale = scale_of(position, block.upper, block.lower, block.relative)
+    nudge = (NUDGE if smooth else WIDE) * scale
+    ahead = np.minimum(position + nudge, block.upper)
+    behind = position if smooth else np.maximum(position - nudge, block.lower)
+    # at an upper bound there is no way but back
+    edge = ahead - position < 0.5 * nudge
+    ahead, behind = np.where(edge, position, ahead), np.where(edge, position - nudge, behind)
+    count = len(position)
+    points = np.tile(position, (2 * count, 1))
+    points[np.arange(count), np.arange(count)] = ahead
+    points[count + np.arange(count), np.arange(count)] = behind
+    # what is there already is not simulated again
+    new = (points != position).any(axis=1)
+    values = np.tile(at, (2 * count, 1))
+    values[new] = search.values(points[new])
+    steps = (ahead - behind) / scale
+    return np.asarray(((values[:count] - values[count:]) / steps[:, None]).T)
+
+
+def least_squares_search(search: Search, start: Array) -> Array:
+    """The parameters with the smallest sum of squares, (p,).
+
+    Bounded trust regions (scipy); where counts are measured there are no slopes to follow, and one
+    common factor of the start is looked for instead.
+
+    Args:
+        search: What to evaluate; its history is filled, a step an accepted point.
+        start: (p,).
+    """
+    stage = search.stage
+    if not stage.smooth:
+        return _common_factor(search, start)
+    block = stage.block
+    known: dict[bytes, Array] = {}
+
+    def values(position: Array) -> Array:
+        key = position.tobytes()
+        if key not in known:
+            known.clear()
+            known[key] = search.values(position[None])[0]
+            search.record(position[None], stage.fitness(known[key][None]))
+        return known[key]
+
+    def residual(position: Array) -> Array:
+        return np.nan_to_num(values(position) - stage.measured, nan=1e6)
+
+    def slopes(position: Array) -> Array:
+        scale = scale_of(position, block.upper, block.lower, block.relative)
+        return np.nan_to_num(jacobian(search, position, values(position))) / scale
+
+    inside = np.clip(
+        start,
+        block.lower + INSIDE * (block.upper - block.lower),
+        block.upper - INSIDE * (block.upper - block.lower),
+    )
+    solution = least_squares(
+        residual, inside, jac=slopes, bounds=(block.lower, block.upper),
+        x_scale=block.upper - block.lower, max_nfev=MAX_STEPS, xtol=1e-10, ftol=1e-10, gtol=1e-14,
+    )  # fmt: skip
+    return np.asarray(solution.x)
+
+
+def _common_factor(search: Search, start: Array) -> Array:
+    """The start times one number, from a scan between the bounds and a finer one at its best."""
+    block = search.stage.block
+    low, high = float((block.lower / start).max()), float((block.upper / start).min())
+    first, last = np.log([max(low, MIN_FACTOR), high]).tolist()
+    best = start
+    for part in (0.5, 1.0):
+        factors = np.exp(np.linspace(first, last, FACTORS))
+        points = np.clip(factors[:, None] * start, block.lower, block.upper)
+        fitness = search.fitness(points, fraction=part)
+        index = int(np.nanargmin(fitness)) if np.isfinite(fitness).any() else FACTORS // 2
+        best = points[index]
+        middle, width = float(np.log(factors[index])), (last - first) / (FACTORS - 1)
+        first, last = middle - width, middle + width
+    return best

@@ -1,0 +1,1 @@
+"""Checks of hands, objects, meshes and robots, and repairs."""

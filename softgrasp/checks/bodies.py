@@ -1,0 +1,427 @@
+"""Rigid bodies with what is stated of them and what their geometry says, for hands and robots."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.build.shapes import mass_properties
+from softgrasp.checks.report import Check, Finding, counted, range_text
+from softgrasp.description.bendable import Inertial
+from softgrasp.description.robot import Link, LinkShape, Robot
+from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere
+from softgrasp.formats.meshes import mesh_solid
+from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.transforms import Array
+
+# --------------------
+# Rigid links of a robot as bodies: what the file states, and what their shapes say.
+
+
+def link_bodies(robot: Robot) -> list[Body]:
+    """The links that have a mass, in the order of the file.
+
+    Raises:
+        DescriptionError: A mesh cannot be read.
+    """
+    return [_body(link, link.inertial) for link in robot.links if link.inertial is not None]
+
+
+def link_geometry(link: Link) -> Geometry | None:
+    """The shapes that show, which are the finer ones; those that touch where none show.
+
+    Raises:
+        DescriptionError: A mesh cannot be read.
+    """
+    return geometry_of(link.visuals or link.collisions)
+
+
+def geometry_of(shapes: Sequence[LinkShape]) -> Geometry | None:
+    """The solids of some shapes together, in the frame of their link."""
+    return together([_solid(part) for part in shapes])
+
+
+def tensor(inertia: Sequence[float]) -> Array:
+    """(ixx, iyy, izz, ixy, ixz, iyz) as a matrix (3, 3)."""
+    xx, yy, zz, xy, xz, yz = inertia
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def six_numbers(inertia: Array) -> tuple[float, float, float, float, float, float]:
+    """A matrix (3, 3) as (ixx, iyy, izz, ixy, ixz, iyz)."""
+    xx, yy, zz = np.diag(inertia).tolist()
+    return (xx, yy, zz, float(inertia[0, 1]), float(inertia[0, 2]), float(inertia[1, 2]))
+
+
+def _body(link: Link, inertial: Inertial) -> Body:
+    frame = origin_frame(inertial.origin)
+    rotation = frame[:3, :3]
+    stated = None if inertial.inertia is None else rotation @ tensor(inertial.inertia) @ rotation.T
+    return Body(
+        subject=f"link '{link.name}'",
+        name=link.name,
+        mass=inertial.mass,
+        center=frame[:3, 3],
+        inertia=stated,
+        geometry=link_geometry(link),
+    )
+
+
+def _solid(part: LinkShape) -> Geometry:
+    frame = origin_frame(part.origin)
+    if isinstance(part.shape, Mesh):
+        solid = mesh_solid(part.shape)
+        inside = np.eye(4)
+        inside[:3, 3] = solid.center_of_mass
+        points = solid.vertices - solid.center_of_mass
+        return placed(solid.volume, solid.inertia, points, frame @ inside)
+    volume, inertia = mass_properties(part.shape)
+    return placed(volume, inertia, box_corners(_half(part.shape)), frame)
+
+
+def _half(shape: Sphere | Cylinder | Cuboid | Capsule) -> Array:
+    """Half edges (3,) of the box around a primitive [m]."""
+    match shape:
+        case Sphere(radius=r):
+            return np.array([r, r, r])
+        case Cylinder(radius=r, height=h):
+            return np.array([r, r, h / 2])
+        case Capsule(radius=r, length=h):
+            return np.array([r, r, h / 2 + r])
+        case Cuboid(size=size):
+            return np.array(size) / 2
+
+
+# --------------------
+# What any rigid body obeys: densities of matter, and moments of inertia that mass can have.
+
+
+DENSITIES = (100.0, 20_000.0)
+"""From hollow plastic to tungsten [kg/m³]; a link beyond them has a wrong mass or geometry."""
+UNEQUAL = 1e-3
+"""Part of the largest principal moment by which it may exceed the other two together [–]; files
+round their numbers."""
+ODD_INERTIA = 3.0
+"""Ratio to the inertia of a uniform solid, or to its inverse, that is worth a remark [–]."""
+MILLIMETRES = 1e3
+"""In a metre."""
+TINY_INERTIA = 50.0
+"""Ratio of the inertia of a uniform solid to the stated one that no link explains [–]."""
+
+
+def density_check(bodies: Sequence[Body]) -> Check:
+    """Mass of each body over the volume of its geometry, with a guess of the wrong unit."""
+    known = {body.name: body.density for body in bodies if body.density is not None}
+    guess = mass_guess(list(known.values()), DENSITIES)
+    low, high = DENSITIES
+    findings = []
+    for body in bodies:
+        density = body.density
+        if density is None or body.geometry is None or low <= density <= high:
+            continue
+        numbers = {"mass_kg": body.mass, "volume_m3": body.geometry.volume}
+        advice = "check its mass and the size of its geometry"
+        if guess is not None:
+            numbers["factor"] = guess.factor
+            advice = (
+                f"divided by {guess.factor:g} it is {body.mass / guess.factor:.4g} kg and "
+                f"{density / guess.factor:.4g} kg/m³: {guess.words}"
+            )
+        elif low <= density * MILLIMETRES**3 <= high:
+            numbers["length_factor"] = MILLIMETRES
+            advice = (
+                f"is its geometry in millimetres? With a scale of 0.001 it has "
+                f"{density * MILLIMETRES**3:.4g} kg/m³"
+            )
+        findings.append(
+            Finding(
+                subject=body.subject,
+                severity="problem",
+                check="density",
+                expected=f"a density of {low:g} … {high:g} kg/m³",
+                actual=(
+                    f"{body.mass:.6g} kg in {body.geometry.volume * 1e6:.4g} cm³ of geometry, "
+                    f"{density:.4g} kg/m³"
+                ),
+                numbers={**numbers, "density_kg_m3": density},
+                advice=advice,
+            )
+        )
+    measured = (
+        f"{range_text(list(known.values()), 'kg/m³')} in {counted(len(known), 'body', 'bodies')}"
+    )
+    return Check("density", measured, tuple(findings))
+
+
+def inertia_check(bodies: Sequence[Body]) -> Check:
+    """Moments of inertia: there, possible for any mass, and possible inside the geometry."""
+    findings = [finding for body in bodies for finding in _of_inertia(body)]
+    ratios = [ratio for body in bodies if (ratio := inertia_ratio(body)) is not None]
+    stated = sum(body.inertia is not None for body in bodies)
+    measured = f"stated for {stated} of {counted(len(bodies), 'body', 'bodies')}"
+    if ratios:
+        measured += f", {range_text(ratios, 'x')} that of a uniform solid of their geometry"
+    return Check("inertia", measured, tuple(findings))
+
+
+def inertia_ratio(body: Body) -> float | None:
+    """Stated inertia over that of a uniform solid of the same mass, by the traces [–]."""
+    uniform = body.uniform
+    if body.inertia is None or uniform is None:
+        return None
+    return float(np.trace(body.inertia) / np.trace(uniform))
+
+
+def possible(moments: Sequence[float]) -> bool:
+    """Whether some distribution of mass has these principal moments, smallest first."""
+    small, middle, large = moments
+    return small > 0.0 and small + middle >= large * (1.0 - UNEQUAL)
+
+
+def _of_inertia(body: Body) -> Iterator[Finding]:
+    moments = body.moments
+    if moments is None:
+        yield _finding(
+            body,
+            "an inertia beside its mass",
+            "none",
+            {"mass_kg": body.mass},
+            "a simulation takes that of a ball of water",
+        )
+        return
+    if not possible(moments.tolist()):
+        small, middle, large = moments.tolist()
+        yield _finding(
+            body,
+            "principal moments of which each is above 0 and at most the sum of the others",
+            f"{small:.4g}, {middle:.4g} and {large:.4g} kg·m²",
+            {"smallest_kg_m2": small, "middle_kg_m2": middle, "largest_kg_m2": large},
+            "no body has these; are products and moments in their places?",
+        )
+    else:
+        yield from _against_geometry(body)
+
+
+def _against_geometry(body: Body) -> Iterator[Finding]:
+    """∫r² dm is half the trace, and at most m·R² for mass that lies within R of its centre."""
+    ratio, geometry = inertia_ratio(body), body.geometry
+    if ratio is None or geometry is None or body.inertia is None:
+        return
+    reach = geometry.farthest(body.center)
+    max_half_trace = body.mass * reach**2
+    half = float(np.trace(body.inertia)) / 2.0
+    numbers = {"to_uniform_solid": ratio, "half_trace_kg_m2": half, "most_kg_m2": max_half_trace}
+    guess = inertia_guess(ratio, ODD_INERTIA)
+    advice = "" if guess is None else f"divided by {guess.factor:g} it fits: {guess.words}"
+    if half > max_half_trace:
+        yield _finding(
+            body,
+            f"at most {max_half_trace:.3g} kg·m² for half the trace, m·R² of its {body.mass:.4g} kg within "
+            f"{reach * 1e3:.3g} mm",
+            f"{half:.3g} kg·m², {ratio:.3g} x a uniform solid of its geometry",
+            numbers,
+            advice or "its own geometry gives a better one",
+        )
+    elif ratio < 1.0 / TINY_INERTIA:
+        yield _finding(
+            body,
+            f"at least {1.0 / TINY_INERTIA:g} x the inertia of a uniform solid of its geometry",
+            f"{ratio:.3g} x",
+            numbers,
+            advice or "its own geometry gives a better one",
+        )
+    elif not 1.0 / ODD_INERTIA <= ratio <= ODD_INERTIA:
+        yield Finding(
+            subject=body.subject,
+            severity="remark",
+            check="inertia",
+            expected=f"the inertia of a uniform solid of its geometry within {ODD_INERTIA:g} x",
+            actual=f"{ratio:.3g} x",
+            numbers=numbers,
+            advice="possible where the mass is not spread evenly",
+        )
+
+
+def _finding(
+    body: Body, expected: str, actual: str, numbers: dict[str, float], advice: str
+) -> Finding:
+    return Finding(
+        subject=body.subject,
+        severity="problem",
+        check="inertia",
+        expected=expected,
+        actual=actual,
+        numbers=numbers,
+        advice=advice,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """The solids of one body together, at uniform density; lengths in metres, in its frame."""
+
+    volume: float
+    """[m³]"""
+    center: Array
+    """(3,) centre of volume [m]."""
+    inertia: Array
+    """(3, 3) about that centre for 1 kg/m³ [m⁵]."""
+    points: Array
+    """(n, 3), whose convex hull holds all of it [m]."""
+
+    def inertia_about(self, center: Array) -> Array:
+        """Inertia (3, 3) for 1 kg/m³ about another point (3,) [m⁵]."""
+        return self.inertia + self.volume * steiner(center - self.center)
+
+    def farthest(self, center: Array) -> float:
+        """Distance from a point (3,) to the farthest of the geometry [m]."""
+        return float(np.linalg.norm(self.points - center, axis=1).max())
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body as it is described, and its geometry where there is some."""
+
+    subject: str
+    """What a sentence calls it: ``link 'base'``."""
+    name: str
+    mass: float
+    """[kg]"""
+    center: Array
+    """(3,) centre of mass in its frame [m]."""
+    inertia: Array | None
+    """(3, 3) about the centre of mass in the axes of its frame [kg·m²]; None where not stated."""
+    geometry: Geometry | None
+
+    @property
+    def density(self) -> float | None:
+        """Mass over the volume of the geometry [kg/m³]."""
+        return None if self.geometry is None else self.mass / self.geometry.volume
+
+    @property
+    def moments(self) -> Array | None:
+        """Principal moments of inertia (3,), smallest first [kg·m²]."""
+        return None if self.inertia is None else np.asarray(np.linalg.eigvalsh(self.inertia))
+
+    @property
+    def uniform(self) -> Array | None:
+        """Inertia (3, 3) that its mass has, spread evenly over the geometry [kg·m²]."""
+        if self.geometry is None:
+            return None
+        return self.mass / self.geometry.volume * self.geometry.inertia_about(self.center)
+
+
+def steiner(offset: Array) -> Array:
+    """Inertia (3, 3) of a unit mass at (3,), which a body gets when its axes move that far."""
+    return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
+
+
+def placed(volume: float, inertia: Array, points: Array, frame: Array) -> Geometry:
+    """A solid about its own centre, put where a frame (4, 4) says.
+
+    Args:
+        volume: [m³]
+        inertia: (3, 3) about the centre at unit density [m⁵].
+        points: (n, 3) relative to the centre.
+        frame: Pose of the centre's frame in the body's.
+    """
+    rotation, centre = frame[:3, :3], frame[:3, 3]
+    return Geometry(volume, centre, rotation @ inertia @ rotation.T, points @ rotation.T + centre)
+
+
+def together(parts: Sequence[Geometry]) -> Geometry | None:
+    """Several solids as one; None where there are none.
+
+    Where they overlap, the space counts twice.
+    """
+    if not parts:
+        return None
+    volume = sum(part.volume for part in parts)
+    centre = sum(part.volume * part.center for part in parts) / volume
+    return Geometry(
+        volume,
+        np.asarray(centre),
+        np.asarray(sum(part.inertia_about(np.asarray(centre)) for part in parts)),
+        np.vstack([part.points for part in parts]),
+    )
+
+
+def box_corners(half: Array) -> Array:
+    """Corners (8, 3) of a box with these half edges (3,) about the origin."""
+    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+    return np.asarray(signs * half)
+
+
+# --------------------
+# Which slip of a unit explains a mass or an inertia that is wrong by a round factor.
+
+
+COMMON_DENSITY = 1000.0
+"""What programs assume where no material is given, and near to that of plastics [kg/m³]."""
+MASS_SLIPS = {
+    1e3: "grams written as kilograms",
+    1e6: "milligrams written as kilograms, or volumes in cm³ times a density in kg/m³",
+    1e9: "micrograms written as kilograms, or volumes in mm³ times a density in kg/m³",
+    1e-3: "tonnes written as kilograms, or densities in g/cm³ taken for kg/m³",
+    1e-6: "kilotonnes written as kilograms, or densities in kg/cm³ taken for kg/m³",
+}
+"""Factor by which the stated mass is too large, and what makes it so."""
+INERTIA_SLIPS = {
+    1e3: "g·m² written as kg·m²",
+    1e4: "kg·cm² written as kg·m²",
+    1e6: "kg·mm² written as kg·m²",
+    1e7: "g·cm² written as kg·m²",
+    1e9: "g·mm² written as kg·m²",
+    1e-3: "t·m² written as kg·m²",
+}
+"""Factor by which the stated inertia is too large, and what makes it so."""
+
+
+class Guess(NamedTuple):
+    """A factor by which numbers are too large, and what explains it."""
+
+    factor: float
+    words: str
+
+
+def mass_guess(densities: Sequence[float], usual: tuple[float, float]) -> Guess | None:
+    """The slip that explains all densities outside the usual at once; None where none does.
+
+    Of the factors that bring every one of them back, it is the one that brings them nearest to the
+    densities that are usual already, or to ``COMMON_DENSITY`` where none is.
+
+    Args:
+        densities: Of the bodies of one robot [kg/m³].
+        usual: Lowest and highest usual density [kg/m³].
+    """
+    low, high = usual
+    odd = [density for density in densities if not low <= density <= high]
+    good = [density for density in densities if low <= density <= high]
+    if not odd:
+        return None
+    goal = math.log(median(good) if good else COMMON_DENSITY)
+    fitting = [f for f in MASS_SLIPS if all(low <= density / f <= high for density in odd)]
+    if not fitting:
+        return None
+    best = min(fitting, key=lambda f: abs(math.log(median(odd) / f) - goal))
+    return Guess(best, MASS_SLIPS[best])
+
+
+def inertia_guess(ratio: float, within: float) -> Guess | None:
+    """The slip that brings a ratio to the inertia of a uniform solid near 1, if there is one.
+
+    Args:
+        ratio: Stated inertia over that of a uniform solid [–].
+        within: How far from 1 it may be afterwards, up or down [–].
+    """
+    if ratio <= 0.0 or 1.0 / within <= ratio <= within:
+        return None
+    best = min(INERTIA_SLIPS, key=lambda f: abs(math.log(ratio / f)))
+    if not 1.0 / within <= ratio / best <= within:
+        return None
+    return Guess(best, INERTIA_SLIPS[best])

@@ -1,0 +1,613 @@
+"""Hands: masses, inertia, limits, collisions with itself and its two grasps, all measured."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from softgrasp.build import names
+from softgrasp.build.clearance import START_TOLERANCE
+from softgrasp.build.compiling import compiled
+from softgrasp.build.hand_model import build_hand_spec
+from softgrasp.build.pairs import Pair, penetration, self_pairs
+from softgrasp.build.scene import build
+from softgrasp.build.shapes import TOUCHING_GROUPS, mass_properties
+from softgrasp.checks.bodies import (
+    Body,
+    Geometry,
+    box_corners,
+    density_check,
+    inertia_check,
+    placed,
+    together,
+)
+from softgrasp.checks.report import Check, Finding, Inspection, Severity, counted
+from softgrasp.description.hand import GraspPreset, Hand
+from softgrasp.description.objects import GraspObject
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Primitive, Sphere
+from softgrasp.errors import BuildError, SoftgraspWarning
+from softgrasp.formats.hand_doubts import LONGEST_FINGER, millimetres_doubt, range_doubt
+from softgrasp.formats.mesh_solid import hull_of, make_solid
+from softgrasp.mechanics.transforms import Array, transform
+
+MM = 1e3
+
+
+USUAL_MASS = (0.01, 10.0)
+"""Of all that moves in a hand [kg]."""
+USUAL_SPAN = (2e-3, LONGEST_FINGER)
+"""Of the longest finger [m]."""
+
+
+def inspect_hand(hand: Hand) -> Inspection:
+    """All checks of a hand, made on its compiled model."""
+    try:
+        built = hand_model(hand)
+    except BuildError as error:
+        finding = Finding(
+            subject=f"hand '{hand.name}'",
+            severity="problem",
+            check="build",
+            expected="a hand that MuJoCo can move",
+            actual=str(error),
+        )
+        return Inspection("hand", hand.name, (Check("build", "refused", (finding,)),))
+    bodies = hand_bodies(built.model)
+    checks = (
+        _size_check(built),
+        _mass_check(built, bodies),
+        density_check(bodies),
+        inertia_check(bodies),
+        _limit_check(built),
+        overlap_check(built),
+        blocked_check(built),
+        closing_check(built),
+        reach_check(built),
+        build_check(built),
+    )
+    return Inspection("hand", hand.name, checks)
+
+
+def _size_check(built: HandModel) -> Check:
+    longest = max((length for _, length in reaches(built).values()), default=0.0)
+    low, high = USUAL_SPAN
+    measured = f"longest finger {1e3 * longest:.4g} mm"
+    if low <= longest <= high:
+        return Check("size", measured)
+    doubt = millimetres_doubt("a longest finger", longest, high)
+    finding = Finding(
+        subject=f"hand '{built.hand.name}'",
+        severity="problem",
+        check="size",
+        expected=f"a longest finger of {low:g} … {high:g} m",
+        actual=f"{longest:.4g} m",
+        numbers={"length_m": longest},
+        advice=f"{doubt.advice} (in YAML: units: {{length: mm}})"
+        if doubt
+        else "are the units right (units: {length: mm})?",
+    )
+    return Check("size", measured, (finding,))
+
+
+def _mass_check(built: HandModel, bodies: list[Body]) -> Check:
+    mass, (low, high) = math.fsum(body.mass for body in bodies), USUAL_MASS
+    measured = f"{mass:.4g} kg in {counted(len(bodies), 'moving link')}"
+    if low <= mass <= high:
+        return Check("mass", measured)
+    finding = Finding(
+        subject=f"hand '{built.hand.name}'",
+        severity="problem",
+        check="mass",
+        expected=f"{low:g} … {high:g} kg of fingers",
+        actual=f"{mass:.4g} kg",
+        numbers={"mass_kg": mass},
+        advice="mass is in kg, density in kg/m³",
+    )
+    return Check("mass", measured, (finding,))
+
+
+def _limit_check(built: HandModel) -> Check:
+    joints = [built.model.joint(index) for _, index in built.actuators if index is not None]
+    findings = [finding for joint in joints for finding in _of_joint(joint)]
+    for digit in built.hand.soft_fingers:
+        low, high = digit.limits
+        if low == high:
+            findings.append(
+                _limit(f"pressure of '{digit.name}'", "remark", "limits apart",
+                       f"{low:g} … {high:g} Pa", {"lower": low, "upper": high}, "it cannot change")
+            )  # fmt: skip
+    measured = counted(len(joints), "joint")
+    soft = len(built.hand.soft_fingers)
+    return Check(
+        "limits", f"{measured}, {counted(soft, 'pressure')}" if soft else measured, tuple(findings)
+    )
+
+
+def _of_joint(joint: mujoco._structs._MjModelJointViews) -> Iterator[Finding]:
+    low, high = (float(end) for end in joint.range)
+    is_hinge = joint.type[0] == mujoco.mjtJoint.mjJNT_HINGE
+    measured = f"{low:.4g} … {high:.4g} {'rad' if is_hinge else 'm'}"
+    numbers, subject = {"lower": low, "upper": high}, f"joint '{joint.name}'"
+    if not joint.limited[0]:
+        yield _limit(subject, "remark", "limits", "none", {}, "its targets stop nowhere")
+    elif high - low <= LOCKED:
+        yield _limit(subject, "remark", "limits apart", measured, numbers, "it cannot move")
+    elif is_hinge and (doubt := range_doubt(low, high)):
+        yield _limit(subject, doubt.severity, doubt.expected, doubt.actual, numbers, doubt.advice)
+
+
+def _limit(
+    subject: str,
+    severity: Severity,
+    expected: str,
+    actual: str,
+    numbers: dict[str, float],
+    advice: str = "",
+) -> Finding:
+    return Finding(
+        subject=subject,
+        severity=severity,
+        check="limits",
+        expected=expected,
+        actual=actual,
+        numbers=numbers,
+        advice=advice,
+    )
+
+
+# --------------------
+# Does a hand touch itself: where it starts, and on the way of each of its joints?
+
+
+SAMPLES = 41
+"""Places over a joint's range at which collisions are looked for."""
+DEEPER = 1e-4
+"""How much deeper than at the start two parts must overlap to block a joint [m]."""
+BLOCKED, UNREACHABLE = 0.5, 0.97
+"""Blocked part of a joint's range that is worth a remark, and that leaves nothing to use [–]."""
+LOCKED = 1e-6
+"""Width of a range below which a joint is locked [rad or m]."""
+
+
+def overlap_check(hand: HandModel) -> Check:
+    """Pairs of bodies that overlap in a start posture, with their depths."""
+    findings: list[Finding] = []
+    postures = {"the start posture": hand.start}
+    presets = [grasp for grasp, preset in hand.hand.grasps if preset.start is not None]
+    postures |= {f"the start of grasp '{grasp}'": hand.start_of(grasp) for grasp in presets}
+    unused = len(presets) == len(list(hand.hand.grasps))
+    for where, posture in postures.items():
+        depths = {
+            pair: depth for pair, depth in _depths(hand, posture).items() if depth > START_TOLERANCE
+        }
+        if depths:
+            mild = unused and where == "the start posture"
+            findings.append(_overlap(hand, where, depths, "remark" if mild else "problem"))
+    measured = f"{counted(len(hand.pairs), 'pair')} in {counted(len(postures), 'posture')}"
+    return Check("overlap", measured, tuple(findings))
+
+
+def blocked_check(hand: HandModel) -> Check:
+    """Joints that turn their phalanges into another part of the hand over most of their range.
+
+    One that has nearly nothing left is a problem where no other drive could move that part away.
+    """
+    blocked = {name: _blocked_fraction(hand, name) for name in _rigid_joints(hand)}
+    findings = tuple(
+        Finding(
+            subject=f"joint '{name}'",
+            severity="problem"
+            if fraction > UNREACHABLE and _stays(hand, name, blocker)
+            else "remark",
+            check="reachable",
+            expected=f"phalanges free over at least {100 * (1 - BLOCKED):g} % of its range",
+            actual=f"{100 * fraction:.0f} % blocked by {blocker}, the other joints at their start",
+            numbers={"blocked_share": fraction},
+            advice="narrow its limits, or move the parts apart",
+        )
+        for name, (fraction, blocker) in blocked.items()
+        if fraction > BLOCKED
+    )
+    largest = max((fraction for fraction, _ in blocked.values()), default=0.0)
+    measured = f"at most {100 * largest:.0f} % of a range blocked, {counted(len(blocked), 'joint')}"
+    return Check("reachable", measured, findings)
+
+
+def _stays(hand: HandModel, joint: str, blocker: str) -> bool:
+    """Whether no other drive than that of a joint moves what blocks it."""
+    others = (actuator for actuator in hand.hand.actuators if actuator.joint != joint)
+    moving = (actuator for actuator in others if actuator.limits[0] < actuator.limits[1])
+    return not any(blocker in actuator.stops for actuator in moving)
+
+
+def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], severity: Severity) -> Finding:
+    deepest = sorted(depths, key=lambda pair: -depths[pair])
+    overlaps = ", ".join(f"{p.first} and {p.second} {MM * depths[p]:.2f} mm" for p in deepest[:3])
+    more = f", and {len(deepest) - 3} more" if len(deepest) > 3 else ""
+    return Finding(
+        subject=f"hand '{hand.hand.name}'",
+        severity=severity,
+        check="overlap",
+        expected=f"parts that are clear of one another in {where}",
+        actual=f"{counted(len(depths), 'pair')} that overlap: {overlaps}{more}",
+        numbers={"pairs": len(depths), "deepest_m": depths[deepest[0]]},
+        advice=(
+            "both grasps start elsewhere"
+            if severity == "remark"
+            else "they do not touch each other in a simulation; move the start or the shapes"
+        ),
+    )
+
+
+def _depths(hand: HandModel, posture: Array) -> dict[Pair, float]:
+    hand.take(posture)
+    return {pair: penetration(hand.model, hand.data, pair) for pair in hand.pairs}
+
+
+def _rigid_joints(hand: HandModel) -> Iterator[str]:
+    """Joints with limits that a drive of the hand moves, but those that are locked."""
+    for _, index in hand.actuators:
+        if index is None:
+            continue
+        joint = hand.model.joint(index)
+        low, high = joint.range
+        if joint.limited[0] and high - low > LOCKED:
+            yield joint.name
+
+
+def _blocked_fraction(hand: HandModel, name: str) -> tuple[float, str]:
+    """Part of a joint's range in which what it moves is inside the rest, and of what most often.
+
+    The other joints stand where a grasp starts; of several starts the one that blocks least counts.
+    """
+    results = [_blocked_from(hand, name, posture) for posture in _used_starts(hand)]
+    return min(results, key=lambda pair: pair[0])
+
+
+def _used_starts(hand: HandModel) -> list[Array]:
+    """The postures from which the grasps close, each once."""
+    starts = [hand.start_of(grasp) for grasp, _ in hand.hand.grasps]
+    return [one for i, one in enumerate(starts) if not any((one == s).all() for s in starts[:i])]
+
+
+def _blocked_from(hand: HandModel, name: str, start: Array) -> tuple[float, str]:
+    model, data, joint = hand.model, hand.data, hand.model.joint(name)
+    moved = _downstream(model, int(joint.bodyid[0]))
+    geoms = [(model.geom(pair.first).id, model.geom(pair.second).id) for pair in hand.pairs]
+    bodies = [tuple(int(model.geom_bodyid[geom]) for geom in pair) for pair in geoms]
+    crossing = [i for i, (a, b) in enumerate(bodies) if (a in moved) != (b in moved)]
+    if not crossing:
+        return 0.0, ""
+    posture, blockers = start.copy(), list[str]()
+
+    def depths() -> Array:
+        data.qpos[:] = hand.led(posture)
+        mujoco.mj_kinematics(model, data)
+        near = (mujoco.mj_geomDistance(model, data, *geoms[i], DEEPER, None) for i in crossing)
+        return -np.fromiter(near, float)
+
+    rest = np.maximum(depths(), 0.0)
+    for value in np.linspace(float(joint.range[0]), float(joint.range[1]), SAMPLES):
+        posture[int(joint.qposadr[0])] = value
+        over = depths() - rest
+        worst = int(np.argmax(over))
+        if over[worst] > DEEPER:
+            first, second = bodies[crossing[worst]]
+            blockers.append(model.body(second if first in moved else first).name)
+    return len(blockers) / SAMPLES, max(blockers, key=blockers.count, default="")
+
+
+def _downstream(model: mujoco.MjModel, body: int) -> set[int]:
+    """A body and all that hangs on it."""
+    bodies = {body}
+    for index in range(body + 1, model.nbody):
+        if int(model.body_parentid[index]) in bodies:
+            bodies.add(index)
+    return bodies
+
+
+# --------------------
+# Can a hand do its named grasps: is the centre within reach, and does every drive have a way?
+
+
+PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
+"""A small ball at its grasp centre builds a hand without an object of its own."""
+FAR = 0.5
+"""Part of a finger's length by which a centre may be out of reach, as objects have a size [–]."""
+
+
+def reach_check(hand: HandModel) -> Check:
+    """Distance of each grasp's centre from the bases of the fingers, against their lengths."""
+    known = reaches(hand)
+    findings, reached = [], []
+    for grasp, preset in hand.hand.grasps:
+        gaps = {
+            finger: float(np.linalg.norm(np.array(preset.center) - base)) - length
+            for finger, (base, length) in known.items()
+        }
+        near = sum(gap <= 0.0 for gap in gaps.values())
+        reached.append(f"{grasp} {near} of {len(gaps)}")
+        if near or not gaps:
+            continue
+        finger = min(gaps, key=lambda name: gaps[name])
+        findings.append(_out_of_reach(grasp, finger, gaps[finger], known[finger][1]))
+    return Check("reach", f"fingers that reach the centre: {', '.join(reached)}", tuple(findings))
+
+
+def _out_of_reach(grasp: str, finger: str, gap: float, length: float) -> Finding:
+    far = gap > FAR * length
+    return Finding(
+        subject=f"grasp '{grasp}'",
+        severity="problem" if far else "remark",
+        check="reach",
+        expected="a centre that a stretched finger reaches",
+        actual=(
+            f"{MM * (gap + length):.4g} mm from the base of '{finger}', which is "
+            f"{MM * length:.4g} mm long"
+        ),
+        numbers={"short_by_m": gap, "length_m": length},
+        advice=(
+            "move the grasp's center nearer to the palm; is it in the hand's unit?"
+            if far
+            else f"objects that reach less than {MM * gap:.3g} mm from their centre are not touched"
+        ),
+    )
+
+
+def closing_check(hand: HandModel) -> Check:
+    """Whether every drive with a rate has a way to go from its start."""
+    findings = tuple(
+        finding for grasp, preset in hand.hand.grasps for finding in _stuck(hand, grasp, preset)
+    )
+    return Check(
+        "closing", f"{counted(len(hand.hand.actuators), 'actuator')} in both grasps", findings
+    )
+
+
+def build_check(hand: HandModel) -> Check:
+    """Whether the hand can be built around a small ball that stays at the centre of each grasp."""
+    ball = GraspObject(name="ball", shape=Sphere(radius=PROBE_RADIUS), density=PROBE_DENSITY)
+    findings = []
+    for grasp, _ in hand.hand.grasps:
+        # parts that overlap are told of by their own check
+        scene = GraspScene(hand=hand.hand, object=ball, grasp=grasp, self_contact=False)
+        findings += [
+            Finding(
+                subject=f"grasp '{grasp}'",
+                severity="problem",
+                check="build",
+                expected=f"a model with a ball of {2 * MM * PROBE_RADIUS:g} mm at the centre",
+                actual=words,
+                numbers={"ball_radius_m": PROBE_RADIUS},
+            )
+            for words in _complaints(scene)
+        ]
+    return Check("build", "around a ball of 10 mm in both grasps", tuple(findings))
+
+
+def _complaints(scene: GraspScene) -> list[str]:
+    """What building a scene warns of or fails with."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SoftgraspWarning)
+        try:
+            build(scene)
+        except BuildError as error:
+            return [str(error)]
+    return [str(one.message) for one in caught if issubclass(one.category, SoftgraspWarning)]
+
+
+def reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
+    """Base (3,) and stretched length of each finger in the hand's frame, from its tip backwards."""
+    model, owners = hand.model, names.parts(hand.hand)
+    hand.take(hand.start)
+    reach_of_fingers = {}
+    rigid, soft = hand.hand.fingers, hand.hand.soft_fingers
+    for finger in [*(one.name for one in rigid), *(one.name for one in soft)]:
+        site = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, names.tip_site(finger))
+        if site < 0:
+            continue
+        body = int(model.site_bodyid[site])
+        length = float(np.linalg.norm(model.site_pos[site])) + _slide(model, body)
+        while _belongs(model, int(model.body_parentid[body]), finger, owners):
+            length += float(np.linalg.norm(model.body_pos[body]))
+            body = int(model.body_parentid[body])
+            length += _slide(model, body)
+        reach_of_fingers[finger] = (np.array(hand.data.xpos[body]), length)
+    return reach_of_fingers
+
+
+def _belongs(
+    model: mujoco.MjModel, body: int, finger: str, owners: dict[str, tuple[str, str]]
+) -> bool:
+    """Whether a body is one of a finger; rows without a link have no owner that is known."""
+    name = model.body(body).name
+    return body > 0 and name != names.PALM and owners.get(name, (finger, ""))[0] == finger
+
+
+def _slide(model: mujoco.MjModel, body: int) -> float:
+    """How far the sliding joints of a body reach [m]."""
+    first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+    slides = (
+        float(np.abs(model.jnt_range[joint]).max())
+        for joint in range(first, first + count)
+        if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
+    )
+    return sum(slides)
+
+
+def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding]:
+    described = hand.hand
+    rates = preset.rates.for_fingers(described.rows, described.actuator_word)
+    starts = preset.start or tuple(actuator.start for actuator in described.actuators)
+    if not any(rates):
+        yield _closing(grasp, "a drive that moves", "rates of 0 in all", {"actuators": len(rates)})
+    labels = (f"{'actuator' if j is None else 'joint'} '{name}'" for name, j in hand.actuators)
+    entries = zip(labels, described.actuators, rates, starts, strict=True)
+    for name, actuator, rate, start in entries:
+        low, high = actuator.limits
+        if low == high or not rate:
+            continue  # a locked joint is told of once, with the limits
+        end = high if rate > 0.0 else low
+        if start == end:
+            yield _closing(
+                grasp,
+                f"{name} to start below its upper limit, to which it closes"
+                if rate > 0.0
+                else f"{name} to start above its lower limit, to which it closes",
+                f"{actuator.format_values(start)}",
+                {"start": start, "rate": rate, "lower": low, "upper": high},
+                "its start is on the wrong side, or its rate has the wrong sign",
+            )
+
+
+def _closing(
+    grasp: str, expected: str, actual: str, numbers: dict[str, float], advice: str = ""
+) -> Finding:
+    return Finding(
+        subject=f"grasp '{grasp}'",
+        severity="problem",
+        check="closing",
+        expected=expected,
+        actual=actual,
+        numbers=numbers,
+        advice=advice,
+    )
+
+
+# --------------------
+# A hand alone as a compiled model in its start posture, and its bodies with their geometry.
+
+
+GEOM = mujoco.mjtGeom
+NOTHING = 2e-6
+"""Mass up to which a body without geometry stands for nothing but a joint [kg]."""
+
+
+@dataclass(frozen=True, eq=False)
+class HandModel:
+    """A compiled hand; ``data`` is its start posture, and moves with what is asked of it."""
+
+    hand: Hand
+    model: mujoco.MjModel
+    data: mujoco.MjData
+    pairs: tuple[Pair, ...]
+    """Geoms of the hand that can touch one another."""
+
+    def take(self, posture: Array) -> None:
+        """Put the joints where a vector of the length of ``qpos`` says."""
+        self.data.qpos[:] = posture
+        mujoco.mj_forward(self.model, self.data)
+
+    @property
+    def start(self) -> Array:
+        """Joint variables at the start, as long as ``qpos``."""
+        return np.array(self.model.key_qpos[0])
+
+    def start_of(self, grasp: str) -> Array:
+        """Joint variables from which a named grasp closes."""
+        posture, preset = self.start, getattr(self.hand.grasps, grasp)
+        if preset.start is None:
+            return posture
+        for (_, joint), value in zip(self.actuators, preset.start, strict=True):
+            if joint is not None:  # the pressure of a soft finger is none
+                posture[self.model.jnt_qposadr[joint]] = value
+        return self.led(posture)
+
+    @property
+    def actuators(self) -> list[tuple[str, int | None]]:
+        """Name of each drive's actuator, and the joint that it moves, where it moves one."""
+        model = self.model
+        is_joint = [kind == mujoco.mjtTrn.mjTRN_JOINT for kind in model.actuator_trntype]
+        return [
+            (model.actuator(i).name, int(model.actuator_trnid[i, 0]) if is_joint[i] else None)
+            for i in range(model.nu)
+        ]
+
+    def led(self, posture: Array) -> Array:
+        """A posture with the joints that follow others where these put them; changed in place."""
+        model = self.model
+        for index in range(model.neq):
+            first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+            if model.eq_type[index] != mujoco.mjtEq.mjEQ_JOINT or second < 0:
+                continue
+            address, other = int(model.jnt_qposadr[first]), int(model.jnt_qposadr[second])
+            terms = np.polynomial.Polynomial(model.eq_data[index, :5])
+            posture[address] = model.qpos0[address] + terms(posture[other] - model.qpos0[other])
+        return posture
+
+
+def hand_model(hand: Hand) -> HandModel:
+    """Compile a hand and put it into its start posture.
+
+    Raises:
+        BuildError: MuJoCo refuses it.
+    """
+    model = compiled(build_hand_spec(hand), hand.name)
+    soft = {digit.name for digit in hand.soft_fingers}
+    chains = {body: one for body, (one, _) in names.parts(hand).items() if one in soft}
+    result = HandModel(hand, model, mujoco.MjData(model), tuple(self_pairs(model, chains)))
+    result.take(result.start)
+    return result
+
+
+def hand_bodies(model: mujoco.MjModel) -> list[Body]:
+    """The bodies of a compiled hand that have a mass; a fixed palm may have none."""
+    bodies = []
+    for index in range(1, model.nbody):
+        geometry = _geometry(model, index)
+        if model.body_mass[index] <= (NOTHING if geometry is None else 0.0):
+            continue
+        rotation = transform(quaternion=model.body_iquat[index])[:3, :3]
+        name = model.body(index).name
+        bodies.append(
+            Body(
+                subject=f"link '{name}'",
+                name=name,
+                mass=float(model.body_mass[index]),
+                center=np.array(model.body_ipos[index]),
+                inertia=rotation @ np.diag(model.body_inertia[index]) @ rotation.T,
+                geometry=geometry,
+            )
+        )
+    return bodies
+
+
+def _geometry(model: mujoco.MjModel, body: int) -> Geometry | None:
+    first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
+    touching = [g for g in range(first, first + count) if model.geom_group[g] in TOUCHING_GROUPS]
+    return together([_solid(model, geom) for geom in touching])
+
+
+def _solid(model: mujoco.MjModel, geom: int) -> Geometry:
+    frame = transform(model.geom_pos[geom], model.geom_quat[geom])
+    if model.geom_type[geom] == GEOM.mjGEOM_MESH:
+        mesh = int(model.geom_dataid[geom])
+        first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+        hull = hull_of(np.array(model.mesh_vert[first : first + count], dtype=float))
+        solid = make_solid(hull.vertices, hull.faces)
+        inside = np.eye(4)
+        inside[:3, 3] = solid.center_of_mass
+        points = hull.vertices - solid.center_of_mass
+        return placed(solid.volume, solid.inertia, points, frame @ inside)
+    volume, inertia = mass_properties(_primitive(model, geom))
+    return placed(volume, inertia, box_corners(model.geom_aabb[geom, 3:]), frame)
+
+
+def _primitive(model: mujoco.MjModel, geom: int) -> Primitive:
+    a, b, c = (float(number) for number in model.geom_size[geom])
+    match model.geom_type[geom]:
+        case GEOM.mjGEOM_SPHERE:
+            return Sphere(radius=a)
+        case GEOM.mjGEOM_CAPSULE:
+            return Capsule(radius=a, length=2 * b)
+        case GEOM.mjGEOM_CYLINDER:
+            return Cylinder(radius=a, height=2 * b)
+        case GEOM.mjGEOM_ELLIPSOID:
+            return Ellipsoid(radii=(a, b, c))
+    return Cuboid(size=(2 * a, 2 * b, 2 * c))

@@ -1,0 +1,54 @@
+"""One entry for all that can be inspected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from softgrasp.checks.report import Inspection
+from softgrasp.description.hand import Hand
+from softgrasp.description.objects import GraspObject
+from softgrasp.description.robot import Robot
+from softgrasp.description.shapes import Mesh
+from softgrasp.errors import DescriptionError
+
+
+def inspect(
+    described: Hand | GraspObject | Robot | Mesh, *, inertia: Sequence[float] | None = None
+) -> Inspection:
+    """Measure a hand, an object, a mesh or a robot, and tell what is odd about it.
+
+    Nothing is changed and nothing is raised for what is merely wrong: findings are values, each
+    with its numbers.
+
+    Args:
+        described: What to inspect.
+        inertia: Of an object: moments that another description of it states, three principal
+            ones or (ixx, iyy, izz, ixy, ixz, iyz) about the centre of mass [kg·m²].
+
+    Returns:
+        All checks with what they measured; ``.problems``, ``.remarks``, ``.verdict``.
+
+    Raises:
+        DescriptionError: A mesh cannot be read, or it is nothing that can be inspected.
+    """
+    if isinstance(described, GraspObject):
+        from softgrasp.checks.mesh import inspect_object
+
+        return inspect_object(described, inertia=inertia)
+    if inertia is not None:
+        raise DescriptionError("inertia: expected an object beside it, found something else")
+    if isinstance(described, Hand):
+        from softgrasp.checks.hand import inspect_hand
+
+        return inspect_hand(described)
+    if isinstance(described, Mesh):
+        from softgrasp.checks.mesh import inspect_mesh
+
+        return inspect_mesh(described)
+    if isinstance(described, Robot):
+        from softgrasp.checks.robot import inspect_robot
+
+        return inspect_robot(described)
+    raise DescriptionError(
+        f"expected a Hand, a GraspObject, a Robot or a Mesh, found {type(described).__name__}"
+    )

@@ -1,0 +1,371 @@
+"""Meshes: is the surface closed, where does the file's origin stand, and what of it touches?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from softgrasp.build.density import USUAL_DENSITY, density_guess, is_usual
+from softgrasp.build.objects import object_mass
+from softgrasp.build.shapes import extent, mass_properties
+from softgrasp.checks.bodies import Body, box_corners, inertia_check, placed, tensor
+from softgrasp.checks.report import Check, Finding, Inspection, Severity
+from softgrasp.description.objects import GraspObject
+from softgrasp.description.shapes import Mesh, Shape
+from softgrasp.errors import DescriptionError
+from softgrasp.formats.mesh_collision import (
+    POSITION_TOLERANCE,
+    VOLUME_TOLERANCE,
+    distance_of_boxes,
+    union_volume,
+)
+from softgrasp.formats.mesh_solid import Solid, hull_of
+from softgrasp.formats.meshes import (
+    LARGEST,
+    SMALLEST,
+    MeshBody,
+    cut_or_hull,
+    load_mesh,
+    mesh_solid,
+    size_doubt,
+)
+from softgrasp.formats.progress import report_progress
+from softgrasp.mechanics.transforms import Array
+
+CM3 = 1e6
+
+
+# --------------------
+# Objects: size, mass, density, stated inertia, and the mesh where there is one.
+
+
+USUAL_SIZE, USUAL_MASS = (2e-3, 2.0), (1e-5, 100.0)
+"""From and to [m] and [kg]; beyond them a unit is probably wrong."""
+
+
+def inspect_object(described: GraspObject, *, inertia: Sequence[float] | None = None) -> Inspection:
+    """All checks of an object.
+
+    Args:
+        described: The object.
+        inertia: Moments that another description states, three principal ones or (ixx, iyy, izz,
+            ixy, ixz, iyz) about the centre of mass [kg·m²].
+
+    Raises:
+        DescriptionError: Its mesh cannot be read, or ``inertia`` does not have 3 or 6 numbers.
+    """
+    subject, shape = f"object '{described.name}'", described.shape
+    if isinstance(shape, Mesh):
+        described = described.replace(shape=cut_or_hull(shape)[0])
+    checks = [_mass(described, subject), _density(described, subject)]
+    if inertia is not None:
+        checks.append(inertia_check([_stated(described, subject, inertia)]))
+    if isinstance(shape, Mesh):
+        checks += mesh_checks(shape, subject)
+    else:
+        checks.insert(0, _object_size(shape, subject))
+    return Inspection("object", described.name, tuple(checks))
+
+
+def inspect_mesh(shape: Mesh) -> Inspection:
+    """All checks of a mesh that is no object yet.
+
+    Raises:
+        DescriptionError: It cannot be read.
+    """
+    return Inspection("mesh", shape.file, tuple(mesh_checks(shape, f"mesh '{_short(shape)}'")))
+
+
+def _short(shape: Mesh) -> str:
+    return shape.file.replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def _object_size(shape: Shape, subject: str) -> Check:
+    size, (low, high) = extent(shape), USUAL_SIZE
+    longest = max(size)
+    text = f"{' x '.join(f'{1e3 * edge:.4g}' for edge in size)} mm"
+    if low <= longest <= high:
+        return Check("size", text)
+    finding = Finding(
+        subject=subject,
+        severity="problem",
+        check="size",
+        expected=f"a size of {low:g} … {high:g} m",
+        actual=f"{longest:.4g} m",
+        numbers={"extent_m": longest},
+        advice="are the units right (units: {length: mm})?",
+    )
+    return Check("size", text, (finding,))
+
+
+def _mass(described: GraspObject, subject: str) -> Check:
+    mass, (low, high) = object_mass(described), USUAL_MASS
+    text = f"{mass:.4g} kg"
+    if low <= mass <= high:
+        return Check("mass", text)
+    finding = Finding(
+        subject=subject,
+        severity="problem",
+        check="mass",
+        expected=f"{low:g} … {high:g} kg",
+        actual=text,
+        numbers={"mass_kg": mass},
+        advice="mass is in kg, density in kg/m³",
+    )
+    return Check("mass", text, (finding,))
+
+
+def _density(described: GraspObject, subject: str) -> Check:
+    mass, volume = object_mass(described), mass_properties(described.shape).volume
+    density, (low, high) = mass / volume, USUAL_DENSITY
+    text = f"{density:.4g} kg/m³, {mass:.4g} kg in {volume * CM3:.4g} cm³"
+    if is_usual(density):
+        return Check("density", text)
+    finding = Finding(
+        subject=subject,
+        severity="problem",
+        check="density",
+        expected=f"a density of {low:g} … {high:g} kg/m³",
+        actual=text,
+        numbers={"density_kg_m3": density, "mass_kg": mass, "volume_m3": volume},
+        advice=density_guess(described),
+    )
+    return Check("density", text, (finding,))
+
+
+def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> Body:
+    if len(inertia) not in (3, 6):
+        raise DescriptionError(f"inertia: expected 3 or 6 numbers, found {len(inertia)}")
+    volume, inertia_per_density = mass_properties(described.shape)
+    if isinstance(described.shape, Mesh):
+        points = load_mesh(described.shape).vertices
+    else:
+        points = box_corners(np.array(extent(described.shape)) / 2)
+    return Body(
+        subject=subject,
+        name=described.name,
+        mass=object_mass(described),
+        center=np.zeros(3),
+        inertia=tensor(inertia) if len(inertia) == 6 else np.diag(inertia),
+        geometry=placed(volume, inertia_per_density, points, np.eye(4)),
+    )
+
+
+OFF_CENTER = 0.05
+"""Distance of the file's origin from the centre of mass, in extents, worth a remark [–]."""
+MANY_FACES = 10_000
+"""Faces above which building, drawing and cutting a mesh take noticeably longer."""
+GOOD_FACES = 2000
+SMALL_DIFFERENCE = 0.05
+"""Difference between parts and mesh worth a remark [–]; CoACD's own threshold leaves so much."""
+HULL_INERTIA = 1.1
+"""Inertia of the hull over that of the mesh, at the same mass, worth a remark [–]."""
+MM = 1e3
+
+
+def mesh_checks(shape: Mesh, subject: str) -> list[Check]:
+    """All checks of a mesh as an object.
+
+    Args:
+        shape: The mesh.
+        subject: What a sentence calls it.
+
+    Raises:
+        DescriptionError: It cannot be read, or is flat.
+    """
+    solid = mesh_solid(shape)
+    shape, uncut = cut_or_hull(shape)
+    body = load_mesh(shape)
+    report_progress(f"measuring {subject}")
+    return [
+        _size(solid, shape, subject),
+        _surface(solid, subject),
+        _origin(solid, subject),
+        _against_hull(solid, subject),
+        _faces(solid, subject),
+        _uncut(subject, uncut) if uncut else _parts(shape, solid, body, subject),
+    ]
+
+
+def _size(solid: Solid, shape: Mesh, subject: str) -> Check:
+    size = np.ptp(solid.vertices, axis=0)
+    text = " x ".join(f"{MM * edge:.4g}" for edge in size)
+    doubt = size_doubt(float(size.max()), shape)
+    if not doubt:
+        return Check("size", f"{text} mm")
+    advice, numbers = doubt.partition("; ")[2], {"extent_m": float(size.max())}
+    expected, actual = f"a largest extent of {MM * SMALLEST:g} mm … {LARGEST:g} m", f"{text} mm"
+    return Check(
+        "size", actual, _one("size", subject, "problem", expected, actual, numbers, advice)
+    )
+
+
+def _surface(solid: Solid, subject: str) -> Check:
+    """What had to be mended to make a solid of the surface, each with its numbers."""
+    expected = {
+        "folds": "each face once",
+        "winding": "faces that are wound alike",
+        "watertight": "a watertight surface",
+        "direction": "faces that look outwards",
+        "hull": "a surface that bounds a volume",
+    }
+    findings = tuple(
+        finding
+        for one in solid.mended
+        for finding in _one(
+            "surface", subject, "problem", expected[one.kind], one.note, dict(one.numbers)
+        )
+    )
+    state = "closed" if solid.closed else "open, its hull stands in"
+    mended = f", mended: {', '.join(one.kind for one in solid.mended)}" if solid.mended else ""
+    volume = (
+        f"{solid.volume * CM3:.4g} cm³, {100 * solid.volume / solid.hull_volume:.3g} % of its hull"
+    )
+    return Check("surface", f"{state}{mended}; {volume}", findings)
+
+
+def _origin(solid: Solid, subject: str) -> Check:
+    centre = solid.center_of_mass
+    away, size = float(np.linalg.norm(centre)), float(np.ptp(solid.vertices, axis=0).max())
+    text = f"({', '.join(f'{round(MM * x, 2) + 0.0:g}' for x in centre)}) mm"
+    findings: tuple[Finding, ...] = ()
+    if away > OFF_CENTER * size:
+        findings = _one(
+            "origin",
+            subject,
+            "remark",
+            "the file's origin at the centre of mass",
+            f"the centre of mass {MM * away:.3g} mm away from it, at {text}",
+            {"distance_m": away, "share_of_extent": away / size},
+            "softgrasp moves it there; poses of other programs are of the file's origin",
+        )
+    return Check("origin", f"centre of mass {text}", findings)
+
+
+def _against_hull(solid: Solid, subject: str) -> Check:
+    """Inertia of the hull at the mass of the mesh: what a program that takes hulls would use."""
+    hull = hull_of(solid.vertices)
+    inertia_per_volume = solid.inertia / solid.volume
+    other = _inertia_of(hull.vertices, hull.faces) / hull.volume
+    ratio = float(np.trace(other) / np.trace(inertia_per_volume))
+    findings: tuple[Finding, ...] = ()
+    if not 1.0 / HULL_INERTIA <= ratio <= HULL_INERTIA:
+        findings = _one(
+            "hull",
+            subject,
+            "remark",
+            "about the inertia of its hull",
+            f"{1.0 / ratio:.3g} x that of the hull at the same mass, "
+            f"{solid.volume / solid.hull_volume:.3g} x its volume",
+            {
+                "hull_inertia_to_mesh": ratio,
+                "hull_volume_to_mesh": solid.hull_volume / solid.volume,
+            },
+            "softgrasp takes the mesh's own; programs that take the hull's move it wrongly",
+        )
+    return Check("hull", f"hull has {ratio:.3g} x the inertia at the same mass", findings)
+
+
+def _inertia_of(vertices: Array, faces: np.ndarray) -> Array:
+    """Inertia (3, 3) of a closed surface about its centroid, for density 1.
+
+    Sum over the tetrahedra from the origin: ∫x xᵀ dV = V/20 (Σ v vᵀ + (Σ v)(Σ v)ᵀ), v the corners
+    (Tonon, Journal of Mathematics and Statistics 1(1), 2005).
+    """
+    corners = vertices[faces]
+    volumes = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0
+    sums = corners.sum(axis=1)
+    volume, centre = volumes.sum(), volumes @ sums / 4.0 / volumes.sum()
+    second = np.einsum("i,ijk,ijl->kl", volumes, corners, corners)
+    second += np.einsum("i,ik,il->kl", volumes, sums, sums)
+    second = second / 20.0 - volume * np.outer(centre, centre)
+    return np.asarray(np.trace(second) * np.eye(3) - second)
+
+
+def _faces(solid: Solid, subject: str) -> Check:
+    number = len(solid.faces)
+    findings: tuple[Finding, ...] = ()
+    if number > MANY_FACES:
+        findings = _one(
+            "faces",
+            subject,
+            "remark",
+            f"at most {MANY_FACES} faces",
+            f"{number}",
+            {"faces": number},
+            f"{GOOD_FACES} do for a grasp; cutting this many into convex parts can take minutes, "
+            "the first time",
+        )
+    return Check("faces", f"{number} faces, {len(solid.vertices)} vertices", findings)
+
+
+def _uncut(subject: str, why: str) -> Check:
+    findings = _one("parts", subject, "problem", "convex parts", f"none: {why}", {})
+    return Check("parts", "not cut into convex parts", findings)
+
+
+def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
+    """Volume and place of what touches, against the mesh that is seen."""
+    filled = union_volume(body.parts)
+    ratio = filled / solid.volume
+    parts = (
+        "1 convex part fills" if len(body.parts) == 1 else f"{len(body.parts)} convex parts fill"
+    )
+    text = f"{parts} {filled * CM3:.4g} cm³ where the mesh fills {solid.volume * CM3:.4g} cm³"
+    numbers = {"parts_m3": filled, "mesh_m3": solid.volume, "ratio": ratio}
+    findings: tuple[Finding, ...] = ()
+    if abs(ratio - 1.0) > SMALL_DIFFERENCE:
+        severity: Severity = "problem" if abs(ratio - 1.0) > VOLUME_TOLERANCE else "remark"
+        expected = f"parts that fill what the mesh fills, within {100 * SMALL_DIFFERENCE:g} %"
+        what = f"{text}, {100 * abs(ratio - 1.0):.3g} % {'more' if ratio > 1.0 else 'less'}"
+        findings = _one(
+            "parts", subject, severity, expected, what, numbers, _cure(shape, body, ratio)
+        )
+    corners = np.vstack([vertices for vertices, _ in body.parts]) + body.center_of_mass
+    gap = distance_of_boxes(corners, solid.vertices)
+    if gap > POSITION_TOLERANCE * float(np.ptp(solid.vertices, axis=0).max()):
+        findings += _one(
+            "parts",
+            subject,
+            "problem",
+            "parts that end where the mesh ends",
+            f"{MM * gap:.3g} mm between their ends",
+            {"gap_m": gap},
+            "are they in its frame?",
+        )
+    return Check("parts", text, findings)
+
+
+def _cure(shape: Mesh, body: MeshBody, ratio: float) -> str:
+    if ratio < 1.0:
+        return "fingers reach into the object; name larger `parts`, or use `collision: hull`"
+    if shape.parts is not None:
+        cure = "check the parts"
+    elif len(body.parts) == 1:  # its hull
+        cure = "use `collision: decompose`, or name convex `parts`"
+    else:
+        cure = "lower `decomposition_threshold`, or name convex `parts`"
+    return f"hollows are filled for whatever touches the object; {cure}"
+
+
+def _one(
+    check: str,
+    subject: str,
+    severity: Severity,
+    expected: str,
+    actual: str,
+    numbers: dict[str, float],
+    advice: str = "",
+) -> tuple[Finding, ...]:
+    return (
+        Finding(
+            subject=subject,
+            severity=severity,
+            check=check,
+            expected=expected,
+            actual=actual,
+            numbers={name: float(value) for name, value in numbers.items()},
+            advice=advice,
+        ),
+    )

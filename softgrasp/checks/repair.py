@@ -1,0 +1,224 @@
+"""Repairs of a robot: wrong units of mass and inertia, missing inertia, limits of followers.
+
+Each repair is a value with the number before, the number after and the reason; nothing that the
+inspection does not complain about is touched, unless a total mass is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from softgrasp.checks.bodies import (
+    DENSITIES,
+    ODD_INERTIA,
+    TINY_INERTIA,
+    Body,
+    inertia_guess,
+    inertia_ratio,
+    link_bodies,
+    mass_guess,
+    possible,
+    six_numbers,
+)
+from softgrasp.checks.robot import WHOLE, couplings
+from softgrasp.description.bendable import Inertial
+from softgrasp.description.robot import Link, RigidJoint, Robot
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.robot_frames import origin_frame
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One number, or one group of numbers, of a robot that is put right."""
+
+    part: str
+    """Name of the link or joint."""
+    field: Literal["mass", "inertia", "limits"]
+    before: tuple[float, ...]
+    """[kg], (ixx, iyy, izz, ixy, ixz, iyz) [kg·m²] or (lower, upper) [rad or m]; () for none."""
+    after: tuple[float, ...]
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        """The repair in words."""
+        what, unit = {
+            "mass": ("link", "kg"),
+            "inertia": ("link", "kg·m²"),
+            "limits": ("joint", "rad or m"),
+        }[self.field]
+        before, after = (_shown(numbers) for numbers in (self.before, self.after))
+        return f"{what} '{self.part}': {self.field} {before} → {after} {unit}: {self.reason}"
+
+
+def repairs(robot: Robot, *, total_mass: float | None = None) -> tuple[Repair, ...]:
+    """What would be put right in a robot.
+
+    Masses of links whose density is odd are divided by the one round factor that makes all of them
+    usual; their inertia goes with them where it then fits the geometry, else it is divided by a
+    factor of its own, or replaced by that of a uniform solid of the geometry. Limits of a follower
+    that its leader leaves become what the leader asks for. Links without geometry are left alone.
+
+    Args:
+        robot: The robot.
+        total_mass: Mass to which all links together are scaled afterwards [kg]; what the file says,
+            with its units put right, where it is not given.
+
+    Raises:
+        DescriptionError: A mesh cannot be read, or the total mass is not above 0.
+    """
+    if total_mass is not None and not (math.isfinite(total_mass) and total_mass > 0.0):
+        raise DescriptionError(f"total_mass: expected a number above 0, found {total_mass:g}")
+    bodies = link_bodies(robot)
+    scaled = _masses(bodies)
+    factor, why = _mass_factor(scaled, total_mass)
+    repair_list: list[Repair] = []
+    for body in bodies:
+        inertial = robot.link(body.name).inertial
+        assert inertial is not None  # of all that link_bodies lists
+        mass, reasons = scaled[body.name]
+        repair_list += _of_link(body, inertial, mass * factor, [*reasons, *why])
+    return (*repair_list, *_of_followers(robot))
+
+
+def repaired(robot: Robot, *, total_mass: float | None = None) -> Robot:
+    """A robot with the ``repairs`` made, which its ``source`` then tells.
+
+    Args:
+        robot: The robot.
+        total_mass: Mass to which all links together are scaled afterwards [kg]; what the file says,
+            with its units put right, where it is not given.
+
+    Raises:
+        DescriptionError: A mesh cannot be read, or the total mass is not above 0.
+    """
+    changes = repairs(robot, total_mass=total_mass)
+    if not changes:
+        return robot
+    note = f"repaired by softgrasp ({len(changes)} numbers)"
+    return robot.replace(
+        links=tuple(_link_with(link, changes) for link in robot.links),
+        joints=tuple(_joint_with(joint, changes) for joint in robot.joints),
+        source=f"{robot.source}; {note}" if robot.source else note,
+    )
+
+
+def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
+    """Mass of each body with its unit put right [kg], and why."""
+    densities = [body.density for body in bodies if body.density is not None]
+    guess, (low, high) = mass_guess(densities, DENSITIES), DENSITIES
+    masses: dict[str, tuple[float, list[str]]] = {}
+    for body in bodies:
+        odd = body.density is not None and not low <= body.density <= high
+        if guess is None or not odd or body.density is None:
+            masses[body.name] = (body.mass, [])
+            continue
+        reason = (
+            f"divided by {guess.factor:g} ({guess.words}); {body.density:.4g} kg/m³ becomes "
+            f"{body.density / guess.factor:.4g} kg/m³"
+        )
+        masses[body.name] = (body.mass / guess.factor, [reason])
+    return masses
+
+
+def _mass_factor(
+    masses: dict[str, tuple[float, list[str]]], total_mass: float | None
+) -> tuple[float, list[str]]:
+    """What all masses are multiplied by, and why."""
+    stated_mass = math.fsum(mass for mass, _ in masses.values())
+    if total_mass is None or not stated_mass:
+        return 1.0, []
+    factor = total_mass / stated_mass
+    return factor, [
+        f"times {factor:.4g} for {total_mass:g} kg of links in all, {stated_mass:.4g} kg before"
+    ]
+
+
+def _of_link(body: Body, inertial: Inertial, mass: float, reasons: list[str]) -> list[Repair]:
+    repair_list = []
+    if mass != inertial.mass:
+        repair_list.append(Repair(body.name, "mass", (inertial.mass,), (mass,), "; ".join(reasons)))
+    factor = mass / inertial.mass
+    rotation = origin_frame(inertial.origin)[:3, :3]
+    uniform = None if body.uniform is None else rotation.T @ (factor * body.uniform) @ rotation
+    corrected, why = _inertia(body, inertial, factor, uniform)
+    if corrected != inertial.inertia and corrected is not None:
+        repair_list.append(Repair(body.name, "inertia", inertial.inertia or (), corrected, why))
+    return repair_list
+
+
+def _inertia(
+    body: Body, inertial: Inertial, factor: float, uniform: np.ndarray | None
+) -> tuple[tuple[float, ...] | None, str]:
+    """Six numbers for a link whose mass was multiplied by a factor, and why."""
+    from_geometry = None if uniform is None else six_numbers(uniform)
+    if inertial.inertia is None or body.moments is None:
+        return from_geometry, "that of a uniform solid of its geometry; none was stated"
+    # where the mass was wrong, the stated inertia is compared as it would be with its own mass
+    ratio = inertia_ratio(body)
+    if not possible(body.moments.tolist()):
+        return from_geometry, "that of a uniform solid of its geometry; no body has the stated one"
+    if ratio is None or _fits(body, ratio):
+        with_mass = tuple(factor * number for number in inertial.inertia)
+        return with_mass, f"times {factor:.4g}, as its mass"
+    if _fits(body, ratio / factor):
+        return inertial.inertia, ""  # it is the inertia of the mass that was put right
+    guess = inertia_guess(ratio, ODD_INERTIA)
+    if guess is not None:
+        down = tuple(factor / guess.factor * number for number in inertial.inertia)
+        return down, f"divided by {guess.factor:g} ({guess.words})"
+    return from_geometry, (
+        f"that of a uniform solid of its geometry; the stated one is {ratio:.3g} x that"
+    )
+
+
+def _fits(body: Body, ratio: float) -> bool:
+    """Whether mass within the geometry can have so many times the inertia of a uniform solid."""
+    if body.geometry is None or body.uniform is None:
+        return True
+    half = ratio * float(np.trace(body.uniform)) / 2.0
+    max_inertia = body.mass * body.geometry.farthest(body.center) ** 2
+    return ratio >= 1.0 / TINY_INERTIA and half <= max_inertia
+
+
+def _of_followers(robot: Robot) -> list[Repair]:
+    repair_list = []
+    for one in couplings(robot):
+        low, high = one.follower.lower, one.follower.upper
+        if one.fraction >= 1.0 - WHOLE or low is None or high is None:
+            continue
+        reason = (
+            f"'{one.leader.name}' asks for these; only {100 * one.fraction:.3g} % of its range was "
+            "possible"
+        )
+        repair_list.append(Repair(one.follower.name, "limits", (low, high), one.requested, reason))
+    return repair_list
+
+
+def _link_with(link: Link, changes: Sequence[Repair]) -> Link:
+    changed = {one.field: one.after for one in changes if one.part == link.name}
+    if link.inertial is None or not {"mass", "inertia"} & set(changed):
+        return link
+    mass = changed.get("mass", (link.inertial.mass,))[0]
+    inertia = changed.get("inertia", link.inertial.inertia)
+    return link.replace(inertial=link.inertial.replace(mass=mass, inertia=inertia))
+
+
+def _joint_with(joint: RigidJoint, changes: Sequence[Repair]) -> RigidJoint:
+    for one in changes:
+        if one.field == "limits" and one.part == joint.name:
+            return joint.replace(lower=one.after[0], upper=one.after[1])
+    return joint
+
+
+def _shown(numbers: Sequence[float]) -> str:
+    if not numbers:
+        return "none"
+    return (
+        f"({', '.join(f'{n:.4g}' for n in numbers)})" if len(numbers) > 1 else f"{numbers[0]:.6g}"
+    )

@@ -1,0 +1,453 @@
+"""Robots: masses and their units, inertia, limits, followers, segments and control."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from softgrasp.checks.bodies import (
+    DENSITIES,
+    Body,
+    density_check,
+    inertia_check,
+    link_bodies,
+    mass_guess,
+)
+from softgrasp.checks.report import Check, Finding, Inspection, Severity, counted
+from softgrasp.description.bendable import AGREEMENT, Bendable, BendableActuator, Chamber
+from softgrasp.description.control_system import ControlledJoint
+from softgrasp.description.robot import RigidJoint, Robot
+from softgrasp.errors import DescriptionError
+from softgrasp.extensions import HARDWARE_CHECKS, load
+from softgrasp.formats.hand_doubts import range_doubt
+
+USUAL_MASS = (1e-3, 1e3)
+"""Of a whole robot [kg]."""
+
+
+def inspect_robot(robot: Robot) -> Inspection:
+    """All checks of a robot.
+
+    Raises:
+        DescriptionError: A mesh cannot be read.
+    """
+    bodies = link_bodies(robot)
+    checks = [
+        _mass_check(robot, bodies),
+        density_check(bodies),
+        inertia_check(bodies),
+        _limit_check(robot),
+        mimic_check(robot),
+        *bendable_checks(robot),
+        *([hardware_check(robot)] if robot.control else []),
+    ]
+    return Inspection("robot", robot.name, tuple(checks))
+
+
+def total_mass(robot: Robot) -> float:
+    """Mass of all links and bendables that have one [kg]."""
+    inertials = [
+        *(link.inertial for link in robot.links),
+        *(part.inertial for part in robot.bendables),
+    ]
+    return math.fsum(inertial.mass for inertial in inertials if inertial is not None)
+
+
+def _mass_check(robot: Robot, bodies: list[Body]) -> Check:
+    mass, (low, high) = total_mass(robot), USUAL_MASS
+    findings = [*_massless(robot)]
+    if mass and not low <= mass <= high:
+        findings.append(
+            Finding(
+                subject=f"robot '{robot.name}'",
+                severity="problem",
+                check="mass",
+                expected=f"{low:g} … {high:g} kg in all",
+                actual=f"{mass:.6g} kg",
+                numbers={"mass_kg": mass, **_whole_guess(mass, bodies)},
+                advice=_mass_advice(mass, bodies),
+            )
+        )
+    inertials = [part.inertial for part in robot.links] + [p.inertial for p in robot.bendables]
+    heavy = counted(sum(inertial is not None for inertial in inertials), "part")
+    return Check("mass", f"{mass:.6g} kg in {heavy}", tuple(findings))
+
+
+def _whole_guess(mass: float, bodies: list[Body]) -> dict[str, float]:
+    repaired = _mass_by_density(mass, bodies)
+    return {} if repaired is None else {"repaired_mass_kg": repaired}
+
+
+def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
+    """The whole mass once the links of odd density have their unit put right [kg]."""
+    low, high = DENSITIES
+    known = [(body.mass, body.density) for body in bodies if body.density is not None]
+    guess = mass_guess([density for _, density in known], DENSITIES)
+    if guess is None:
+        return None
+    odd = math.fsum(part for part, density in known if not low <= density <= high)
+    return mass - odd + odd / guess.factor
+
+
+def _mass_advice(mass: float, bodies: list[Body]) -> str:
+    repaired = _mass_by_density(mass, bodies)
+    if repaired is None:
+        return "masses are in kg"
+    return (
+        f"with the links of odd density put right it is {repaired:.4g} kg: softgrasp check "
+        "FILE --fix --out FIXED.urdf"
+    )
+
+
+def _massless(robot: Robot) -> Iterator[Finding]:
+    for joint in robot.joints:
+        if joint.type != "fixed" and not _carries_mass(robot, joint.child):
+            yield Finding(
+                subject=f"joint '{joint.name}'",
+                severity="problem",
+                check="mass",
+                expected="a mass in what it moves",
+                actual="none",
+            )
+
+
+def _carries_mass(robot: Robot, link: str) -> bool:
+    """Whether a link, or what hangs on it, has a mass."""
+    todo = [link]
+    while todo:
+        name = todo.pop()
+        on_it = [part for part in robot.bendables if part.parent == name]
+        inertials = [robot.link(name).inertial, *(part.inertial for part in on_it)]
+        if any(inertial is not None for inertial in inertials):
+            return True
+        todo += [part.child for part in on_it]
+        todo += [joint.child for joint in robot.joints if joint.parent == name]
+    return False
+
+
+def _limit_check(robot: Robot) -> Check:
+    moving = [joint for joint in robot.joints if joint.type != "fixed"]
+    findings = tuple(finding for joint in moving for finding in _limit_findings(joint))
+    return Check("limits", f"{counted(len(moving), 'moving joint')}", findings)
+
+
+def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
+    low, high = joint.lower, joint.upper
+    unit = "m" if joint.type == "prismatic" else "rad"
+    if joint.type != "continuous" and low is not None and high is not None:
+        limits_text, numbers = f"{low:.4g} … {high:.4g} {unit}", {"lower": low, "upper": high}
+        if low == high:
+            yield _limit(joint, "remark", "limits apart", limits_text, numbers, "it cannot move")
+        elif joint.type == "revolute" and (doubt := range_doubt(low, high)):
+            yield _limit(joint, doubt.severity, doubt.expected, doubt.actual, numbers, doubt.advice)
+        if joint.mimic is None and not low <= 0.0 <= high:
+            yield _limit(
+                joint,
+                "remark",
+                "limits that hold 0, where a simulation starts",
+                limits_text,
+                numbers,
+            )
+    zero = [name for name in ("effort", "velocity") if getattr(joint, name) == 0.0]
+    if zero and joint.mimic is None:
+        yield _limit(
+            joint,
+            "remark",
+            f"a limit of {' and '.join(zero)} above 0",
+            "0",
+            dict.fromkeys(zero, 0.0),
+            "softgrasp takes it for no limit",
+        )
+
+
+def _limit(
+    joint: RigidJoint,
+    severity: Severity,
+    expected: str,
+    actual: str,
+    numbers: dict[str, float],
+    advice: str = "",
+) -> Finding:
+    return Finding(
+        subject=f"joint '{joint.name}'",
+        severity=severity,
+        check="limits",
+        expected=expected,
+        actual=actual,
+        numbers=numbers,
+        advice=advice,
+    )
+
+
+# --------------------
+# What is wrong with bendable segments, their drives and the control of a robot.
+
+
+NEARLY = 1e-6
+"""Directions and moments smaller than this, relative, count as none [–]."""
+
+
+def bendable_checks(robot: Robot) -> list[Check]:
+    """Stiffness and mass, drives and control of every segment; none where there is none."""
+    if not robot.bendables:
+        return []
+    controlled = {joint.name: joint for system in robot.control for joint in system.joints}
+    parts = robot.bendables
+    return [
+        Check("segments", counted(len(parts), "segment"), _each(_body_findings(p) for p in parts)),
+        Check(
+            "actuators",
+            counted(sum(len(part.actuation) for part in parts), "actuator"),
+            _each(_actuator_findings(part) for part in parts),
+        ),
+        Check(
+            "control",
+            f"{counted(len(controlled), 'joint')} under ros2_control",
+            _each(_control_findings(part, controlled.get(part.name)) for part in parts),
+        ),
+    ]
+
+
+def hardware_check(robot: Robot) -> Check:
+    """What softgrasp's own controllers would refuse; a real robot may have another plugin."""
+    findings = []
+    for system in robot.control:
+        try:
+            for reference in HARDWARE_CHECKS:
+                load(reference)(system)
+        except DescriptionError as error:
+            findings.append(
+                Finding(
+                    subject=f"control '{system.name}'",
+                    severity="problem",
+                    check="hardware",
+                    expected="hardware that softgrasp can drive",
+                    actual=str(error),
+                )
+            )
+    return Check("hardware", counted(len(robot.control), "ros2_control element"), tuple(findings))
+
+
+def _each(groups: Iterator[Iterator[Finding]]) -> tuple[Finding, ...]:
+    return tuple(finding for group in groups for finding in group)
+
+
+def _problem(part: Bendable, check: str, expected: str, actual: str, **numbers: float) -> Finding:
+    return Finding(
+        subject=f"bendable '{part.name}'",
+        severity="problem",
+        check=check,
+        expected=expected,
+        actual=actual,
+        numbers=numbers,
+    )
+
+
+def _body_findings(part: Bendable) -> Iterator[Finding]:
+    if not part.backbone.bending_stiffness:
+        yield _problem(part, "segments", "a bending_stiffness", "none")
+    if part.inertial is None:
+        yield _problem(part, "segments", "a mass", "none")
+
+
+def _actuator_findings(part: Bendable) -> Iterator[Finding]:
+    if not part.actuation:
+        return
+    kind = f"{part.actuation[0].type}s"
+    directions = [angle for actuator in part.actuation for angle in _directions(actuator)]
+    number = float(len(part.actuation))
+    if part.planar:
+        assert part.limits.phi_min is not None  # a planar one has a plane
+        if all(math.cos(angle - part.limits.phi_min) < NEARLY for angle in directions):
+            yield _problem(
+                part, "actuators", f"{kind} that bend it in its plane", "none", drives=number
+            )
+        return
+    gap = _widest_gap(directions)
+    if gap >= math.pi - NEARLY:
+        yield _problem(
+            part,
+            "actuators",
+            f"{kind} that bend it in every plane",
+            f"none over {math.degrees(gap):.0f}° around the backbone",
+            drives=number,
+            gap_rad=gap,
+        )
+    if (rest := _imbalance(part.actuation)) >= NEARLY:
+        yield _problem(
+            part,
+            "actuators",
+            f"{kind} that bend nothing where all act alike",
+            f"{100 * rest:.3g} % of their lever arms left over",
+            drives=number,
+            imbalance=rest,
+        )
+
+
+def _directions(actuator: BendableActuator) -> list[float]:
+    """Towards where an actuator can bend [rad]: a tendon its side, a chamber away from it."""
+    if not isinstance(actuator, Chamber):
+        return [actuator.angle]
+    sucks = [actuator.angle] if actuator.pressure_min < 0.0 else []
+    return [actuator.angle + math.pi, *sucks]
+
+
+def _widest_gap(directions: list[float]) -> float:
+    """Largest angle without a pull [rad]; below half a turn, pulls add up to any direction."""
+    around = sorted(angle % math.tau for angle in directions)
+    return max(b - a for a, b in zip(around, [*around[1:], around[0] + math.tau], strict=True))
+
+
+def _imbalance(actuators: tuple[BendableActuator, ...]) -> float:
+    """What is left of the lever arms where tensions or pressures are equal, as a part of them."""
+    arms = [
+        actuator.radius * (actuator.area if isinstance(actuator, Chamber) else 1.0)
+        for actuator in actuators
+    ]
+    x = math.fsum(
+        arm * math.cos(actuator.angle) for arm, actuator in zip(arms, actuators, strict=True)
+    )
+    y = math.fsum(
+        arm * math.sin(actuator.angle) for arm, actuator in zip(arms, actuators, strict=True)
+    )
+    return math.hypot(x, y) / math.fsum(arms)
+
+
+def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator[Finding]:
+    if joint is None:
+        yield _problem(part, "control", "a ros2_control joint of its name", "none")
+        return
+    if not joint.commands:
+        yield _problem(part, "control", "a command interface", "none")
+    for interface in joint.commands:
+        commanded_max = interface.max
+        beyond = commanded_max is not None and commanded_max > part.kappa_max * (1.0 + AGREEMENT)
+        if interface.name == "kappa" and commanded_max is not None and beyond:
+            yield _problem(
+                part,
+                "control",
+                f"commands of kappa up to its limit {part.kappa_max:g} 1/m",
+                f"{commanded_max:g} 1/m",
+                asked_per_m=commanded_max,
+                limit_per_m=part.kappa_max,
+            )
+
+
+# --------------------
+# Joints that follow others: how much of the leader's range the follower's limits allow.
+
+
+WHOLE = 1e-3
+"""Part of the leader's range that may be missing: files round their limits [–]."""
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """A follower, its leader, and what each asks of the other; joint variables in rad or m."""
+
+    follower: RigidJoint
+    leader: RigidJoint
+    requested: tuple[float, float]
+    """Lowest and highest variable of the follower over the leader's whole range."""
+    possible: tuple[float, float] | None
+    """Lowest and highest variable of the leader that the follower's limits allow; None: none."""
+
+    @property
+    def fraction(self) -> float:
+        """Part of the leader's range that is possible [–]."""
+        low, high = _limits(self.leader)
+        if self.possible is None:
+            return 0.0
+        width = high - low
+        if not width or math.isinf(width):
+            return 1.0 if self._holds else 0.0
+        return max((self.possible[1] - self.possible[0]) / width, 0.0)
+
+    @property
+    def _holds(self) -> bool:
+        low, high = _limits(self.follower)
+        return low <= self.requested[0] and self.requested[1] <= high
+
+
+def couplings(robot: Robot) -> list[Coupling]:
+    """All joints of a robot that follow another one that moves."""
+    known = {joint.name: joint for joint in robot.joints}
+    return [
+        _coupling(joint, known[joint.mimic.joint])
+        for joint in robot.joints
+        if joint.mimic is not None and "fixed" not in (joint.type, known[joint.mimic.joint].type)
+    ]
+
+
+def mimic_check(robot: Robot) -> Check:
+    """Range of every follower against multiplier · range of its leader + offset."""
+    coupled = couplings(robot)
+    odd = tuple(_finding(one) for one in coupled if one.fraction < 1.0 - WHOLE)
+    if not coupled:
+        return Check("mimic", "no joint follows another")
+    text = ", ".join(f"{one.follower.name} {100 * one.fraction:.3g} %" for one in coupled)
+    return Check("mimic", f"{counted(len(coupled), 'follower')}; range possible: {text}", odd)
+
+
+def _coupling(follower: RigidJoint, leader: RigidJoint) -> Coupling:
+    assert follower.mimic is not None  # couplings() chose them
+    factor, offset = follower.mimic.multiplier, follower.mimic.offset
+    low, high = _limits(leader)
+    ends = [offset, offset] if factor == 0.0 else [factor * end + offset for end in (low, high)]
+    return Coupling(
+        follower, leader, (min(ends), max(ends)), _possible(follower, (low, high), factor, offset)
+    )
+
+
+def _possible(
+    follower: RigidJoint, leads: Sequence[float], factor: float, offset: float
+) -> tuple[float, float] | None:
+    low, high = _limits(follower)
+    if factor == 0.0:
+        return (leads[0], leads[1]) if low <= offset <= high else None
+    ends = sorted(((low - offset) / factor + 0.0, (high - offset) / factor + 0.0))  # no -0
+    first, last = max(ends[0], leads[0]), min(ends[1], leads[1])
+    return (first, last) if first <= last else None
+
+
+def _limits(joint: RigidJoint) -> tuple[float, float]:
+    if joint.type == "continuous" or joint.lower is None or joint.upper is None:
+        return (-math.inf, math.inf)
+    return (joint.lower, joint.upper)
+
+
+def _finding(coupling: Coupling) -> Finding:
+    follower, leader, mimic = coupling.follower, coupling.leader, coupling.follower.mimic
+    assert mimic is not None
+    (low, high), (first, last) = _limits(follower), _limits(leader)
+    unit = "m" if follower.type == "prismatic" else "rad"
+    where = "nowhere in its range"
+    if coupling.possible is not None:
+        ends = dict.fromkeys(f"{end:.4g}" for end in coupling.possible)
+        where = f"only {'at' if len(ends) == 1 else 'in'} {' … '.join(ends)}"
+    numbers = {
+        "multiplier": mimic.multiplier,
+        "offset": mimic.offset,
+        "fraction": coupling.fraction,
+        "lower": low,
+        "upper": high,
+        "requested_low": coupling.requested[0],
+        "requested_high": coupling.requested[1],
+    }
+    return Finding(
+        subject=f"joint '{follower.name}'",
+        severity="problem",
+        check="mimic",
+        expected=(
+            f"limits that hold {coupling.requested[0]:.4g} … {coupling.requested[1]:.4g} {unit}, "
+            f"{mimic.multiplier:g} x those of '{leader.name}' ({first:.4g} … {last:.4g}) "
+            f"+ {mimic.offset:g}"
+        ),
+        actual=(
+            f"{low:.4g} … {high:.4g} {unit}: '{leader.name}' can move {where}, "
+            f"{100 * coupling.fraction:.3g} % of its range"
+        ),
+        numbers={name: value for name, value in numbers.items() if math.isfinite(value)},
+        advice="give it the limits that it is asked for, or the multiplier another sign",
+    )

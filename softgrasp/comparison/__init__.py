@@ -1,0 +1,1 @@
+"""The same scene in several engines: runs, differences, tolerances and verdicts."""

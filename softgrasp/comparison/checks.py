@@ -1,0 +1,781 @@
+"""What is compared of normal forces: at rest, and as soon as the hand has closed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from softgrasp.build.scene import compile_model
+from softgrasp.comparison.criteria import (
+    CLOSE,
+    Convergence,
+    Finding,
+    Tolerances,
+    convergence,
+    disagreements,
+    farthest,
+    measured,
+    percents,
+)
+from softgrasp.comparison.runs import (
+    REST,
+    GraspRuns,
+    ReleaseRuns,
+    bodies_in_contact,
+    comparable,
+    force_at,
+    force_name,
+    still_changing,
+    whole_force_note,
+    worth_of_a_sample,
+)
+from softgrasp.continuum.statics import GRAVITY
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.finger_release import MUJOCO
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.told_contacts import BodyContact
+
+# --------------------
+# What is compared of a grasp: how it ended, who touches, how hard, where, what it holds.
+
+
+def grasp_findings(runs: GraspRuns, tolerances: Tolerances) -> list[Finding]:
+    """Everything that is compared of a grasp.
+
+    Args:
+        runs: In all engines; the first is the one that others are compared with.
+        tolerances: How far they may differ.
+    """
+    findings = [status(runs)]
+    if runs.diverged:
+        return findings
+    runs = comparable(runs)
+    findings += [contacts(runs), *touch_times(runs, tolerances.touch_samples)]
+    shared = _shared_bodies(runs)
+    if shared:
+        findings += [
+            normal_force(runs, shared, tolerances.normal_force_percent),
+            force_after_closing(runs, shared),
+        ]
+    findings += [joint_angles(runs, tolerances), displacement(runs, tolerances.displacement_mm)]
+    findings += agreement(runs, tolerances.threshold_percent)
+    findings += critical_load(runs, tolerances.threshold_percent)
+    return findings + force_convergence(runs, shared, tolerances.normal_force_percent)
+
+
+def status(runs: GraspRuns) -> Finding:
+    """How the scene ended; a run that has diverged does not pass, though others have as well."""
+    endings = {name: _ending(result) for name, result in runs.closing.items()}
+    first, *others = endings
+    differ = [name for name in others if endings[name] != endings[first]]
+    gone = runs.diverged
+    notes = [f"{name}: {message}" for name, message in gone.items()]
+    return Finding(
+        name="status",
+        quantity="How the grasp ended",
+        unit="",
+        values=endings,
+        difference=math.nan if gone else float(len(differ)),
+        difference_unit="engines",
+        tolerance=0.0,
+        worst=", ".join(gone or differ),
+        note="; ".join([*notes, "nothing else is compared"]) if gone else "",
+    )
+
+
+def joint_angles(runs: GraspRuns, tolerances: Tolerances) -> Finding:
+    """Joint angles at rest, of the joint that is farthest for its tolerance."""
+    first, *others = runs.resting
+    start = runs.resting[first]
+    names: list[str] = start.joint_names.tolist()
+    reference = np.degrees(start.joint_position[-1])
+    allowed = tolerances.angle_deg + 0.01 * tolerances.angle_percent * np.abs(reference)
+    apart = {o: np.abs(np.degrees(runs.resting[o].joint_position[-1]) - reference) for o in others}
+    ratios = {name: float((gap / np.maximum(allowed, 1e-12)).max()) for name, gap in apart.items()}
+    worst, _ = farthest(ratios)
+    joint = int(np.argmax(apart[worst] / np.maximum(allowed, 1e-12)))
+    return Finding(
+        name="joint_angles",
+        quantity=f"Angle of {names[joint]} at rest",
+        unit="deg",
+        values={
+            name: float(np.degrees(result.joint_position[-1, joint]))
+            for name, result in runs.resting.items()
+        },
+        difference=float(apart[worst][joint]),
+        difference_unit="deg",
+        tolerance=float(allowed[joint]),
+        worst=worst,
+        note=f"of {len(names)} joints the farthest for its tolerance of {tolerances.angle_deg:g} "
+        f"deg + {tolerances.angle_percent:g} %",
+    )
+
+
+def displacement(runs: GraspRuns, tolerance: float) -> Finding:
+    """Where the object went until it was at rest."""
+    first, *others = runs.resting
+    moved = {name: _displacement(result) for name, result in runs.resting.items()}
+    apart = {name: 1e3 * float(np.linalg.norm(moved[name] - moved[first])) for name in others}
+    worst, largest = farthest(apart)
+    return Finding(
+        name="displacement",
+        quantity="Place of the object at rest",
+        unit="mm",
+        values={name: 1e3 * float(np.linalg.norm(vector)) for name, vector in moved.items()},
+        difference=largest,
+        difference_unit="mm",
+        tolerance=tolerance,
+        worst=worst,
+        note="values are distances from its start",
+    )
+
+
+def _ending(result: GraspResult) -> str:
+    held = {None: "", True: ", held", False: ", not held"}[result.held]
+    return f"{result.status.name}{held}"
+
+
+def _shared_bodies(runs: GraspRuns) -> list[str]:
+    """Bodies in contact at rest in all engines."""
+    sets = [set(bodies_in_contact(result)) for result in runs.resting.values()]
+    return sorted(set.intersection(*sets))
+
+
+def _displacement(result: GraspResult) -> Array:
+    return np.asarray(result.object_position[-1] - result.object_position[0])
+
+
+def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
+    """Normal forces at rest, of the body in which engines differ most."""
+    worst, body, largest = farthest_force(runs.resting, bodies)
+    notes = [f"{REST:g} s after closing", *whole_force_note(runs.resting)]
+    for name, result in runs.resting.items():
+        change = still_changing(result)
+        if change > 0.1 * percent:
+            notes.append(f"in {name} forces still change by {change:.2g} % in a tenth of a second")
+    ambiguities = [
+        one.sentence for one in ambiguous_contacts(next(iter(runs.resting.values())), [body])
+    ]
+    return Finding(
+        name="normal_force",
+        quantity=f"{force_name(runs.resting)} of {body} at rest",
+        unit="N",
+        values={name: force_at(result, body) for name, result in runs.resting.items()},
+        difference=largest,
+        difference_unit="%",
+        tolerance=percent,
+        worst=worst,
+        note="; ".join([*notes, *_stops(runs, bodies), *ambiguities]),
+    )
+
+
+def force_after_closing(runs: GraspRuns, bodies: list[str]) -> Finding:
+    """Normal forces as soon as the closure ends; told, not judged: friction still creeps then."""
+    ends = {name: _closed_at(result) for name, result in runs.closing.items()}
+    worst, body, largest = farthest_force(runs.closing, bodies, ends)
+    return Finding(
+        name="force_after_closing",
+        quantity=f"{force_name(runs.closing)} of {body} as soon as the hand has closed",
+        unit="N",
+        values={name: force_at(result, body, ends[name]) for name, result in runs.closing.items()},
+        difference=largest,
+        difference_unit="%",
+        tolerance=None,
+        worst=worst,
+        note="not judged: forces count at rest",
+    )
+
+
+def farthest_force(
+    results: Mapping[str, GraspResult],
+    bodies: list[str],
+    times: Mapping[str, float] | None = None,
+) -> tuple[str, str, float]:
+    """The engine and the body whose force is farthest from the first engine's, and how far [%].
+
+    Args:
+        results: By backend.
+        bodies: One or more.
+        times: When to look [s], by backend; else at the end.
+    """
+    apart: dict[tuple[str, str], float] = {}
+    for body in bodies:
+        forces = {
+            name: force_at(result, body, times[name] if times else None)
+            for name, result in results.items()
+        }
+        apart |= {(name, body): gap for name, gap in percents(forces).items()}
+    (worst, body), largest = farthest(apart)
+    return (worst if largest else ""), body, largest
+
+
+def _stops(runs: GraspRuns, bodies: list[str]) -> list[str]:
+    """What a stop at another control sample does to the force of a body."""
+    first, *others = runs.resting
+    remarks = []
+    for name in others:
+        for body in bodies:
+            times = [runs.resting[e].contact_of(body).established_s[0] for e in (first, name)]
+            samples = round((times[1] - times[0]) / runs.scene.control_period)
+            if samples:
+                worth = worth_of_a_sample(runs.resting[first], body)
+                remarks.append(
+                    f"{body} stopped {measured(abs(samples), 'control samples')} "
+                    f"{'later' if samples > 0 else 'earlier'} in {name}, and one is worth up to "
+                    f"{worth:.2g} % of its force"
+                )
+    return remarks
+
+
+def _closed_at(result: GraspResult) -> float:
+    """The last sample of the closure [s]."""
+    if result.hold is None:
+        return float(result.time[-1])
+    return result.hold.start_s - result.scene.control_period
+
+
+# --------------------
+# What is compared of a grasp under load, and as the time step shrinks.
+
+
+def agreement(runs: GraspRuns, percent: float) -> list[Finding]:
+    """Whether engines agree on what is held, away from the critical load."""
+    if not runs.held:
+        return []
+    first = next(iter(runs.held))
+    critical = runs.thresholds[first].middle
+    wrong = disagreements(runs.loads, runs.held, critical, percent)
+    scale, unit = load_scale(runs)
+    note = "loads: " + ", ".join(f"{scale * load:.5g}" for load in runs.loads) + f" {unit}"
+    if critical is not None:
+        note += f"; within {percent:g} % of {scale * critical:.5g} {unit} they need not agree"
+    if wrong:
+        note += "; they differ at " + ", ".join(f"{scale * load:.5g} {unit}" for load in wrong)
+    lost = {name: losses for name, losses in runs.lost.items() if set(losses) & set(runs.loads)}
+    return [
+        Finding(
+            name="agreement",
+            quantity="Held or dropped",
+            unit="",
+            values={name: _ticks(held) for name, held in runs.held.items()},
+            difference=math.nan if lost else float(len(wrong)),
+            difference_unit="loads",
+            tolerance=0.0,
+            worst=", ".join(lost),
+            note="; ".join([note, *_lost(runs)]),
+        )
+    ]
+
+
+def critical_load(runs: GraspRuns, percent: float) -> list[Finding]:
+    """The load at which the object begins to fall."""
+    if not runs.thresholds:
+        return []
+    scale, unit = load_scale(runs)
+    middles = {name: bracket.middle for name, bracket in runs.thresholds.items()}
+    values = {name: math.nan if m is None else scale * m for name, m in middles.items()}
+    worst, largest = farthest(percents(values))
+    note = f"found to {50 * (CLOSE - 1):.2g} % by bisection with the hold test; over the "
+    note += f"{force_name(runs.closing).lower()}s at rest without load: "
+    note += ", ".join(_force_ratios(runs, middles))
+    if all(middle is None for middle in middles.values()):
+        same = len({bracket.held is None for bracket in runs.thresholds.values()}) == 1
+        worst, largest = "", 0.0 if same else math.nan
+        note = "no engine has one between 1/128 and 128 times the object's own mass"
+    if runs.lost:
+        worst, largest = ", ".join(runs.lost), math.nan
+    what = "density" if unit == "kg/m³" else "mass"
+    return [
+        Finding(
+            name="critical_load",
+            quantity=f"Critical {what}",
+            unit=unit,
+            values={name: "none" if math.isnan(v) else v for name, v in values.items()},
+            difference=largest,
+            difference_unit="%",
+            tolerance=percent,
+            worst=worst,
+            note="; ".join([note, *_lost(runs)]),
+        )
+    ]
+
+
+def _lost(runs: GraspRuns) -> list[str]:
+    """Hold tests that diverged."""
+    scale, unit = load_scale(runs)
+    return [
+        f"in {name} the simulation has diverged at "
+        + ", ".join(f"{scale * load:.5g} {unit}" for load in loads)
+        for name, loads in runs.lost.items()
+    ]
+
+
+def _force_ratios(runs: GraspRuns, middles: dict[str, float | None]) -> list[str]:
+    """Critical weights over the sums of normal forces that hold them."""
+    ratios = []
+    for name, middle in middles.items():
+        pressing = float(runs.resting[name].normal_force[-1].sum())
+        if middle is not None and pressing > 0.0:
+            weight = GRAVITY * runs.mass * middle
+            ratios.append(f"{name} {weight / pressing:.3g}")
+    return ratios
+
+
+def load_scale(runs: GraspRuns) -> tuple[float, str]:
+    """What a load of 1 is, and its unit: the density of the object, or its mass."""
+    density = runs.scene.object.density
+    return (density, "kg/m³") if density is not None else (runs.mass, "kg")
+
+
+def force_convergence(runs: GraspRuns, bodies: list[str], percent: float) -> list[Finding]:
+    """Normal forces at rest with smaller time steps."""
+    able = convergences(runs, bodies)
+    if not able:
+        return []
+    finest = min(min(series.timesteps) for series in able.values())
+    together = [name for name in able if math.isclose(min(able[name].timesteps), finest)]
+    if len(together) < 2:
+        return []
+    ends = {name: mean_force(runs, name, finest, bodies) for name in together}
+    worst, largest = farthest(percents(ends))
+    spread = [
+        f"{name} changes by {100 * series.deviation.max() / ends.get(name, math.nan):.2g} %"
+        for name, series in able.items()
+        if name in ends
+    ]
+    return [
+        Finding(
+            name="force_convergence",
+            quantity=f"Mean {force_name(able).lower()} at rest in steps of {1e3 * finest:g} ms",
+            unit="N",
+            values=ends,
+            difference=largest,
+            difference_unit="%",
+            tolerance=percent,
+            worst=worst,
+            note="from the largest step to the smallest " + ", ".join(spread),
+        )
+    ]
+
+
+def convergences(runs: GraspRuns, bodies: list[str]) -> dict[str, Convergence]:
+    """How the mean normal force at rest changes with the time step [N], by backend."""
+    return {
+        name: convergence(list(series), [mean_force(runs, name, step, bodies) for step in series])
+        for name, series in runs.finer.items()
+        if len(series) > 1 and bodies
+    }
+
+
+def mean_force(runs: GraspRuns, backend: str, timestep: float, bodies: list[str]) -> float:
+    """Mean normal force of some bodies at rest [N]."""
+    result = runs.finer[backend][timestep]
+    return float(np.mean([force_at(result, body) for body in bodies]))
+
+
+def _ticks(held: tuple[bool, ...]) -> str:
+    return ", ".join("held" if one else "dropped" for one in held)
+
+
+# --------------------
+# What is compared of a release: pose at rest, motion, first mode, settling, convergence.
+
+
+LINEAR, CLOSED = "linear mode", "closed form"
+"""What stands beside the engines, without one."""
+
+
+def release_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
+    """Everything that is compared of a release.
+
+    Args:
+        runs: In all engines; the first is the one that others are compared with.
+        tolerances: How far they may differ.
+    """
+    findings = [
+        static_pose(runs, tolerances.static_deg),
+        trajectory(runs, tolerances.trajectory_deg),
+        *without_hk(runs),
+        *first_mode(runs, tolerances),
+        settling_time(runs, tolerances.settling_percent),
+    ]
+    return findings + convergence_findings(runs, tolerances)
+
+
+def static_pose(runs: ReleaseRuns, tolerance: float) -> Finding:
+    """Joint angles at rest under the weight, and those in closed form."""
+    errors = {name: largest(motion.angles[-1] - runs.rest) for name, motion in runs.resting.items()}
+    tips = {name: math.degrees(motion.angles[-1].sum()) for name, motion in runs.resting.items()}
+    worst, max_difference = farthest(errors)
+    return Finding(
+        name="static_pose",
+        quantity=f"Pose at rest under {1e3 * runs.release.tip_mass:g} g",
+        unit="deg",
+        values={CLOSED: math.degrees(runs.rest.sum())} | tips,
+        difference=max_difference,
+        difference_unit="deg",
+        tolerance=tolerance,
+        worst=worst,
+        note="values are angles of the tip; the difference is that of the joint angle that is "
+        "farthest from the closed form",
+    )
+
+
+def trajectory(runs: ReleaseRuns, tolerance: float) -> Finding:
+    """Joint angles after the release, at the same time step."""
+    first, *others = runs.moving
+    reference = runs.motion(first).angles
+    apart = {name: largest(runs.motion(name).angles - reference) for name in others}
+    worst, max_difference = farthest(apart)
+    return Finding(
+        name="trajectory",
+        quantity="Joint angles after the release",
+        unit="deg",
+        values={first: 0.0} | apart,
+        difference=max_difference,
+        difference_unit="deg",
+        tolerance=tolerance,
+        worst=worst,
+        note=f"largest difference from {first} of any joint at any of {len(reference)} samples, in "
+        f"steps of {1e3 * runs.release.timestep:g} ms",
+    )
+
+
+def without_hk(runs: ReleaseRuns) -> list[Finding]:
+    """How far the motion is off where the dampers of Webots are taken for all of the damping."""
+    if runs.without_hk is None:
+        return []
+    first = next(iter(runs.moving))
+    away = largest(runs.without_hk.angles - runs.motion(first).angles)
+    return [
+        Finding(
+            name="without_hk",
+            quantity="Joint angles after the release, dampers without h·k",
+            unit="deg",
+            values={MUJOCO: away},
+            difference=away,
+            difference_unit="deg",
+            tolerance=None,
+            worst=MUJOCO,
+            note="not judged: what comes out where the spring's own damping is forgotten",
+        )
+    ]
+
+
+def first_mode(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
+    """Frequency and damping ratio of the first mode, fitted alike."""
+    step = runs.release.timestep
+    fits = {name: runs.mode(name, step) for name in runs.moving}
+    linear, stepped = runs.linear[0.0], runs.linear[step]
+    quantities = {
+        "frequency": ({name: fit.frequency for name, fit in fits.items()}, "Hz", "frequency"),
+        "damping_ratio": ({name: fit.ratio for name, fit in fits.items()}, "", "ratio"),
+    }
+    findings = []
+    for name, (values, unit, field) in quantities.items():
+        worst, max_difference = farthest(percents(values))
+        note = f"in steps of {1e3 * step:g} ms the linear mode has {getattr(stepped, field):.5g}"
+        if math.isnan(max_difference):
+            note = "expected a vibration of more than a period in the recording, found none"
+        findings.append(
+            Finding(
+                name=name,
+                quantity=f"{name.replace('_', ' ').capitalize()} of the first mode",
+                unit=unit,
+                values=values | {LINEAR: getattr(linear, field)},
+                difference=max_difference,
+                difference_unit="%",
+                tolerance=getattr(tolerances, f"{name}_percent"),
+                worst=worst,
+                note=note,
+            )
+        )
+    return findings
+
+
+def settling_time(runs: ReleaseRuns, percent: float) -> Finding:
+    """When the height of the tip stays within 5 % of the initial deflection."""
+    first, *others = runs.moving
+    times = {name: 1e3 * runs.settled(name).time for name in runs.moving}
+    worst, max_difference = farthest({name: abs(times[name] - times[first]) for name in others})
+    swings = {name: runs.settled(name).overshoots for name in runs.moving}
+    sample = 1e3 * runs.release.sample_period
+    note = f"within 5 %; a sample is {sample:g} ms; swings out of the band: "
+    return Finding(
+        name="settling_time",
+        quantity="Settling time",
+        unit="ms",
+        values=times,
+        difference=max_difference,
+        difference_unit="ms",
+        tolerance=max(0.01 * percent * times[first], sample),
+        worst=worst,
+        note=note + ", ".join(f"{name} {count}" for name, count in swings.items()),
+    )
+
+
+# --------------------
+# What is compared of contacts: which bodies touch, and when they began to.
+
+
+Times = Mapping[str, Mapping[str, float]]
+"""By backend and body [s]."""
+NOTHING = "nothing touched"
+
+
+def contacts(runs: GraspRuns) -> Finding:
+    """Which bodies are in contact at rest."""
+    bodies = {name: set(bodies_in_contact(result)) for name, result in runs.resting.items()}
+    first, *others = bodies
+    worst, largest = farthest({name: float(len(bodies[name] ^ bodies[first])) for name in others})
+    return Finding(
+        name="contacts",
+        quantity="Bodies in contact at rest",
+        unit="",
+        values={name: ", ".join(sorted(touching)) or "none" for name, touching in bodies.items()},
+        difference=largest,
+        difference_unit="bodies",
+        tolerance=0.0,
+        worst=worst if largest else "",
+    )
+
+
+def touch_times(runs: GraspRuns, samples: float) -> list[Finding]:
+    """When bodies first touched the object, and when their contact was established."""
+    touched = {
+        name: {c.body: c.first_touch_s for c in result.contacts if c.first_touch_s is not None}
+        for name, result in runs.resting.items()
+    }
+    stopped = {
+        name: {c.body: c.established_s[0] for c in result.contacts if c.established_s}
+        for name, result in runs.resting.items()
+    }
+    period = runs.scene.control_period
+    nothing = "no contact was established" if any(touched.values()) else NOTHING
+    return [first_touch(touched, period, samples), established(stopped, period, samples, nothing)]
+
+
+def first_touch(times: Times, period: float, samples: float) -> Finding:
+    """The body whose first touches differ most, of those that touch in all engines.
+
+    What brushes the object in one engine may just miss it in another; that is told.
+
+    Args:
+        times: First touches.
+        period: Of the control samples [s].
+        samples: How far they may differ.
+    """
+    shared = [body for body in _bodies(times) if not _partly(times, body)]
+    compared = shared or _bodies(times)
+    note = "" if compared else NOTHING
+    return _times(
+        "first_touch", "First touch", times, _gaps(times, compared, period), samples, note
+    )
+
+
+def established(times: Times, period: float, samples: float, nothing: str) -> Finding:
+    """The body whose established contacts differ most; one without, in some engine, is beyond.
+
+    Args:
+        times: When contacts were first established.
+        period: Of the control samples [s].
+        samples: How far they may differ.
+        nothing: The remark where there are none at all.
+    """
+    bodies = _bodies(times)
+    note = "contact that is established stops the joints of a body" if bodies else nothing
+    gaps = _gaps(times, bodies, period)
+    return _times("stop", "Established contact", times, gaps, samples, note)
+
+
+def _times(
+    name: str,
+    quantity: str,
+    times: Times,
+    gaps: Mapping[tuple[str, str], float],
+    samples: float,
+    note: str,
+) -> Finding:
+    (worst, body), largest = farthest(gaps) if gaps else (("", ""), 0.0)
+    notes = [note, *(_alone(times, one) for one in _bodies(times) if _partly(times, one))]
+    return Finding(
+        name=name,
+        quantity=f"{quantity}{f' of {body}' if body else ''}",
+        unit="s",
+        values={engine: body_times.get(body, "none") for engine, body_times in times.items()},
+        difference=round(largest, 6),
+        difference_unit="samples",
+        tolerance=samples,
+        worst=worst if largest else "",
+        note="; ".join(filter(None, notes)),
+    )
+
+
+def _bodies(times: Times) -> list[str]:
+    return sorted(set().union(*times.values()))
+
+
+def _partly(times: Times, body: str) -> bool:
+    """Whether some engines have a time of a body and others have none."""
+    return not all(body in body_times for body_times in times.values())
+
+
+def _alone(times: Times, body: str) -> str:
+    """Which engines have a time of a body, and which have none."""
+    has = [name for name, body_times in times.items() if body in body_times]
+    lacks = [name for name in times if name not in has]
+    return f"{body} in {' and '.join(has)}, not in {' and '.join(lacks)}"
+
+
+def _gaps(times: Times, bodies: list[str], period: float) -> dict[tuple[str, str], float]:
+    """How far others are from the first engine [samples]; NaN where one of the two has no time."""
+    first, *others = times
+    gaps = {}
+    for body in bodies:
+        for name in others:
+            mine, its = times[name].get(body), times[first].get(body)
+            if mine is not None and its is not None:
+                gaps[name, body] = abs(mine - its) / period
+            else:
+                gaps[name, body] = 0.0 if mine is its else math.nan
+    return gaps
+
+
+# --------------------
+# Whether engines converge as the time step of a release shrinks, and to the same motion.
+
+
+def convergence_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
+    """Order of convergence, and differences at the finest step.
+
+    Engines that cannot take shorter steps are left out, and so is all of it where there is only
+    one time step.
+    """
+    able = [name for name, motions in runs.moving.items() if len(motions) > 2]
+    if not able:
+        return []
+    findings = [_order(runs, able, tolerances.order)]
+    finest = min(runs.moving[able[0]])
+    together = [name for name in able if finest in runs.moving[name]]
+    if len(together) > 1:
+        findings.append(_limit(runs, together, finest, tolerances.trajectory_deg))
+    return findings
+
+
+def largest(angles: Array) -> float:
+    """The largest of angles in radians [deg]."""
+    return float(np.degrees(np.abs(angles).max()))
+
+
+def _order(runs: ReleaseRuns, able: list[str], tolerance: float) -> Finding:
+    orders = {name: runs.convergence(name).order for name in able}
+    worst, max_difference = farthest({name: abs(order - 1.0) for name, order in orders.items()})
+    steady = all(runs.convergence(name).shrinking for name in able)
+    return Finding(
+        name="convergence_order",
+        quantity="Order of convergence of the release",
+        unit="",
+        values=orders,
+        difference=max_difference,
+        difference_unit="",
+        tolerance=tolerance,
+        worst=worst,
+        note="from 1, that of springs at the beginning of a step and dampers at its end; "
+        + ("every smaller step is nearer" if steady else "a smaller step is farther away"),
+    )
+
+
+def _limit(runs: ReleaseRuns, together: list[str], finest: float, tolerance: float) -> Finding:
+    first, *others = together
+    ends = {name: runs.moving[name][finest].angles for name in together}
+    apart = {name: largest(ends[name] - ends[first]) for name in others}
+    worst, max_difference = farthest(apart)
+    return Finding(
+        name="convergence_limit",
+        quantity=f"Joint angles after the release in steps of {1e3 * finest:g} ms",
+        unit="deg",
+        values={first: 0.0} | apart,
+        difference=max_difference,
+        difference_unit="deg",
+        tolerance=tolerance,
+        worst=worst,
+        note=f"largest difference from {first} at the finest step",
+    )
+
+
+# --------------------
+# Contacts whose normal force statics leaves open: friction across a finger can stand in for it.
+
+
+RANK = 1e-6
+"""Directions in which a body moves this much less than in its best one do not count [–]."""
+MIN_ANGLE = math.radians(2.0)
+"""Below it friction across has next to no share in a normal force [rad]."""
+
+
+class NormalForceAmbiguity(NamedTuple):
+    """How far a contact presses across what its finger can move."""
+
+    body: str
+    angle: float
+    """Between the normal and the directions in which the joints move the point [rad]."""
+    spread: float
+    """Largest normal force over the smallest that the same joint moments balance, minus 1 [–].
+
+    With α the angle, joints feel N·cos α + T·sin α, where T is friction across the finger, of
+    either sign and at most µ·N. So N lies between F/(cos α + µ·sin α) and F/(cos α − µ·sin α).
+    """
+
+    @property
+    def sentence(self) -> str:
+        """What it means for a comparison."""
+        open_by = f"{100 * self.spread:.0f} %" if math.isfinite(self.spread) else "any amount"
+        return (
+            f"{self.body} presses {math.degrees(self.angle):.0f}° across the plane in which its "
+            f"finger moves; friction across it can carry a part, so that equal joint moments allow "
+            f"normal forces that differ by {open_by}"
+        )
+
+
+def ambiguous_contacts(result: GraspResult, bodies: list[str]) -> list[NormalForceAmbiguity]:
+    """The bodies whose normal forces at the end do not follow from joint moments alone.
+
+    Args:
+        result: A run at rest.
+        bodies: Which to look at.
+    """
+    model = compile_model(result.scene)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    for name, value in result.joints.items():
+        data.joint(name).qpos[0] = value
+    mujoco.mj_forward(model, data)
+    friction = result.contact_model.used.static_friction
+    ambiguities = []
+    for body in bodies:
+        contact = result.contact_of(body)
+        if contact.normal is not None and contact.finger:
+            angle = _angle(model, data, contact)
+            if angle > MIN_ANGLE:
+                ambiguities.append(NormalForceAmbiguity(body, angle, _spread(angle, friction)))
+    return ambiguities
+
+
+def _angle(model: mujoco.MjModel, data: mujoco.MjData, contact: BodyContact) -> float:
+    """Between a normal and all directions in which the joints can move the point [rad]."""
+    linear = np.zeros((3, model.nv))
+    body = int(model.body(contact.body).id)
+    mujoco.mj_jac(model, data, linear, None, np.array(contact.point_m), body)
+    directions, sizes, _ = np.linalg.svd(linear)
+    moving: Array = directions[:, : int((sizes > RANK * max(sizes[0], RANK)).sum())]
+    along = float(np.linalg.norm(moving.T @ np.array(contact.normal)))
+    return math.acos(min(along, 1.0))
+
+
+def _spread(angle: float, friction: float) -> float:
+    product = friction * math.tan(angle)
+    return (1.0 + product) / (1.0 - product) - 1.0 if product < 1.0 else math.inf

@@ -1,0 +1,451 @@
+"""The same scene, or the same release, in several engines."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp._version import __version__
+from softgrasp.comparison.checks import grasp_findings, release_findings
+from softgrasp.comparison.criteria import BACKENDS, Finding, Tolerances
+from softgrasp.comparison.runs import (
+    EMULATES,
+    EngineProperties,
+    GraspRuns,
+    ProgressCallback,
+    ReleaseRuns,
+    checked,
+    run_grasps,
+    run_releases,
+)
+from softgrasp.description.release import FingerRelease
+from softgrasp.description.scene import GraspScene
+from softgrasp.extensions import ENGINES
+from softgrasp.formats.atomic import atomic_path, write_text
+from softgrasp.simulation.external_engine import external_engine
+from softgrasp.simulation.told_contacts import ContactModel
+
+
+def crosscheck(
+    subject: GraspScene | FingerRelease,
+    backends: Iterable[str] = BACKENDS,
+    *,
+    tolerances: Tolerances | None = None,
+    quick: bool = False,
+    progress: ProgressCallback | None = None,
+) -> CrosscheckResult:
+    """Compare engines on a grasp scene or on the release of a finger.
+
+    A release: pose at rest under the weight (against the closed form), joint angles after it was
+    taken away, frequency and damping ratio of the first mode, settling time, and convergence with
+    the time step. A grasp: bodies in contact, when they touched, normal forces, joint angles and
+    the object's place at rest, which loads are held, the critical load, and convergence.
+
+    Args:
+        subject: What to simulate.
+        backends: Two or more engines; the first is the one that others are compared with.
+        tolerances: How far they may differ.
+        quick: Whether to leave out other time steps and critical loads.
+        progress: Called with what is going on, and the part that is done where it is known.
+
+    Raises:
+        BackendUnavailable: An engine is not installed.
+        BuildError: An engine cannot express the subject; names what it cannot.
+        DescriptionError: There is no such backend, or there are not two different ones.
+        SimulationError: An engine has failed.
+    """
+    begin = time.perf_counter()
+    names, limits, update = checked(backends), tolerances or Tolerances(), progress or _nobody
+    if isinstance(subject, FingerRelease):
+        result = _of_release(subject, names, limits, quick, update)
+    else:
+        result = _of_grasp(subject, names, limits, quick, update)
+    return replace(result, wall_time=time.perf_counter() - begin)
+
+
+def _of_release(
+    release: FingerRelease,
+    names: tuple[str, ...],
+    limits: Tolerances,
+    quick: bool,
+    update: ProgressCallback,
+) -> CrosscheckResult:
+    runs = run_releases(release, names, quick=quick, update=update)
+    return CrosscheckResult(
+        subject=release,
+        backends=names,
+        engines=release_engines(runs),
+        tolerances=limits,
+        findings=tuple(release_findings(runs, limits)),
+        runs=runs,
+        warnings=runs.notes,
+        quick=quick,
+    )
+
+
+def _of_grasp(
+    scene: GraspScene,
+    names: tuple[str, ...],
+    limits: Tolerances,
+    quick: bool,
+    update: ProgressCallback,
+) -> CrosscheckResult:
+    runs = run_grasps(scene, names, quick=quick, update=update)
+    messages = [
+        text if text.startswith(f"{name}: ") else f"{name}: {text}"
+        for name, run in runs.closing.items()
+        for text in run.warnings
+    ]
+    return CrosscheckResult(
+        subject=scene,
+        backends=names,
+        engines=grasp_engines(runs),
+        tolerances=limits,
+        findings=tuple(grasp_findings(runs, limits)),
+        runs=runs,
+        warnings=(*runs.notes, *dict.fromkeys(messages)),
+        quick=quick,
+    )
+
+
+def _nobody(text: str, done: float | None) -> None:
+    """Tell nobody."""
+
+
+# --------------------
+# Comparisons as files: ``crosscheck.json`` and ``crosscheck.npz``.
+
+
+DOCUMENT, ARRAYS = "crosscheck.json", "crosscheck.npz"
+WRITTEN = (DOCUMENT, ARRAYS, "report.html", "crosscheck_*.png", "crosscheck_*.csv")
+"""Everything that a comparison writes."""
+SCHEMA_VERSION = 1
+
+
+def save_crosscheck(result: CrosscheckResult, directory: str | Path) -> list[Path]:
+    """Write a comparison's document and its time series; returns their paths.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    directory = Path(directory)
+    text = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
+    with atomic_path(directory / ARRAYS) as temporary, temporary.open("wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **arrays(result))
+    return [write_text(directory / DOCUMENT, text + "\n"), directory / ARRAYS]
+
+
+def clear_earlier(directory: Path) -> None:
+    """Remove what an earlier comparison wrote, so that no figure stands beside other numbers.
+
+    Only in a folder with a ``crosscheck.json``; other files stay.
+    """
+    if not (directory / DOCUMENT).is_file():
+        return
+    for pattern in WRITTEN:
+        for file in directory.glob(pattern):
+            file.unlink()
+
+
+def document(result: CrosscheckResult) -> dict[str, Any]:
+    """A comparison as the content of ``crosscheck.json``; null where nothing is known."""
+    kind = "release" if isinstance(result.runs, ReleaseRuns) else "grasp"
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "softgrasp_version": __version__,
+        "kind": kind,
+        "name": result.title,
+        "backends": list(result.backends),
+        "passed": result.passed,
+        "message": result.summary,
+        "quick": result.quick,
+        "again": result.again,
+        "findings": [_finding(finding) for finding in result.findings],
+        "engines": {
+            name: {"version": engine.version, **engine.parameters}
+            for name, engine in result.engines.items()
+        },
+        "tolerances": result.tolerances.model_dump(),
+        "warnings": list(result.warnings),
+        "wall_time_s": result.wall_time,
+        "subject": result.subject.model_dump(mode="json", exclude_defaults=True),
+    }
+
+
+def arrays(result: CrosscheckResult) -> dict[str, NDArray[Any]]:
+    """Time series by name; those of an engine begin with its name and a dot."""
+    if isinstance(result.runs, ReleaseRuns):
+        return _of_releases(result.runs)
+    return _of_grasps(result.runs)
+
+
+def _of_releases(runs: ReleaseRuns) -> dict[str, NDArray[Any]]:
+    first = next(iter(runs.moving))
+    arrays: dict[str, NDArray[Any]] = {"time": runs.motion(first).time, "rest_angles": runs.rest}
+    for name, motions in runs.moving.items():
+        arrays[f"{name}.timesteps"] = np.array(list(motions))
+        arrays[f"{name}.joint_angles"] = np.stack([one.angles for one in motions.values()])
+        arrays[f"{name}.rest_angles"] = runs.resting[name].angles[-1]
+    if runs.without_hk is not None:
+        arrays["without_hk.joint_angles"] = runs.without_hk.angles
+    return arrays
+
+
+def _of_grasps(runs: GraspRuns) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, result in runs.resting.items():
+        for key, array in result.trajectory().items():
+            arrays[f"{name}.{key}"] = array
+    if runs.held:
+        arrays["loads"] = np.array(runs.loads)
+        for name, held in runs.held.items():
+            arrays[f"{name}.held"] = np.array(held)
+    return arrays
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "name": finding.name,
+        "quantity": finding.quantity,
+        "unit": finding.unit,
+        "values": {name: _finite(value) for name, value in finding.values.items()},
+        "difference": _finite(finding.difference),
+        "difference_unit": finding.difference_unit,
+        "tolerance": finding.tolerance,
+        "worst": finding.worst,
+        "passed": finding.passed,
+        "note": finding.note,
+    }
+
+
+def _finite(value: float | str) -> float | str | None:
+    if isinstance(value, str):
+        return value
+    return float(value) if math.isfinite(value) else None
+
+
+# --------------------
+# The result of a comparison of engines.
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrosscheckResult:
+    """What engines say of one scene or release, and how far they differ."""
+
+    subject: GraspScene | FingerRelease
+    backends: tuple[str, ...]
+    """The first is the one that others are compared with."""
+    engines: Mapping[str, EngineProperties]
+    tolerances: Tolerances
+    findings: tuple[Finding, ...]
+    runs: GraspRuns | ReleaseRuns
+    """All that was simulated."""
+    warnings: tuple[str, ...]
+    quick: bool
+    wall_time: float = 0.0
+    """[s]"""
+    command: str = ""
+    """The words of the command line that it came from; empty where there were none."""
+
+    @property
+    def diverged(self) -> tuple[str, ...]:
+        """Engines in which a simulation of a grasp has diverged."""
+        if isinstance(self.runs, ReleaseRuns):
+            return ()
+        return tuple(
+            name for name in self.backends if name in {*self.runs.diverged, *self.runs.lost}
+        )
+
+    @property
+    def again(self) -> str:
+        """What to write to compare the same again, on the command line or in Python."""
+        return self.command or python_call(self.subject, self.backends, self.tolerances, self.quick)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every difference is within its tolerance."""
+        return all(finding.passed for finding in self.findings)
+
+    @property
+    def failed(self) -> tuple[Finding, ...]:
+        """Findings beyond their tolerance."""
+        return tuple(finding for finding in self.findings if not finding.passed)
+
+    @property
+    def evaluated(self) -> int:
+        """How many findings have a tolerance."""
+        return sum(finding.tolerance is not None for finding in self.findings)
+
+    @property
+    def title(self) -> str:
+        """What is compared."""
+        name = self.subject.name
+        if name:
+            return name
+        if isinstance(self.subject, FingerRelease):
+            return self.subject.finger.name
+        return f"{self.subject.hand.name}_{self.subject.object.name}"
+
+    @property
+    def summary(self) -> str:
+        """The verdict in a sentence."""
+        names = ", ".join(self.backends)
+        if not isinstance(self.runs, ReleaseRuns) and self.runs.diverged:
+            return f"{names}: the simulation has diverged in {', '.join(self.diverged)}"
+        if self.passed:
+            return f"{names}: all {self.evaluated} differences are within their tolerances"
+        beyond = ", ".join(finding.name for finding in self.failed)
+        count = len(self.failed)
+        verb = "is" if count == 1 else "are"
+        return f"{names}: {count} of {self.evaluated} differences {verb} beyond tolerance: {beyond}"
+
+    def finding(self, name: str) -> Finding:
+        """One finding by its name.
+
+        Raises:
+            KeyError: There is none of that name.
+        """
+        return {finding.name: finding for finding in self.findings}[name]
+
+
+# --------------------
+# What stands in the table of engines: versions, time steps, and each engine's own contact.
+
+
+def release_engines(runs: ReleaseRuns) -> dict[str, EngineProperties]:
+    """Engines of a release."""
+    engines = {}
+    for name, motions in runs.moving.items():
+        engine = runs.motion(name).engine
+        implicit = "c, with h·k from the implicit spring" if name in ENGINES else "c + h·k"
+        spring = "at the end of the step" if name in ENGINES else "at the beginning of the step"
+        if runs.release.webots_timestep is None:
+            implicit = "c − h·k, with h·k from the implicit spring" if name in ENGINES else "c"
+        engines[name] = EngineProperties(
+            name=name,
+            version=engine.version,
+            parameters={
+                "time step": f"{1e3 * engine.timestep:g} ms",
+                "other steps": _steps([step for step in motions if step != engine.timestep]),
+                "integrator": engine.integrator,
+                "springs": spring,
+                "dampers": implicit,
+                **_emulated(name),
+            },
+        )
+    return engines
+
+
+def grasp_engines(runs: GraspRuns) -> dict[str, EngineProperties]:
+    """Engines of a grasp."""
+    engines = {}
+    for name, result in runs.closing.items():
+        model = result.contact_model
+        others = [step for step in runs.finer[name] if step != model.timestep_s]
+        engines[name] = EngineProperties(
+            name=name,
+            version=result.backend["version"],
+            parameters={
+                "time step": f"{1e3 * model.timestep_s:g} ms",
+                "other steps": _steps(others),
+                "integrator": model.integrator,
+                **_contact(name, model),
+                "measured F/pen": _measured(model),
+                **_emulated(name),
+                "wall time of a run": f"{result.wall_time:.2g} s",
+            },
+        )
+    return engines
+
+
+def _contact(name: str, model: ContactModel) -> dict[str, str]:
+    contact, step = model.used, model.timestep_s
+    parameters = {
+        "K": f"{contact.stiffness:.4g} N/m",
+        "D": f"{contact.damping:.4g} N·s/m",
+        "µ": f"{contact.static_friction:g}",
+    }
+    if name in ENGINES:
+        strength = step * contact.stiffness + contact.damping
+        parameters["ERP = h·K/(h·K + D)"] = f"{step * contact.stiffness / strength:.4g}"
+        parameters["CFM = 1/(h·K + D)"] = f"{1.0 / strength:.4g}"
+        parameters["CFM of the world"] = f"{external_engine(name).constraint_softness:g}"
+    return parameters
+
+
+def _measured(model: ContactModel) -> str:
+    values = model.measured_stiffness_N_m.values()
+    if not values:
+        return "–"
+    low, high = min(values), max(values)
+    return f"{low:.4g} N/m" if high - low < 1e-3 * high else f"{low:.4g} … {high:.4g} N/m"
+
+
+def _emulated(name: str) -> dict[str, str]:
+    return {"runs": EMULATES[name]} if name in EMULATES else {}
+
+
+def _steps(steps: list[float]) -> str:
+    return ", ".join(f"{1e3 * step:g} ms" for step in steps) or "–"
+
+
+# --------------------
+# How to run a comparison again: the words of the command line, or the call in Python.
+
+
+def command_line(
+    source: str,
+    backends: Iterable[str],
+    *,
+    timestep: float | None = None,
+    tolerances: Iterable[str] = (),
+    quick: bool = False,
+) -> str:
+    """The words that compare the same again; those that say where files go are left out.
+
+    Args:
+        source: Name or file of the scene, as it was given.
+        backends: Names of the engines.
+        timestep: Of the physics [s], where it was given.
+        tolerances: NAME=VALUE, as they were given.
+        quick: Whether other time steps and critical loads were left out.
+    """
+    words = ["softgrasp", "crosscheck", source, "--backends", ",".join(backends)]
+    if timestep is not None:
+        words += ["--timestep", f"{timestep!r}"]
+    for setting in tolerances:
+        words += ["--tolerance", setting]
+    return shlex.join([*words, "--quick"] if quick else words)
+
+
+def python_call(
+    subject: GraspScene | FingerRelease,
+    backends: tuple[str, ...],
+    tolerances: Tolerances,
+    quick: bool,
+) -> str:
+    """The call that compares the same again.
+
+    Args:
+        subject: What was simulated.
+        backends: Names of the engines.
+        tolerances: How far they might differ.
+        quick: Whether other time steps and critical loads were left out.
+    """
+    words = ["release" if isinstance(subject, FingerRelease) else "scene", f"{backends!r}"]
+    changed = tolerances.model_dump(exclude_defaults=True)
+    if changed:
+        fields = ", ".join(f"{name}={value!r}" for name, value in changed.items())
+        words.append(f"tolerances=sg.Tolerances({fields})")
+    if quick:
+        words.append("quick=True")
+    return f"sg.crosscheck({', '.join(words)})"

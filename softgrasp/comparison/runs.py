@@ -1,0 +1,478 @@
+"""The runs of a grasp that are compared: at rest, and in hold tests with other loads."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from softgrasp.build.objects import object_mass
+from softgrasp.comparison.criteria import (
+    Convergence,
+    Threshold,
+    Verdicts,
+    Vibration,
+    convergence,
+    find_threshold,
+    halved,
+    vibration,
+)
+from softgrasp.continuum.settling import Settling, settling
+from softgrasp.description.release import FingerRelease
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.success import SuccessCriterion
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.extensions import ENGINES
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.external_engine import external_engine
+from softgrasp.simulation.finger_load import damped_finger, loaded_finger, loaded_shape
+from softgrasp.simulation.finger_mode import LinearMode, linear_mode, small_motion
+from softgrasp.simulation.finger_release import MUJOCO, FreeMotion, release_motion, rest_shape
+from softgrasp.simulation.outcome import GraspStatus
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.run import BACKENDS, simulate
+
+# --------------------
+# The runs of a release that are compared: at rest under the weight, and let go.
+
+
+RELEASE_HALVINGS = 3
+"""How often the time step is halved."""
+SETTLING_RULE = "band-5%"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRuns:
+    """What every engine says of a release; all by backend."""
+
+    release: FingerRelease
+    rest: Array
+    """Joint angles under the weight in closed form [rad], (n,)."""
+    resting: Mapping[str, FreeMotion]
+    """The way to rest under the weight."""
+    moving: Mapping[str, Mapping[float, FreeMotion]]
+    """After the release, by time step [s]."""
+    without_hk: FreeMotion | None
+    """MuJoCo with the dampers as they stand in Webots; None where they are all there is."""
+    linear: Mapping[float, LinearMode]
+    """The first mode in closed form, by time step [s]; 0 for the motion itself."""
+    notes: tuple[str, ...] = ()
+
+    def motion(self, backend: str) -> FreeMotion:
+        """A release at its own time step."""
+        return self.moving[backend][self.release.timestep]
+
+    def mode(self, backend: str, timestep: float) -> Vibration:
+        """The first mode of a release, read from the height of its tip."""
+        motion = self.moving[backend][timestep]
+        return vibration(motion.time, motion.tip[:, 1], self.linear[timestep])
+
+    def settled(self, backend: str) -> Settling:
+        """When a release has settled, to 5 %."""
+        motion = self.motion(backend)
+        return settling(motion.time, motion.tip[:, 1], SETTLING_RULE)
+
+    def convergence(self, backend: str) -> Convergence:
+        """How joint angles after the release change with the time step [deg]."""
+        motions = self.moving[backend]
+        return convergence(list(motions), [np.degrees(one.angles) for one in motions.values()])
+
+
+def run_releases(
+    release: FingerRelease, backends: tuple[str, ...], *, quick: bool, update: ProgressCallback
+) -> ReleaseRuns:
+    """Run a release in several engines.
+
+    Args:
+        release: What is let go.
+        backends: Names of the engines.
+        quick: Whether to leave out other time steps than its own.
+        update: Called with the progress.
+
+    Raises:
+        BackendUnavailable: An engine is unknown or not there.
+        BuildError: An engine cannot express the finger.
+        SimulationError: A motion diverges.
+    """
+    finger = damped_finger(release)
+    loaded = loaded_finger(release.finger, release.tip_mass)
+    rate = small_motion(loaded).rate
+    steps = {name: _steps(release, name, quick) for name in backends}
+    count, done = sum(map(len, steps.values())) + len(backends), 0
+    resting: dict[str, FreeMotion] = {}
+    moving: dict[str, dict[float, FreeMotion]] = {name: {} for name in backends}
+    for name in backends:
+        update(f"{name}: coming to rest under the weight", done / count)
+        resting[name] = rest_shape(loaded, rate, name, timestep=release.timestep)
+        done += 1
+        for step in steps[name]:
+            update(f"{name}: release in steps of {1e3 * step:g} ms", done / count)
+            moving[name][step] = release_motion(release, name, timestep=step)
+            done += 1
+    every = {0.0} | {step for each in steps.values() for step in each}
+    return ReleaseRuns(
+        release=release,
+        rest=loaded_shape(release),
+        resting=resting,
+        moving=moving,
+        without_hk=_without_hk(release),
+        linear={step: linear_mode(finger, step) for step in sorted(every)},
+        notes=tuple(_left_out(backends, steps, quick)),
+    )
+
+
+def _steps(release: FingerRelease, backend: str, quick: bool) -> list[float]:
+    steps = halved(release.timestep, 0 if quick else RELEASE_HALVINGS, shortest_step(backend))
+    return steps or [release.timestep]  # the engine itself tells that it is too short
+
+
+def _without_hk(release: FingerRelease) -> FreeMotion | None:
+    if release.webots_timestep is None:
+        return None
+    plain = release.replace(webots_timestep=None)
+    return release_motion(plain, MUJOCO, timestep=release.timestep / 2**RELEASE_HALVINGS)
+
+
+def _left_out(backends: tuple[str, ...], steps: dict[str, list[float]], quick: bool) -> list[str]:
+    """What is not compared, and why."""
+    if quick:
+        return ["quick: other time steps than the release's own were left out"]
+    return [
+        f"{name}: no time steps below {1e3 * min(steps[name]):g} ms, which is the shortest that it "
+        "takes, so its convergence is not known"
+        for name in backends
+        if len(steps[name]) <= RELEASE_HALVINGS and not math.isclose(shortest_step(name), 0.0)
+    ]
+
+
+# --------------------
+# Forces that can be compared with those of Webots, whose touch sensors give the whole force.
+#
+# A run in Webots has the size of the whole contact force as its normal force, and no friction. So
+# where it is among the engines, √(N² + T²) is what is compared of all of them.
+
+
+WHOLE = "webots"
+"""The engine that does not tell normal force and friction apart."""
+
+
+def comparable(runs: GraspRuns) -> GraspRuns:
+    """Runs whose normal forces are the same quantity in all engines; the same runs without Webots.
+
+    Args:
+        runs: As they were simulated.
+    """
+    if WHOLE not in runs.closing:
+        return runs
+    return replace(
+        runs,
+        closing={name: whole_force(run) for name, run in runs.closing.items()},
+        resting={name: whole_force(run) for name, run in runs.resting.items()},
+        finer={
+            name: {step: whole_force(run) for step, run in runs_by_step.items()}
+            for name, runs_by_step in runs.finer.items()
+        },
+    )
+
+
+def whole_force(result: GraspResult) -> GraspResult:
+    """The run with the size of the whole contact force of each body as its normal force.
+
+    Of several contacts of a body the sizes have been added up, so that it is exact for one.
+    """
+    return replace(result, normal_force=np.hypot(result.normal_force, result.friction_force))
+
+
+def force_name(names: Iterable[str]) -> str:
+    """What is compared between some engines."""
+    return "Whole contact force" if WHOLE in names else "Normal force"
+
+
+def whole_force_note(names: Iterable[str]) -> list[str]:
+    """The remark beside it; none without Webots."""
+    if WHOLE not in names:
+        return []
+    return [
+        f"{WHOLE} measures the whole contact force only, so √(N² + T²) of the others is compared "
+        "with it"
+    ]
+
+
+REST = 1.0
+"""How much longer than its closure a hand is watched until it counts as at rest [s]."""
+HALVINGS = 2
+"""How often the time step is halved."""
+FACTORS = (0.55, 0.78, 1.0, 1.28, 1.8)
+"""Loads of the agreement matrix, over the critical one of the first engine [–]."""
+THROUGH = (
+    "parts of the hand pass through each other in every engine here: worlds of Webots cannot let "
+    "them touch"
+)
+"""Said where the scene would let them touch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraspRuns:
+    """What every engine says of a grasp; all by backend."""
+
+    scene: GraspScene
+    closing: Mapping[str, GraspResult]
+    """The scene as it stands."""
+    resting: Mapping[str, GraspResult]
+    """Closed and left alone for a while, without a hold test or a lift."""
+    finer: Mapping[str, Mapping[float, GraspResult]]
+    """The same at several time steps [s], its own among them."""
+    thresholds: Mapping[str, Threshold] = field(default_factory=dict)
+    """Critical loads as multiples of the object's own mass; empty where they were left out."""
+    loads: tuple[float, ...] = ()
+    """Of the agreement matrix, as multiples of the object's own mass."""
+    held: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    """Whether each of them is held."""
+    lost: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Loads whose hold tests diverged; they count as dropped, and what needs them does not pass."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def diverged(self) -> dict[str, str]:
+        """What engines say whose runs without other loads diverged."""
+        message: dict[str, str] = {}
+        for name in self.closing:
+            for run in (self.closing[name], self.resting[name], *self.finer[name].values()):
+                if run.status is GraspStatus.DIVERGED:
+                    message.setdefault(name, run.message)
+        return message
+
+    @property
+    def mass(self) -> float:
+        """Of the object [kg]."""
+        return object_mass(self.scene.object)
+
+
+def run_grasps(
+    scene: GraspScene, backends: tuple[str, ...], *, quick: bool, update: ProgressCallback
+) -> GraspRuns:
+    """Run a grasp in several engines; without contact between parts of the hand, which some lack.
+
+    Args:
+        scene: What to simulate.
+        backends: Names of the engines.
+        quick: Whether to leave out other time steps and critical loads.
+        update: Called with the progress.
+
+    Raises:
+        BackendUnavailable: An engine is unknown or not there.
+        BuildError: An engine cannot express the scene.
+        SimulationError: An engine has failed.
+    """
+    notes = (THROUGH,) if scene.self_contact else ()
+    scene = scene.replace(self_contact=False)
+    closing: dict[str, GraspResult] = {}
+    resting: dict[str, GraspResult] = {}
+    for name in backends:
+        update(f"{name}: closing", None)
+        closing[name] = simulated(scene, name)
+        update(f"{name}: closing and coming to rest", None)
+        resting[name] = simulated(at_rest(scene, closing[backends[0]]), name)
+    finer = {name: {step_of(run): run} for name, run in resting.items()}
+    runs = GraspRuns(scene=scene, closing=closing, resting=resting, finer=finer, notes=notes)
+    if quick:
+        message = "quick: other time steps and critical loads were left out"
+        return replace(runs, notes=(message, *notes))
+    if runs.diverged:
+        return runs
+    runs = replace(runs, finer=_finer(resting, update))
+    return runs if runs.diverged else _with_loads(runs, update)
+
+
+def _finer(
+    resting: Mapping[str, GraspResult], update: ProgressCallback
+) -> dict[str, dict[float, GraspResult]]:
+    """The runs at rest with smaller time steps too."""
+    runs = {}
+    for name, run in resting.items():
+        first_step = step_of(run)
+        runs[name] = {first_step: run}
+        for step in halved(first_step, HALVINGS, shortest_step(name))[1:]:
+            update(f"{name}: steps of {1e3 * step:g} ms", None)
+            runs[name][step] = simulated(run.scene.replace(timestep=step), name)
+    return runs
+
+
+def _with_loads(runs: GraspRuns, update: ProgressCallback) -> GraspRuns:
+    """With critical loads, and verdicts about loads around that of the first engine."""
+    scene = runs.scene
+    if scene.object_mount != "free" or scene.lift is not None:
+        message = "critical loads are not looked for: they need a free object and no lift"
+        return replace(runs, notes=(*runs.notes, message))
+    lost: dict[str, list[float]] = {}
+    verdicts = {name: Verdicts(_holds(scene, name, update, lost)) for name in runs.closing}
+    first, *others = verdicts
+    thresholds = {first: find_threshold(verdicts[first])}
+    critical = thresholds[first].middle
+    loads = tuple(factor * critical for factor in FACTORS) if critical else (1.0,)
+    held = {name: tuple(verdict(load) for load in loads) for name, verdict in verdicts.items()}
+    thresholds |= {name: find_threshold(verdicts[name]) for name in others}
+    odd = tuple(
+        f"{name}: an object is held that is heavier than one that falls; the lightest that falls "
+        "counts"
+        for name, verdict in verdicts.items()
+        if not verdict.monotonic
+    )
+    return replace(
+        runs,
+        thresholds=thresholds,
+        loads=loads,
+        held=held,
+        lost={name: tuple(sorted(lost_loads)) for name, lost_loads in lost.items()},
+        notes=(*runs.notes, *odd),
+    )
+
+
+def _holds(
+    scene: GraspScene, backend: str, update: ProgressCallback, lost: dict[str, list[float]]
+) -> Callable[[float], bool]:
+    """Whether an engine holds a load; those at which it diverges are written down."""
+
+    def holds(load: float) -> bool:
+        update(f"{backend}: holding {load:.3g} times the object", None)
+        result = simulated(loaded(scene, load), backend)
+        if result.status is GraspStatus.DIVERGED:
+            lost.setdefault(backend, []).append(load)
+            return False
+        return bool(result.held)
+
+    return holds
+
+
+def at_rest(scene: GraspScene, closed: GraspResult) -> GraspScene:
+    """The scene with time to come to rest, and without a hold test or a lift.
+
+    Args:
+        scene: The scene.
+        closed: Its run in the first engine, which tells how long closing takes.
+    """
+    took = closed.hold.start_s if closed.hold is not None else closed.simulated_time
+    period = scene.control_period
+    duration = period * round((took + REST) / period)
+    return scene.replace(success=None, lift=None, duration=duration)
+
+
+def loaded(scene: GraspScene, factor: float) -> GraspScene:
+    """The scene with an object that is heavier by a factor, and a hold test."""
+    obj = scene.object.weighing(mass=factor * object_mass(scene.object))
+    success = scene.success or SuccessCriterion()
+    return scene.replace(object=obj, success=success, lift=None)
+
+
+def step_of(result: GraspResult) -> float:
+    """The time step of a run [s]."""
+    return result.contact_model.timestep_s
+
+
+def simulated(scene: GraspScene, backend: str) -> GraspResult:
+    """Run a scene; its warnings stay in the result."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return simulate(scene, backend, quality_rate=None)
+
+
+# --------------------
+# The engines that are asked: which there are, their versions, and how short their steps can be.
+
+
+ProgressCallback = Callable[[str, float | None], None]
+"""Called with what is going on and the part of it that is done, 0 to 1."""
+EMULATES = {"ode": "with the rules of Webots R2025a, not compared with Webots itself"}
+"""What has to be said beside the names of some engines."""
+
+
+@dataclass(frozen=True)
+class EngineProperties:
+    """What stands beside an engine's numbers."""
+
+    name: str
+    version: str
+    parameters: Mapping[str, str]
+    """Time step, integrator, contact, … in words, with units."""
+
+
+def checked(backends: Iterable[str]) -> tuple[str, ...]:
+    """Backends that can be compared.
+
+    Raises:
+        DescriptionError: There is no such backend, there are fewer than two, or one comes twice.
+        BackendUnavailable: One is not installed.
+    """
+    names = tuple(backends)
+    for name in names:
+        if name not in BACKENDS:
+            hint = did_you_mean(name, BACKENDS)
+            raise DescriptionError(f"no backend '{name}'; {hint}", field="backends")
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise DescriptionError(
+            f"expected two or more different backends, such as mujoco,ode, found "
+            f"{','.join(names) or 'none'}",
+            field="backends",
+        )
+    for name in names:
+        if name in ENGINES:
+            external_engine(name).version()
+    return names
+
+
+def shortest_step(backend: str) -> float:
+    """The shortest time step that an engine takes [s]."""
+    return external_engine(backend).shortest_step if backend in ENGINES else 0.0
+
+
+# --------------------
+# Normal forces of bodies at rest, when they stopped, and what a sample more is worth.
+
+
+LATE = 0.1
+"""How long before the end forces are looked at again, to see whether they still change [s]."""
+
+
+def bodies_in_contact(result: GraspResult) -> tuple[str, ...]:
+    """Bodies whose contact is established at the end."""
+    return tuple(contact.body for contact in result.contacts if contact.in_contact)
+
+
+def force_at(result: GraspResult, body: str, time: float | None = None) -> float:
+    """Normal force of a body at a time [s], else at the end [N]."""
+    names: list[str] = result.contact_bodies.tolist()
+    row = -1 if time is None else int(np.searchsorted(result.time, time - 1e-9))
+    return float(result.normal_force[min(row, len(result.time) - 1), names.index(body)])
+
+
+def still_changing(result: GraspResult) -> float:
+    """Largest change of a normal force within the last tenth of a second, over its size [%]."""
+    end = float(result.time[-1])
+    changes = []
+    for body in bodies_in_contact(result):
+        now, before = force_at(result, body), force_at(result, body, end - LATE)
+        changes.append(100.0 * abs(now - before) / now if now > 0.0 else 0.0)
+    return max(changes, default=0.0)
+
+
+def worth_of_a_sample(result: GraspResult, body: str) -> float:
+    """How much more force a finger has that closes for one control sample more [%].
+
+    A servo presses with its stiffness times how far its target is ahead; a sample moves the target
+    on by rate · period, and the moment grows by stiffness · rate · period. The largest of the
+    finger's joints counts.
+    """
+    contact = result.contact_of(body)
+    targets, joints = result.actuator_names.tolist(), result.joint_names.tolist()
+    largest = 0.0
+    for column, name in enumerate(targets):
+        if name not in joints or not contact.finger or not name.startswith(f"{contact.finger}_"):
+            continue
+        target = result.joint_target[:, column]
+        sample = float(np.abs(np.diff(target)).max(initial=0.0))
+        ahead = abs(float(target[-1] - result.joint_position[-1, joints.index(name)]))
+        largest = max(largest, 100.0 * sample / ahead if ahead > 0.0 else 0.0)
+    return largest

@@ -1,1 +1,0 @@
-"""Scenes as environments of reinforcement learning: Gymnasium and dm_env."""

@@ -1,0 +1,369 @@
+"""The simulated hand under an agent: one control sample after the other, as in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from softgrasp.build import names
+from softgrasp.build.clearance import START_TOLERANCE
+from softgrasp.build.objects import PLANAR_JOINTS
+from softgrasp.build.scene import BuiltScene, start_targets
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.sweep_plan import PoseNoise
+from softgrasp.envs.core import Episode, GraspTask, Sight
+from softgrasp.errors import SimulationError
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.closure_run import LARGEST_SPEED
+from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
+from softgrasp.simulation.friction import SlipFriction
+from softgrasp.simulation.own_stepper import PlainStepper
+from softgrasp.simulation.state import ClosureState, Recording, closure_layout
+
+
+class SampleStepper(PlainStepper):
+    """Steps one control sample at a time with targets that come from outside."""
+
+    def sample(self, targets: Array) -> Array:
+        """Step one sample with these targets; returns the contact sensors, a view."""
+        self._data.ctrl[:] = targets
+        self._step()
+        sensors: Array = self._raw_forces
+        return sensors
+
+    def normal_forces(self, sensors: Array) -> Array:
+        """Normal force of each body at some samples [N], (n, nb), of their sensors."""
+        return np.asarray(sensors @ self._layout.force_sum.T)
+
+
+class EnvSimulation:
+    """The engine's side of an environment."""
+
+    def __init__(self, built: BuiltScene, task: GraspTask) -> None:
+        """Take over a built scene, whose model it changes.
+
+        Args:
+            built: The scene.
+            task: What is done with it.
+        """
+        self.model, self._built = built.model, built
+        self.data = mujoco.MjData(self.model)
+        self.observations = Observations(task, self.model)
+        self._task = task
+        self._gravity = self.model.opt.gravity.copy()
+        self._pair_friction = self.model.pair_friction.copy()
+        self._object = self.model.body(names.OBJECT).id
+        self._layout = closure_layout(built)
+        width, max_samples = self._layout.force_sum.shape[1], task.samples_per_action
+        self._sensors = np.zeros((max_samples, width))
+        self._poses = tuple(np.zeros((max_samples, size)) for size in (3, 9, 3, 9))
+        self._views = self.observations.poses(self.data)
+        self._stepper = self._new_stepper()
+
+    def reset(self, generator: Generator) -> Episode:
+        """Go back to the start, with the object off its place at random.
+
+        Args:
+            generator: Draws how far it is off.
+
+        Raises:
+            SimulationError: No start that was drawn is clear of the hand.
+        """
+        self.model.opt.gravity[:] = self._gravity
+        self.model.pair_friction[:] = self._pair_friction
+        noise = self._task.settings.noise
+        self._put(clear_offset(self._task.scene, noise, generator, self._is_clear))
+        mujoco.mj_kinematics(self.model, self.data)
+        self._stepper = self._new_stepper()
+        return Episode(self._task, self.observations.sight(self.data))
+
+    def act(self, episode: Episode, action: ArrayLike) -> None:
+        """Run an episode on for one action, or to its end.
+
+        Args:
+            episode: The episode that this plant was reset with.
+            action: One number an active drive.
+
+        Raises:
+            DescriptionError: The action has another shape, or holds what is not a number.
+        """
+        plan, gravity = episode.plan(action), self.model.opt.gravity
+        sample, sensors = self._stepper.sample, self._sensors
+        count = len(plan.targets)
+        unloaded, unseen = count - len(plan.loads), count - plan.samples
+        with caught_warnings():
+            for index, targets in enumerate(plan.targets):
+                if index >= unloaded:
+                    gravity[:] = plan.loads[index - unloaded]
+                sensors[index] = sample(targets)
+                if index >= unseen:
+                    self._see(index)
+        if self._went_wrong():
+            episode.diverge()
+            return
+        sight = seen(*(kept[unseen:count] for kept in self._poses))
+        episode.passed(plan, self._stepper.normal_forces(sensors[:count]), sight)
+
+    def _see(self, index: int) -> None:
+        """Keep where object and palm are after a sample."""
+        mujoco.mj_kinematics(self.model, self.data)
+        object_positions, object_rotations, palm_positions, palm_rotations = self._poses
+        (
+            object_positions[index],
+            object_rotations[index],
+            palm_positions[index],
+            palm_rotations[index],
+        ) = self._views
+
+    def _new_stepper(self) -> SampleStepper:
+        state = ClosureState.at_start(start_targets(self._built.scene), len(self._built.bodies))
+        row = Recording.empty(self.model, len(self._built.bodies), self._sensors.shape[1], 1)
+        friction = SlipFriction.of(self._built)
+        return SampleStepper(self.model, self.data, self._layout, state, row, friction)
+
+    def _went_wrong(self) -> bool:
+        # written so that a speed that is not a number counts as too fast
+        slow = float(np.linalg.norm(self.data.qvel)) < LARGEST_SPEED
+        return not slow or has_diverged(self.data)
+
+    def _is_clear(self, offset: Offset) -> bool:
+        self._put(offset)
+        return touches_nothing(self.model, self.data, self._object)
+
+    def _put(self, offset: Offset | None) -> None:
+        """The start state, with the object off its place."""
+        mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
+        if offset is None:
+            return
+        qpos = self.data.qpos
+        if self._task.scene.object_mount == "planar":
+            moves = (offset.position[0], offset.position[2], offset.rotation[1])
+            for name, move in zip(PLANAR_JOINTS, moves, strict=True):
+                qpos[self.model.joint(name).qposadr[0]] += move
+            return
+        first = self.model.joint(names.OBJECT).qposadr[0]
+        pose = moved_pose(qpos[first : first + 3], qpos[first + 3 : first + 7], offset)
+        qpos[first : first + 7] = np.concatenate(pose)
+
+
+# --------------------
+# What an agent is told: joints, targets, contact forces, the object in the frame of the palm.
+
+
+Observation = dict[str, NDArray[np.float32]]
+SLACK = 0.5
+"""A joint may be this far beyond its limits, which give a little [rad or m]."""
+WIDEST = 2.0 * np.pi
+"""Bound of joints without limits."""
+LARGEST_FORCE = 1e3
+"""Larger forces are told as this one [N]."""
+FARTHEST = 1.0
+"""An object farther from the palm along an axis is told to be here [m]."""
+
+
+class Bound(NamedTuple):
+    """Ends of one part of an observation."""
+
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+
+
+class Observations:
+    """Reads observations of one model."""
+
+    def __init__(
+        self,
+        task: GraspTask,
+        model: mujoco.MjModel,
+        prefix: str = "",
+        object_name: str = names.OBJECT,
+    ) -> None:
+        """Look up where everything stands.
+
+        Args:
+            task: The task.
+            model: Its model.
+            prefix: What the names of the hand's parts begin with in the model.
+            object_name: Name of the object's body in it.
+        """
+        joints = names.joint_names(task.scene.hand)
+        model_joints = [model.joint(prefix + name) for name in joints]
+        self._joints = np.array([joint.qposadr[0] for joint in model_joints])
+        self._palm = model.body(prefix + names.hand_body(task.scene.hand)).id
+        self._object_body = model.body(object_name).id
+        limits = dict(zip(task.actuators, task.scene.limits, strict=True))
+        ends = [
+            limits.get(name) or _range(joint)
+            for name, joint in zip(joints, model_joints, strict=True)
+        ]
+        force, far = np.full(len(task.bodies), LARGEST_FORCE), np.full(3, FARTHEST)
+        self.bounds = {
+            "joint_position": _bound([a - SLACK for a, _ in ends], [b + SLACK for _, b in ends]),
+            "target": _bound(task.lower, task.upper),
+            "normal_force": _bound(0.0 * force, force),
+            "in_contact": _bound(np.zeros(len(force)), np.ones(len(force))),
+            "object_position": _bound(-far, far),
+            "object_quat_wxyz": _bound([0.0, -1.0, -1.0, -1.0], [1.0] * 4),
+            "progress": _bound([0.0, 0.0], [1.0, 1.0]),
+        }
+        """Ends of each part; what lies outside is told as the nearer end."""
+        self._low = np.concatenate([bound.low for bound in self.bounds.values()])
+        self._high = np.concatenate([bound.high for bound in self.bounds.values()])
+        sizes = np.cumsum([0, *(len(bound.low) for bound in self.bounds.values())]).tolist()
+        self._slices = [slice(*ends) for ends in pairwise(sizes)]
+
+    def sight(self, data: mujoco.MjData) -> Sight:
+        """The object in a state whose kinematics are done, one row."""
+        return seen(*(part[None] for part in self.poses(data)))
+
+    def poses(self, data: mujoco.MjData) -> tuple[Array, Array, Array, Array]:
+        """Positions (3,) and rotations (9,) of object and palm in the world; views of the state."""
+        positions, rotations, obj, palm = data.xpos, data.xmat, self._object_body, self._palm
+        return positions[obj], rotations[obj], positions[palm], rotations[palm]
+
+    def read(self, episode: Episode, data: mujoco.MjData) -> Observation:
+        """The observation of an episode; its parts are views of one new array.
+
+        Args:
+            episode: The episode.
+            data: The state of the engine.
+        """
+        # as one array: seven times as fast as part by part; in the order of the bounds
+        parts = (
+            data.qpos[self._joints],
+            episode.targets[: len(episode.task.actuators)],
+            episode.touch.forces,
+            episode.touch.in_contact,
+            episode.sight.position[-1],
+            _quaternion(episode.sight.rotation[-1]),
+            np.array(episode.progress),
+        )
+        values = np.concatenate(parts, dtype=np.float32)
+        np.minimum(np.maximum(values, self._low, out=values), self._high, out=values)
+        return {
+            name: values[positions]
+            for name, positions in zip(self.bounds, self._slices, strict=True)
+        }
+
+
+def seen(positions: Array, rotations: Array, palm_positions: Array, palm_rotations: Array) -> Sight:
+    """An object in the frame of a palm.
+
+    Args:
+        positions: Positions of the object in the world [m], (m, 3).
+        rotations: Its rotations, (m, 9).
+        palm_positions: Positions of the palm [m], (m, 3).
+        palm_rotations: Its rotations, (m, 9).
+    """
+    back = palm_rotations.reshape(-1, 3, 3).transpose(0, 2, 1)
+    offset = (back @ (positions - palm_positions)[:, :, None])[:, :, 0]
+    return Sight(offset, back @ rotations.reshape(-1, 3, 3))
+
+
+def _quaternion(rotation: Array) -> Array:
+    """Unit quaternion (w, x, y, z), w not negative."""
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, rotation.ravel())
+    return -quaternion if quaternion[0] < 0.0 else quaternion
+
+
+def _range(joint: object) -> tuple[float, float]:
+    low, high = getattr(joint, "range")  # noqa: B009 - MuJoCo's view has no type
+    return (-WIDEST, WIDEST) if low == high == 0.0 else (float(low), float(high))
+
+
+def _bound(low: object, high: object) -> Bound:
+    return Bound(np.asarray(low, dtype=np.float32), np.asarray(high, dtype=np.float32))
+
+
+# --------------------
+# Where the object starts in an episode: off its place at random, and clear of the hand.
+
+
+MAX_DRAWS = 100
+"""Starts that are drawn until one is clear of the hand."""
+
+
+class Generator(Protocol):
+    """What draws numbers: numpy's Generator, and its older RandomState."""
+
+    def normal(self, *, size: int) -> Array:
+        """Standard normal numbers."""
+
+
+class Offset(NamedTuple):
+    """How far the object is off its place."""
+
+    position: Array
+    """[m], world, (3,)."""
+    rotation: Array
+    """Rotation vector, world [rad], (3,)."""
+
+
+def clear_offset(
+    scene: GraspScene,
+    noise: PoseNoise,
+    generator: Generator,
+    is_clear: Callable[[Offset], bool],
+) -> Offset | None:
+    """Draw how far the object is off until it is clear of the hand; None without noise.
+
+    An object on a table stays on it: it moves in the plane and turns about z. A planar one keeps to
+    its plane.
+
+    Args:
+        scene: The scene.
+        noise: Standard deviations.
+        generator: Draws.
+        is_clear: Whether the object is, once it is put there.
+
+    Raises:
+        SimulationError: None of the draws was clear.
+    """
+    if not (noise.position or noise.rotation):
+        return None
+    moves, rotations = np.ones(3), np.ones(3)
+    if scene.object_mount == "planar":
+        moves, rotations = np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])
+    if scene.table is not None:
+        moves, rotations = moves * [1.0, 1.0, 0.0], rotations * [0.0, 0.0, 1.0]
+    for _ in range(MAX_DRAWS):
+        drawn = generator.normal(size=6)
+        offset = Offset(noise.position * moves * drawn[:3], noise.rotation * rotations * drawn[3:])
+        if is_clear(offset):
+            return offset
+    raise SimulationError(
+        f"noise: expected a start of the object clear of the hand, found none in {MAX_DRAWS} "
+        f"draws with {noise.position:g} m and {noise.rotation:g} rad"
+    )
+
+
+def moved_pose(position: Array, quaternion: Array, offset: Offset) -> tuple[Array, Array]:
+    """A pose in the world that is off by an offset."""
+    rotation, rotated = np.zeros(4), np.zeros(4)
+    angle = float(np.linalg.norm(offset.rotation))
+    axis = offset.rotation / angle if angle > 0.0 else np.array([1.0, 0.0, 0.0])
+    mujoco.mju_axisAngle2Quat(rotation, axis, angle)
+    mujoco.mju_mulQuat(rotated, rotation, quaternion)
+    return position + offset.position, rotated
+
+
+def touches_nothing(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> bool:
+    """Whether a body overlaps no other in the positions of a state; changes only what is derived.
+
+    Args:
+        model: The model.
+        data: The state.
+        body: Id of the body.
+    """
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_collision(model, data)
+    contact = data.contact
+    is_object = (model.geom_bodyid[contact.geom] == body).any(axis=1)
+    return not bool((contact.dist[is_object] < -START_TOLERANCE).any())

@@ -1,0 +1,225 @@
+"""Which scene a row of a plan means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from softgrasp.build.placing import object_pose
+from softgrasp.build.table import lowest_of_object
+from softgrasp.description.field_path import with_field
+from softgrasp.description.objects import GraspObject
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.sweep_plan import Axis, SweepPlan
+from softgrasp.errors import DescriptionError
+from softgrasp.formats.load import load_hand, load_object
+from softgrasp.formats.mesh_files import MESH_SUFFIXES
+from softgrasp.formats.scene_file import load_scene
+from softgrasp.mechanics.transforms import Array
+
+EVERY = "[*]"
+SHORT = {"closure.rate": "closure.rates", "contact.friction": "contact.static_friction"}
+"""Names that are told for longer ones; those of an object's shape may stand at the object."""
+FIRST = ("scene", "hand", "object")
+"""Whole values go first, so that fields inside them can be set after them."""
+
+
+NO_FIELD = ("no such field", f"expected a list before {EVERY}")
+"""In the sentences of paths that name none."""
+
+
+class StartNoise(NamedTuple):
+    """How far the object's start is off."""
+
+    position: tuple[float, float, float]
+    """[m]"""
+    rotation: tuple[float, float, float]
+    """Rotation vector in the world [rad]."""
+
+
+def scene_of(plan: SweepPlan, values: Mapping[str, Any], noise: StartNoise | None) -> GraspScene:
+    """The scene of a row.
+
+    Args:
+        plan: The plan.
+        values: By the paths of its axes.
+        noise: Of the object's start; None where there is none.
+
+    Raises:
+        DescriptionError: A path names no field, or a value does not fit.
+    """
+    scene = plan.scene
+    ordered = sorted(values, key=lambda path: FIRST.index(path) if path in FIRST else len(FIRST))
+    for path in ordered:
+        try:
+            for single in expanded(scene, path):
+                scene = _with_value(scene, single, values[path])
+        except DescriptionError as error:
+            if path in str(error):
+                raise
+            raise DescriptionError(f"'{path}' = {values[path]}: {error}") from None
+    return scene if noise is None else _moved(scene, noise)
+
+
+def refuse_unknown_fields(plan: SweepPlan) -> None:
+    """Refuse a plan with an axis whose field the scenes of its first and last row do not have.
+
+    Values that do not fit fail in their rows; a name that is misspelt fails in all of them.
+
+    Raises:
+        DescriptionError: Names the field, and those that there are.
+    """
+    rows = combinations(plan)
+    for axis in plan.axes:
+        unknown = [_unknown(plan, values, axis.path) for values in (rows[0], rows[-1])]
+        if unknown[0] is not None and unknown[1] is not None:
+            raise unknown[0]
+
+
+def _unknown(plan: SweepPlan, values: Mapping[str, Any], path: str) -> DescriptionError | None:
+    """What is said of a path in a row where there is no such field; whole values come first."""
+    whole = {name: value for name, value in values.items() if "." not in name}
+    try:
+        scene_of(plan, whole | {path: values[path]}, None)
+    except DescriptionError as error:
+        return error if any(words in str(error) for words in NO_FIELD) else None
+    return None
+
+
+def scene_of_row(plan: SweepPlan, row: int) -> GraspScene:
+    """The scene of a row by its number; raises as ``scene_of``."""
+    values = combinations(plan)[row // plan.repeats]
+    return scene_of(plan, values, start_noise(plan, row))
+
+
+def start_noise(plan: SweepPlan, row: int) -> StartNoise | None:
+    """Noise of one row, which depends on the plan's seed and on the row alone."""
+    if not (plan.noise.position or plan.noise.rotation):
+        return None
+    drawn = np.random.default_rng([plan.seed, row]).normal(size=6)
+    position, rotation = plan.noise.position * drawn[:3], plan.noise.rotation * drawn[3:]
+    return StartNoise(tuple(position.tolist()), tuple(rotation.tolist()))
+
+
+def expanded(scene: GraspScene, path: str) -> Iterator[str]:
+    """The paths that one with ``[*]`` means.
+
+    Raises:
+        DescriptionError: What stands before ``[*]`` is no list of the scene.
+    """
+    before, every, after = path.partition(EVERY)
+    if not every:
+        yield path
+        return
+    node: Any = scene.model_dump()
+    for part in re.findall(r"\w+", before):
+        inside = node[int(part)] if part.isdigit() and isinstance(node, tuple | list) else None
+        node = node.get(part) if isinstance(node, dict) else inside
+    if not isinstance(node, tuple | list):
+        raise DescriptionError(f"expected a list before {EVERY}, found none", field=path)
+    for index in range(len(node)):
+        yield from expanded(scene, f"{before}[{index}]{after}")
+
+
+def _with_value(scene: GraspScene, path: str, value: Any) -> GraspScene:
+    path = SHORT.get(path, path)
+    loaders: dict[str, Callable[[str], Any]] = {
+        "scene": load_scene,
+        "hand": load_hand,
+        "object": lambda name: _object(name, scene.object),
+    }
+    if path in loaders and isinstance(value, str):
+        loaded = loaders[path](value)
+        return loaded if path == "scene" else scene.replace(**{path: loaded})
+    if path in ("object.mass", "object.density"):
+        name = path.removeprefix("object.")
+        return scene.replace(object=scene.object.weighing(**{name: value}))
+    head, dot, rest = path.partition(".")
+    if head == "object" and dot and re.split(r"[.\[]", rest)[0] not in GraspObject.model_fields:
+        path = f"object.shape.{rest}"
+    return with_field(scene, path, value)
+
+
+def _object(name: str, before: GraspObject) -> GraspObject:
+    """An object by name or file; a mesh file weighs as the plan's own object says."""
+    if Path(name).suffix.lower() in MESH_SUFFIXES:
+        return load_object(name, mass=before.mass, density=before.density)
+    return load_object(name)
+
+
+def _moved(scene: GraspScene, noise: StartNoise) -> GraspScene:
+    pose = object_pose(scene)
+    position = np.add(pose.position, noise.position)
+    if scene.table is not None:
+        position[2] = pose.position[2]  # it stands on its table
+    rotation = Rotation.from_rotvec(noise.rotation)
+    orientation = Rotation.from_quat(pose.quaternion, scalar_first=True)
+    about_z, about_y, about_x = (rotation * orientation).as_euler("ZYX").tolist()
+    euler = (about_x, about_y, about_z)
+    moved = scene.replace(object_position=tuple(position.tolist()), object_euler=euler)
+    if scene.table is None or scene.table.height is None:
+        return moved
+    # a turned object that would reach into its table is lifted onto it
+    sunk = scene.table.height - lowest_of_object(scene.object, object_pose(moved))
+    position[2] += max(sunk, 0.0)
+    return moved.replace(object_position=tuple(position.tolist()))
+
+
+# --------------------
+# The values of a plan's axes, row by row.
+
+
+def combinations(plan: SweepPlan) -> list[dict[str, Any]]:
+    """Values of all axes by their paths, in the order of the plan; repeats not counted."""
+    paths = [axis.path for axis in plan.axes]
+    return [dict(zip(paths, values, strict=True)) for values in _combinations(plan)]
+
+
+def _combinations(plan: SweepPlan) -> Iterator[tuple[Any, ...]]:
+    if plan.method == "grid":
+        yield from product(*(_spaced(axis) for axis in plan.axes))
+    elif plan.method == "list":
+        yield from zip(*(axis.values or () for axis in plan.axes), strict=True)
+        if not plan.axes:
+            yield ()
+    else:
+        for fractions in _fractions(plan):
+            pairs = zip(plan.axes, fractions.tolist(), strict=True)
+            yield tuple(_between(axis, fraction) for axis, fraction in pairs)
+
+
+def _spaced(axis: Axis) -> list[Any]:
+    if axis.values is not None:
+        return list(axis.values)
+    steps = axis.steps or 1
+    values = (_between(axis, index / max(steps - 1, 1)) for index in range(steps))
+    return [float(f"{value:.12g}") for value in values]  # 0.6 and not 0.6000000000000001
+
+
+def _between(axis: Axis, fraction: float) -> Any:
+    """The value at a share of the way from the low to the high end, or of the list."""
+    if axis.values is not None:
+        return axis.values[min(int(fraction * len(axis.values)), len(axis.values) - 1)]
+    assert axis.low is not None
+    assert axis.high is not None
+    if axis.log:
+        return float(axis.low * (axis.high / axis.low) ** fraction)
+    return axis.low + (axis.high - axis.low) * fraction
+
+
+def _fractions(plan: SweepPlan) -> Array:
+    """Samples in the unit cube, (samples, axes)."""
+    from scipy.stats import qmc
+
+    count, generator = plan.samples or 1, np.random.default_rng(plan.seed)
+    if plan.method == "latin":
+        return np.asarray(qmc.LatinHypercube(len(plan.axes), rng=generator).random(count))
+    # Sobol points are balanced in powers of two; the first ones of the next power are taken
+    power = max(int(np.ceil(np.log2(count))), 0)
+    return np.asarray(qmc.Sobol(len(plan.axes), rng=generator).random_base2(power)[:count])
