@@ -143,11 +143,11 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.synergies import synergy_weights, variance_explained
     from softgrasp.mechanics.twin_shape import TwinShape, twin_shape
     from softgrasp.rendering.video import render_video
-    from softgrasp.report.calibration_page import write_calibration_report
-    from softgrasp.report.crosscheck_page import write_crosscheck_report
+    from softgrasp.report.calibration import write_calibration_report
+    from softgrasp.report.comparison import write_crosscheck_report
+    from softgrasp.report.grasp_page import write_report
     from softgrasp.report.hydraulic_experiment_page import write_hydraulic_experiments
     from softgrasp.report.hydraulic_page import write_arm_report
-    from softgrasp.report.page import write_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
     from softgrasp.simulation.hydraulic_arm import ArmChain
@@ -412,11 +412,11 @@ _PACKAGES = {
         "twin_shape",
     ),
     "rendering.video": ("render_video",),
-    "report.calibration_page": ("write_calibration_report",),
-    "report.crosscheck_page": ("write_crosscheck_report",),
+    "report.calibration": ("write_calibration_report",),
+    "report.comparison": ("write_crosscheck_report",),
+    "report.grasp_page": ("write_report",),
     "report.hydraulic_experiment_page": ("write_hydraulic_experiments",),
     "report.hydraulic_page": ("write_arm_report",),
-    "report.page": ("write_report",),
     "simulation.equilibrium": (
         "Equilibrium",
         "equilibrium",

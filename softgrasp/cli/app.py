@@ -9,20 +9,17 @@ import typer
 
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
-from softgrasp.cli.bench import bench
 from softgrasp.cli.calibrate import calibrate
 from softgrasp.cli.check import check
 from softgrasp.cli.convert import convert
 from softgrasp.cli.crosscheck import crosscheck
 from softgrasp.cli.demo import demo
-from softgrasp.cli.doctor import doctor
-from softgrasp.cli.grasp import grasp
-from softgrasp.cli.listing import list_
-from softgrasp.cli.new import new
+from softgrasp.cli.doctor import bench, doctor
+from softgrasp.cli.grasp import grasp, rerun
+from softgrasp.cli.listing import list_, new
+from softgrasp.cli.options import WRONG_INPUT, guarded
 from softgrasp.cli.plan import plan
-from softgrasp.cli.rerun import rerun
 from softgrasp.cli.sweep import sweep
-from softgrasp.cli.verb import WRONG_INPUT, guarded
 from softgrasp.cli.view import view
 from softgrasp.extensions import COMMAND_GROUPS, load
 

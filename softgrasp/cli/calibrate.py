@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.cli.options import Json, NoReport, Out
-from softgrasp.cli.verb import INTERRUPTED
+from softgrasp.cli.options import INTERRUPTED, Json, NoReport, Out
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 
 if TYPE_CHECKING:
     from softgrasp.calibration.files import LoadedProblem
     from softgrasp.calibration.result import CalibrationResult, ExtensionResult
     from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
-    from softgrasp.report.calibration_page import Figure
+    from softgrasp.report.calibration import Figure
 
     AnyCalibrationResult = CalibrationResult | ExtensionResult
 
@@ -102,7 +101,7 @@ def calibrate(
     from softgrasp.calibration.optimizers import Swarm
     from softgrasp.calibration.result import clear_earlier, save_calibration
     from softgrasp.calibration.stages import NAME
-    from softgrasp.cli.output import default_directory, require_writable
+    from softgrasp.cli.terminal import default_directory, require_writable
 
     tables = {"hung": hung, "releases": releases, "forces": forces}
     video_options = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
@@ -139,7 +138,7 @@ def calibrate(
     files = save_calibration(result, directory)
     if not no_report:
         from softgrasp.calibration.result import CalibrationResult
-        from softgrasp.report.calibration_page import write_calibration_report
+        from softgrasp.report.calibration import write_calibration_report
 
         with terminal.progress_bar() as update:
             update("drawing the page", None)
@@ -189,7 +188,7 @@ def _name(problem: CalibrationProblem | ExtensionProblem) -> str:
 
 def _changes(settings: list[str]) -> dict[str, Any]:
     """Fields of the problem that ``--set`` names."""
-    from softgrasp.cli.scene_options import plain_value
+    from softgrasp.cli.scene_args import plain_value
     from softgrasp.description.calibration import CalibrationProblem
     from softgrasp.extensions import CALIBRATIONS, load
 
@@ -213,8 +212,7 @@ def _evidence_images(
     if not (loaded.photos or loaded.tracks):
         return []
     from softgrasp.calibration.result import draw_evidence
-    from softgrasp.report.calibration_page import Figure
-    from softgrasp.report.overlay_figure import draw_overlays
+    from softgrasp.report.calibration import Figure, draw_overlays
 
     drawn = [Figure(*one) for one in draw_evidence(loaded, directory)]
     scaled = [one for one in loaded.photos if one[1].metres_per_px is not None]

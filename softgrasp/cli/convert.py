@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,11 +11,16 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
-from softgrasp.errors import DescriptionError
+from softgrasp.description.bendable import Bendable
+from softgrasp.description.control_system import curvature_interfaces
+from softgrasp.description.robot import Robot
+from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import WORLD_WRITER, load
 
 if TYPE_CHECKING:
-    from softgrasp.cli.source import Kind
+    from softgrasp.cli.scene_args import Kind
+    from softgrasp.description.finger import Convention
+
 
 MODEL, URDF, UCRDF, WEBOTS = ".xml", ".urdf", ".ucrdf", ".wbt"
 YAML, CSV = ".yaml", ".csv"
@@ -91,8 +97,7 @@ def convert(
     of rigid fingers URDF, and YAML in either Denavit-Hartenberg convention; robots plain URDF or
     U(C)RDF. A result becomes a table of joint states as ROS has them.
     """
-    from softgrasp.cli.hand_formats import hand_files, is_result, result_file
-    from softgrasp.cli.source import kind_of
+    from softgrasp.cli.scene_args import kind_of
     from softgrasp.formats.atomic import write_text
     from softgrasp.formats.progress import listening
 
@@ -169,7 +174,6 @@ def _model_text(source: str, *, is_hand: bool) -> str:
 
 def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
     """A robot as MJCF, as plain URDF, or as U(C)RDF."""
-    from softgrasp.cli.bent_states import states_from
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.ucrdf import rigid_urdf, robot_xml
 
@@ -184,3 +188,101 @@ def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
     spec = robot_spec(robot)
     compiled(spec, robot.name)
     return str(spec.to_xml())
+
+
+# --------------------
+# Hands as URDF and YAML, and results as joint states, for ``softgrasp convert``.
+
+
+def is_result(source: str) -> bool:
+    """Whether a word of the command line names a result: its folder, or its ``result.json``."""
+    from softgrasp.formats.results import RESULT_FILE
+
+    path = Path(source)
+    return path.name == RESULT_FILE or (path / RESULT_FILE).is_file()
+
+
+def result_file(source: str, path: Path) -> Path:
+    """Write a result's joint states and return the path."""
+    from softgrasp.simulation.joint_states import write_joint_states
+    from softgrasp.simulation.record import load_result
+
+    return write_joint_states(load_result(source), path)
+
+
+def hand_files(source: str, path: Path, convention: Convention | None) -> list[Path]:
+    """Write a hand as URDF or YAML and return the paths of all files.
+
+    Args:
+        source: Its name or file.
+        path: The file to write; its suffix says which.
+        convention: Of the rows in YAML; as they are where it is not given.
+    """
+    from softgrasp.build.conventions import with_convention
+    from softgrasp.build.hand_robot import save_urdf
+    from softgrasp.formats.hand_writer import save_hand
+    from softgrasp.formats.load import load_hand
+
+    hand = load_hand(source)
+    if path.suffix == ".urdf":
+        return save_urdf(hand, path)
+    return [save_hand(hand if convention is None else with_convention(hand, convention), path)]
+
+
+# --------------------
+# ``--at``: states of bendables as words, such as ``segment1:kappa=2,phi=0.5``.
+
+
+States = dict[str, tuple[float, ...]]
+
+
+def states_from(robot: Robot, words: Sequence[str]) -> States:
+    """States of a robot's bendables.
+
+    Args:
+        robot: The robot.
+        words: ``NAME:kappa=2,phi=0.5``, or without a name for all bendables; later words change
+            what earlier ones said. What is not named stays 0, a length at rest.
+
+    Raises:
+        DescriptionError: A word names no bendable, or no quantity of its model, or is no number.
+    """
+    known = [part.name for part in robot.bendables]
+    if words and not known:
+        raise DescriptionError("--at: expected a robot that has bendables, found none")
+    values: dict[str, dict[str, float]] = {name: {} for name in known}
+    for word in words:
+        name, _, numbers = word.rpartition(":")
+        if name and name not in values:
+            raise DescriptionError(f"--at: no bendable '{name}'; {did_you_mean(name, known)}")
+        for part in robot.bendables:
+            if name in ("", part.name):
+                values[part.name] |= _numbers(part, word, numbers)
+    return {part.name: _state(part, values[part.name]) for part in robot.bendables}
+
+
+def _numbers(part: Bendable, word: str, text: str) -> dict[str, float]:
+    values = {}
+    for pair in text.split(","):
+        name, equals, number = (piece.strip() for piece in pair.partition("="))
+        known = curvature_interfaces(part)
+        if not equals:
+            raise DescriptionError(f"--at: expected kappa=2,phi=0.5 or alike, found '{word}'")
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise DescriptionError(f"--at: '{part.name}' has no '{name}'; {hint}")
+        if name in values:
+            raise DescriptionError(f"--at: expected {name} once, found it twice in '{word}'")
+        try:
+            values[name] = float(number)
+        except ValueError:
+            raise DescriptionError(f"--at: expected a number, found {name}='{number}'") from None
+    curved = [name for name in values if name.startswith("kappa")]
+    if "phi" in values and not curved:
+        raise DescriptionError(f"--at: expected phi with kappa, found phi alone in '{word}'")
+    return values
+
+
+def _state(part: Bendable, values: dict[str, float]) -> tuple[float, ...]:
+    at_rest = {"l": part.backbone.length}
+    return tuple(values.get(name, at_rest.get(name, 0.0)) for name in curvature_interfaces(part))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.cli.options import Json, NoReport, Out
-from softgrasp.cli.verb import DIVERGED, PROBLEMS
+from softgrasp.cli.options import DIVERGED, PROBLEMS, Json, NoReport, Out
 from softgrasp.errors import DescriptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def crosscheck(
     with 4 where a simulation diverged.
     docs/crosscheck.md tells what is compared, and where the tolerances come from.
     """
-    from softgrasp.cli.output import default_directory, require_writable
+    from softgrasp.cli.terminal import default_directory, require_writable
     from softgrasp.comparison.compare import clear_earlier, command_line, save_crosscheck
     from softgrasp.comparison.compare import crosscheck as run
     from softgrasp.comparison.runs import checked
@@ -68,7 +67,7 @@ def crosscheck(
     clear_earlier(directory)
     files = save_crosscheck(result, directory)
     if not no_report:
-        from softgrasp.report.crosscheck_page import write_crosscheck_report
+        from softgrasp.report.comparison import write_crosscheck_report
 
         with terminal.progress_bar() as update:
             update("drawing the page", None)
@@ -89,8 +88,7 @@ def _leave(result: CrosscheckResult) -> None:
 
 
 def _subject(name: str, timestep: float | None) -> GraspScene | FingerRelease:
-    from softgrasp.cli.scene_options import SceneOptions, scene_of
-    from softgrasp.cli.source import kind_of
+    from softgrasp.cli.scene_args import SceneOptions, kind_of, scene_of
     from softgrasp.formats.release_file import load_release
 
     kind = kind_of(name)
@@ -104,7 +102,7 @@ def _subject(name: str, timestep: float | None) -> GraspScene | FingerRelease:
 
 
 def _tolerances(settings: list[str]) -> Tolerances:
-    from softgrasp.cli.scene_options import plain_value
+    from softgrasp.cli.scene_args import plain_value
     from softgrasp.comparison.criteria import Tolerances
 
     changes = {}
@@ -139,7 +137,7 @@ def _print_summary(result: CrosscheckResult, files: list[Path], as_json: bool) -
 
 
 def _row(finding: Finding, columns: list[str]) -> list[str]:
-    from softgrasp.report.crosscheck_words import number, verdict, with_unit
+    from softgrasp.report.comparison import number, verdict, with_unit
 
     cells = [number(finding.values.get(name, "")) for name in columns]
     named = f"{finding.quantity}{f' [{finding.unit}]' if finding.unit else ''}"

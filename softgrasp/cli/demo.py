@@ -43,8 +43,8 @@ def demo(
     hydraulic: an arm of two sections bends under the water that motors press into its chambers.
     twin: a digital twin follows a pneumatic gripper on a robot over Modbus TCP.
     """
-    from softgrasp.cli.job import Job, run_job
-    from softgrasp.cli.scene_options import require_known
+    from softgrasp.cli.grasp import Job, run_job
+    from softgrasp.cli.scene_args import require_known
     from softgrasp.formats.scene_file import load_scene
 
     require_known("demonstration", name, [*DEMOS, HYDRAULIC, TWIN])

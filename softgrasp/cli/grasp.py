@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from softgrasp._version import __version__
+from softgrasp.cli import terminal
 from softgrasp.cli.options import (
+    DIVERGED,
+    INTERRUPTED,
+    NOT_HELD,
+    PROBLEMS,
     Density,
     Json,
     Mass,
@@ -18,6 +28,13 @@ from softgrasp.cli.options import (
     RendererChoice,
     Units,
 )
+from softgrasp.cli.terminal import clear_earlier_run, require_writable, written
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+
+if TYPE_CHECKING:
+    from softgrasp.simulation.result import GraspResult
+
 
 Number = float | None
 Triple = tuple[float, float, float] | None
@@ -226,10 +243,8 @@ def grasp(
     Names are those of softgrasp list; files are hands and scenes in YAML, objects in YAML or as
     a mesh (with --mass or --density). Without --out the files go to out/ and the scene's name.
     """
-    from softgrasp.cli.contact_models import CONTACT_MODELS
-    from softgrasp.cli.job import Job, run_job
-    from softgrasp.cli.output import default_directory
-    from softgrasp.cli.scene_options import SceneOptions, require_known, scene_of
+    from softgrasp.cli.scene_args import CONTACT_MODELS, SceneOptions, require_known, scene_of
+    from softgrasp.cli.terminal import default_directory
     from softgrasp.description.closures.known import CLOSURES
     from softgrasp.simulation.run import BACKENDS
 
@@ -284,3 +299,247 @@ def grasp(
         json=json,
     )
     run_job(scene, job)
+
+
+# --------------------
+# One grasp from scene to files: simulate, write, tell.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What to make of a scene, and where."""
+
+    directory: Path
+    renderer: str = "auto"
+    video: bool = True
+    report: bool = True
+    backend: str = "mujoco"
+    require_held: bool = False
+    json: bool = False
+
+
+def run_job(scene: GraspScene, job: Job) -> None:
+    """Simulate a scene, write its files and tell what happened.
+
+    The numbers are written first, and every file whole or not at all, so that an interrupt leaves
+    only valid files; of a run that was interrupted itself the finished part is kept.
+
+    Raises:
+        SoftgraspError: Something is wrong or missing; found out before the run where possible.
+        typer.Exit: The run diverged, was not held though it had to be, or was interrupted.
+    """
+    from softgrasp.formats.progress import listening
+
+    if job.require_held and scene.success is None and scene.lift is None:
+        raise DescriptionError(
+            "--require-held: expected a scene with a hold test or a lift, found none; add --hold"
+        )
+    require_writable(job.directory)
+    # whether OpenGL works is asked of another process, which takes as long as a small run
+    with (
+        ThreadPoolExecutor(max_workers=1) as beside,
+        terminal.progress_bar() as update,
+        listening(update),
+    ):
+        drawing = beside.submit(_drawn, job)
+        if job.renderer == "gl":
+            drawing.result()
+        result = _simulated(scene, job, update)
+        files = _written(result, job, update)
+    _print_summary(result, files, _drawn(job), job)
+    _leave(result, job)
+
+
+def _drawn(job: Job) -> str:
+    """One line that says who draws; refuses a renderer that is not there."""
+    if job.renderer == "none" or not (job.video or job.report):
+        return ""
+    from softgrasp.rendering.renderer import renderer_note
+
+    return renderer_note(job.renderer)
+
+
+def _simulated(scene: GraspScene, job: Job, update: terminal.ProgressCallback) -> GraspResult:
+    from softgrasp.simulation.interrupt import Interrupted
+    from softgrasp.simulation.run import simulate
+
+    limit = None if scene.duration is None else scene.duration + scene.time_besides_closing
+
+    def progress(now: float) -> None:
+        update(f"simulating {now:.3f} s", None if limit is None else now / limit)
+
+    try:
+        return simulate(scene, job.backend, progress=progress)
+    except Interrupted as stop:
+        clear_earlier_run(job.directory)
+        files = ", ".join(map(str, stop.result.save(job.directory)))
+        now = stop.result.simulated_time
+        terminal.note(f"interrupted at {now:.3f} s of the run; up to there it is in {files}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _written(result: GraspResult, job: Job, update: terminal.ProgressCallback) -> list[Path]:
+    from softgrasp.report.grasp_page import write_report
+
+    if clear_earlier_run(job.directory):
+        terminal.note(
+            f"replacing the earlier run in {job.directory}; another --out DIR would keep both"
+        )
+    try:
+        return write_report(
+            result,
+            job.directory,
+            renderer=job.renderer,
+            video=job.video,
+            report=job.report,
+            progress=lambda file, done: update(f"writing {file}", done),
+        )
+    except KeyboardInterrupt:
+        files = ", ".join(map(str, written(job.directory))) or "nothing"
+        terminal.note(f"interrupted while writing; finished and valid: {files}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _print_summary(result: GraspResult, files: list[Path], drawn: str, job: Job) -> None:
+    from softgrasp.simulation.record import document
+
+    for sentence in result.warnings:
+        warnings.warn(sentence, SoftgraspWarning, stacklevel=2)  # told once, as at loading
+    if job.json:
+        extra: dict[str, Any] = {"files": [str(file) for file in files]}
+        terminal.put_json(document(result) | extra | ({"renderer": drawn} if drawn else {}))
+        return
+    from softgrasp.cli.terminal import summary_lines
+
+    for line in summary_lines(result):
+        terminal.put(line)
+    if drawn:
+        terminal.put(f"pictures  {drawn}")
+    terminal.put("files     " + "\n          ".join(map(str, files)))
+
+
+def _leave(result: GraspResult, job: Job) -> None:
+    from softgrasp.simulation.outcome import GraspStatus
+
+    if result.status is GraspStatus.DIVERGED:
+        terminal.show_message("error", result.message)
+        raise typer.Exit(DIVERGED)
+    if job.require_held and not result.held:
+        terminal.show_message("error", "--require-held: the object was not held")
+        raise typer.Exit(NOT_HELD)
+
+
+# --------------------
+# ``softgrasp rerun``: repeat a result and compare.
+
+
+def rerun(
+    result_dir: Annotated[
+        Path, typer.Argument(metavar="RESULT_DIR", help="Folder that holds a result.json.")
+    ],
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Repeat a result from its result.json and compare the trajectories bit for bit.
+
+    Exits with 0 where they are equal and with 1 where they differ. With --out the new result is
+    written there.
+    """
+    from softgrasp.cli.terminal import require_writable
+    from softgrasp.formats.results import RESULT_FILE, read_document
+    from softgrasp.simulation.record import load_result
+    from softgrasp.simulation.run import simulate
+
+    directory = result_dir.parent if result_dir.name == RESULT_FILE else result_dir
+    if out is not None:
+        require_writable(out)
+    before = load_result(directory)
+    made_by = str(read_document(directory / RESULT_FILE).get("softgrasp_version"))
+    with terminal.progress_bar() as update:
+        after = simulate(
+            before.scene,
+            before.backend["name"],
+            progress=lambda now: update(
+                f"simulating {now:.3f} s", min(now / (before.simulated_time or 1.0), 1.0)
+            ),
+        )
+    notes = _other_versions(before, after, made_by)
+    files = after.save(out) if out is not None else []
+    comparison = _comparison(before, after) | {"notes": notes, "files": [str(f) for f in files]}
+    if json:
+        terminal.put_json(comparison)
+    else:
+        _print_rerun(comparison)
+    if not comparison["equal"]:
+        raise typer.Exit(PROBLEMS)
+
+
+def _comparison(before: GraspResult, after: GraspResult) -> dict[str, Any]:
+    equal = before.trajectory_sha256 == after.trajectory_sha256
+    comparison = {
+        "equal": equal,
+        "trajectory_sha256": before.trajectory_sha256,
+        "repeated_sha256": after.trajectory_sha256,
+        "status": before.status.name,
+        "repeated_status": after.status.name,
+    }
+    return comparison if equal else comparison | {"differences": _differences(before, after)}
+
+
+UNITS = {
+    "time": "s",
+    "joint_position": "rad or m",
+    "object_position": "m",
+    "object_positions": "m",
+    "object_nodes": "m",
+    "normal_force": "N",
+    "friction_force": "N",
+    "object_normal_force": "N",
+    "pressure": "Pa",
+    "curvature": "1/m",
+}
+"""Of what is compared; what has none or several is left out."""
+
+
+def _differences(before: GraspResult, after: GraspResult) -> list[str]:
+    """Which arrays differ, and by how much at most."""
+    import numpy as np
+
+    differences = []
+    repeated = after.trajectory()
+    for name, array in before.trajectory().items():
+        other = repeated[name]
+        if array.shape != other.shape:
+            differences.append(f"{name}: shape {array.shape}, repeated {other.shape}")
+        elif array.dtype.kind == "f" and not np.array_equal(array, other):
+            unit = f" {UNITS[name]}" if name in UNITS else ""
+            differences.append(f"{name}: by {np.abs(array - other).max():.3g}{unit} at most")
+        elif not np.array_equal(array, other):
+            differences.append(f"{name}: other values")
+    return differences
+
+
+def _other_versions(before: GraspResult, after: GraspResult, made_by: str) -> list[str]:
+    notes = []
+    if made_by != __version__:
+        notes.append(f"made by softgrasp {made_by}, repeated by {__version__}")
+    old, new = before.backend["version"], after.backend["version"]
+    if old != new:
+        notes.append(f"made with {before.backend['name']} {old}, repeated with {new}")
+    return notes
+
+
+def _print_rerun(comparison: dict[str, Any]) -> None:
+    for sentence in comparison["notes"]:
+        terminal.put(sentence)
+    if comparison["equal"]:
+        terminal.put(f"equal: trajectory {comparison['trajectory_sha256']}")
+    else:
+        terminal.put(
+            f"different: trajectory {comparison['trajectory_sha256']}, "
+            f"repeated {comparison['repeated_sha256']}"
+        )
+        for difference in comparison["differences"]:
+            terminal.put(f"  {difference}")
+    for file in comparison["files"]:
+        terminal.put(f"wrote {file}")

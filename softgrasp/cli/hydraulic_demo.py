@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from softgrasp.cli import terminal
-from softgrasp.cli.output import require_writable
+from softgrasp.cli.terminal import require_writable
 
 ARM, TORQUES, LINKS = "hydraulic_two_section", "paper003_ramp", 6
 

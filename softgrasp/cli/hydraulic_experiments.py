@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from softgrasp.cli import terminal
 from softgrasp.cli.hydraulic_demo import ARM
-from softgrasp.cli.output import require_writable
+from softgrasp.cli.terminal import require_writable
 
 if TYPE_CHECKING:
     from softgrasp.simulation.hydraulic_experiment_results import AnyRun

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from softgrasp import library
 from softgrasp.cli import terminal
-from softgrasp.cli.kinds import KINDS, Kind
-from softgrasp.cli.options import Json, Out
+from softgrasp.cli.options import KINDS, Json, ListedKind, Out
 from softgrasp.extensions import LISTS as EXTENSION_LISTS
 from softgrasp.extensions import load
 
@@ -19,7 +20,7 @@ Row = dict[str, Any]
 
 def list_(
     kind: Annotated[
-        Kind | None, typer.Argument(help="What to list; else the kinds that there are.")
+        ListedKind | None, typer.Argument(help="What to list; else the kinds that there are.")
     ] = None,
     out: Out = None,
     json: Json = False,
@@ -36,7 +37,7 @@ def list_(
     terminal.put_table([_head(head) for head in heads], texts)
 
 
-def _rows(kind: Kind) -> list[Row]:
+def _rows(kind: ListedKind) -> list[Row]:
     """Return the rows of a kind, of the core or of an extension."""
     function = LISTS[kind] if kind in LISTS else load(EXTENSION_LISTS[kind])
     rows: list[Row] = function()
@@ -44,7 +45,7 @@ def _rows(kind: Kind) -> list[Row]:
 
 
 def _kinds() -> list[Row]:
-    return [{"kind": kind.value, "what": KINDS[kind]} for kind in Kind]
+    return [{"kind": kind.value, "what": KINDS[kind]} for kind in ListedKind]
 
 
 def _hands() -> list[Row]:
@@ -181,7 +182,7 @@ def _problems() -> list[Row]:
 
 def _criteria() -> list[Row]:
     from softgrasp.formats.criterion_file import load_criterion
-    from softgrasp.report.hold_words import criterion_text, limits_text
+    from softgrasp.report.grasp_text import criterion_text, limits_text
 
     return [
         {
@@ -214,7 +215,7 @@ def _backends() -> list[Row]:
 
 
 def _closures() -> list[Row]:
-    from softgrasp.cli.closures import parameters
+    from softgrasp.cli.scene_args import parameters
     from softgrasp.description.closures.known import CLOSURES
 
     return [
@@ -228,30 +229,30 @@ def _closures() -> list[Row]:
 
 
 def _contact_models() -> list[Row]:
-    from softgrasp.cli.contact_models import CONTACT_MODELS
+    from softgrasp.cli.scene_args import CONTACT_MODELS
 
     return [{"name": name, "description": text} for name, text in CONTACT_MODELS.items()]
 
 
 def _sensors() -> list[Row]:
-    from softgrasp.cli.sensors import SENSORS
+    from softgrasp.cli.scene_args import SENSORS
 
     return [{"name": name, "description": text} for name, (text, _) in SENSORS.items()]
 
 
-LISTS: dict[Kind, Callable[[], list[Row]]] = {
-    Kind.HANDS: _hands,
-    Kind.OBJECTS: _objects,
-    Kind.SCENES: _scenes,
-    Kind.ROBOTS: _robots,
-    Kind.FINGERS: _fingers,
-    Kind.ARMS: _arms,
-    Kind.PROBLEMS: _problems,
-    Kind.CRITERIA: _criteria,
-    Kind.BACKENDS: _backends,
-    Kind.CLOSURES: _closures,
-    Kind.CONTACT_MODELS: _contact_models,
-    Kind.SENSORS: _sensors,
+LISTS: dict[ListedKind, Callable[[], list[Row]]] = {
+    ListedKind.HANDS: _hands,
+    ListedKind.OBJECTS: _objects,
+    ListedKind.SCENES: _scenes,
+    ListedKind.ROBOTS: _robots,
+    ListedKind.FINGERS: _fingers,
+    ListedKind.ARMS: _arms,
+    ListedKind.PROBLEMS: _problems,
+    ListedKind.CRITERIA: _criteria,
+    ListedKind.BACKENDS: _backends,
+    ListedKind.CLOSURES: _closures,
+    ListedKind.CONTACT_MODELS: _contact_models,
+    ListedKind.SENSORS: _sensors,
 }
 
 
@@ -280,3 +281,72 @@ def _plain(value: Any) -> str:
     """A default as ``--set`` would take it."""
     texts = {None: "…", True: "true", False: "false"}
     return texts[value] if value is None or isinstance(value, bool) else str(value)
+
+
+# --------------------
+# ``softgrasp new``: a commented template to start from.
+
+
+FINGER = "paper000"
+"""Of the sample photographs."""
+SUFFIXES = (".yaml", ".yml")
+
+
+class TemplateKind(StrEnum):
+    """What a template describes."""
+
+    HAND = "hand"
+    OBJECT = "object"
+    SCENE = "scene"
+    PHOTOS = "photos"
+
+
+def new(
+    kind: Annotated[TemplateKind, typer.Argument(help="What to describe, or photos.")],
+    name: Annotated[str, typer.Argument(help="Its name.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR|FILE", help="Folder, or .yaml file.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a commented template that works as it stands; never over a file that exists.
+
+    photos: a folder with photographs of the finger paper000 under weights and its tip forces, all
+    simulated, to try calibrations on.
+    """
+    from softgrasp.formats.templates import write_template
+
+    if kind is TemplateKind.PHOTOS:
+        _photos((out or Path()) / name, json=json)
+        return
+    target = out or Path()
+    file = write_template(
+        kind, name, target if target.suffix in SUFFIXES else target / f"{name}.yaml"
+    )
+    if json:
+        terminal.put_json({"file": str(file)})
+        return
+    run = {
+        TemplateKind.HAND: f"softgrasp grasp {file} sphere",
+        TemplateKind.OBJECT: f"softgrasp grasp four_finger {file}",
+        TemplateKind.SCENE: f"softgrasp grasp {file}",
+    }
+    terminal.put(f"wrote {file}; try it: {run[kind]}")
+
+
+def _photos(directory: Path, *, json: bool) -> None:
+    from softgrasp.calibration.synthetic import write_sample
+    from softgrasp.formats.finger_file import load_finger
+    from softgrasp.formats.progress import listening
+
+    with terminal.progress_bar() as update, listening(update):
+        files = write_sample(load_finger(FINGER), directory)
+    if json:
+        terminal.put_json({"files": [str(file) for file in files]})
+        return
+    terminal.put(
+        f"wrote {len(files) - 2} photographs and {directory / 'forces.csv'}; try them: softgrasp "
+        f"calibrate --finger {FINGER} --photos {directory / 'photos'} "
+        f"--forces {directory / 'forces.csv'} --set gain_model=uniform; what is to be found stands in "
+        f"{directory / 'truth.csv'}"
+    )

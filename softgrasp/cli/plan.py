@@ -12,6 +12,8 @@ import typer
 from softgrasp.cli import terminal
 from softgrasp.cli.grasp import GraspName
 from softgrasp.cli.options import (
+    INTERRUPTED,
+    NOT_HELD,
     Density,
     Json,
     Mass,
@@ -22,12 +24,11 @@ from softgrasp.cli.options import (
     RendererChoice,
     Units,
 )
-from softgrasp.cli.pace import Pace
-from softgrasp.cli.verb import INTERRUPTED, NOT_HELD
+from softgrasp.cli.terminal import Pace
 
 if TYPE_CHECKING:
     from softgrasp.description.grasp_plan import GraspPlan
-    from softgrasp.report.planner_words import Best
+    from softgrasp.report.planner import Best
     from softgrasp.sweeps.planner import PlannedGrasps
 
 TEST = "dexgraspbench"
@@ -123,8 +124,8 @@ def plan(
     Directions, roll and offset are drawn at random by the seed; columns are explained in
     docs/sweeps.md. An interrupted search goes on with --resume.
     """
-    from softgrasp.cli.output import default_directory
-    from softgrasp.cli.scene_options import SceneOptions
+    from softgrasp.cli.scene_args import SceneOptions
+    from softgrasp.cli.terminal import default_directory
     from softgrasp.sweeps.planner import largest_is_best
 
     if rank_by == "perturbation" and criterion is None:
@@ -160,7 +161,7 @@ def plan(
 def _plan_of(
     what: str, object_name: str | None, options: Any, test: str | None, fields: dict[str, Any]
 ) -> GraspPlan:
-    from softgrasp.cli.scene_options import scene_of
+    from softgrasp.cli.scene_args import scene_of
     from softgrasp.description.grasp_plan import GraspPlan
     from softgrasp.formats.criterion_file import load_criterion
 
@@ -195,8 +196,8 @@ def _searched(plan: GraspPlan, directory: Path, workers: int | None, resume: boo
 
 def _clear(directory: Path) -> None:
     """Remove page and reports of an earlier ranking of the same grasps."""
-    from softgrasp.cli.output import clear_earlier_run
-    from softgrasp.report.planner_page import FILES
+    from softgrasp.cli.terminal import clear_earlier_run
+    from softgrasp.report.planner import FILES
 
     for name in FILES:
         (directory / name).unlink(missing_ok=True)
@@ -208,7 +209,7 @@ def _clear(directory: Path) -> None:
 def _reported(
     planned: PlannedGrasps, directory: Path, renderer: str, no_video: bool
 ) -> tuple[list[Best], list[Path]]:
-    from softgrasp.report.planner_page import write_best, write_planner_report
+    from softgrasp.report.planner import write_best, write_planner_report
 
     with terminal.progress_bar() as update:
         best = write_best(planned, directory, renderer=renderer, video=not no_video,
@@ -229,7 +230,7 @@ def _print_summary(
     planned: PlannedGrasps, best: list[Best], files: list[Path], as_json: bool
 ) -> None:
     """Say what came out, and where it is; exit code 5 where no grasp could be ranked."""
-    from softgrasp.report.planner_words import plan_rows, ranked_rows, summary
+    from softgrasp.report.planner import plan_rows, ranked_rows, summary
 
     if as_json:
         terminal.put_json(_document(planned, best, files))

@@ -43,7 +43,7 @@ def accuracy(
     The finger is a chain in MuJoCo, photographed from −90 to 120 kPa with 1 px of noise on picks
     and 2 mm on depths; no real finger was measured.
     """
-    from softgrasp.cli.output import default_directory, require_writable
+    from softgrasp.cli.terminal import default_directory, require_writable
     from softgrasp.report.accuracy_page import write_accuracy
     from softgrasp.twin.accuracy import PAPER, accuracy_study, protocol_pressures
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import typer
 
+from softgrasp.cli.options import WRONG_INPUT, guarded
 from softgrasp.cli.twin_accuracy import accuracy
 from softgrasp.cli.twin_fit import fit
 from softgrasp.cli.twin_pick import pick
@@ -13,7 +14,6 @@ from softgrasp.cli.twin_poses import poses
 from softgrasp.cli.twin_robot import robot
 from softgrasp.cli.twin_run import replay, run
 from softgrasp.cli.twin_serve import serve
-from softgrasp.cli.verb import WRONG_INPUT, guarded
 
 VERBS: dict[str, tuple[Callable[..., None], str, str]] = {
     "serve": (serve, "Simulate a pneumatic controller on Modbus TCP.", "serve --port 5020"),

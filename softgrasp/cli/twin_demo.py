@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softgrasp.cli import terminal
-from softgrasp.cli.output import require_writable
+from softgrasp.cli.terminal import require_writable
 from softgrasp.cli.twin_run import print_record
 
 if TYPE_CHECKING:

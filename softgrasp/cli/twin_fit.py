@@ -47,7 +47,7 @@ def fit(
     Writes the fit as YAML, its figure, and result.json with all residuals. Where --sigma-deg is
     given, it is accepted when its curves are expected within 0.4 sigma of the true ones.
     """
-    from softgrasp.cli.output import default_directory, require_writable
+    from softgrasp.cli.terminal import default_directory, require_writable
     from softgrasp.formats.piece_angles_file import load_piece_angles
     from softgrasp.mechanics.pressure_fit import fit_pressures
     from softgrasp.report.pressure_fit_report import fit_document, write_fit_report
@@ -77,7 +77,7 @@ def fit(
 def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
     """Of the pieces [m]: as given, or those of the shipped fit of the same name."""
     from softgrasp import library
-    from softgrasp.cli.number_list import lengths_from_mm
+    from softgrasp.cli.options import lengths_from_mm
     from softgrasp.errors import DescriptionError
     from softgrasp.formats.pressure_fit_file import load_pressure_fit
 

@@ -43,7 +43,7 @@ def poses(
     Without --fit and --theta-deg the pieces bend by 10, 15, 20 and 25 degrees. Measured tips are
     compared with each model at their mean.
     """
-    from softgrasp.cli.output import default_directory, require_writable
+    from softgrasp.cli.terminal import default_directory, require_writable
     from softgrasp.formats.tip_points_file import load_tip_points
     from softgrasp.report.piece_poses_report import write_poses_report
 
@@ -65,7 +65,7 @@ def _finger(
     """Bends and turns [rad] and lengths [m] of the pieces."""
     from math import radians
 
-    from softgrasp.cli.number_list import lengths_from_mm, number_list
+    from softgrasp.cli.options import lengths_from_mm, number_list
     from softgrasp.errors import DescriptionError
     from softgrasp.formats.pressure_fit_file import load_pressure_fit
     from softgrasp.mechanics.piece_bends import angles_at

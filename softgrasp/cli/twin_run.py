@@ -53,7 +53,7 @@ def run(
     page on this machine with the arm, the fingers, curves, events and commands. Start a simulated
     controller in another terminal with `softgrasp twin serve`.
     """
-    from softgrasp.cli.output import default_directory, require_writable
+    from softgrasp.cli.terminal import default_directory, require_writable
     from softgrasp.errors import DescriptionError
     from softgrasp.formats.twin_file import load_twin
     from softgrasp.report.twin_report import write_twin_report
@@ -97,7 +97,7 @@ def replay(
 
     A record that was cut off, as by a power failure, is read too.
     """
-    from softgrasp.cli.output import require_writable
+    from softgrasp.cli.terminal import require_writable
     from softgrasp.report.twin_report import write_twin_report
     from softgrasp.twin.record import read_twin_record
 

@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.cli.options import Json, Units
+from softgrasp.cli.options import Json, Unit, Units
+from softgrasp.cli.scene_args import SceneOptions, kind_of, scene_of
+from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError
+from softgrasp.formats.mesh_files import MESH_SUFFIXES
+from softgrasp.formats.results import RESULT_FILE
+from softgrasp.viewer.scene_markers import Choices, MakeScene
 
 if TYPE_CHECKING:
     from softgrasp.viewer.page import Page
-    from softgrasp.viewer.scene_markers import Choices, MakeScene
+
 
 LOOPBACK = "127.0.0.1"
 HTML = (".html", ".htm")
@@ -71,7 +76,6 @@ def view(
     A hand's joints are moved with sliders, and a form starts grasps. A run is scrubbed in time,
     with contacts, forces and curves. The page is seen on this machine only, until Ctrl-C ends it.
     """
-    from softgrasp.cli.view_source import hand_choices, is_result
     from softgrasp.viewer.page import require_viser
 
     if save is not None and save.suffix.lower() not in HTML:
@@ -133,7 +137,7 @@ class _ResultShown:
         show_result(Playback(self._result))
 
     def show_on(self, page: Page) -> Moving:
-        from softgrasp.report.words import summary
+        from softgrasp.report.grasp_text import summary
         from softgrasp.viewer.views import ResultView
 
         return ResultView(page, self._result, summary(self._result))
@@ -150,7 +154,7 @@ class _HandShown:
         show_hand(*chosen_hand(self._choices, self._make_scene))
 
     def show_on(self, page: Page) -> Moving:
-        from softgrasp.report.words import summary
+        from softgrasp.report.grasp_text import summary
         from softgrasp.viewer.views import Workbench
 
         return Workbench(page, self._choices, self._make_scene, summary)
@@ -194,3 +198,56 @@ def _print_address(page: Page, *, browser: bool, json: bool) -> None:
         )
     elif not webbrowser.open(page.url):
         terminal.note("found no browser that could be opened; --no-browser leaves it closed")
+
+
+# --------------------
+# What the words of ``softgrasp view`` name, and the scenes that its form asks for.
+
+
+HANDS = ("hand", "robot")
+"""Kinds that are shown as hands."""
+
+
+def is_result(word: str) -> bool:
+    """Whether a word means the folder of a result: a folder, or what could be none else."""
+    path = Path(word)
+    if path.name == RESULT_FILE or path.is_dir():
+        return True
+    return len(path.parts) > 1 and not path.suffix and not path.exists()
+
+
+def hand_choices(
+    hand: str, object_name: str | None, density: float | None, units: Unit | None
+) -> tuple[Choices, MakeScene]:
+    """What is shown of a hand first, and how its scenes are made.
+
+    Raises:
+        DescriptionError: It is no hand, or there is nothing of that name.
+    """
+    kind = kind_of(hand)
+    if kind not in HANDS:
+        article = "an" if kind == "object" else "a"
+        hint = {
+            "object": f"; name the hand first: softgrasp view four_finger {hand}",
+            "scene": f"; simulate it, then look: softgrasp grasp {hand} --out DIR",
+        }.get(kind, "")
+        raise DescriptionError(
+            f"{hand}: expected a hand or the folder of a result, found {article} {kind}{hint}"
+        )
+    if object_name is None and density is not None:
+        raise DescriptionError("--density: expected an OBJECT beside it, found none")
+
+    def make_scene(choices: Choices) -> GraspScene:
+        is_mesh = Path(choices.object or "").suffix.lower() in MESH_SUFFIXES
+        options = SceneOptions(
+            units=units.value if units is not None and is_mesh else None,
+            density=choices.density,
+            grasp=choices.grasp,
+            friction=choices.friction,
+            closure=choices.closure,
+            gravity=choices.gravity or None,
+            hold=choices.hold or None,
+        )
+        return scene_of(choices.hand, choices.object, options)
+
+    return Choices(hand=hand, object=object_name, density=density), make_scene

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from softgrasp.cli import terminal
 
 if TYPE_CHECKING:
-    from softgrasp.cli.source import Kind
+    from softgrasp.cli.scene_args import Kind
     from softgrasp.simulation.webots.export import Export
 
 

@@ -14,8 +14,7 @@ from softgrasp.formats.piece_angles_file import PieceAngles, save_piece_angles
 from softgrasp.formats.pressure_fit_file import save_pressure_fit
 from softgrasp.report import accuracy_figures as figures
 from softgrasp.report.accuracy_words import angle_clause, error_clause, summary, table_rows
-from softgrasp.report.page import templates
-from softgrasp.report.shown_picture import embedded_image
+from softgrasp.report.grasp_page import embedded_image, templates
 from softgrasp.report.style import signed
 from softgrasp.twin.accuracy import PAPER, AccuracyStudy
 

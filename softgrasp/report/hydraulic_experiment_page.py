@@ -13,6 +13,7 @@ from softgrasp.formats.atomic import write_text
 from softgrasp.formats.results import RESULT_FILE, read_document
 from softgrasp.report import hydraulic_experiment_figures as figures
 from softgrasp.report.csv_file import with_numbers
+from softgrasp.report.grasp_page import embedded_image, templates
 from softgrasp.report.hydraulic_experiment_tables import (
     REFINEMENT_WORDS,
     error_rows,
@@ -22,8 +23,6 @@ from softgrasp.report.hydraulic_experiment_tables import (
     write_recording,
 )
 from softgrasp.report.hydraulic_numbers import LESS_BY, NO_SWING, numbers
-from softgrasp.report.page import templates
-from softgrasp.report.shown_picture import embedded_image
 from softgrasp.simulation.hydraulic_experiment_results import (
     AnyRun,
     MotionRun,

@@ -14,6 +14,7 @@ from softgrasp.formats.results import RESULT_FILE, TRAJECTORY_FILE
 from softgrasp.render.hydraulic_film import ArmVideo, record_arm_video
 from softgrasp.report import hydraulic_figures as figures
 from softgrasp.report.csv_file import with_numbers
+from softgrasp.report.grasp_page import NO_IMAGES, embedded, embedded_image, templates
 from softgrasp.report.hydraulic_words import (
     coupling_clause,
     curvature_clause,
@@ -25,8 +26,6 @@ from softgrasp.report.hydraulic_words import (
     summary,
     tip_clause,
 )
-from softgrasp.report.page import NO_IMAGES, templates
-from softgrasp.report.shown_picture import embedded, embedded_image
 from softgrasp.simulation.hydraulic_moves import BAND
 from softgrasp.simulation.hydraulic_record import save_arm_run
 from softgrasp.simulation.hydraulic_run import ArmRun

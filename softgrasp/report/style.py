@@ -7,17 +7,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from softgrasp.formats.atomic import atomic_path
+from softgrasp.mechanics.transforms import Array
 from softgrasp.report.csv_file import write_csv
-from softgrasp.report.drawn_numbers import HEADS, SHARED_X, SHARED_Y, drawn_numbers
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.container import ErrorbarContainer
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
+    from matplotlib.lines import Line2D
 
-    from softgrasp.mechanics.transforms import Array
 
 DPI = 300
 WIDTH = 10.0
@@ -181,3 +185,159 @@ def signed(value: float, digits: int) -> str:
     rounded = round(value, digits) + 0.0
     text = f"{rounded:.{digits}f}" if abs(rounded) < LARGEST else f"{rounded:.1e}"
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+# --------------------
+# The numbers of any figure, read from what was drawn: one table for all figures.
+
+
+HEADS = ("panel", "series", "x_axis", "x", "y_axis", "y", "value")
+"""Columns: ``value`` is the number of a cell of a map, empty in all else."""
+Row = tuple[str | float, ...]
+SHARED_X, SHARED_Y = "shared x", "shared y"
+"""Marks of the names that all panels of a figure share."""
+
+
+def drawn_numbers(figure: Figure) -> list[Row]:
+    """Every point, bar and cell of a map of a figure, in the units of its axes.
+
+    Marks that span a panel from edge to edge, such as limits and shades, are none of them.
+
+    Args:
+        figure: A finished figure.
+
+    Returns:
+        Rows with the columns ``HEADS``.
+    """
+    shared = {text.get_gid(): text.get_text() for text in figure.texts}
+    rows: list[Row] = []
+    for number, axes in enumerate(figure.axes, start=1):
+        panel = axes.get_title(loc="left") or axes.get_title() or f"panel {number}"
+        x_axis = axes.get_xlabel() or shared.get(SHARED_X, "")
+        y_axis = axes.get_ylabel() or shared.get(SHARED_Y, "")
+        names = _tick_names(axes.xaxis), _tick_names(axes.yaxis)
+        for series, x, y, value in _marks(axes):
+            labels = names[0].get(x, x), names[1].get(y, y)
+            rows.append((panel, series, x_axis, labels[0], y_axis, labels[1], value))
+    return rows
+
+
+Mark = tuple[str, float, float, float | str]
+LineStyle = tuple[str, ...]
+
+
+def _marks(axes: Axes) -> Iterator[Mark]:
+    yield from _lines(axes)
+    yield from _error_bars(axes)
+    yield from _dots(axes)
+    yield from _bars(axes)
+    yield from _maps(axes)
+
+
+def _lines(axes: Axes) -> Iterator[Mark]:
+    barred = {part for bars in _error_containers(axes) for part in (bars[0], *bars[1])}
+    for index, line in enumerate(axes.lines, start=1):
+        # lines across a whole panel are placed on its frame, not on its axes
+        if line in barred or line.get_transform() != axes.transData:
+            continue
+        points = np.asarray(line.get_xydata(), float)
+        yield from ((_name(line, "line", index), x, y, "") for x, y in points.tolist())
+
+
+def _error_bars(axes: Axes) -> Iterator[Mark]:
+    """Points with their bars; the two ends of a bar are rows of their own."""
+    for index, bars in enumerate(_error_containers(axes), start=1):
+        name = _name(bars, "points", index)
+        if bars[0] is not None:
+            points = np.asarray(bars[0].get_xydata(), float).tolist()
+            yield from ((name, x, y, "") for x, y in points)
+        for end in (end for part in bars[2] for bar in part.get_segments() for end in bar):
+            yield f"{name}, end of a bar", float(end[0]), float(end[1]), ""
+
+
+def _error_containers(axes: Axes) -> list[ErrorbarContainer]:
+    from matplotlib.container import ErrorbarContainer
+
+    return [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
+
+
+def _dots(axes: Axes) -> Iterator[Mark]:
+    from matplotlib.collections import PathCollection
+
+    containers = [one for one in axes.collections if isinstance(one, PathCollection)]
+    for index, dots in enumerate(containers, start=1):
+        points = np.asarray(dots.get_offsets(), float)
+        values = dots.get_array()
+        values_text = [""] * len(points) if values is None else np.asarray(values, float).tolist()
+        for (x, y), value in zip(points.tolist(), values_text, strict=True):
+            yield _name(dots, "dots", index), x, y, value
+
+
+def _bars(axes: Axes) -> Iterator[Mark]:
+    from matplotlib.container import BarContainer
+
+    containers = [one for one in axes.containers if isinstance(one, BarContainer)]
+    for index, bars in enumerate(containers, start=1):
+        for bar in bars:
+            low, left = bar.get_y(), bar.get_x()
+            center = left + 0.5 * bar.get_width(), low + 0.5 * bar.get_height()
+            end = (left + bar.get_width(), low + bar.get_height())
+            along = (end[0], center[1]) if bars.orientation == "horizontal" else (center[0], end[1])
+            yield _name(bars, "bars", index), float(along[0]), float(along[1]), ""
+
+
+def _maps(axes: Axes) -> Iterator[Mark]:
+    for index, image in enumerate(axes.images, start=1):
+        cells: Array = np.ma.filled(np.ma.asarray(image.get_array(), float), np.nan)
+        if cells.ndim == 2:  # else it is a picture
+            for (row, column), value in np.ndenumerate(cells):
+                yield _name(image, "map", index), float(column), float(row), float(value)
+
+
+def _name(artist: Any, kind: str, index: int) -> str:
+    """What an artist is called: its own label, its key in a legend, or its number."""
+    label = str(artist.get_label())
+    if label and not label.startswith("_"):
+        return label
+    keyed = _keyed(artist) if kind == "line" else set()
+    return keyed.pop() if len(keyed) == 1 else f"{kind} {index}"
+
+
+def _keyed(line: Line2D) -> set[str]:
+    """Labels of a line in legends: of those that look like it, else of those of its colour."""
+    keys, line_style = _keys(line), _line_style(line)
+    return set(keys.get(line_style) or keys.get(line_style[:1]) or ())
+
+
+def _keys(line: Line2D) -> dict[LineStyle, set[str]]:
+    """Labels in the legends of a line's figure by look, and by colour alone."""
+    from matplotlib.lines import Line2D
+
+    legends = [line.axes.get_legend() if line.axes is not None else None]
+    legends += line.get_figure(root=True).legends  # type: ignore[union-attr]
+    labels_of_style: dict[LineStyle, set[str]] = {}
+    for handle in (one for legend in legends if legend for one in legend.legend_handles):
+        if isinstance(handle, Line2D):
+            for line_style in (_line_style(handle), _line_style(handle)[:1]):
+                labels_of_style.setdefault(line_style, set()).add(str(handle.get_label()))
+    return labels_of_style
+
+
+def _line_style(line: Line2D) -> LineStyle:
+    """Colour, dashes and mark, by which a reader finds a line in a legend."""
+    from matplotlib.colors import to_hex
+
+    return to_hex(line.get_color()), str(line.get_linestyle()), str(line.get_marker())
+
+
+def _tick_names(axis: Axis) -> dict[float, str]:
+    """Words at an axis that stand for numbers, such as the names of bars."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter
+
+    formatter, locator = axis.get_major_formatter(), axis.get_major_locator()
+    is_fixed = isinstance(formatter, FixedFormatter | FuncFormatter)
+    if not is_fixed or not isinstance(locator, FixedLocator):
+        return {}
+    locations: list[float] = np.asarray(locator(), float).tolist()
+    texts = formatter.format_ticks(locations)
+    return {location: text for location, text in zip(locations, texts, strict=True) if text}

@@ -16,8 +16,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.mechanics.twin_shape import TwinShape
 from softgrasp.render.twin_picture import FPS, SIZE, TwinCamera, record_twin_video
 from softgrasp.report import twin_figures as figures
-from softgrasp.report.page import NO_IMAGES, templates
-from softgrasp.report.shown_picture import embedded, embedded_image
+from softgrasp.report.grasp_page import NO_IMAGES, embedded, embedded_image, templates
 from softgrasp.report.style import signed
 from softgrasp.report.twin_figures import column
 from softgrasp.twin.record import TwinRecord

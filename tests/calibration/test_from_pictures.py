@@ -14,7 +14,7 @@ import softgrasp as sg
 from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.files import LoadedProblem, load_problem
 from softgrasp.calibration.result import draw_evidence
-from softgrasp.report.overlay_figure import _carried, draw_overlays
+from softgrasp.report.calibration import _carried, draw_overlays
 from tests.calibration.problems import FINGER
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")

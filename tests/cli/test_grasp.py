@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.cli import job
+from softgrasp.cli import grasp
 from tests.cli.conftest import QUICK, Run, files_in
 
 PINCH = ("grasp", "four_finger", "sphere", "--grasp", "precision", *QUICK)
@@ -145,7 +145,7 @@ def test_files_of_others_are_left_alone(run: Run, tmp_path: Path) -> None:
 def test_figures_page_and_film_are_asked_for_one_by_one(
     run: Run, monkeypatch: pytest.MonkeyPatch, page: bool
 ) -> None:
-    from softgrasp.report import page as pages
+    from softgrasp.report import grasp_page as pages
 
     requested = {}
 
@@ -166,8 +166,8 @@ def test_who_draws_is_found_out_before_the_run(monkeypatch: pytest.MonkeyPatch) 
     from softgrasp.rendering import renderer as gl
 
     monkeypatch.setattr(gl, "gl_available", lambda kind: False)
-    requested = job.Job(directory=Path("x"))
-    assert job._drawn(requested) == (
+    requested = grasp.Job(directory=Path("x"))
+    assert grasp._drawn(requested) == (
         "drawn by the built-in ray caster: no OpenGL on this host; for the faster renderer: "
         + gl.CURE
     )

@@ -105,7 +105,7 @@ def test_while_drawing_the_numbers_stand_and_nothing_is_half_written(tmp_path: P
 def test_before_the_run_nothing_is_written(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softgrasp.cli import job
+    from softgrasp.cli import grasp as job
 
     def stop(directory: Path) -> None:
         raise KeyboardInterrupt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from softgrasp.cli.pace import Pace, duration
+from softgrasp.cli.terminal import Pace, duration
 
 
 def test_rows_that_were_there_before_do_not_count() -> None:

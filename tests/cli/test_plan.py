@@ -9,8 +9,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli import main, sweep
-from softgrasp.cli.verb import INTERRUPTED, NOT_HELD
-from softgrasp.report import planner_page
+from softgrasp.cli.options import INTERRUPTED, NOT_HELD
+from softgrasp.report import planner
 from tests.cli.conftest import Run
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
@@ -27,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = (*WORDS, "--candidates", "3", "--top", "1", "--test", "hold", "--offset", "0.005",
              "--renderer", "none", "--out", str(directory))  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planner_page, "write_report", lambda result, own, **_: result.save(own))
+        patch.setattr(planner, "write_report", lambda result, own, **_: result.save(own))
         assert main(list(words)) == 0
     return directory
 

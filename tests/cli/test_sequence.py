@@ -10,7 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp import library
 from softgrasp.cli import main
-from softgrasp.cli.scene_options import SceneOptions, scene_of
+from softgrasp.cli.scene_args import SceneOptions, scene_of
 
 
 def requested(**options: object) -> sg.GraspScene:

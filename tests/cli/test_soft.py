@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.cli.scene_options import SceneOptions, scene_of
+from softgrasp.cli.scene_args import SceneOptions, scene_of
 from tests.cli.conftest import QUICK, Run
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
-from softgrasp.cli.sweep_plan import axis_of
+from softgrasp.cli.sweep import axis_of
 from softgrasp.sweeps.storage import dataset, trajectories
 from tests.cli.conftest import Run
 from tests.processes import are_gone, children_of

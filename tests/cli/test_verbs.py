@@ -13,7 +13,7 @@ import pytest
 import softgrasp as sg
 from softgrasp import library
 from softgrasp.cli.app import VERBS
-from softgrasp.cli.kinds import Kind
+from softgrasp.cli.options import ListedKind
 from softgrasp.formats.templates import template
 from tests.cli.conftest import QUICK, Run, files_in
 from tests.scenes import pinch
@@ -123,13 +123,13 @@ def test_list_names_everything_that_is_shipped(kind: str, run: Run) -> None:
 
 def test_list_alone_tells_what_can_be_listed(run: Run) -> None:
     rows = run("list", "--json").json
-    assert [row["kind"] for row in rows] == [kind.value for kind in Kind]
+    assert [row["kind"] for row in rows] == [kind.value for kind in ListedKind]
     assert all(row["what"] for row in rows)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", list(Kind))
-def test_every_kind_can_be_listed(kind: Kind, run: Run) -> None:
+@pytest.mark.parametrize("kind", list(ListedKind))
+def test_every_kind_can_be_listed(kind: ListedKind, run: Run) -> None:
     assert run("list", kind.value).code == 0
 
 

@@ -68,7 +68,7 @@ def test_the_farthest_engine_is_named_and_a_number_that_is_none_is_farthest() ->
 
 
 def test_one_is_told_in_the_singular() -> None:
-    from softgrasp.report.crosscheck_words import with_unit
+    from softgrasp.report.comparison import with_unit
 
     late = finding(difference=2.0, difference_unit="samples", tolerance=1.0)
     assert late.sentence == (

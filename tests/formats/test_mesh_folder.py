@@ -9,7 +9,7 @@ import pytest
 import trimesh
 
 import softgrasp as sg
-from softgrasp.cli.sweep_plan import axis_of
+from softgrasp.cli.sweep import axis_of
 from softgrasp.formats.mesh_folder import expand_directories
 from softgrasp.formats.plan_file import load_plan
 

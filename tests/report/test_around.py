@@ -8,8 +8,8 @@ import imageio.v3
 import pytest
 
 import softgrasp as sg
-from softgrasp.report import facts, tables, words
-from softgrasp.report.object_figure import draw_object
+from softgrasp.report import grasp_tables, grasp_text
+from softgrasp.report.time_series import draw_object
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +26,14 @@ def test_the_summary_tells_of_both_objects(two: sg.GraspResult) -> None:
     assert two.hold is not None
     assert two.hold.others is not None
     drop = 1e3 * two.hold.others[0].drop_m
-    text = words.summary(two)
+    text = grasp_text.summary(two)
     assert "Beside it, small moved 4.1 mm and turned 4.1°." in text
     assert f"(judged: large; not judged: small moved {drop:.3f} mm in the hand)." in text
     assert text.endswith("At the end large presses on small with 18.2 N.")
 
 
 def test_one_object_is_told_as_ever(corner: sg.GraspResult) -> None:
-    text = words.summary(corner)
+    text = grasp_text.summary(corner)
     assert "Beside it" not in text
     assert "judged" not in text
     assert "cuboid presses on left with 14.2 N" in text
@@ -42,20 +42,23 @@ def test_one_object_is_told_as_ever(corner: sg.GraspResult) -> None:
 def test_the_tables_name_objects_and_surroundings(
     two: sg.GraspResult, corner: sg.GraspResult
 ) -> None:
-    assert {row.object for row in tables.body_rows(two)} == {"large", "small"}
-    assert {row.object for row in tables.event_rows(two)} == {"large", "small"}
-    assert [row.label for row in tables.pair_rows(two)][:2] == ["F1 P2, small", "F1 P3, small"]
-    assert "F1 P3" in [row.label for row in tables.pair_rows(corner)]
-    (row,) = tables.other_rows(two)
+    assert {row.object for row in grasp_tables.body_rows(two)} == {"large", "small"}
+    assert {row.object for row in grasp_tables.event_rows(two)} == {"large", "small"}
+    assert [row.label for row in grasp_tables.pair_rows(two)][:2] == [
+        "F1 P2, small",
+        "F1 P3, small",
+    ]
+    assert "F1 P3" in [row.label for row in grasp_tables.pair_rows(corner)]
+    (row,) = grasp_tables.other_rows(two)
     assert (row.first, row.second) == ("large", "small")
-    assert [row.second for row in tables.other_rows(corner)] == ["table", "left", "right"]
+    assert [row.second for row in grasp_tables.other_rows(corner)] == ["table", "left", "right"]
 
 
 def test_the_facts_say_what_stands_around(two: sg.GraspResult, corner: sg.GraspResult) -> None:
-    message = dict(facts.scene_properties(corner))
+    message = dict(grasp_tables.scene_properties(corner))
     assert message["Table"] == "top at z = -130.0 mm"
     assert message["Wall left"] == "140 × 120 mm at (−22.5, 47.5, −70.0) mm, normal (1, 0, 0)"
-    further = dict(facts.scene_properties(two))["Further object small"]
+    further = dict(grasp_tables.scene_properties(two))["Further object small"]
     assert further == (
         "small, sphere, radius 15 mm, 9.896 g (700 kg/m³), free, at (17.6, 0.0, −80.0) mm"
     )
@@ -90,6 +93,6 @@ def test_a_pair_is_held_against_its_own_contact() -> None:
     assert len(model.measured_stiffness_N_m) > len(model.set_stiffness_N_m)
     for pair, stiffness in model.measured_stiffness_N_m.items():
         assert stiffness == pytest.approx(model.set_stiffness(pair), rel=0.05)
-    for row in tables.pair_rows(result):
+    for row in grasp_tables.pair_rows(result):
         assert abs(float(row.deviation.removesuffix(" %").replace("−", "-"))) < 5.0
-    assert "of the model" in tables.stiffness_verdict(result)
+    assert "of the model" in grasp_tables.stiffness_verdict(result)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.report.convergence_figure import ConvergencePoint, convergence, draw_convergence
+from softgrasp.report.soft_finger import ConvergencePoint, convergence, draw_convergence
 
 pytestmark = pytest.mark.slow  # chains of 64 joints, whose rest shapes take half a minute
 

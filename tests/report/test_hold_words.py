@@ -13,11 +13,10 @@ import pytest
 import softgrasp as sg
 from softgrasp.rendering.keyframes import key_frames
 from softgrasp.rendering.video import pace
-from softgrasp.report import facts, series, tables, words
-from softgrasp.report.contact_figure import draw_contacts
-from softgrasp.report.hold_words import criterion_text, hold_clause, limits_text
-from softgrasp.report.joint_figure import draw_joints
-from softgrasp.report.object_figure import draw_object
+from softgrasp.report import grasp_tables, grasp_text, time_series
+from softgrasp.report.contact_figures import draw_contacts
+from softgrasp.report.grasp_text import criterion_text, hold_clause, limits_text
+from softgrasp.report.time_series import draw_joints, draw_object
 from tests.scenes import pinch
 
 PUSHES = ((10.0, 0.0, 0.0), (0.0, 2000.0, 0.0))
@@ -60,10 +59,10 @@ def test_a_carried_object() -> None:
 
 def test_what_has_left_a_moving_hand_was_dropped() -> None:
     gone = replace(carried(), status=sg.GraspStatus.EJECTED, held=False)
-    assert words.verdict(gone) == ("Dropped", "bad")
-    assert words.summary(gone).startswith("Dropped. ")
+    assert grasp_text.verdict(gone) == ("Dropped", "bad")
+    assert grasp_text.summary(gone).startswith("Dropped. ")
     still = replace(sg.simulate(pinch()), status=sg.GraspStatus.EJECTED)
-    assert words.verdict(still) == ("Ejected", "bad")
+    assert grasp_text.verdict(still) == ("Ejected", "bad")
 
 
 def test_directions() -> None:
@@ -81,7 +80,7 @@ def test_directions() -> None:
         f"first +y with {second.force_N:.2g} N, {lost} after "
         f"{second.end_s - second.start_s:.2f} s"
     )
-    rows = tables.direction_rows(pushed())
+    rows = grasp_tables.direction_rows(pushed())
     assert [(row.label, row.held) for row in rows] == [("+x", True), ("+y", False)]
     fine = hold.model_copy(update={"directions": (first,), "drop_m": first.drop_m})
     assert hold_clause(replace(pushed(), held=True, hold=fine)) == (
@@ -100,7 +99,7 @@ def test_criteria_say_what_they_do_and_allow() -> None:
     assert criterion_text(sg.load_criterion("sequence")) == "what the sequence does after its close"
     wag = sg.SuccessCriterion(motion=({"type": "shake", "name": "wag", "angle": 0.1},))
     assert criterion_text(wag) == "wag (shake) ±5.73° at 3 Hz, 4 cycles"
-    message = dict(facts.scene_properties(carried()))
+    message = dict(grasp_tables.scene_properties(carried()))
     assert message["Sequence"] == (
         "approach within 0.2 s; close; lift 20.0 mm within 0.2 s; wag (shake) ±2.86° at 5 Hz, "
         "1 cycle"
@@ -135,7 +134,7 @@ def test_five_instants_of_a_sequence() -> None:
 
 
 def test_the_wrist_has_rows_of_its_own() -> None:
-    *_, slides, hinges = series.actuator_rows(carried())
+    *_, slides, hinges = time_series.actuator_rows(carried())
     assert [panel.title for panel in slides] == ["wrist x", "wrist y", "wrist z"]
     assert [panel.title for panel in hinges] == ["wrist turn z", "wrist turn y", "wrist turn x"]
     assert slides[2].target is not None
@@ -145,8 +144,8 @@ def test_the_wrist_has_rows_of_its_own() -> None:
 
 def test_the_facts_tell_when_each_phase_was() -> None:
     spans = (f"{s.name} {s.start_s:.3f}–{s.end_s:.3f} s" for s in carried().phases)
-    assert dict(facts.scene_properties(carried()))["Phases"] == ", ".join(spans)
-    assert "Phases" not in dict(facts.scene_properties(sg.simulate(pinch())))
+    assert dict(grasp_tables.scene_properties(carried()))["Phases"] == ", ".join(spans)
+    assert "Phases" not in dict(grasp_tables.scene_properties(sg.simulate(pinch())))
 
 
 @pytest.mark.slow

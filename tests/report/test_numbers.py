@@ -11,7 +11,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.report import style
 from softgrasp.report.csv_file import with_numbers, write_columns
-from softgrasp.report.grasp_numbers import TIME, write_numbers
+from softgrasp.report.time_series import TIME, write_numbers
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:

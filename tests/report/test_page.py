@@ -18,19 +18,16 @@ import pytest
 import softgrasp as sg
 from softgrasp.rendering.video import render_video
 from softgrasp.report import (
-    contact_figure,
+    contact_figures,
     final_poses,
-    letting_go,
-    object_figure,
+    grasp_page,
+    grasp_text,
     overlay_objects,
-    page,
-    strip_figure,
     style,
-    words,
+    time_series,
 )
-from softgrasp.report.contact_figure import draw_contacts
-from softgrasp.report.joint_figure import draw_joints
-from softgrasp.report.object_figure import draw_object
+from softgrasp.report.contact_figures import draw_contacts
+from softgrasp.report.time_series import draw_joints, draw_object
 
 FILES = [
     "result.json",
@@ -81,8 +78,8 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module", autouse=True)
 def _small_pictures() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "render_video", partial(render_video, size=(96, 72), fps=4))
-        patch.setattr(strip_figure, "SIZE", (146, 160))
+        patch.setattr(grasp_page, "render_video", partial(render_video, size=(96, 72), fps=4))
+        patch.setattr(contact_figures, "SIZE", (146, 160))
         patch.setattr(style, "DPI", COARSE)
         yield
 
@@ -94,7 +91,7 @@ def written(
     """The report of a held grasp."""
     directory = tmp_path_factory.mktemp("report") / "a grasp"
     message: list[tuple[str, float]] = []
-    paths = page.write_report(
+    paths = grasp_page.write_report(
         held,
         directory,
         renderer="raycast",
@@ -135,7 +132,7 @@ def test_the_page_holds_the_files_themselves(written: Path):
 
 def test_the_page_says_what_the_result_holds(written: Path, held: sg.GraspResult):
     text = Page((written / "report.html").read_text(encoding="utf-8")).text
-    assert words.summary(held) in text
+    assert grasp_text.summary(held) in text
     assert "four_finger grasps ball" in text
     assert held.trajectory_sha256 in text
     assert "softgrasp rerun 'a grasp'" in text
@@ -150,14 +147,14 @@ def test_the_result_in_the_folder_is_the_result(written: Path, held: sg.GraspRes
 
 
 def test_without_pictures(held: sg.GraspResult, tmp_path: Path):
-    paths = page.write_report(held, tmp_path, renderer="none")
+    paths = grasp_page.write_report(held, tmp_path, renderer="none")
     assert [path.name for path in paths] == [*FILES[:10], "report.html"]
     result = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert len(result.references) == 4
 
 
 def test_without_the_page(held: sg.GraspResult, tmp_path: Path):
-    paths = page.write_report(held, tmp_path, renderer="raycast", report=False)
+    paths = grasp_page.write_report(held, tmp_path, renderer="raycast", report=False)
     assert [path.name for path in paths] == [*FILES[:2], "grasp.mp4"]
 
 
@@ -166,16 +163,16 @@ def test_a_picture_of_an_earlier_run_does_not_get_into_the_page(
     held: sg.GraspResult, tmp_path: Path
 ):
     (tmp_path / "strip.png").write_bytes(b"another run")
-    page.write_report(held, tmp_path, renderer="none")
+    grasp_page.write_report(held, tmp_path, renderer="none")
     assert "Five instants" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", ["no_contact", "diverged"])
 def test_a_run_that_failed_has_a_report(kind: str, request: pytest.FixtureRequest, tmp_path: Path):
     result: sg.GraspResult = request.getfixturevalue(kind)
-    page.write_report(result, tmp_path, renderer="raycast")
+    grasp_page.write_report(result, tmp_path, renderer="raycast")
     text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
-    assert words.summary(result) in text
+    assert grasp_text.summary(result) in text
     assert "nan" not in text.lower().split()
     advice = result.message[1:]
     assert (advice in text) == (kind == "diverged")
@@ -183,7 +180,9 @@ def test_a_run_that_failed_has_a_report(kind: str, request: pytest.FixtureReques
 
 def test_names_cannot_break_the_page(held: sg.GraspResult, tmp_path: Path):
     scene = held.scene.replace(name="<script>alert('x')</script>", source="a < b & c")
-    page.write_report(replace(held, scene=scene, warnings=("1 < 2",)), tmp_path, renderer="none")
+    grasp_page.write_report(
+        replace(held, scene=scene, warnings=("1 < 2",)), tmp_path, renderer="none"
+    )
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<script" not in html
     text = Page(html).text
@@ -206,13 +205,13 @@ def test_a_hand_of_24_joints_is_drawn(draw: Callable[[sg.GraspResult, Path], Pat
 
 def test_only_what_touched_has_a_panel(held: sg.GraspResult, tmp_path: Path):
     touched = {one.body for one in held.contacts if one.first_touch_s is not None}
-    cells = contact_figure._cells(held, touched)
+    cells = contact_figures._cells(held, touched)
     assert set(cells.values()) == {body for body in touched if held.contact_of(body).finger}
     rows, columns = zip(*cells, strict=True)
     # no row and no column is empty
     assert set(rows) == set(range(max(rows) + 1))
     assert set(columns) == set(range(max(columns) + 1))
-    rest = contact_figure._untouched(held, touched)
+    rest = contact_figures._untouched(held, touched)
     assert rest.startswith("Never touched: ")
     assert rest.count(",") + 1 == len(held.contacts) - len(touched)
 
@@ -221,7 +220,7 @@ def test_phalanges_of_the_same_number_stand_below_one_another():
     hand = sg.load_hand("allegro_right")
     scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere"), duration=0.005)
     result = sg.simulate(scene)
-    cells = contact_figure._cells(result, {"index_P2", "thumb_P1", "thumb_P2"})
+    cells = contact_figures._cells(result, {"index_P2", "thumb_P1", "thumb_P2"})
     assert cells == {(0, 1): "index_P2", (1, 0): "thumb_P1", (1, 1): "thumb_P2"}
 
 
@@ -238,23 +237,26 @@ def test_free_fall_does_not_set_the_scale_of_motion(held: sg.GraspResult, tmp_pa
     fall = held.tracks[0][0].copy()
     fall[late:, 2] -= 10.0
     lost = replace(held, status=sg.GraspStatus.EJECTED, normal_force=force, object_position=fall)
-    assert letting_go.out_of_hand(lost)
-    assert not letting_go.out_of_hand(held)
-    assert letting_go.let_go_s(held) is None
-    assert letting_go.let_go_s(lost) == held.time[late - 1]
+    assert grasp_text.out_of_hand(lost)
+    assert not grasp_text.out_of_hand(held)
+    assert grasp_text.let_go_s(held) is None
+    assert grasp_text.let_go_s(lost) == held.time[late - 1]
     with style.figure(tmp_path / "a.png", 2.0, numbers=False) as figure:
         axes = figure.add_subplot()
-        object_figure._draw_run(
-            axes, lost, object_figure.displacement_mm(lost), object_figure.TRANSLATIONS, " mm"
+        time_series._draw_run(
+            axes, lost, time_series.displacement_mm(lost), time_series.TRANSLATIONS, " mm"
         )
         assert max(map(abs, axes.get_ylim())) < 1e3
         assert not any("10000" in text.get_text() for text in axes.get_legend().get_texts())
 
 
 def test_captions_of_instants_have_one_line():
-    assert strip_figure._one_line("last established: left P2 + 2 more") == "last: left P2 + 2 more"
     assert (
-        strip_figure._one_line("first contact: F1 P3 + 3 more") == "first contact: F1 P3 + 3 more"
+        contact_figures._one_line("last established: left P2 + 2 more") == "last: left P2 + 2 more"
+    )
+    assert (
+        contact_figures._one_line("first contact: F1 P3 + 3 more")
+        == "first contact: F1 P3 + 3 more"
     )
 
 

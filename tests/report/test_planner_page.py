@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.report.planner_figures import (
+from softgrasp.report.planner import (
     correlation_verdict,
     draw_directions,
     draw_scores,
     evenness_verdict,
     flat,
+    plan_rows,
+    ranked_rows,
+    summary,
+    write_planner_report,
 )
-from softgrasp.report.planner_page import write_planner_report
-from softgrasp.report.planner_words import plan_rows, ranked_rows, summary
 from softgrasp.sweeps.planner import PlannedGrasps, candidates_of, ranked_table, sweep_plan_of
 from softgrasp.sweeps.storage import failed_row
 from tests.scenes import pinch

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import softgrasp as sg
-from softgrasp.report.quality_figure import draw_quality
-from softgrasp.report.quality_words import quality_clause, quality_rows
+from softgrasp.report.contact_figures import draw_quality
+from softgrasp.report.grasp_text import quality_clause, quality_rows
 from tests.pads import pads
 from tests.scenes import pinch
 

@@ -8,10 +8,9 @@ import imageio.v3 as imageio
 import pytest
 
 import softgrasp as sg
-from softgrasp.report import facts, style, tables
-from softgrasp.report.sensor_figure import draw_sensors
-from softgrasp.report.sensor_words import sensor_clause, sensor_rows
-from softgrasp.report.tactile_figure import draw_tactile
+from softgrasp.report import grasp_tables, style
+from softgrasp.report.contact_figures import draw_sensors, draw_tactile
+from softgrasp.report.grasp_text import sensor_clause, sensor_rows
 from tests.scenes import pinch
 
 SENSORS = (
@@ -86,12 +85,12 @@ def test_the_words_are_those_of_the_numbers(felt: sg.GraspResult) -> None:
 
 
 def test_contact_models_are_told() -> None:
-    assert facts.contact_text(sg.Contact(model="native")) == (
+    assert grasp_tables.contact_text(sg.Contact(model="native")) == (
         "native: time constant 20 ms, damping ratio 1, µ 0.5"
     )
     soft = sg.Contact(model="soft-finger", patch=sg.Patch(radius=0.004))
-    assert facts.contact_text(soft).startswith("soft-finger: K ")
-    assert facts.contact_text(soft).endswith(", µ 0.5, patch 4 mm (hertz)")
+    assert grasp_tables.contact_text(soft).startswith("soft-finger: K ")
+    assert grasp_tables.contact_text(soft).endswith(", µ 0.5, patch 4 mm (hertz)")
     result = sg.simulate(pinch(contact=sg.Contact(model="native")))
-    assert "this contact model promises none" in tables.stiffness_verdict(result)
-    assert {row.deviation for row in tables.pair_rows(result)} == {tables.EMPTY}
+    assert "this contact model promises none" in grasp_tables.stiffness_verdict(result)
+    assert {row.deviation for row in grasp_tables.pair_rows(result)} == {grasp_tables.EMPTY}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from softgrasp.report.shown_picture import LARGE, embedded_image
+from softgrasp.report.grasp_page import LARGE, embedded_image
 from softgrasp.report.style import DPI, WIDTH, figure
 
 

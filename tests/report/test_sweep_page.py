@@ -10,13 +10,22 @@ import numpy as np
 import pytest
 
 from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
-from softgrasp.report import style, sweep_figures
-from softgrasp.report import sweep_page as pages
-from softgrasp.report.sweep_data import at_random, levels, lost, measures_of, numbers, wilson
-from softgrasp.report.sweep_parallel_figure import draw_parallel
-from softgrasp.report.sweep_rows import example_rows, extremes, values_of
-from softgrasp.report.sweep_ticks import apart
-from softgrasp.report.sweep_units import axis_label, unit_of
+from softgrasp.report import style, sweep
+from softgrasp.report.sweep import (
+    apart,
+    at_random,
+    axis_label,
+    draw_parallel,
+    example_rows,
+    extremes,
+    levels,
+    lost,
+    measures_of,
+    numbers,
+    unit_of,
+    values_of,
+    wilson,
+)
 from softgrasp.sweeps.storage import COLUMNS
 from tests.scenes import pinch
 
@@ -90,13 +99,13 @@ def test_a_lost_object_has_no_motion_but_its_forces() -> None:
     assert not lost(failed).any()
 
 
-FIGURES = (sweep_figures.draw_lines, sweep_figures.draw_heat_maps, sweep_figures.draw_scatter)
+FIGURES = (sweep.draw_lines, sweep.draw_heat_maps, sweep.draw_scatter)
 
 
 @pytest.mark.parametrize("draw", FIGURES)
 def test_what_was_lost_sets_no_scale(draw: Any, tmp_path: Path) -> None:
     rows = drawn(draw(plan(), table(), tmp_path / "a.png"))
-    message = [row["value"] if draw is sweep_figures.draw_heat_maps else row["y"]
+    message = [row["value"] if draw is sweep.draw_heat_maps else row["y"]
             for row in rows if row["panel"] == "displacement [mm]"]  # fmt: skip
     values = [float(text) for text in message if text not in ("", "nan")]
     assert max(values) == pytest.approx(38.0)
@@ -107,7 +116,7 @@ def test_what_was_lost_sets_no_scale(draw: Any, tmp_path: Path) -> None:
 GONE: dict[str, Any] = {"status": ["EJECTED"] * 6, "held": [False] * 6, "contacts": [0] * 6}
 
 
-@pytest.mark.parametrize("draw", [*FIGURES, sweep_figures.draw_success, draw_parallel])
+@pytest.mark.parametrize("draw", [*FIGURES, sweep.draw_success, draw_parallel])
 def test_all_figures_are_drawn_where_everything_was_lost(draw: Any, tmp_path: Path) -> None:
     assert draw(plan(), table(**GONE), tmp_path / "a.png").stat().st_size > 0
 
@@ -142,11 +151,11 @@ def test_ticks_are_the_swept_values_where_they_do_not_touch() -> None:
 
 
 def test_rates_have_intervals_only_where_rows_are_drawn_at_random() -> None:
-    assert pages._summary(plan(), table()).startswith(
+    assert sweep._summary(plan(), table()).startswith(
         "6 grasps over 2 axes (grid); 5 of 6 held. 6.0 s of work"
     )
     noisy = plan(noise=PoseNoise(position=1e-3))
-    assert "5 of 6 held (83.3%, 95 % interval 43.6 … 97.0 %)" in pages._summary(noisy, table())
+    assert "5 of 6 held (83.3%, 95 % interval 43.6 … 97.0 %)" in sweep._summary(noisy, table())
     ends = tuple(Axis(path=axis.path, low=0.2, high=0.5) for axis in plan().axes)
     assert at_random(plan(method="latin", samples=6, axes=ends))
     assert not at_random(plan(repeats=3))  # the same grasp three times over
@@ -161,11 +170,11 @@ def test_bars_have_no_lines_where_nothing_is_drawn_at_random(
         calls.append((successes, trials))
         return wilson(successes, trials)
 
-    monkeypatch.setattr(sweep_figures, "wilson", counted)
-    sweep_figures.draw_success(plan(), table(), tmp_path / "a.png")
+    monkeypatch.setattr(sweep, "wilson", counted)
+    sweep.draw_success(plan(), table(), tmp_path / "a.png")
     assert calls == []
     noisy = plan(noise=PoseNoise(position=1e-3))
-    sweep_figures.draw_success(noisy, table(), tmp_path / "a.png")
+    sweep.draw_success(noisy, table(), tmp_path / "a.png")
     assert calls == [(2, 2), (2, 2), (1, 2), (2, 3), (3, 3)]
 
 
@@ -190,13 +199,13 @@ def test_extremes_name_what_was_lost_apart() -> None:
 
 def test_captions_say_what_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("draw_lines", "draw_heat_maps", "draw_success"):
-        monkeypatch.setattr(sweep_figures, name, lambda plan, table, path: path)
-    monkeypatch.setattr(pages, "draw_parallel", lambda plan, table, path: path)
-    shown = {one.title: one.caption for one in pages._drawn(plan(), table(), tmp_path)}
+        monkeypatch.setattr(sweep, name, lambda plan, table, path: path)
+    monkeypatch.setattr(sweep, "draw_parallel", lambda plan, table, path: path)
+    shown = {one.title: one.caption for one in sweep._drawn(plan(), table(), tmp_path)}
     assert shown["Measures"].startswith("One point a grasp. 1 of 6 grasps ended without the object")
     assert "95 %" not in shown["Success"]
     repeated = pd.concat([table(), table()], ignore_index=True)
-    message = pages._points(plan(repeats=2), repeated)
+    message = sweep._points(plan(repeats=2), repeated)
     assert message == "Means over repeats, with bars from the least to the largest."
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from softgrasp.formats.bellows_mesh import bellows_mesh
 from softgrasp.formats.finger_slicing import slice_finger
-from softgrasp.report.valley_figure import draw_valleys
+from softgrasp.report.soft_finger import draw_valleys
 
 IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
 

@@ -10,9 +10,9 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.errors import DescriptionError
-from softgrasp.report.hold_words import criterion_text, hold_clause, limits_text
-from softgrasp.report.pull_figure import draw_pulls
-from softgrasp.report.tables import pull_rows
+from softgrasp.report.contact_figures import draw_pulls
+from softgrasp.report.grasp_tables import pull_rows
+from softgrasp.report.grasp_text import criterion_text, hold_clause, limits_text
 from softgrasp.simulation.contacts import ContactPoint
 from softgrasp.simulation.pulling import SlipWatch
 from softgrasp.simulation.record import load_result

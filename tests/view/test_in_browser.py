@@ -13,8 +13,8 @@ import pytest
 from PIL import Image
 
 import softgrasp as sg
-from softgrasp.cli.view_source import hand_choices
-from softgrasp.report.words import summary
+from softgrasp.cli.view import hand_choices
+from softgrasp.report.grasp_text import summary
 from softgrasp.viewer.page import Page
 from softgrasp.viewer.views import ResultView, Workbench
 from tests.scenes import pinch

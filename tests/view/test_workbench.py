@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 import softgrasp as sg
-from softgrasp.cli.view_source import hand_choices
+from softgrasp.cli.view import hand_choices
 from softgrasp.errors import DescriptionError, SoftgraspError
-from softgrasp.report.words import summary
+from softgrasp.report.grasp_text import summary
 from softgrasp.viewer.page import Page
 from softgrasp.viewer.scene_markers import Choices
 from softgrasp.viewer.views import Workbench

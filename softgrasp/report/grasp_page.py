@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import shlex
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from softgrasp._version import __version__
 from softgrasp.formats.atomic import write_text
 from softgrasp.rendering.keyframes import key_frames
 from softgrasp.rendering.video import Image, VideoInfo, render_video
-from softgrasp.report import facts, tables, words
-from softgrasp.report.contact_figure import draw_contacts
-from softgrasp.report.grasp_numbers import write_numbers
-from softgrasp.report.hold_words import hold_clause
-from softgrasp.report.joint_figure import draw_joints
-from softgrasp.report.object_figure import draw_object
-from softgrasp.report.pull_figure import draw_pulls
-from softgrasp.report.quality_figure import draw_quality
-from softgrasp.report.quality_words import quality_clause, quality_rows
-from softgrasp.report.sensor_figure import draw_sensors
-from softgrasp.report.sensor_words import sensor_clause, sensor_rows
-from softgrasp.report.shown_picture import embedded, embedded_image
-from softgrasp.report.strip_figure import draw_strip, strip_images
-from softgrasp.report.tactile_figure import draw_tactile, tactile_readings
+from softgrasp.report import grasp_tables, grasp_text
+from softgrasp.report.contact_figures import (
+    draw_contacts,
+    draw_pulls,
+    draw_quality,
+    draw_sensors,
+    draw_strip,
+    draw_tactile,
+    strip_images,
+    tactile_readings,
+)
+from softgrasp.report.grasp_text import (
+    hold_clause,
+    quality_clause,
+    quality_rows,
+    sensor_clause,
+    sensor_rows,
+)
+from softgrasp.report.style import WIDTH
+from softgrasp.report.time_series import draw_joints, draw_object, write_numbers
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.result import GraspResult
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
 
 VIDEO, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, REPORT = (
     "grasp.mp4",
@@ -139,34 +148,36 @@ def _content(result: GraspResult, video_info: VideoInfo | None) -> dict[str, obj
     return {
         "version": __version__,
         "title": _title(result),
-        "verdict": words.verdict(result),
-        "summary": words.summary(result),
+        "verdict": grasp_text.verdict(result),
+        "summary": grasp_text.summary(result),
         "advice": _sentence(result.message) if result.status is GraspStatus.DIVERGED else "",
-        "keys": facts.key_numbers(result),
-        "force_clause": words.force_clause(result),
-        "motion_clause": words.motion_clause(result),
+        "keys": grasp_tables.key_numbers(result),
+        "force_clause": grasp_text.force_clause(result),
+        "motion_clause": grasp_text.motion_clause(result),
         "hold_clause": hold_clause(result),
-        "directions": tables.direction_rows(result),
-        "pulls": tables.pull_rows(result),
+        "directions": grasp_tables.direction_rows(result),
+        "pulls": grasp_tables.pull_rows(result),
         "quality_clause": quality_clause(result),
         "qualities": quality_rows(result),
-        "joint_clause": words.joint_clause(result),
+        "joint_clause": grasp_text.joint_clause(result),
         "several": len(result.objects) > 1,
-        "others_clause": words.others_clause(result),
-        "support_clause": words.support_clause(result),
-        "other_contacts": tables.other_rows(result),
+        "others_clause": grasp_text.others_clause(result),
+        "support_clause": grasp_text.support_clause(result),
+        "other_contacts": grasp_tables.other_rows(result),
         "sensor_clause": sensor_clause(result),
         "sensors": sensor_rows(result),
-        "bodies": tables.body_rows(result),
-        "untouched": tables.untouched(result),
-        "pairs": tables.pair_rows(result),
-        "stiffness_verdict": tables.stiffness_verdict(result),
-        "requested_contact": facts.contact_text(result.contact_model.asked),
-        "contact_used": facts.contact_text(result.contact_model.used),
-        "properties": facts.scene_properties(result),
+        "bodies": grasp_tables.body_rows(result),
+        "untouched": grasp_tables.untouched(result),
+        "pairs": grasp_tables.pair_rows(result),
+        "stiffness_verdict": grasp_tables.stiffness_verdict(result),
+        "requested_contact": grasp_tables.contact_text(result.contact_model.asked),
+        "contact_used": grasp_tables.contact_text(result.contact_model.used),
+        "properties": grasp_tables.scene_properties(result),
         "warnings": [*result.warnings, *result.scene.hand.notes],
-        "events": tables.event_rows(result),
-        "provenance": facts.provenance(result, video_info.renderer_note if video_info else ""),
+        "events": grasp_tables.event_rows(result),
+        "provenance": grasp_tables.provenance(
+            result, video_info.renderer_note if video_info else ""
+        ),
     }
 
 
@@ -235,3 +246,67 @@ def templates() -> Environment:
 
 def _silent(file: str, done: float) -> None:
     """Tell nobody."""
+
+
+# --------------------
+# Pictures and films as a page holds them: inside it, so that it needs no other file.
+
+
+LARGE = 400_000
+"""Bytes above which a PNG is a photograph or a drawing of the engine rather than of lines."""
+JPEG_QUALITY = 90
+"""Of WebP, of 100: a tenth of the PNG's size with no difference to be seen."""
+EDGE = 0.95
+"""Share of the page's width above which a picture fills it."""
+
+
+class EmbeddedImage(NamedTuple):
+    """A picture as a page holds it.
+
+    Attributes:
+        source: Its data URL.
+        files: The files beside the page that hold it and its numbers.
+        share: Its width over that of the page, at most 1, so that letters are alike in all figures.
+    """
+
+    source: str
+    files: str
+    fraction: float
+
+
+def embedded_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
+    """A PNG for a page: its data URL, its name, and that of its numbers where there are any.
+
+    Args:
+        path: The picture; the file keeps all its pixels, the page has photographs as WebP.
+        smaller: Its width over the width on the page. For pages with so many figures that they
+            would be too large to send.
+    """
+    from PIL import Image
+
+    numbers = path.with_suffix(".csv")
+    files = f"{path.name}, {numbers.name}" if numbers.exists() else path.name
+    content, kind = path.read_bytes(), "image/png"
+    with Image.open(io.BytesIO(content)) as image:
+        inch = image.info.get("dpi", (image.width / WIDTH,))[0]
+        width_fraction = image.width / inch / WIDTH
+        stream = io.BytesIO()
+        if smaller > 1:
+            image.convert("RGB").reduce(smaller).save(stream, "PNG")
+            content = stream.getvalue()
+        elif len(content) > LARGE:
+            image.convert("RGB").save(stream, "WEBP", quality=JPEG_QUALITY)
+            content, kind = stream.getvalue(), "image/webp"
+    return EmbeddedImage(
+        data_url(content, kind), files, width_fraction if width_fraction < EDGE else 1.0
+    )
+
+
+def embedded(path: Path, kind: str) -> str:
+    """A file as a data URL."""
+    return data_url(path.read_bytes(), kind)
+
+
+def data_url(content: bytes, kind: str) -> str:
+    """Bytes as a data URL."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"

@@ -5,33 +5,42 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from softgrasp import library
-from softgrasp.cli.around_options import around, pulled
-from softgrasp.cli.contact_models import with_contact_model
-from softgrasp.cli.sensors import sensors_of
-from softgrasp.cli.sequence_options import sequence_changes
+from softgrasp.description.base import Vec3
+from softgrasp.description.closures.base import Closure
 from softgrasp.description.closures.known import CLOSURES
 from softgrasp.description.field_path import with_field
+from softgrasp.description.hand import Hand
+from softgrasp.description.objects import Elasticity, GraspObject, PlacedObject
+from softgrasp.description.release import FingerRelease
 from softgrasp.description.scene import GraspScene
+from softgrasp.description.sensor_rules import fingertips
+from softgrasp.description.sensors import (
+    AnySensor,
+    ForceTorqueSensor,
+    JointTorqueSensor,
+    TactileSensor,
+)
+from softgrasp.description.sequence import ClosePhase, LiftPhase
 from softgrasp.description.shapes import LengthUnit
 from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift, Surrounding, Table
+from softgrasp.description.surroundings import Lift, Surrounding, Table, Wall
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.formats.criterion_file import load_criterion
 from softgrasp.formats.finger_file import UNSURE, load_finger
-from softgrasp.formats.load import load_hand, load_object
+from softgrasp.formats.load import MODEL_SUFFIX, YAML_SUFFIXES, load_hand, load_object
 from softgrasp.formats.mesh_files import MESH_SUFFIXES
+from softgrasp.formats.release_file import is_release
 from softgrasp.formats.scene_file import load_scene
+from softgrasp.formats.ucrdf import ROBOT_SUFFIXES
+from softgrasp.formats.yaml_file import YamlFile
+from softgrasp.formats.ycb import YCB_PREFIX
 from softgrasp.mechanics.transforms import quaternion_of, rotation_from_euler
-
-if TYPE_CHECKING:
-    from softgrasp.description.hand import Hand
-    from softgrasp.description.objects import GraspObject
 
 _LOADERS: dict[str, Callable[[str], Any]] = {
     "hand": load_hand,
@@ -297,3 +306,301 @@ def require_known(what: str, name: str, known: list[str]) -> None:
     """
     if name not in known:
         raise DescriptionError(f"no {what} '{name}'; {did_you_mean(name, known)}")
+
+
+# --------------------
+# From the words of a command line to further objects, walls, a table and gravity.
+
+
+Changes = dict[str, Any]
+"""Fields of a scene."""
+
+
+def pulled(gravity: Vec3, success: SuccessCriterion | None, *, closing: bool) -> Changes:
+    """Gravity of any direction [m/s²], in the hold test, and while the hand closes."""
+    changes: Changes = {"gravity": gravity} if closing else {}
+    return changes if success is None else changes | {"success": success.replace(gravity=gravity)}
+
+
+def around(
+    scene: GraspScene, objects: Sequence[str], walls: Sequence[str], table: bool | None
+) -> Changes:
+    """Further objects and what stands around.
+
+    Args:
+        scene: The scene so far.
+        objects: ``NAME@X,Y,Z``
+        walls: ``X,Y,Z,NX,NY,NZ``
+        table: Whether there is one; None leaves it.
+
+    Raises:
+        DescriptionError: A text says something else, or an object does not exist.
+    """
+    changes: Changes = {}
+    if objects:
+        changes["objects"] = scene.objects + tuple(_placed(text) for text in objects)
+    parts = scene.surroundings
+    if table is False:
+        parts = tuple(part for part in parts if not isinstance(part, Table))
+    if table and scene.table is None:
+        parts = (Table(), *parts)
+    parts += tuple(_wall(text) for text in walls)
+    return changes if parts == scene.surroundings else changes | {"surroundings": parts}
+
+
+def _placed(text: str) -> PlacedObject:
+    name, _, coordinates = text.rpartition("@")
+    position = _numbers(coordinates, 3)
+    if not name or position is None:
+        raise DescriptionError(
+            "--object: expected NAME@X,Y,Z with metres, such as sphere@0.05,0,-0.085, "
+            f"found '{text}'"
+        )
+    x, y, z = position
+    return PlacedObject(object=load_object(name), position=(x, y, z))
+
+
+def _wall(text: str) -> Wall:
+    numbers = _numbers(text, 6)
+    if numbers is None:
+        raise DescriptionError(
+            "--wall: expected X,Y,Z,NX,NY,NZ, the middle of its face [m] and the normal out of it, "
+            f"such as -0.05,0,-0.08,1,0,0, found '{text}'"
+        )
+    x, y, z, *normal = numbers
+    return Wall(point=(x, y, z), normal=(normal[0], normal[1], normal[2]))
+
+
+def _numbers(text: str, count: int) -> list[float] | None:
+    """Numbers with commas between them; None where they are not so many, or no numbers."""
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        return None
+    return numbers if len(numbers) == count else None
+
+
+# --------------------
+# What --sequence and --criterion change in a scene, with what has to come along.
+
+
+AFTER_SEQUENCE = "sequence"
+"""The criterion where a sequence goes on after its close and none is named."""
+
+
+def sequence_changes(
+    scene: GraspScene,
+    sequence: str | None,
+    criterion: str | None,
+    *,
+    hold: bool | None,
+    lift: bool | None,
+    gravity: bool | None,
+    table: bool | None,
+) -> dict[str, Any]:
+    """Changed fields: the sequence, the criterion, and a table and gravity for what lifts.
+
+    Args:
+        scene: The scene so far.
+        sequence: Types of phases with commas between them.
+        criterion: Name or file of one.
+        hold: Whether a hold test was asked for.
+        lift: Whether a lift was asked for.
+        gravity: Whether gravity was.
+        table: Whether a table was; without one nothing carries the object, and no gravity comes.
+
+    Raises:
+        DescriptionError: There is no such phase or criterion, or two options exclude each other.
+    """
+    if sequence is None and criterion is None:
+        return {}
+    if lift:
+        raise DescriptionError(
+            "--lift: expected one of --lift, --sequence and --criterion, found more; "
+            "lift is also a phase of sequences"
+        )
+    if criterion is not None and hold is not None:
+        raise DescriptionError("--criterion: expected it or --hold/--no-hold, found both")
+    changes: dict[str, Any] = {"lift": None}
+    if criterion is not None:
+        changes["success"] = load_criterion(criterion)
+    if sequence is not None:
+        words = [word.strip() for word in sequence.split(",")]
+        changes["sequence"] = tuple(word for word in words if word)
+        if not changes["sequence"]:
+            raise DescriptionError(
+                "--sequence: expected phases such as approach,close,lift, found none"
+            )
+    # read by themselves, so that a table and gravity can come with what they need
+    tried = scene.replace(**(changes | {"success": None}))
+    success: SuccessCriterion | None = changes.get("success", scene.success)
+    goes_on = bool(tried.sequence) and not isinstance(tried.sequence[-1], ClosePhase)
+    if success is None and hold is None and goes_on:
+        changes["success"] = success = load_criterion(AFTER_SEQUENCE)
+    motion = success.motion if success is not None else ()
+    lifts = any(isinstance(phase, LiftPhase) for phase in (*tried.sequence, *motion))
+    if lifts and gravity is not False and table is not False and not scene.surroundings:
+        changes |= {"surroundings": (Table(),), "gravity": True}
+    return changes
+
+
+# --------------------
+# Sensors by the names that a command line uses.
+
+
+Sensors = tuple[AnySensor, ...]
+
+
+def _tactile(hand: Hand, body: str) -> Sensors:
+    bodies = [body] if body else fingertips(hand)
+    return tuple(TactileSensor(name=f"tactile_{part}", body=part) for part in bodies)
+
+
+def _force(hand: Hand, body: str) -> Sensors:
+    bodies = [body] if body else fingertips(hand)
+    return tuple(ForceTorqueSensor(name=f"force_{part}", body=part) for part in bodies)
+
+
+def _wrist(_hand: Hand, _body: str) -> Sensors:
+    return (ForceTorqueSensor(name="wrist"),)
+
+
+def _joints(_hand: Hand, _body: str) -> Sensors:
+    return (JointTorqueSensor(name="joints"),)
+
+
+SENSORS: dict[str, tuple[str, Callable[[Hand, str], Sensors]]] = {
+    "tactile": ("4 × 8 taxels on each fingertip, or on one body: tactile:F1_P2 [N]", _tactile),
+    "force": ("force and torque before each fingertip, or before one body: force:F1_P1", _force),
+    "wrist": ("force and torque between the hand and what carries it [N, N·m]", _wrist),
+    "joints": ("torque of the servo of every rigid joint [N·m]", _joints),
+}
+"""Name, what it is, and how it is made."""
+
+
+def sensors_of(hand: Hand, words: tuple[str, ...]) -> Sensors:
+    """The sensors that a command line names.
+
+    Args:
+        hand: The hand.
+        words: Names of ``SENSORS``; ``tactile`` and ``force`` may have a body behind a colon.
+
+    Raises:
+        DescriptionError: There is no such sensor, or it takes no body.
+    """
+    made: Sensors = ()
+    for word in words:
+        name, colon, body = word.partition(":")
+        if name not in SENSORS:
+            raise DescriptionError(f"--sensor: no sensor '{name}'; {did_you_mean(name, SENSORS)}")
+        if colon and (name not in ("tactile", "force") or not body):
+            raise DescriptionError(
+                "--sensor: expected a body behind a colon for tactile and force only, found "
+                f"'{word}'"
+            )
+        made += SENSORS[name][1](hand, body)
+    return made
+
+
+# --------------------
+# Contact models by the names that a command line uses.
+
+
+CONTACT_MODELS = {
+    "compliant": (
+        "normal force over penetration as asked in N/m, damping in N·s/m, Coulomb friction (the "
+        "default; paper 004, eq 1)"
+    ),
+    "soft-finger": (
+        "the same, and a moment about the normal up to that of a soft patch (contact.patch; Howe "
+        "and Cutkosky 1996)"
+    ),
+    "native": "MuJoCo's own time constant, damping ratio and impedance (contact.native)",
+    "deformable": (
+        "the object is an elastic solid (object.elasticity), whose surface has a contact of "
+        "MuJoCo's own"
+    ),
+}
+"""Name, and what it is."""
+YOUNG = 1e5
+"""Young's modulus of an object that is made deformable by name only [Pa]: soft rubber foam."""
+
+
+def with_contact_model(scene: GraspScene, name: str) -> GraspScene:
+    """The scene with a contact model of ``CONTACT_MODELS``."""
+    if name != "deformable":
+        return with_field(scene, "contact.model", name)
+    elasticity = scene.object.elasticity or Elasticity(young=YOUNG)
+    return scene.replace(object=scene.object.replace(elasticity=elasticity))
+
+
+# --------------------
+# Closures as the command line shows them.
+
+
+def parameters(kind: type[Closure]) -> dict[str, Any]:
+    """Fields of a closure and their defaults, its own ones first; None where it chooses itself."""
+    specific = {name for name in kind.model_fields if name not in Closure.model_fields}
+    names = sorted(kind.model_fields, key=lambda name: name not in specific)
+    return {name: kind.model_fields[name].default for name in names if name != "type"}
+
+
+# --------------------
+# What a word of the command line names: a hand, an object, a scene, a release, a robot, a mesh.
+
+
+Kind = Literal["hand", "object", "scene", "release", "criterion", "robot", "mesh", "world"]
+WORLD_SUFFIX = ".wbt"
+
+FIELDS: dict[Kind, set[str]] = {
+    "scene": set(GraspScene.model_fields),
+    "hand": {*Hand.model_fields, "convention", "defaults", "model", "joints", "rates"},
+    "object": set(GraspObject.model_fields),
+    "release": set(FingerRelease.model_fields),
+    "criterion": set(SuccessCriterion.model_fields),
+}
+COMMON = {"name", "units", "source", "notes"}
+SHIPPED: tuple[Kind, ...] = ("scene", "hand", "object", "robot")
+"""Kinds that have a folder in the library; releases lie among the scenes."""
+
+
+def kind_of(word: str) -> Kind:
+    """What a name or a file holds.
+
+    Raises:
+        DescriptionError: Nothing that is known.
+    """
+    path = Path(word)
+    if path.suffix.lower() in MESH_SUFFIXES:
+        return "mesh"
+    if path.suffix.lower() == WORLD_SUFFIX:
+        return "world"
+    if path.suffix.lower() in ROBOT_SUFFIXES:
+        return "robot"
+    if path.suffix.lower() == MODEL_SUFFIX:
+        return "hand"
+    if path.suffix.lower() in YAML_SUFFIXES:
+        return _kind_of_yaml(path)
+    if word.startswith(YCB_PREFIX):
+        return "object"
+    shipped = {kind: library.names(f"{kind}s") for kind in SHIPPED}
+    for kind, names in shipped.items():
+        if word in names:
+            return "release" if kind == "scene" and is_release(word) else kind
+    known = [name for names in shipped.values() for name in names]
+    raise DescriptionError(f"no hand, object, scene or robot '{word}'; {did_you_mean(word, known)}")
+
+
+def _kind_of_yaml(path: Path) -> Kind:
+    """The kind that has most of a file's fields."""
+    keys = set(YamlFile(path).data) - COMMON
+    matches = {kind: len(keys & fields) for kind, fields in FIELDS.items()}
+    best = max(matches, key=lambda kind: matches[kind])
+    if matches[best] == 0:
+        raise DescriptionError(
+            "expected the fields of a hand (fingers, grasps), an object (shape, density), a scene "
+            "(hand, object) or a release (finger, tip_mass), found "
+            f"{', '.join(sorted(keys)) or 'none'}",
+            file=path,
+        )
+    return best

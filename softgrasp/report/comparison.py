@@ -1,0 +1,586 @@
+"""Releases in several engines as the time step shrinks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from softgrasp._version import __version__
+from softgrasp.comparison.checks import load_scale, mean_force
+from softgrasp.comparison.compare import CrosscheckResult
+from softgrasp.comparison.criteria import Finding, Tolerances, measured
+from softgrasp.comparison.runs import (
+    EMULATES,
+    GraspRuns,
+    ReleaseRuns,
+    bodies_in_contact,
+    comparable,
+    force_at,
+    force_name,
+)
+from softgrasp.formats.atomic import write_text
+from softgrasp.report import style
+from softgrasp.report.csv_file import with_numbers
+from softgrasp.report.grasp_page import embedded_image, templates
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    from softgrasp.mechanics.transforms import Array
+
+MIN_DIFFERENCE = 1e-12
+"""A difference of nothing is drawn there on a logarithmic axis [deg]."""
+
+
+# --------------------
+# The page of a comparison of engines: the verdict, every finding, and the figures that show it.
+
+
+REPORT = "report.html"
+
+
+class Figure(NamedTuple):
+    """A figure with its heading, its caption, and the findings that it shows."""
+
+    title: str
+    path: Path
+    caption: str
+    findings: tuple[str, ...]
+    """Names of the findings whose verdicts stand beside it."""
+
+
+def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> list[Path]:
+    """Draw the figures of a comparison and write ``report.html``; returns their paths.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    directory = Path(directory)
+    shown = _of_release(result, directory) or _of_grasp(result, directory)
+    names = list(dict.fromkeys(name for finding in result.findings for name in finding.values))
+    columns = list(dict.fromkeys([*result.backends, *names]))
+    html = templates().get_template("crosscheck.html.j2").render(
+        version=__version__,
+        title=f"{result.title} in {' and '.join(result.backends)}",
+        good=result.passed,
+        badge=_badge(result),
+        summary=_summary(result),
+        failed=[finding.sentence for finding in result.failed],
+        warnings=result.warnings,
+        columns=columns,
+        rows=[_row(finding, columns) for finding in result.findings],
+        shown=[_figure(part, result) for part in shown],
+        engines=_engines(result),
+        command=result.again,
+    )  # fmt: skip
+    return [*with_numbers(part.path for part in shown), write_text(directory / REPORT, html)]
+
+
+def _badge(result: CrosscheckResult) -> str:
+    if result.diverged:
+        return "diverged"
+    return "all within tolerance" if result.passed else "beyond tolerance"
+
+
+def _of_release(result: CrosscheckResult, directory: Path) -> list[Figure]:
+    runs, limits = result.runs, result.tolerances
+    if not isinstance(runs, ReleaseRuns):
+        return []
+    drawn = [
+        ("Release", draw_release(runs, limits, directory / "crosscheck_release.png"),
+         "Lines lie on one another where engines agree; what is left of their difference is below.",
+         ("trajectory", "settling_time", "without_hk")),
+        ("First mode", draw_mode(runs, limits, directory / "crosscheck_mode.png"),
+         "One damped cosine, fitted alike to the height of the tip. The full line is the linear "
+         "mode in steps of that length, the dotted one that of the motion itself.",
+         ("frequency", "damping_ratio")),
+        ("Convergence",
+         draw_convergence(runs, limits, directory / "crosscheck_convergence.png"),
+         "Of each engine, how far it is from its own finest step; black, how far engines are from "
+         "each other at the same step.",
+         ("convergence_order", "convergence_limit")),
+    ]  # fmt: skip
+    return [Figure(title, path, caption, names)
+            for title, path, caption, names in drawn if path is not None]  # fmt: skip
+
+
+def _of_grasp(result: CrosscheckResult, directory: Path) -> list[Figure]:
+    runs, limits = result.runs, result.tolerances
+    if isinstance(runs, ReleaseRuns) or runs.diverged:
+        return []
+    runs = comparable(runs)
+    drawn = [
+        (f"{force_name(runs.closing)}s", draw_forces(runs, directory / "crosscheck_forces.png"),
+         "Left, every body at rest; right, the body that differs most.",
+         ("normal_force", "force_after_closing", "stop")),
+        ("Held or dropped", draw_loads(runs, limits, directory / "crosscheck_loads.png"),
+         "Hold tests with lighter and heavier objects; lines are where each engine drops it.",
+         ("agreement", "critical_load")),
+        ("Time step", draw_steps(runs, limits, directory / "crosscheck_steps.png"),
+         f"{force_name(runs.closing)}s at rest with smaller time steps. They jump where a body "
+         "stops one control sample earlier.",
+         ("force_convergence",)),
+    ]  # fmt: skip
+    return [Figure(title, path, caption, names)
+            for title, path, caption, names in drawn if path is not None]  # fmt: skip
+
+
+def _figure(part: Figure, result: CrosscheckResult) -> dict[str, Any]:
+    there = [finding for finding in result.findings if finding.name in part.findings]
+    return {
+        "title": part.title,
+        "source": embedded_image(part.path),
+        "caption": part.caption,
+        "verdicts": [(_mark(finding), _short(finding)) for finding in there],
+    }
+
+
+def _short(finding: Finding) -> str:
+    """The verdict without its note, which stands in the table."""
+    return finding.sentence.removesuffix(f"; {finding.note}") if finding.note else finding.sentence
+
+
+def _mark(finding: Finding) -> str:
+    """How a verdict looks."""
+    if finding.tolerance is None:
+        return "neutral"
+    return "good" if finding.passed else "bad"
+
+
+def _row(finding: Finding, columns: list[str]) -> dict[str, Any]:
+    return {
+        "quantity": finding.quantity,
+        "unit": finding.unit,
+        "values": [number(finding.values.get(name, "")) for name in columns],
+        "difference": with_unit(finding.difference, finding),
+        "tolerance": with_unit(finding.tolerance, finding),
+        "verdict": verdict(finding),
+        "mark": _mark(finding),
+        "note": finding.note,
+    }
+
+
+def _summary(result: CrosscheckResult) -> str:
+    text = result.summary.split(": ", 1)[1]
+    text = f"{text[0].upper()}{text[1:]}. The first, {result.backends[0]}, is what others are held "
+    text += f"to; {result.wall_time:.0f} s of work"
+    emulated = [f"; {name} runs {EMULATES[name]}" for name in result.backends if name in EMULATES]
+    return text + "".join(emulated) + "."
+
+
+def _engines(result: CrosscheckResult) -> dict[str, Any]:
+    """A row a parameter, a column an engine."""
+    keys = dict.fromkeys(key for engine in result.engines.values() for key in engine.parameters)
+    return {
+        "names": [f"{name} {engine.version}" for name, engine in result.engines.items()],
+        "rows": [
+            (key, [engine.parameters.get(key, "–") for engine in result.engines.values()])
+            for key in keys
+        ],
+    }
+
+
+def draw_convergence(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
+    """Differences from the finest step, and between engines, over the time step."""
+    able = [name for name, motions in runs.moving.items() if len(motions) > 2]
+    if not able:
+        return None
+    steps = runs.convergence(able[0]).timesteps
+    with style.figure(path, 3.2) as figure:
+        grid = style.panels(figure, 1, 1, margins=(0.75, 0.15, 0.55, 0.6))
+        axes = figure.add_subplot(grid[0, 0])
+        keys = [*engine_keys(runs.moving, marks=True), *_draw_between(axes, runs, able)]
+        _draw_order(axes, runs, able)
+        axes.axhline(tolerances.trajectory_deg, color=style.LOST, lw=0.9, ls="--")
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks(MS * steps, [f"{MS * step:g}" for step in steps])
+        axes.set_xlabel("time step [ms]")
+        axes.set_ylabel("difference of a joint angle [deg]")
+        keys += [
+            line_key(style.MUTED, "order 1, from the finest step", ":", 1.2),
+            line_key(style.LOST, "tolerance between engines", "--", 0.9),
+        ]
+        style.legend(figure, keys)
+    return Path(path)
+
+
+def _draw_order(axes: Axes, runs: ReleaseRuns, able: Sequence[str]) -> None:
+    """Each engine's distance from its finest step, and that of an error of order 1."""
+    for index, name in enumerate(runs.moving):
+        if name in able:
+            convergence = runs.convergence(name)
+            marks(axes, MS * convergence.timesteps[:-1], convergence.deviation[:-1], index)
+    steps, deviation = runs.convergence(able[0]).timesteps, runs.convergence(able[0]).deviation
+    # an error of h at step h is one of h less the finest step, seen from there
+    coarser = np.linspace(1.05 * steps[-1], steps[0], 200)
+    guide = deviation[0] * (coarser - steps[-1]) / (steps[0] - steps[-1])
+    axes.plot(MS * coarser, guide, color=style.MUTED, ls=":", lw=1.2)
+
+
+def _draw_between(axes: Axes, runs: ReleaseRuns, able: Sequence[str]) -> list[Line2D]:
+    """How far engines are from the first one at equal steps; returns their keys."""
+    first, *others = able
+    keys = []
+    for name in others:
+        shared = [step for step in runs.moving[name] if step in runs.moving[first]]
+        motions = [(runs.moving[name][step], runs.moving[first][step]) for step in shared]
+        apart = [np.degrees(np.abs(a.angles - b.angles)).max() for a, b in motions]
+        axes.plot(
+            MS * np.array(shared), np.maximum(apart, MIN_DIFFERENCE), color=style.INK, marker="D", ms=3.5,
+            lw=1.0,
+        )  # fmt: skip
+        keys.append(line_key(style.INK, f"{name} from {first}", "-", 1.0, "D"))
+    return keys
+
+
+# --------------------
+# Grasps in several engines: normal forces, what is held, and forces over the time step.
+
+
+HELD, DROPPED = "#9fd2cf", "#f0c4bb"
+MIN_FORCE_SHOWN = 1e-3
+"""A force of nothing is drawn there on a logarithmic axis [N]."""
+LATE = 0.6
+"""Time after the first touch that the course of the forces shows [s]."""
+
+
+def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
+    """Normal forces at rest as bars, and the course of the one that differs most."""
+    from matplotlib.patches import Patch
+
+    bodies = sorted({body for one in runs.resting.values() for body in bodies_in_contact(one)})
+    if not bodies:
+        return None
+    worst = max(bodies, key=lambda body: _spread(runs, body))
+    count = len(runs.resting)
+    with style.figure(path, 2.9) as figure:
+        grid = style.panels(figure, 1, 2, margins=(0.65, 0.15, 0.55, 0.6), gaps=(0.6, 0.3))
+        left, right = (figure.add_subplot(grid[0, column]) for column in range(2))
+        for index, result in enumerate(runs.resting.values()):
+            color = style.SERIES[index]
+            values = [force_at(result, body) for body in bodies]
+            width = 0.8 / count
+            positions = np.arange(len(bodies)) + (index - 0.5 * (count - 1)) * width
+            bars = left.bar(positions, values, 0.94 * width, color=color)
+            if len(bodies) * count <= 12:
+                left.bar_label(bars, [f"{value:.4g}" for value in values], fontsize=6.5, padding=1)
+            column = result.contact_bodies.tolist().index(worst)
+            right.plot(
+                result.time, np.maximum(result.normal_force[:, column], MIN_FORCE_SHOWN), color=color, lw=1.3,
+                ls=DASHES[index % 4],
+            )  # fmt: skip
+        left.set_xticks(np.arange(len(bodies)), bodies, rotation=90 if len(bodies) > 8 else 0)
+        left.set_ylim(0.0, 1.1 * left.get_ylim()[1])
+        left.set_title("at rest")
+        left.set_ylabel(f"{force_name(runs.closing).lower()} [N]")
+        left.grid(visible=False, axis="x")
+        _course(right, runs, worst)
+        keys = [Patch(color=style.SERIES[i], label=name) for i, name in enumerate(runs.resting)]
+        style.legend(figure, keys)
+    return Path(path)
+
+
+def draw_loads(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
+    """Which loads each engine holds, and where the object begins to fall."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    middles = [
+        threshold.middle for threshold in runs.thresholds.values() if threshold.middle is not None
+    ]
+    if len(runs.loads) < 2 or not middles:
+        return None
+    scale, unit = load_scale(runs)
+    loads = [scale * load for load in runs.loads]
+    with style.figure(path, 1.4 + 0.5 * len(runs.held)) as figure:
+        grid = style.panels(figure, 1, 1, margins=(0.85, 0.2, 0.55, 0.6))
+        axes = figure.add_subplot(grid[0, 0])
+        relative_tolerance = 0.01 * tolerances.threshold_percent
+        ends = [scale * middles[0] * (1.0 + sign * relative_tolerance) for sign in (-1, 1)]
+        axes.axvspan(*ends, color=BAND, alpha=0.6, lw=0)
+        for row, (name, held) in enumerate(runs.held.items()):
+            middle = runs.thresholds[name].middle
+            _load_row(axes, row, loads, held, None if middle is None else scale * middle)
+        axes.set_xscale("log")
+        axes.set_xlim(0.88 * min(loads), 1.14 * max(loads))
+        axes.set_xticks(loads, [f"{load:.5g}" for load in loads])
+        axes.minorticks_off()
+        axes.set_ylim(len(runs.held) - 0.4, -0.6)
+        axes.set_yticks(range(len(runs.held)), list(runs.held))
+        axes.grid(visible=False)
+        axes.set_xlabel(f"{'density' if unit != 'kg' else 'mass'} of the object [{unit}]")
+        label = f"within {tolerances.threshold_percent:g} % of the first: need not agree"
+        keys = [
+            Line2D([], [], color=style.MUTED, lw=2.2, label="critical"),
+            Patch(color=BAND, alpha=0.6, label=label),
+        ]
+        style.legend(figure, keys)
+    return Path(path)
+
+
+def _load_row(
+    axes: Axes, row: int, loads: Sequence[float], held: Sequence[bool], critical: float | None
+) -> None:
+    """The verdicts of one engine, and where it drops the object."""
+    for load, is_held in zip(loads, held, strict=True):
+        label, color = ("held", HELD) if is_held else ("dropped", DROPPED)
+        axes.text(
+            load, row - 0.1, label, ha="center", va="center", fontsize=8,
+            bbox={"boxstyle": "round,pad=0.35", "lw": 0, "fc": color},
+        )  # fmt: skip
+    if critical is None:
+        return
+    color = style.SERIES[row]
+    axes.plot([critical] * 2, [row - 0.46, row + 0.46], color=color, lw=2.2, zorder=1)
+    axes.annotate(
+        f"{critical:.5g}", (critical, row + 0.46), (4, 1), textcoords="offset points", fontsize=7,
+        color=color, va="bottom",
+    )  # fmt: skip
+
+
+def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
+    """Mean normal force at rest over the time step."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    shared = [
+        set(bodies_in_contact(one))
+        for runs_by_step in runs.finer.values()
+        for one in runs_by_step.values()
+    ]
+    bodies = sorted(set.intersection(*shared))
+    if not bodies or max(map(len, runs.finer.values())) < 2:
+        return None
+    first = next(iter(runs.finer))
+    with style.figure(path, 2.7) as figure:
+        grid = style.panels(figure, 1, 1, margins=(0.75, 0.15, 0.55, 0.6))
+        axes = figure.add_subplot(grid[0, 0])
+        for index, (name, runs_by_step) in enumerate(runs.finer.items()):
+            steps = np.array(list(runs_by_step))
+            forces = np.array([mean_force(runs, name, step, bodies) for step in runs_by_step])
+            if name == first:
+                band = 0.01 * tolerances.normal_force_percent * forces
+                axes.fill_between(MS * steps, forces - band, forces + band, color=BAND, alpha=0.6)
+            axes.plot(
+                MS * steps, forces, color=style.SERIES[index], marker=MARKERS[index % 4],
+                ms=4.5 + 2.5 * index, lw=1.0, mfc=style.SERIES[index] if index == 0 else "none",
+            )  # fmt: skip
+        ticks = sorted({step for runs_by_step in runs.finer.values() for step in runs_by_step})
+        axes.set_xscale("log", base=2)
+        axes.set_xticks([MS * step for step in ticks], [f"{MS * step:g}" for step in ticks])
+        axes.minorticks_off()
+        axes.set_xlabel("time step [ms]")
+        axes.set_ylabel(f"mean {force_name(runs.closing).lower()} at rest [N]")
+        style.set_min_span(axes, 0.1 * float(np.mean(axes.get_ylim())))
+        keys: list[Line2D | Patch] = [
+            Line2D([], [], color=style.SERIES[index], marker=MARKERS[index % 4], label=name)
+            for index, name in enumerate(runs.finer)
+        ]
+        label = f"within {tolerances.normal_force_percent:g} % of {first}"
+        keys.append(Patch(color=BAND, alpha=0.6, label=label))
+        style.legend(figure, keys)
+    return Path(path)
+
+
+def _spread(runs: GraspRuns, body: str) -> float:
+    values = [force_at(result, body) for result in runs.resting.values()]
+    return max(values) - min(values)
+
+
+def _course(axes: Axes, runs: GraspRuns, body: str) -> None:
+    """Limits and names of the panel with the course of a force."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    touched = [result.contact_of(body).first_touch_s for result in runs.resting.values()]
+    begin = min((time for time in touched if time is not None), default=0.0)
+    axes.set_xlim(begin - 0.02, begin + LATE)
+    ends = [value for result in runs.resting.values() if (value := force_at(result, body)) > 0.0]
+    axes.set_yscale("log")
+    axes.set_ylim(0.3 * min(ends, default=1.0), 1.4 * axes.get_ylim()[1])
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_title(f"{body}: {force_name(runs.closing).lower()} from the first touch on")
+    axes.set_xlabel("time [s]")
+
+
+# --------------------
+# Releases in several engines: the swing and what is left of it, and the first mode.
+
+
+MM = 1e3
+
+
+def draw_release(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
+    """The height of the tip after the release, and by how much joint angles differ below it."""
+    with style.figure(path, 4.6) as figure:
+        grid = style.panels(figure, 2, 1, margins=(0.75, 0.15, 0.5, 0.5), gaps=(0.3, 0.45))
+        upper, lower = (figure.add_subplot(grid[row, 0]) for row in range(2))
+        _draw_swing(upper, runs)
+        _draw_residual(lower, runs, tolerances.trajectory_deg)
+        keys = engine_keys(runs.moving)
+        if runs.without_hk is not None:
+            keys.append(line_key(style.MUTED, "MuJoCo with c alone, without h·k", "-", 0.8))
+        keys.append(line_key(style.LOST, "tolerance", "--", 0.9))
+        style.legend(figure, keys)
+    return Path(path)
+
+
+def _draw_swing(axes: Axes, runs: ReleaseRuns) -> None:
+    plain = runs.without_hk
+    if plain is not None:
+        axes.plot(plain.time, MM * plain.tip[:, 1], color=style.MUTED, lw=0.8)
+    for index, name in enumerate(runs.moving):
+        motion = runs.motion(name)
+        axes.plot(
+            motion.time, MM * motion.tip[:, 1], color=style.SERIES[index], ls=DASHES[index % 4],
+            lw=1.6 if index == 0 else 1.3,
+        )  # fmt: skip
+        style.time_limits(axes, motion.time)
+    axes.set_title(f"height of the tip after {MM * runs.release.tip_mass:g} g were taken away")
+    axes.set_ylabel("height [mm]")
+
+
+def _draw_residual(axes: Axes, runs: ReleaseRuns, tolerance: float) -> None:
+    first, *others = runs.moving
+    reference = runs.motion(first)
+    for index, name in enumerate(others, start=1):
+        apart = np.degrees(np.abs(runs.motion(name).angles - reference.angles)).max(axis=1)
+        axes.semilogy(
+            reference.time, np.maximum(apart, MIN_DIFFERENCE), color=style.SERIES[index], lw=1.0
+        )
+    axes.axhline(tolerance, color=style.LOST, lw=0.9, ls="--")
+    axes.set_ylim(*_residual_limits(axes, tolerance))
+    axes.set_title(f"largest difference of a joint angle from {first}")
+    axes.set_ylabel("difference [deg]")
+    axes.set_xlabel("time [s]")
+    style.time_limits(axes, reference.time)
+
+
+def _residual_limits(axes: Axes, tolerance: float) -> tuple[float, float]:
+    """From below the usual difference to above the tolerance, whatever the first sample is."""
+    lines = [np.asarray(line.get_ydata(), dtype=float) for line in axes.get_lines()[:-1]]
+    usual = min(float(np.median(line)) for line in lines)
+    largest = max(float(line.max()) for line in lines)
+    low = min(0.2 * usual, 0.1 * tolerance) if tolerance else 0.2 * usual
+    return max(low, MIN_DIFFERENCE), 3.0 * max(largest, tolerance, 10.0 * MIN_DIFFERENCE)
+
+
+def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
+    """Frequency and damping ratio of the first mode over the time step."""
+    from matplotlib.patches import Patch
+
+    with style.figure(path, 2.9) as figure:
+        grid = style.panels(figure, 1, 2, margins=(0.75, 0.15, 0.55, 0.6), gaps=(0.75, 0.3))
+        left, right = (figure.add_subplot(grid[0, column]) for column in range(2))
+        _mode_panel(left, runs, "frequency", tolerances.frequency_percent)
+        left.set_title("frequency [Hz]")
+        _mode_panel(right, runs, "ratio", tolerances.damping_ratio_percent)
+        right.set_title("damping ratio ζ [–]")
+        first = next(iter(runs.moving))
+        keys = [
+            *engine_keys(runs.moving, marks=True),
+            line_key(style.INK, "linear mode in such steps", "-", 0.9),
+            line_key(style.INK, "linear mode", ":", 0.9),
+            Patch(color=BAND, alpha=0.6, label=f"tolerance about {first}"),
+        ]
+        style.legend(figure, keys)
+    return Path(path)
+
+
+def _mode_panel(axes: Axes, runs: ReleaseRuns, field: str, percent: float) -> None:
+    """One number of the first mode, the linear one beside it."""
+    axes.axhline(getattr(runs.linear[0.0], field), color=style.INK, lw=0.9, ls=":")
+    steps = np.array(sorted(step for step in runs.linear if step > 0.0))
+    stepped = [getattr(runs.linear[step], field) for step in steps.tolist()]
+    axes.plot(MS * steps, stepped, color=style.INK, lw=0.9)
+    for index, (name, motions) in enumerate(runs.moving.items()):
+        timesteps = np.array(sorted(motions))
+        values = np.array([getattr(runs.mode(name, step), field) for step in timesteps.tolist()])
+        if index == 0:
+            band = 0.01 * percent * values
+            axes.fill_between(
+                MS * timesteps, values - band, values + band, color=BAND, alpha=0.6, lw=0
+            )
+        marks(axes, MS * timesteps, values, index)
+    axes.set_xlabel("time step [ms]")
+    axes.set_xlim(0.0, None)
+    axes.ticklabel_format(useOffset=False)
+
+
+# --------------------
+# How engines are told apart in figures that compare them: colours, dashes, marks, keys.
+
+
+DASHES = ("-", (0, (4, 3)), (0, (1.5, 2)), (0, (6, 2, 1, 2)))
+"""Lines that lie on one another are told apart by them."""
+MARKERS = "os^v"
+BAND = "#f3dfa8"
+"""What is within a tolerance."""
+MS = 1e3
+
+
+def marks(axes: Axes, x: Sequence[float] | Array, y: Sequence[float] | Array, index: int) -> None:
+    """An engine's points; later engines are open and larger, so that none hides another."""
+    axes.plot(
+        x, y, color=style.SERIES[index], marker=MARKERS[index % 4], ls="",
+        ms=4.5 + 2.5 * index, mfc=style.SERIES[index] if index == 0 else "none",
+    )  # fmt: skip
+
+
+def engine_keys(names: Iterable[str], *, marks: bool = False) -> list[Line2D]:
+    """Keys of engines, as lines or as marks."""
+    return [
+        line_key(
+            style.SERIES[index],
+            name,
+            "" if marks else DASHES[index % 4],
+            1.4,
+            MARKERS[index % 4] if marks else "",
+            filled=index == 0,
+        )
+        for index, name in enumerate(names)
+    ]
+
+
+def line_key(
+    color: str, label: str, dashes: object, width: float, marker: str = "", *, filled: bool = True
+) -> Line2D:
+    """A key of a line, with a mark where it has one."""
+    from matplotlib.lines import Line2D
+
+    return Line2D(
+        [], [], color=color, label=label, ls=dashes or "none", lw=width, marker=marker or None,
+        ms=5.0, mfc=color if filled else "none",
+    )  # fmt: skip
+
+
+# --------------------
+# Numbers and verdicts of a comparison of engines in words, on the page and in the terminal.
+
+
+def number(value: float | str) -> str:
+    """A value in a table."""
+    if isinstance(value, str):
+        return value
+    return "–" if math.isnan(value) else f"{value:.5g}"
+
+
+def with_unit(value: float | None, finding: Finding) -> str:
+    """A difference or a tolerance of a finding."""
+    if value is None or math.isnan(value):
+        return "–"
+    return measured(value, finding.difference_unit) if value else "0"
+
+
+def verdict(finding: Finding) -> str:
+    """One word."""
+    if finding.tolerance is None:
+        return "told"
+    return "within" if finding.passed else "BEYOND"

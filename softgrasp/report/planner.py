@@ -1,0 +1,488 @@
+"""Figures of a search for grasps: where the hand came from, and how the measure goes with drift."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.stats import chi2, spearmanr
+
+from softgrasp._version import __version__
+from softgrasp.errors import BackendUnavailable
+from softgrasp.formats.atomic import write_text
+from softgrasp.mechanics.transforms import Array
+from softgrasp.report import style
+from softgrasp.report.contact_figures import final_poses
+from softgrasp.report.grasp_page import NO_IMAGES, REPORT, embedded_image, templates, write_report
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.run import simulate
+from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps, largest_is_best
+from softgrasp.sweeps.storage import COLUMNS, FAILED
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+# --------------------
+# The page of a search for grasps: ranked table, directions, scores, reports of the best.
+
+
+INDEX = "index.html"
+BEST, DIRECTIONS, SCORES = "best.png", "directions.png", "scores.png"
+FILES = (INDEX, BEST, DIRECTIONS, SCORES, "directions.csv", "scores.csv")
+"""What the page consists of."""
+SHOWN_ROWS = 20
+"""Candidates in the page's table."""
+MAX_POSES = 5
+"""Grasps side by side in the picture of the best."""
+
+Progress = Callable[[str, float], None]
+"""Called with what is being written and the part of it that is done, 0 to 1."""
+
+
+def write_best(
+    planned: PlannedGrasps,
+    directory: str | Path,
+    *,
+    renderer: str = "auto",
+    video: bool = True,
+    progress: Progress | None = None,
+) -> list[Best]:
+    """Simulate the best grasps with the plan's test, and write the report of each.
+
+    Args:
+        planned: The ranked grasps.
+        directory: Where ``top-1``, ``top-2``, … go.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no pictures.
+        video: Whether to make films.
+        progress: Called with what is being written and how far it is.
+
+    Raises:
+        BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
+        ResultError: The folder cannot be written.
+    """
+    reports = []
+    for rank, row in enumerate(planned.best_rows, start=1):
+        run_directory = Path(directory) / f"top-{rank}"
+
+        def progress_of_run(file: str, done: float, where: str = run_directory.name) -> None:
+            if progress is not None:
+                progress(f"{where}/{file}", done)
+
+        progress_of_run("result.json", 0.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they stand in its report
+            result = simulate(planned.tested(row))
+        write_report(
+            result, run_directory, renderer=renderer, video=video, progress=progress_of_run
+        )
+        reports.append(Best(row, result, run_directory))
+    return reports
+
+
+def write_planner_report(
+    planned: PlannedGrasps,
+    directory: str | Path,
+    best: Sequence[Best] = (),
+    *,
+    renderer: str = "auto",
+) -> Path:
+    """Draw the figures of a search and write ``index.html``.
+
+    Args:
+        planned: The ranked grasps.
+        directory: Where to.
+        best: The best ones, as ``write_best`` wrote them into the same folder.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no picture of the best.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    directory, scene = Path(directory), planned.plan.scene
+    shown = _drawn(planned, best, directory, renderer)
+    links = {one.row: f"{one.directory.name}/{REPORT}" for one in best}
+    heads, rows = ranked_rows(planned, best, SHOWN_ROWS)
+    html = templates().get_template("planner.html.j2").render(
+        version=__version__,
+        title=f"{scene.hand.name} around {scene.object.name}, {len(planned.table)} poses",
+        summary=summary(planned, best),
+        properties=plan_rows(planned),
+        shown=[(title, embedded_image(path), caption) for title, path, caption in shown],
+        heads=heads,
+        rows=[(cells, links.get(int(cells[1]), "")) for cells in rows],
+        test=heads.index(TEST) if TEST in heads else -1,
+        count=len(planned.table),
+        failures=_failures(planned),
+        columns=[*POSE_COLUMNS.items(), *COLUMNS.items()],
+    )  # fmt: skip
+    return write_text(directory / INDEX, html)
+
+
+def _drawn(
+    planned: PlannedGrasps, best: Sequence[Best], directory: Path, renderer: str
+) -> list[tuple[str, Path, str]]:
+    """Headings, figures and what they show."""
+    figures_drawn = []
+    few = list(best)[:MAX_POSES]
+    if few and renderer != NO_IMAGES:
+        labels = [f"{rank} (candidate {one.row})" for rank, one in enumerate(few, start=1)]
+        try:
+            path = final_poses([one.result for one in few], labels, directory / BEST,
+                               renderer=renderer, one_viewpoint=False)  # fmt: skip
+            caption = " ".join(
+                f"{rank}: {verdict(one.result)}." for rank, one in enumerate(few, start=1)
+            )
+            figures_drawn.append(
+                ("How the best ended", path, f"Each from its own best side. {caption}")
+            )
+        except BackendUnavailable:
+            pass  # nothing here can draw; the numbers stay
+    path = draw_directions(planned, directory / DIRECTIONS)
+    caption = (
+        "Where the hand came from, seen from the object, in equal areas; circles are 30° and 60° "
+        f"from the middle. {evenness_verdict(planned)}"
+    )
+    figures_drawn.append(("Directions", path, caption))
+    if planned.ranked:
+        path = draw_scores(planned, directory / SCORES)
+        figures_drawn.append(("Scores", path, f"{correlation_verdict(planned)} Rings and red dots: "
+                                      "the best."))  # fmt: skip
+    return figures_drawn
+
+
+def _failures(planned: PlannedGrasps) -> list[tuple[str, int]]:
+    """The commonest errors, and how often they came."""
+    table = planned.table
+    counts = table.loc[table["status"] == FAILED, "error"].value_counts()
+    return [(str(error), int(count)) for error, count in counts.head(10).items()]
+
+
+# --------------------
+# What the page of a search for grasps, and the terminal, say of it.
+
+
+TEST = "Test"
+"""The column that says what became of the best in their test, and leads to their reports."""
+
+
+class Best(NamedTuple):
+    """One of the best grasps, simulated once more."""
+
+    row: int
+    result: GraspResult
+    directory: Path
+
+
+def verdict(result: GraspResult) -> str:
+    """What became of a grasp, and of its test where there was one."""
+    if result.hold is None:
+        return result.status.name
+    word = "held" if result.held else "not held"
+    tried = result.hold.directions
+    if not tried:
+        return f"{word}, drift {1e3 * result.hold.drop_m:.2g} mm"
+    borne = sum(test.held for test in tried)
+    return f"{word}, {borne} of {len(tried)} directions, drift {1e3 * result.hold.drop_m:.2g} mm"
+
+
+def in_short(result: GraspResult) -> str:
+    """The same in two words."""
+    if result.hold is None:
+        return result.status.name
+    tried = result.hold.directions
+    borne = f" {sum(test.held for test in tried)} of {len(tried)}" if tried else ""
+    return ("held" if result.held else "not held") + borne
+
+
+def summary(planned: PlannedGrasps, best: Sequence[Best]) -> str:
+    """The outcome in a few sentences."""
+    table, plan = planned.table, planned.plan
+    text = f"{planned.ranked} of {len(table)} hand poses ended with the hand closed on the object"
+    if planned.ranked:
+        first = table.iloc[0]
+        text += (
+            f"; the best by {plan.rank_by} is candidate {int(first['row'])} with "
+            f"{float(first['score']):.4g}"
+        )
+    tested = [one.result for one in best if one.result.held is not None]
+    if tested:
+        held = sum(bool(result.held) for result in tested)
+        criterion = tested[0].scene.success
+        name = "the lift" if criterion is None else f"'{criterion.name}'"
+        when = "" if plan.test is None else " afterwards"
+        text += f". Of the best {len(tested)}, {held} passed {name}{when}"
+    return text + "."
+
+
+def plan_rows(planned: PlannedGrasps) -> list[tuple[str, str]]:
+    """What was tried and how it ended."""
+    plan, table, poses = planned.plan, planned.table, planned.plan.poses
+    end = "largest" if largest_is_best(plan) else "smallest"
+    ends = ", ".join(f"{count} {name}" for name, count in table["status"].value_counts().items())
+    stuck = int(table["pulled_back_m"].isna().sum())
+    back = f"{planned.pulled_back} of {len(table)}"
+    if planned.pulled_back:
+        back += f", at most {1e3 * float(table['pulled_back_m'].max()):.1f} mm"
+    back += f"; {stuck} found no way out" if stuck else ""
+    cone = "all around" if poses.cone == math.pi else f"within {math.degrees(poses.cone):.3g}°"
+    rows = [
+        ("Directions", f"{cone}, roll ± {math.degrees(poses.roll):.3g}°"),
+        ("Offset", f"within {1e3 * poses.offset:.3g} mm of the grasp's centre"),
+        ("What moves", f"the {poses.moves}"),
+        ("Seed", str(plan.seed)),
+        ("Ranked by", f"{plan.rank_by}, {end} first"),
+        ("Ends", ends),
+        ("Pulled back", back),
+    ]
+    if plan.preshapes:
+        rows.append(("Preshapes", ", ".join(plan.preshapes)))
+    wall = float(table["wall_time_s"].sum())
+    rows.append(("Work", f"{wall:.1f} s, {wall / len(table):.3f} s a candidate"))
+    return rows
+
+
+def ranked_rows(
+    planned: PlannedGrasps, best: Sequence[Best], count: int
+) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells of the table of the best."""
+    plan, drift = planned.plan, drift_of(planned)
+    passed = {one.row: in_short(one.result) for one in best}
+    heads = ["Rank", "Candidate", plan.rank_by, *([TEST] if passed else []), drift.short,
+             "Contacts", "Direction", "Roll [°]", "Offset [mm]", "Back [mm]"]  # fmt: skip
+    heads += ["Preshape"] if plan.preshapes else []
+    rows = []
+    for _, row in planned.table.head(count).iterrows():
+        if row["status"] == FAILED or _missing(row["rank"]):
+            break
+        where = ", ".join(style.signed(float(row[f"direction_{axis}"]), 2) for axis in "xyz")
+        offset = math.hypot(*(float(row[f"offset_{axis}_m"]) for axis in "xyz"))
+        cells = [
+            str(int(row["rank"])), str(int(row["row"])), f"{float(row['score']):.4g}",
+            *([passed.get(int(row["row"]), "")] if passed else []),
+            f"{1e3 * float(row[drift.column]):.3g}", str(int(row["contacts"])), f"({where})",
+            style.signed(math.degrees(row["roll_rad"]), 0), f"{1e3 * offset:.1f}",
+            _millimetres(row["pulled_back_m"]),
+        ]  # fmt: skip
+        if plan.preshapes:
+            cells.append("" if _missing(row["preshape"]) else str(row["preshape"]))
+        rows.append(cells)
+    return heads, rows
+
+
+def _missing(value: object) -> bool:
+    import pandas as pd
+
+    return value is None or value is pd.NA or value != value
+
+
+def _millimetres(value: object) -> str:
+    return "" if _missing(value) else f"{1e3 * float(str(value)):.1f}"
+
+
+MIN_COUNT = 8
+"""Grasps below which no correlation is told."""
+ENDS = {"NO_CONTACT": ("o", style.MUTED), "EJECTED": ("x", style.LOST),
+        "TIMED_OUT": ("s", style.TARGET), "DIVERGED": ("D", style.TARGET),
+        "FAILED": ("+", style.INK)}  # fmt: skip
+"""Marks of candidates without a score."""
+HALVES = ((1.0, "hand on the side of +z of the object"), (-1.0, "hand on the side of −z"))
+
+
+class Drift(NamedTuple):
+    """How far the object went, which is drawn beside the score."""
+
+    column: str
+    name: str
+    short: str
+
+
+def drift_of(planned: PlannedGrasps) -> Drift:
+    """Drift in the hand during the hold test where there was one, else that of the closure."""
+    if planned.table["hold_drop_m"].notna().any():
+        return Drift("hold_drop_m", "drift in the hand", "Drift [mm]")
+    return Drift("displacement_m", "displacement by the closure", "Moved [mm]")
+
+
+def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
+    """Directions of the hand on both halves of the sphere, coloured by score, the best numbered."""
+    table = planned.table
+    score = _numbers(table, "score")
+    ends = _ends(score)
+    with style.figure(path, 4.6, 9.6) as figure:
+        for index, (side, title) in enumerate(HALVES):
+            axes = figure.add_axes((0.03 + 0.45 * index, 0.11, 0.42, 0.8))
+            _globe(axes, title)
+            here = side * _numbers(table, "direction_z") >= 0.0
+            at = flat(_directions(table), side)
+            marked = here & np.isfinite(score)
+            x, y = at[marked].T
+            dots = axes.scatter(x, y, c=score[marked], cmap="viridis", s=22, linewidths=0,
+                                 vmin=ends[0], vmax=ends[1])  # fmt: skip
+            for status, (mark, color) in ENDS.items():
+                others = here & (table["status"] == status).to_numpy(dtype=bool)
+                x, y = at[others].T
+                axes.scatter(x, y, marker=mark, s=16, linewidths=0.8,
+                              **_unfilled(mark, color))  # fmt: skip
+            _number(axes, at, here, len(planned.best_rows))
+        if planned.ranked:
+            bar = figure.colorbar(dots, cax=figure.add_axes((0.925, 0.17, 0.015, 0.66)))
+            bar.set_label(planned.plan.rank_by, fontsize=8)
+            bar.outline.set_visible(False)
+        style.legend(figure, _keys(table), columns=6)
+    return path
+
+
+def flat(directions: Array, side: float) -> Array:
+    """Places of directions in the picture of one half of the sphere, (n, 2).
+
+    Lambert's azimuthal projection: equal areas stay equal, so that even directions look even
+    (Snyder, Map Projections: A Working Manual, USGS 1987, eq. 24-2 seen from the pole); the rim of
+    a half is at 1.
+
+    Args:
+        directions: Unit vectors, (n, 3).
+        side: 1 for the half of +z, seen from above; −1 for the other one, seen from below.
+    """
+    height = side * directions[:, 2]
+    scale = 1.0 / np.sqrt(np.maximum(1.0 + height, 1e-12))
+    return np.asarray(directions[:, :2] * scale[:, None] * [side, 1.0])
+
+
+def _globe(axes: Axes, title: str) -> None:
+    angle = np.linspace(0.0, 2.0 * math.pi, 181)
+    for tilt in (30.0, 60.0, 90.0):
+        radius = math.sqrt(2.0) * math.sin(math.radians(tilt) / 2.0)
+        width = 0.9 if tilt == 90.0 else 0.5
+        axes.plot(radius * np.cos(angle), radius * np.sin(angle), linewidth=width,
+                   color=style.MUTED if tilt == 90.0 else style.RULE, zorder=0)  # fmt: skip
+    below = "below" in title or "−z" in title
+    for x, y, text in ((1.07, 0, "−x" if below else "+x"), (-1.07, 0, "+x" if below else "−x"),
+                       (0, 1.07, "+y"), (0, -1.07, "−y")):  # fmt: skip
+        axes.annotate(text, (x, y), ha="center", va="center", fontsize=7.5, color=style.MUTED)
+    axes.set_xlim(-1.16, 1.16)
+    axes.set_ylim(-1.16, 1.16)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.text(0.5, -0.04, title, transform=axes.transAxes, ha="center", fontsize=8.5)
+
+
+def _number(axes: Axes, at: Array, here: Any, count: int) -> None:
+    """Rings with their ranks around the best."""
+    for rank in range(count):
+        if here[rank]:
+            x, y = at[rank].tolist()
+            axes.scatter(x, y, s=95, facecolors="none", edgecolors=style.LOST, linewidths=1.3)
+            axes.annotate(str(rank + 1), (x, y), (7, 5), textcoords="offset points",
+                           fontsize=8.5, fontweight="bold", color=style.LOST)  # fmt: skip
+
+
+def _unfilled(mark: str, color: str) -> dict[str, Any]:
+    if mark in "x+":
+        return {"color": color}
+    return {"facecolors": "none", "edgecolors": color}
+
+
+def _keys(table: pd.DataFrame) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D(
+            [], [], marker="o", linestyle="", color=style.EDGE, label="ranked, coloured by score"
+        )
+    ]
+    for status, (mark, color) in ENDS.items():
+        count = int((table["status"] == status).sum())
+        if count:
+            handles.append(Line2D([], [], marker=mark, linestyle="", color=color, fillstyle="none",
+                                markersize=5, label=f"{count} {status}"))  # fmt: skip
+    return handles
+
+
+def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
+    """The score over drift, and over the rank."""
+    score = _numbers(planned.table, "score")
+    with style.figure(path, 3.3) as figure:
+        grid = style.panels(figure, 1, 2, margins=(0.7, 0.25, 0.5, 0.35), gaps=(0.95, 0.3))
+        _over_drift(figure.add_subplot(grid[0]), planned, score)
+        _over_rank(figure.add_subplot(grid[1]), planned, score[np.isfinite(score)])
+    return path
+
+
+def _over_drift(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
+    table, drift = planned.table, drift_of(planned)
+    ranked, best = np.isfinite(score), len(planned.best_rows)
+    moved, contacts = 1e3 * _numbers(table, drift.column), _numbers(table, "contacts")
+    dots = axes.scatter(
+        moved[ranked], score[ranked], c=contacts[ranked], cmap="viridis", s=14, linewidths=0
+    )
+    axes.scatter(moved[:best], score[:best], s=80, facecolors="none", edgecolors=style.LOST)
+    axes.set_xlabel(f"{drift.name} [mm]")
+    axes.set_ylabel(planned.plan.rank_by)
+    axes.set_title("each ranked grasp")
+    whole = np.unique(contacts[ranked].astype(int)).tolist()
+    bar = axes.get_figure().colorbar(dots, ax=axes, fraction=0.05, pad=0.03, ticks=whole)  # type: ignore[union-attr]
+    bar.set_label("bodies in contact", fontsize=7)
+
+
+def _over_rank(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
+    ranks, best = np.arange(1, len(score) + 1), len(planned.best_rows)
+    axes.plot(ranks, score, color=style.POSITION)
+    axes.scatter(ranks[:best], score[:best], s=40, color=style.LOST, zorder=3)
+    axes.set_xlabel("rank")
+    axes.set_ylabel(planned.plan.rank_by)
+    axes.set_xlim(0, len(score) + 1)
+    axes.set_title("from the best to the worst")
+
+
+def correlation_verdict(planned: PlannedGrasps) -> str:
+    """Whether score and drift go together, by Spearman's rank correlation."""
+    drift = drift_of(planned)
+    score, moved = _numbers(planned.table, "score"), _numbers(planned.table, drift.column)
+    both = np.isfinite(score) & np.isfinite(moved)
+    if both.sum() < MIN_COUNT or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
+        return f"Too little to compare {planned.plan.rank_by} with the {drift.name}."
+    correlation = spearmanr(score[both], moved[both])
+    rho, chance = float(correlation.statistic), float(correlation.pvalue)
+    how = "tells nothing about" if chance > 0.01 else ("falls with" if rho < 0 else "grows with")
+    odds = "p < 0.001" if chance < 1e-3 else f"p = {chance:.2g}"
+    return (
+        f"Over {int(both.sum())} grasps {planned.plan.rank_by} {how} the {drift.name} "
+        f"(Spearman ρ = {style.signed(rho, 2)}, {odds})."
+    )
+
+
+def evenness_verdict(planned: PlannedGrasps) -> str:
+    """Whether directions are even over the sphere: Rayleigh's test, 3nR² is χ² with 3 degrees.
+
+    (Mardia and Jupp, Directional Statistics, Wiley 2000, §10.4.1.)
+    """
+    directions = _directions(planned.table)
+    if planned.plan.poses.cone < math.pi:
+        cone_deg = math.degrees(planned.plan.poses.cone)
+        return f"Directions are within {cone_deg:.3g}° of the scene's own."
+    length = float(np.linalg.norm(directions.mean(axis=0)))
+    chance = float(chi2.sf(3 * len(directions) * length**2, df=3))
+    word = "even" if chance > 0.01 else "not even"
+    return (
+        f"Directions are {word} over the sphere: their mean has length {length:.3f}, and chance "
+        f"alone makes it longer in {chance:.0%} of such draws."
+    )
+
+
+def _directions(table: pd.DataFrame) -> Array:
+    return np.column_stack([_numbers(table, f"direction_{axis}") for axis in "xyz"])
+
+
+def _numbers(table: pd.DataFrame, column: str) -> Array:
+    return np.asarray(table[column].to_numpy(dtype=float, na_value=np.nan))
+
+
+def _ends(values: Array) -> tuple[float, float] | tuple[None, None]:
+    """Least and largest of the numbers that there are."""
+    there = values[np.isfinite(values)]
+    return (float(there.min()), float(there.max())) if there.size else (None, None)

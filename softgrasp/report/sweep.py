@@ -1,0 +1,851 @@
+"""What the figures of a sweep show: measures, the values of axes, and rates with their bounds."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp._version import __version__
+from softgrasp.description.base import Description
+from softgrasp.description.field_docs import field_docs
+from softgrasp.description.objects import GraspObject
+from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.sweep_plan import DRAWN
+from softgrasp.errors import BackendUnavailable, SoftgraspError
+from softgrasp.formats.atomic import write_text
+from softgrasp.formats.mesh_files import MESH_SUFFIXES
+from softgrasp.mechanics.transforms import Array
+from softgrasp.report import style
+from softgrasp.report.contact_figures import final_poses
+from softgrasp.report.grasp_page import displayed_path, embedded_image, templates
+from softgrasp.report.grasp_text import GONE, out_of_hand
+from softgrasp.report.time_series import overlay_objects
+from softgrasp.simulation.run import simulate
+from softgrasp.sweeps.parameters import SHORT, scene_of_row
+from softgrasp.sweeps.storage import COLUMNS, FAILED
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from softgrasp.description.scene import GraspScene
+    from softgrasp.description.sweep_plan import Axis, SweepPlan
+    from softgrasp.simulation.result import GraspResult
+
+
+# --------------------
+# The page of a sweep: figures chosen by its axes, its best and worst grasps, its table.
+
+
+REPORT = "report.html"
+MAX_POSES = 5
+"""Grasps that are simulated again for pictures."""
+
+
+class Shown(NamedTuple):
+    """A figure with its heading and what it shows."""
+
+    title: str
+    path: Path
+    caption: str
+
+
+def write_sweep_report(plan: SweepPlan, table: pd.DataFrame, directory: str | Path) -> Path:
+    """Draw the figures of a sweep and write ``report.html``.
+
+    Args:
+        plan: The plan.
+        table: Its table.
+        directory: Where to.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    directory = Path(directory)
+    shown = [*_drawn(plan, table, directory), *_drawn_again(plan, table, directory)]
+    html = templates().get_template("sweep.html.j2").render(
+        version=__version__,
+        title=f"{plan.scene.hand.name} grasps {plan.scene.object.name}, {len(table)} times",
+        summary=_summary(plan, table),
+        axes=[(axis_label(plan.scene, axis.path), _axis_text(axis, table)) for axis in plan.axes],
+        statuses=list(table["status"].value_counts().items()),
+        shown=[(part.title, embedded_image(part.path), part.caption) for part in shown],
+        extremes=extremes(plan, table),
+        failures=_failures(table),
+        columns=COLUMNS.items(),
+        # as it was typed, so that the command is right where the sweep was started
+        directory=displayed_path(directory),
+        paths=[axis_label(plan.scene, axis.path) for axis in plan.axes],
+    )  # fmt: skip
+    return write_text(directory / REPORT, html)
+
+
+def _drawn(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
+    """Figures of the numbers in the table."""
+    axes, left_out = varied(plan, table), _left_out(table)
+    shown_figures: list[Shown] = []
+    if not axes or not measures_of(table):
+        return shown_figures
+    if plan.method in DRAWN:
+        path = draw_scatter(plan, table, directory / "scatter.png")
+        text = f", coloured by {axes[1].path}" if len(axes) > 1 else ""
+        shown_figures.append(Shown("Measures", path, f"One dot a grasp{text}.{left_out}"))
+    else:
+        path = draw_lines(plan, table, directory / "lines.png")
+        shown_figures.append(Shown("Measures", path, f"{_points(plan, table)}{left_out}"))
+    if plan.method == "grid" and len(axes) > 1:
+        path = draw_heat_maps(plan, table, directory / "heat.png")
+        text = "One grasp a cell" if len(table) == _combinations(table, axes[:2]) else "Means"
+        text += "; white where no grasp has the measure."
+        if left_out:
+            text += " A cross with a number: so many grasps of the cell are left out, as above."
+        shown_figures.append(Shown("Two axes", path, text))
+    if table["held"].notna().any():
+        path = draw_success(plan, table, directory / "success.png")
+        text = "; lines are 95 % intervals" if at_random(plan) else ""
+        shown_figures.append(Shown("Success", path, f"Share of held grasps{text}."))
+    if len(axes) > 1:
+        path = draw_parallel(plan, table, directory / "parallel.png")
+        text = (
+            "One line a grasp: green held, red not held, blue where nothing was asked (sweep.csv). "
+            "A line breaks where its grasp lacks the measure."
+        )
+        shown_figures.append(Shown("All together", path, text))
+    return shown_figures
+
+
+def _points(plan: SweepPlan, table: pd.DataFrame) -> str:
+    """What a point of the lines is."""
+    axes = varied(plan, table)
+    if len(table) == _combinations(table, axes[:2]):
+        return "One point a grasp."
+    over = [axis.path for axis in axes[2:]] + ["repeats"] * (plan.repeats > 1)
+    text = f" over {', '.join(over)}" if over else ""
+    return f"Means{text}, with bars from the least to the largest."
+
+
+def _combinations(table: pd.DataFrame, axes: list[Axis]) -> int:
+    return len(table.drop_duplicates([axis.path for axis in axes]))
+
+
+def _left_out(table: pd.DataFrame) -> str:
+    """How many grasps have no place in the figures, and why."""
+    gone = int(lost(table).sum())
+    if gone == 0:
+        return ""
+    text = f" {gone} of {len(table)} grasps ended without the object in the hand"
+    if not any(measure.of_motion for measure in measures_of(table)):
+        return f"{text}; how far it fell says nothing."
+    return (
+        f"{text}: crosses at the upper edge. How far it fell says nothing, so displacement, "
+        "rotation and drift leave them out."
+    )
+
+
+def _drawn_again(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
+    """Pictures and tracks of the grasps that tell most, simulated again."""
+    results: list[GraspResult] = []
+    shown: list[ExampleRow] = []
+    for one in example_rows(plan, table, MAX_POSES):
+        try:
+            results.append(_again(plan, int(table["row"].iloc[one.position])))
+        except SoftgraspError:
+            continue
+        shown.append(one)
+    if not results:
+        return []
+    numbers = [f"row {table['row'].iloc[one.position]}" for one in shown]
+    values = [values_of(plan, table, one.position) for one in shown]
+    text = [
+        f"{number}{f' ({one.why})' if one.why else ''}"
+        for number, one in zip(numbers, shown, strict=True)
+    ]
+    caption = f"Simulated again for this page: {', '.join(text)}."
+    labels = [f"{number}: {value}" if value else number
+              for number, value in zip(numbers, values, strict=True)]  # fmt: skip
+    path = overlay_objects(results, labels, directory / "objects.png")
+    cut = " Curves of a lost object are cut." if _cut(results) else ""
+    shown_figures = [Shown("Motion of the object", path, f"{caption}{cut}")]
+    try:
+        path = final_poses(results, numbers, directory / "poses.png", captions=values)
+        shown_figures.append(Shown("How they ended", path, f"{caption} Seen from one place."))
+    except BackendUnavailable:
+        pass  # nothing here can draw; the numbers stay
+    return shown_figures
+
+
+def _cut(results: list[GraspResult]) -> bool:
+    gone = [out_of_hand(result) for result in results]
+    return any(gone) and not all(gone)
+
+
+def _again(plan: SweepPlan, row: int) -> GraspResult:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are in the table
+        return simulate(scene_of_row(plan, row))
+
+
+def _failures(table: pd.DataFrame) -> list[tuple[str, int]]:
+    """The commonest errors, and how often they came."""
+    counts = table.loc[table["status"] == FAILED, "error"].value_counts()
+    return [(str(error), int(count)) for error, count in counts.head(10).items()]
+
+
+def _summary(plan: SweepPlan, table: pd.DataFrame) -> str:
+    held = table["held"].dropna()
+    axes = "1 axis" if len(plan.axes) == 1 else f"{len(plan.axes)} axes"
+    text = f"{len(table)} grasps over {axes} ({plan.method})"
+    if len(held):
+        text += f"; {int(held.sum())} of {len(held)} held"
+        if at_random(plan):  # a grid would come out the same again
+            low, high = wilson(int(held.sum()), len(held))
+            interval = f"95 % interval {100 * low:.1f} … {100 * high:.1f} %"
+            text += f" ({held.mean():.1%}, {interval})"
+    failed = int((table["status"] == FAILED).sum())
+    text += f"; {failed} could not be simulated" if failed else ""
+    wall = float(table["wall_time_s"].sum())
+    if wall > 0.0:
+        text += f". {wall:.1f} s of work, {table['wall_build_s'].sum() / wall:.0%} of it for models"
+    return text + "."
+
+
+def _axis_text(axis: Axis, table: pd.DataFrame) -> str:
+    values = table[axis.path]
+    if axis.values is None:
+        return f"{short(values.min())} … {short(values.max())}, {values.nunique()} values"
+    names = [short(value) for value in dict.fromkeys(values)]
+    return ", ".join(names[:12]) + (f", … ({len(names)})" if len(names) > 12 else "")
+
+
+# --------------------
+# The figures of a sweep, chosen by what varies in it.
+
+
+FIGURE_COLUMNS = 3
+"""Panels side by side."""
+MAX_SERIES = len(style.SERIES)
+MAX_LETTERS = 28
+"""Of names along an axis, all together; more are written askew."""
+BELOW = 0.06
+"""Crosses of one line stand so far below those of the line before, over the panel's height."""
+CROSS = "×"
+"""Stands where the object is not in the hand at the end."""
+
+
+def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """Measures over the first axis, one line a value of the second one.
+
+    Lines join means over numbers; bars reach from the least to the largest of repeats and of
+    other axes. A cross at the upper edge is a grasp that ended without the object in the hand.
+    """
+    axes, measures = varied(plan, table), measures_of(table)
+    other: list[Level | None] = [None]
+    if len(axes) > 1:
+        other = [*levels(table, axes[1].path)[:MAX_SERIES]]
+    with style.figure(path, _height(len(measures))) as figure:
+        for panel, measure in zip(_panels(figure, len(measures)), measures, strict=True):
+            for index, level in enumerate(other):
+                color = style.SERIES[index]
+                rows = np.ones(len(table), dtype=bool) if level is None else level.rows
+                label = None if level is None else _key(plan, axes[1], level)
+                _line(panel, table[rows], axes[0], measure, color, label)
+                if measure.of_motion:
+                    _crosses(panel, table[rows & lost(table)], axes[0], color, 1.0 - BELOW * index)
+            panel.set_title(measure.label)
+            panel.set_xlabel(axis_label(plan.scene, axes[0].path))
+            fit_ticks(panel, table, axes[0], _width(figure, panel))
+        handles = _handles(figure)
+        if handles or lost(table).any():
+            handles += _lost_key(table)
+            style.legend(figure, handles, columns=min(len(handles), 5))
+    return path
+
+
+def _key(plan: SweepPlan, axis: Axis, level: Level) -> str:
+    unit = unit_of(plan.scene, axis.path)
+    unit_text = f" {unit}" if unit not in ("", "–") else ""
+    return f"{last_name(axis.path)} = {level.label}{unit_text}"
+
+
+def _handles(figure: Figure) -> list[Any]:
+    """The keys of all lines; a panel may lack one whose grasps have no number in it."""
+    handles_by_label: dict[str, Any] = {}
+    for panel in figure.axes:
+        handles, labels = panel.get_legend_handles_labels()
+        handles_by_label |= dict(zip(labels, handles, strict=True))
+    return list(handles_by_label.values())
+
+
+def _lost_key(table: pd.DataFrame) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    key = Line2D([], [], ls="", marker="x", color=style.INK, label="not in the hand at the end")
+    drawn = any(measure.of_motion for measure in measures_of(table))
+    return [key] if drawn and lost(table).any() else []
+
+
+def _line(
+    panel: Axes, table: pd.DataFrame, axis: Axis, measure: Measure, color: str, label: str | None
+) -> None:
+    at: list[Any] = []
+    low, mean, high = list[float](), list[float](), list[float]()
+    for value, rows in table.groupby(axis.path, sort=is_numeric(table, axis.path)):
+        values = numbers(rows, measure)
+        values = values[np.isfinite(values)]
+        if values.size:
+            at.append(value if is_numeric(table, axis.path) else short(value))
+            low.append(float(values.min()))
+            mean.append(float(values.mean()))
+            high.append(float(values.max()))
+    if not at:
+        return
+    middle = np.array(mean)
+    errors = np.abs([middle - low, high - middle])
+    joined = 1.2 if is_numeric(table, axis.path) else 0.0  # names have no way between them
+    panel.errorbar(at, middle, errors, color=color, label=label, marker="o", markersize=3,
+                   linewidth=joined, elinewidth=0.7, capsize=2)  # fmt: skip
+
+
+def _crosses(panel: Axes, table: pd.DataFrame, axis: Axis, color: str, height: float = 1.0) -> None:
+    """Crosses at the upper edge, which are no numbers, at a share of the panel's height."""
+    at = table[axis.path]
+    at = at if is_numeric(table, axis.path) else at.map(short)
+    values = list(dict.fromkeys(at))
+    if not values:
+        return
+    panel.margins(y=0.15)  # the largest numbers do not reach the crosses
+    panel.plot(values, [height] * len(values), ls="", marker="x", ms=5, mew=1.3, color=color,
+               transform=panel.get_xaxis_transform(), clip_on=False)  # fmt: skip
+
+
+def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """Means of measures over the first two axes of a grid; the rest is averaged."""
+    (first, second), measures = varied(plan, table)[:2], measures_of(table)
+    across, along = levels(table, first.path), levels(table, second.path)
+    with style.figure(path, _height(len(measures), 2.4)) as figure:
+        for panel, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
+            values = numbers(table, measure)
+            cells = [[_mean(values[x.rows & y.rows]) for x in across] for y in along]
+            image = panel.imshow(cells, origin="lower", aspect="auto", cmap="viridis")
+            if measure.of_motion:
+                _mark_lost(panel, lost(table), across, along)
+            _name_ticks(panel, across)
+            panel.set_yticks(range(len(along)), [level.label for level in along])
+            panel.grid(False)
+            panel.set_title(measure.label)
+            panel.set_xlabel(axis_label(plan.scene, first.path))
+            panel.set_ylabel(axis_label(plan.scene, second.path))
+            figure.colorbar(image, ax=panel, fraction=0.05, pad=0.03, format=compact)
+    return path
+
+
+def _mark_lost(
+    panel: Axes, gone: NDArray[np.bool_], across: list[Level], along: list[Level]
+) -> None:
+    """How many grasps of each cell are left out, in the cell."""
+    for row, y in enumerate(along):
+        for column, x in enumerate(across):
+            count, whole = int(gone[x.rows & y.rows].sum()), int((x.rows & y.rows).sum())
+            if count:
+                text = CROSS if whole == 1 else f"{CROSS} {count}"
+                panel.text(column, row, text, ha="center", va="center", fontsize=8,
+                           fontweight="bold", color=style.LOST,
+                           bbox={"facecolor": "white", "lw": 0, "pad": 1.5})  # fmt: skip
+
+
+def _name_ticks(panel: Axes, shown: list[Level]) -> None:
+    names = [level.label for level in shown]
+    long = sum(map(len, names)) > MAX_LETTERS
+    tick_style: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
+    panel.set_xticks(range(len(names)), names, **tick_style)
+
+
+def _mean(values: Array) -> float:
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else float("nan")
+
+
+def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """Measures of sampled grasps over the first axis, coloured by the second."""
+    axes, measures = varied(plan, table), measures_of(table)
+    first = axes[0]
+    color = table[axes[1].path] if len(axes) > 1 and is_numeric(table, axes[1].path) else None
+    with style.figure(path, _height(len(measures))) as figure:
+        for panel, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
+            at = table[first.path]
+            at = at if is_numeric(table, first.path) else at.map(short)
+            tint: dict[str, Any] = {"color": style.POSITION}
+            if color is not None:
+                tint = {"c": color.to_numpy(dtype=float), "cmap": "viridis"}
+            dots = panel.scatter(at, numbers(table, measure), s=8, linewidths=0, **tint)
+            if measure.of_motion:
+                _crosses(panel, table[lost(table)], first, style.LOST)
+            panel.set_title(measure.label)
+            panel.set_xlabel(axis_label(plan.scene, first.path))
+            fit_ticks(panel, table, first, _width(figure, panel))
+            if color is not None:
+                bar = figure.colorbar(dots, ax=panel, fraction=0.05, pad=0.03, format=compact)
+                bar.set_label(axis_label(plan.scene, axes[1].path), fontsize=7)
+    return path
+
+
+def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """How often the object was held for every value of every axis.
+
+    Where rows are drawn at random, lines are 95 % intervals of the rates; those of a grid without
+    noise would come again as they are.
+    """
+    axes, tested = varied(plan, table), table[table["held"].notna()]
+    with style.figure(path, _height(len(axes))) as figure:
+        for panel, axis in zip(_panels(figure, len(axes)), axes, strict=True):
+            shown = levels(tested, axis.path)
+            for index, level in enumerate(shown):
+                held = tested["held"].to_numpy(dtype=bool)[level.rows]
+                rate = float(held.mean()) if held.size else 0.0
+                panel.bar(index, 100 * rate, color=style.ESTABLISHED, edgecolor=style.EDGE)
+                if at_random(plan):
+                    low, high = wilson(int(held.sum()), len(held))
+                    panel.vlines(index, 100 * low, 100 * high, color=style.INK, linewidth=1.0)
+                count_text = f"{int(held.sum())} of {len(held)}"
+                panel.annotate(count_text, (index, 2), ha="center", fontsize=6.5)
+            _name_ticks(panel, shown)
+            panel.set_xlim(-0.8, len(shown) - 0.2)
+            panel.set_ylim(0, 105)
+            # not below: names that are written askew need the room
+            panel.set_title(f"held [%] by {axis_label(plan.scene, axis.path)}")
+            panel.grid(axis="x", visible=False)
+    return path
+
+
+def _height(count: int, each: float = 1.9) -> float:
+    return 0.65 + each * -(-count // FIGURE_COLUMNS)
+
+
+def _width(figure: Figure, panel: Axes) -> float:
+    """Of a panel [in]."""
+    return float(panel.get_position().width * figure.get_size_inches()[0])
+
+
+def _panels(figure: Any, count: int, *, wide: float = 0.45) -> list[Axes]:
+    """As many panels as there is to show, in rows of three."""
+    columns = min(count, FIGURE_COLUMNS)
+    grid = style.panels(
+        figure, -(-count // columns), columns, margins=(0.7, wide, 0.65, 0.55), gaps=(wide, 0.75)
+    )
+    return [figure.add_subplot(grid[index // columns, index % columns]) for index in range(count)]
+
+
+# --------------------
+# All axes and measures of a sweep side by side, one line a grasp.
+
+
+HEAD_WIDTH = 15
+"""Letters of a line over an axis, so that neighbours and the edge are not reached."""
+MAX_LINES = 2000
+"""Lines of a parallel plot; more hide one another, and every so manieth is drawn."""
+COLORS: dict[Any, str] = {True: style.EDGE, False: style.LOST, None: style.POSITION}
+"""Of grasps that held, did not hold, and were not asked to."""
+
+
+def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """All axes and measures side by side; lines break where a grasp has no number."""
+    from matplotlib.collections import LineCollection
+
+    axes, measures = varied(plan, table), measures_of(table)
+    shown = table.iloc[:: max(len(table) // MAX_LINES, 1)]
+    columns = [_axis_numbers(shown, axis.path) for axis in axes]
+    columns += [numbers(shown, measure) for measure in measures]
+    heads = [_broken(axis_label(plan.scene, axis.path)) for axis in axes]
+    heads += [f"{fill(measure.name, HEAD_WIDTH)}\n[{measure.unit}]" for measure in measures]
+    ends = [(float(np.nanmin(column)), float(np.nanmax(column))) for column in columns]
+    scaled = [
+        (column - low) / (high - low or 1.0)
+        for column, (low, high) in zip(columns, ends, strict=True)
+    ]
+    states = zip(shown["held"], shown["held"].notna(), strict=True)
+    tints = [COLORS[bool(held) if known else None] for held, known in states]
+    with style.figure(path, 3.6) as figure:
+        panel = figure.add_axes((0.05, 0.12, 0.9, 0.68))
+        lines = np.stack([np.tile(np.arange(len(columns)), (len(shown), 1)), np.array(scaled).T],
+                         axis=-1)  # fmt: skip
+        alpha = float(np.clip(60 / len(shown), 0.08, 0.7))
+        panel.add_collection(LineCollection(list(lines), colors=tints, alpha=alpha, linewidths=0.8))
+        _draw_scales(panel, heads, ends)
+    return path
+
+
+def _draw_scales(panel: Axes, heads: list[str], ends: list[tuple[float, float]]) -> None:
+    panel.set_xlim(0, len(heads) - 1)
+    panel.set_ylim(-0.03, 1.03)
+    panel.set_xticks(range(len(heads)), [""] * len(heads))
+    panel.set_yticks([])
+    panel.spines["left"].set_visible(False)
+    panel.spines["bottom"].set_visible(False)
+    for index, (head, (low, high)) in enumerate(zip(heads, ends, strict=True)):
+        panel.axvline(index, color=style.MUTED, linewidth=0.7)
+        panel.annotate(head, (index, 1.12), ha="center", va="bottom", fontsize=7,
+                       annotation_clip=False)  # fmt: skip
+        for value, y in ((low, -0.09), (high, 1.06)):
+            text = compact(float(f"{value:.3g}"))
+            panel.annotate(text, (index, y), ha="center", va="center", fontsize=6.5,
+                           color=style.MUTED, annotation_clip=False)  # fmt: skip
+
+
+def _broken(label: str) -> str:
+    """A path over several lines: after its first dot, and before its unit."""
+    return label.replace(".", ".\n", 1).replace(" [", "\n[")
+
+
+def _axis_numbers(table: pd.DataFrame, path: str) -> Array:
+    """Values of an axis as numbers; others by their place among all."""
+    if is_numeric(table, path):
+        return table[path].to_numpy(dtype=float)
+    names = list(dict.fromkeys(table[path]))
+    return np.array([float(names.index(value)) for value in table[path]])
+
+
+# --------------------
+# Which grasps of a sweep tell most: the best, the worst, one of every end.
+
+
+EXTREMES = 5
+"""Best and worst grasps that the page names."""
+JUDGING = ("hold_drop_m", "displacement_m")
+"""Measures by which grasps are best and worst: the first that there is."""
+
+
+class ExampleRow(NamedTuple):
+    """A row of the table with what is said about it."""
+
+    position: int
+    """In the table, from 0."""
+    why: str
+
+
+def judging(table: pd.DataFrame) -> Measure | None:
+    """The measure that says most about success; None where there is none."""
+    measures = measures_of(table)
+    return next((m for name in JUDGING for m in measures if m.column == name), None)
+
+
+def ordered(table: pd.DataFrame, measure: Measure) -> tuple[list[int], Array]:
+    """Rows with a measure, the least first, and the measure of all rows."""
+    values = numbers(table, measure)
+    order = np.argsort(values, kind="stable")
+    return order[np.isfinite(values[order])].tolist(), values
+
+
+def example_rows(plan: SweepPlan, table: pd.DataFrame, max_rows: int) -> list[ExampleRow]:
+    """At most so many rows: the best, one of every other end, the worst, then what is unlike those.
+
+    In the order of the table.
+    """
+    good = np.flatnonzero((table["status"] != FAILED).to_numpy())
+    reasons: dict[int, str] = {}
+    measure = judging(table)
+    order = [] if measure is None else ordered(table, measure)[0]
+    held = [position for position in order if table["held"].fillna(value=True).iloc[position]]
+    if measure is not None and held:
+        reasons[held[0]] = f"least {measure.name}"
+    for position in good.tolist():
+        ends = {_end(table, other) for other in reasons}
+        if len(reasons) < max_rows and (not reasons or _end(table, position) not in ends):
+            reasons[position] = _end(table, position)
+    if measure is not None and order and len(reasons) < max_rows:
+        reasons.setdefault(order[-1], f"largest {measure.name}")
+    marks = _marks(plan, table)
+    while reasons and len(reasons) < min(max_rows, len(good)):
+        # as far as can be from all that are shown: what is alike is not shown twice
+        away = np.abs(marks[good][:, None] - marks[list(reasons)]).sum(axis=2).min(axis=1)
+        away[np.isin(good, list(reasons))] = -1.0
+        reasons[int(good[np.argmax(away)])] = "unlike those"
+    return [ExampleRow(position, reasons[position]) for position in sorted(reasons)]
+
+
+def _end(table: pd.DataFrame, position: int) -> str:
+    """How a grasp ended, in a word or two."""
+    status, held = str(table["status"].iloc[position]), table["held"]
+    if not held.notna().iloc[position] or lost(table)[position]:
+        return status
+    return "held" if held.iloc[position] else f"{status}, not held"
+
+
+def _marks(plan: SweepPlan, table: pd.DataFrame) -> Array:
+    """Numeric axes and measures of all rows, each from 0 to 1, and −1 where there is none."""
+    numeric = [axis.path for axis in varied(plan, table) if is_numeric(table, axis.path)]
+    columns = [table[path].to_numpy(dtype=float) for path in numeric]
+    columns += [numbers(table, measure) for measure in measures_of(table)]
+    marks = np.full((len(table), max(len(columns), 1)), -1.0)
+    for index, column in enumerate(columns):
+        low, high = np.nanmin(column), np.nanmax(column)
+        marks[:, index] = np.nan_to_num((column - low) / (high - low or 1.0), nan=-1.0)
+    return marks
+
+
+def values_of(plan: SweepPlan, table: pd.DataFrame, position: int) -> str:
+    """What a row's axes stand at: ``density 700 kg/m³, friction 0.2``."""
+    texts = []
+    for axis in varied(plan, table):
+        unit = unit_of(plan.scene, axis.path)
+        text = f"{last_name(axis.path)} {short(table[axis.path].iloc[position])}"
+        texts.append(f"{text} {unit}" if unit not in ("", "–") else text)
+    return ", ".join(texts)
+
+
+def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[str]]]]:
+    """Rows with the least and the largest of the measure that says most, and those without it."""
+    measure, tables = judging(table), list[tuple[str, list[list[str]]]]()
+
+    def rows(positions: Sequence[int], texts: Sequence[str]) -> list[list[str]]:
+        return [
+            [str(table["row"].iloc[position]), text]
+            + [short(table[axis.path].iloc[position]) for axis in plan.axes]
+            for position, text in zip(positions, texts, strict=True)
+        ]
+
+    if measure is not None:
+        order, values = ordered(table, measure)
+        count = min(EXTREMES, len(order) // 2 or 1)
+        for word, positions in (("Least", order[:count]), ("Largest", order[::-1][:count])):
+            texts = [f"{values[position]:.3g}" for position in positions]
+            tables.append((f"{word} {measure.label}", rows(positions, texts)))
+    gone = np.flatnonzero(lost(table)).tolist()[:EXTREMES]
+    if gone:
+        texts = [str(table["status"].iloc[position]) for position in gone]
+        tables.append(("Not in the hand at the end", rows(gone, texts)))
+    return tables
+
+
+# --------------------
+# Ticks of an axis of a sweep: the swept values where they are few.
+
+
+DECADES = 30.0
+"""Values that span more than this factor are shown by their logarithm."""
+LETTER = 0.075
+"""Width of a letter of a tick [in]."""
+
+
+def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None:
+    """Scale and ticks of an x axis.
+
+    Args:
+        axes: The panel.
+        table: The sweep's table.
+        axis: What lies along x.
+        width: Of the panel [in].
+    """
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    if not is_numeric(table, axis.path):
+        axes.tick_params(axis="x", rotation=30)
+        axes.margins(x=0.15)
+        return
+    values = sorted({float(value) for value in table[axis.path]})
+    log = values[0] > 0 and (axis.log or values[-1] / values[0] > DECADES)
+    if log:
+        axes.set_xscale("log")
+    axes.xaxis.set_minor_locator(NullLocator())
+    if len(values) <= MAX_LEVELS:
+        axes.set_xticks(apart(values, width, log=log))
+    elif log:
+        few = values[-1] / values[0] < 1e3
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+    else:
+        axes.locator_params(axis="x", nbins=5)
+    axes.xaxis.set_major_formatter(compact)
+
+
+def apart(values: Sequence[float], width: float, *, log: bool) -> list[float]:
+    """Those of rising values whose texts do not touch on an axis of a width [in]; both ends."""
+    if len(values) < 2:
+        return list(values)
+    positions = [math.log(value) if log else value for value in values]
+    inch = 0.9 * width / (positions[-1] - positions[0])  # matplotlib leaves a twentieth at each end
+
+    def free(one: int, other: int) -> bool:
+        letters = 0.5 * (len(compact(values[one])) + len(compact(values[other]))) + 1.0
+        return abs(positions[one] - positions[other]) * inch >= LETTER * letters
+
+    kept, last = [0], len(values) - 1
+    for index in range(1, last):
+        if free(kept[-1], index) and free(index, last):
+            kept.append(index)
+    return [values[index] for index in [*kept, last]]
+
+
+NORMAL_95 = 1.959963984540054
+"""Half width of the interval that holds 95 % of a normal distribution, over its deviation."""
+MAX_LEVELS = 12
+"""An axis of more values is drawn in groups."""
+
+
+class Measure(NamedTuple):
+    """A column with what a figure calls it."""
+
+    column: str
+    name: str
+    unit: str
+    scale: float
+    """From the column's unit to that of the figure."""
+    of_motion: bool = False
+    """Whether it says how the object moved: without meaning where it is in the hand no longer."""
+
+    @property
+    def label(self) -> str:
+        """Name and unit."""
+        return f"{self.name} [{self.unit}]"
+
+
+MEASURES = (
+    Measure("displacement_m", "displacement", "mm", 1e3, of_motion=True),
+    Measure("rotation_rad", "rotation", "°", math.degrees(1.0), of_motion=True),
+    Measure("final_force_N", "sum of normal forces", "N", 1.0),
+    Measure("largest_force_N", "largest force", "N", 1.0),
+    Measure("all_established_s", "last contact established", "s", 1.0),
+    Measure("hold_drop_m", "drift in the hand", "mm", 1e3, of_motion=True),
+    Measure("quality_friction_margin", "friction margin", "–", 1.0),
+    Measure("quality_min_singular", "least singular value of G", "–", 1.0),
+    Measure("quality_epsilon", "ε", "–", 1.0),
+)
+
+
+def measures_of(table: pd.DataFrame) -> list[Measure]:
+    """The measures that at least two grasps have."""
+    return [m for m in MEASURES if np.isfinite(numbers(table, m)).sum() > 1]
+
+
+def numbers(table: pd.DataFrame, measure: Measure) -> Array:
+    """A measure of every row in the figure's unit, NaN where there is none.
+
+    Nor is there one of motion where the object is not in the hand at the end: how far it fell until
+    the run ended says nothing, and would set the scale of all others.
+    """
+    values = table[measure.column].to_numpy(dtype=float, na_value=np.nan) * measure.scale
+    return np.where(lost(table), np.nan, values) if measure.of_motion else values
+
+
+def lost(table: pd.DataFrame) -> NDArray[np.bool_]:
+    """Whether the object of each row is not in the hand at the end, as ``out_of_hand`` of a run."""
+    dropped = (table["held"] == False) & (table["contacts"] == 0)  # noqa: E712 - of a column
+    gone = table["status"].isin([status.name for status in GONE]) | dropped
+    return gone.to_numpy(dtype=bool, na_value=False)
+
+
+def at_random(plan: SweepPlan) -> bool:
+    """Whether rows are drawn at random, so that a rate has an interval of confidence."""
+    return plan.method in DRAWN or plan.noise.position > 0.0 or plan.noise.rotation > 0.0
+
+
+def is_numeric(table: pd.DataFrame, path: str) -> bool:
+    """Whether the values of an axis are numbers."""
+    return bool(np.issubdtype(table[path].to_numpy().dtype, np.number))
+
+
+def varied(plan: SweepPlan, table: pd.DataFrame) -> list[Axis]:
+    """The axes that have at least two values."""
+    return [axis for axis in plan.axes if table[axis.path].nunique() > 1]
+
+
+class Level(NamedTuple):
+    """Rows of one value of an axis, or of a range of its values."""
+
+    label: str
+    rows: NDArray[np.bool_]
+    """Whether each row belongs to it."""
+
+
+def levels(table: pd.DataFrame, path: str) -> list[Level]:
+    """The values of an axis, or six ranges of equal size where it has many."""
+    column = table[path]
+    values = sorted(column.unique()) if is_numeric(table, path) else list(dict.fromkeys(column))
+    if len(values) <= MAX_LEVELS or not is_numeric(table, path):
+        return [Level(short(value), (column == value).to_numpy()) for value in values]
+    column_values = column.to_numpy(dtype=float)
+    edges = np.quantile(column_values, np.linspace(0.0, 1.0, 7))
+    bins = np.clip(np.searchsorted(edges, column_values, side="right") - 1, 0, 5)
+    ends = [compact(float(f"{edge:.3g}")) for edge in edges]
+    return [Level(f"{ends[k]}…{ends[k + 1]}", np.asarray(bins == k)) for k in range(6)]
+
+
+def short(value: object) -> str:
+    """A value of an axis in a few letters."""
+    if isinstance(value, int | float | np.number):
+        return compact(float(value))
+    text = str(value)
+    if Path(text).suffix.lower() in MESH_SUFFIXES:
+        text = Path(text).stem
+    return text if len(text) <= 18 else f"{text[:17]}…"
+
+
+def compact(value: float, _position: object = None) -> str:
+    """Four digits, thousands and millions by letters; also a tick's text for matplotlib."""
+    for letter, size in (("M", 1e6), ("k", 1e4)):
+        if abs(value) >= size:
+            return f"{value / (1e6 if letter == 'M' else 1e3):.4g}{letter}"
+    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+
+
+def last_name(path: str) -> str:
+    """The last part of a path: what a key has room for."""
+    return path.rsplit(".", 1)[-1]
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """The 95 % confidence interval of a rate (Wilson 1927, J. Am. Stat. Assoc. 22, 209)."""
+    if trials == 0:
+        return 0.0, 1.0
+    z, rate = NORMAL_95, successes / trials
+    middle = (rate + z * z / (2 * trials)) / (1 + z * z / trials)
+    spread = math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
+    half = z * spread / (1 + z * z / trials)
+    low = 0.0 if successes == 0 else max(middle - half, 0.0)
+    return low, 1.0 if successes == trials else min(middle + half, 1.0)
+
+
+# --------------------
+# What an axis of a sweep is called in figures: its path with the unit that its field says.
+
+
+_UNIT = re.compile(r"\[([^\[\]]+)\]")
+
+
+def axis_label(scene: GraspScene, path: str) -> str:
+    """The path of an axis, with its unit where there is one: ``object.density [kg/m³]``."""
+    unit = unit_of(scene, path)
+    return f"{path} [{unit}]" if unit else path
+
+
+def unit_of(scene: GraspScene, path: str) -> str:
+    """The unit of a field of a scene, as the text under it in the source says.
+
+    Empty where that names none, or several of which one is meant, and where the path names no
+    field.
+    """
+    owner, field, node = None, "", scene
+    for part in re.findall(r"\w+", SHORT.get(path, path).replace("[*]", "[0]")):
+        owner, field, node = _step(owner, field, node, part)
+    doc = field_docs(type(owner)).get(field, "") if isinstance(owner, Description) else ""
+    match = _UNIT.search(doc)
+    return "" if match is None or " or " in match[1] else match[1]
+
+
+def _step(owner: Any, field: str, node: Any, part: str) -> tuple[Any, str, Any]:
+    """One part farther down a path: whose field it is, which one, and what it holds."""
+    if part.isdigit():
+        inside = isinstance(node, tuple | list) and int(part) < len(node)
+        return owner, field, node[int(part)] if inside else None
+    if isinstance(node, GraspObject) and part not in GraspObject.model_fields:
+        node = node.shape  # whose fields may stand at the object
+    defaults = {"contact": getattr(node, "requested_contact", None), "success": SuccessCriterion()}
+    held = getattr(node, part, None)
+    return node, part, defaults.get(part) if held is None else held

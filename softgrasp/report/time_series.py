@@ -1,0 +1,704 @@
+"""Time series of a result in the form that figures need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.build import names
+from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.mechanism import ClosureActuator
+from softgrasp.description.soft_digit import MountedSoftFinger
+from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
+from softgrasp.rendering.keyframes import body_label, has_phases, shown_phases
+from softgrasp.report import style
+from softgrasp.report.csv_file import write_columns
+from softgrasp.report.grasp_text import let_go_s, out_of_hand
+from softgrasp.simulation.result import GraspResult, column
+from softgrasp.simulation.told_hold import PhaseSpan
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+# --------------------
+# The numbers behind the figures of a grasp: whole columns, a row a millisecond.
+#
+# Every control sample stands in ``trajectory.npz``; ten thousand rows a second would fill
+# folders.
+
+
+TIME = "time [s]"
+APART = 1e-3
+"""Rows are no nearer to one another [s]."""
+Columns = dict[str, Array]
+
+
+def write_numbers(result: GraspResult, figure: Path) -> Path | None:
+    """Write the numbers of a figure of a grasp beside it, whole columns in its units.
+
+    Args:
+        result: The run.
+        figure: The figure, by whose name it is known what it shows.
+
+    Returns:
+        The ``.csv``; None for a figure that has none here.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    table = TABLES.get(figure.stem)
+    if table is None:
+        return None
+    columns = table(result)
+    kept = _kept(columns[TIME])
+    chosen = {name: values[kept] for name, values in columns.items()}
+    return write_columns(figure.with_suffix(".csv"), chosen)
+
+
+def _kept(times: Array) -> NDArray[np.int64]:
+    """Which samples become rows: evenly ``APART``, and the last."""
+    step = max(round(APART / (times[1] - times[0])), 1) if len(times) > 1 else 1
+    return np.unique([*range(0, len(times), step), len(times) - 1])
+
+
+def _contacts(result: GraspResult) -> Columns:
+    """Forces of each body of the hand, and whether contact is established, 0 or 1."""
+    columns: Columns = {TIME: result.time}
+    for index, body in enumerate(result.contact_bodies.tolist()):
+        contact = result.contact_of(body)
+        label = body_label(contact)
+        columns[f"{label} normal force [N]"] = result.normal_force[:, index]
+        columns[f"{label} friction force [N]"] = result.friction_force[:, index]
+        columns[f"{label} in contact"] = result.in_contact[:, index].astype(float)
+    return columns
+
+
+def _joints(result: GraspResult) -> Columns:
+    """Values and targets of all that drives the hand."""
+    columns: Columns = {TIME: result.time}
+    for panel_item in (panel for row in actuator_rows(result) for panel in row):
+        unit = {"": "", "/m": " [1/m]"}.get(panel_item.unit, f" [{panel_item.unit.strip()}]")
+        columns[f"{panel_item.title}{unit}"] = panel_item.values
+        if panel_item.target is not None:
+            columns[f"{panel_item.title} target{unit}"] = panel_item.target
+    return columns
+
+
+def _object(result: GraspResult) -> Columns:
+    """Translation and Euler angles z-y-x of each object since the start."""
+    columns: Columns = {TIME: result.time}
+    for index, motion in enumerate(result.objects):
+        moved, rotation = displacement_mm(result, index), rotation_deg(result, index)
+        columns |= {f"{motion.name} {x} [mm]": moved[:, i] for i, x in enumerate("xyz")}
+        columns |= {f"{motion.name} about {x} [°]": rotation[:, i] for i, x in enumerate("xyz")}
+    return columns
+
+
+def _quality(result: GraspResult) -> Columns:
+    """ε and the friction margin; the margin is empty where nothing presses."""
+    log = result.quality_log
+    assert log is not None  # its figure was drawn
+    return {TIME: log.time, "ε": log.epsilon, "friction margin": log.margin}
+
+
+def _sensors(result: GraspResult) -> Columns:
+    """What each channel told, and the truth where it told something else."""
+    columns: Columns = {TIME: result.time}
+    for name, reading in result.sensors.items():
+        for index, channel in enumerate(reading.channels):
+            reported, truth = reading.values[:, index], reading.truth[:, index]
+            columns[f"{name}.{channel}"] = reported
+            if not np.array_equal(reported, truth):
+                columns[f"{name}.{channel} truth"] = truth
+    return columns
+
+
+TABLES: dict[str, Callable[[GraspResult], Columns]] = {
+    "contacts": _contacts,
+    "joints": _joints,
+    "object": _object,
+    "quality": _quality,
+    "sensors": _sensors,
+}
+"""By the name of the figure; the numbers of others are written as they are drawn."""
+
+
+# --------------------
+# Joint trajectories against their targets, joint by joint (paper 004, Fig 8).
+
+
+ROW_HEIGHT = 1.2
+MIN_SPAN = 1.0
+"""Least height of a panel in its unit, so that a joint that stands still looks so."""
+
+BEYOND = 1.0
+"""A curve ends this many ranges of the joint outside its limits."""
+
+
+def draw_joints(result: GraspResult, path: str | Path) -> Path:
+    """Draw where each joint went and where it was sent: a row a finger, a column a joint.
+
+    A soft finger has its pressure and its curvature in its row.
+
+    Args:
+        result: The run.
+        path: The ``.png`` to write.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    rows = list(actuator_rows(result))
+    columns = max(map(len, rows))
+    bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
+    with style.figure(path, ROW_HEIGHT * len(rows) + 0.8 + bar_height, numbers=False) as figure:
+        grid = style.panels(figure, len(rows), columns, margins=(0.6, 0.1, 0.5, 0.55 + bar_height))
+        if has_phases(result):
+            draw_phase_bar(figure, result)
+        heads: dict[tuple[int, str, bool], Axes] = {}
+        for i, row in enumerate(rows):
+            for j, panel in enumerate(row):
+                first = next(iter(heads.values()), None)
+                # what carries the hand goes farther than its joints
+                axis_key = (j, panel.unit, panel.limits is None)
+                axes = figure.add_subplot(grid[i, j], sharex=first, sharey=heads.get(axis_key))
+                heads.setdefault(axis_key, axes)
+                _draw_panel(axes, result, panel, brief=columns > 3)
+                axes.tick_params(labelbottom=all(len(below) <= j for below in rows[i + 1 :]))
+        for axes in heads.values():
+            style.set_min_span(axes, MIN_SPAN)
+        style.edge_labels(figure, y=_quantity(rows))
+        style.legend(figure, _keys(result))
+    return Path(path)
+
+
+def _draw_panel(axes: Axes, result: GraspResult, panel: ActuatorPanel, *, brief: bool) -> None:
+    transform = axes.get_xaxis_transform()
+    if has_phases(result):
+        mark_phases(axes, result, named=False)
+    for bodies, color in ((panel.later, style.LATER), (panel.phalanx_bodies, style.ESTABLISHED)):
+        bars = [(begin, end - begin) for begin, end in spans(result.time, touching(result, bodies))]
+        axes.broken_barh(bars, (0, 1), color=color, lw=0, transform=transform)
+    if panel.target is not None:
+        target = thinned(result.time, panel.target)
+        axes.plot(*target, color=style.TARGET, ls=(0, (4, 2)), lw=1.2)
+    shown = panel.values
+    if panel.limits is not None:
+        low, high = panel.limits
+        # a joint that broke away in a diverged run would leave nothing else to be seen
+        shown = np.clip(shown, low - BEYOND * (high - low), high + BEYOND * (high - low))
+    axes.plot(*thinned(result.time, shown), color=style.POSITION, lw=1.3)
+    style.time_limits(axes, result.time)
+    axes.set_title(panel.title, fontsize=8 if brief else 9)
+    ending = f"{style.signed(panel.values[-1], 1)}{panel.unit}"
+    style.annotate(axes, ending if brief else f"ends at {ending}")
+
+
+def _quantity(rows: list[list[ActuatorPanel]]) -> str:
+    units = sorted({panel.unit.strip() for row in rows for panel in row})
+    if units == ["°"]:
+        return "joint angle [°]"
+    if units == ["/m", "kPa"]:
+        return "pressure [kPa], curvature [1/m]"
+    units_text = " or ".join(
+        unit.replace("/m", "1/m") if unit == "/m" else unit or "–" for unit in units
+    )
+    names = ["joint variable"]
+    names += ["pressure, curvature"] if "kPa" in units else []
+    titles = [panel.title for row in rows for panel in row]
+    names += ["tendon"] if any(title.endswith("tendon") for title in titles) else []
+    names += ["torque"] if "N·m" in units else []
+    names += ["synergy"] if "" in units else []
+    return f"{', '.join(names)} [{units_text}]"
+
+
+def _keys(result: GraspResult) -> list[Artist]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    keys: list[Artist] = [Line2D([], [], color=style.POSITION, lw=1.4, label="value")]
+    touched = "its finger in contact"
+    if result.scene.hand.fingers:
+        keys.append(Line2D([], [], color=style.TARGET, ls=(0, (4, 2)), lw=1.2, label="target"))
+        touched = "its phalanx in contact"
+    keys.append(Patch(color=style.ESTABLISHED, label=touched))
+    if result.scene.hand.fingers:
+        keys.append(Patch(color=style.LATER, label="a later phalanx in contact"))
+    return keys
+
+
+# --------------------
+# How the object moved: one run (paper 004, Fig 11) and runs over one another (Fig 12).
+
+
+OBJECT_ROW_HEIGHT = 3.3
+"""Of the panels of an object [inch]."""
+MIN_OBJECT_SPAN = 0.1
+"""Least height of a panel [mm or deg]: below it a motion is rounding."""
+MARGIN = 0.14
+"""Room above and below the curves over what they span, for the words at the top."""
+WORD = 0.16
+"""Width of a few words over that of a panel."""
+KEY_LETTERS, KEY_HEIGHT = 150, 0.19
+"""Letters in a line of keys, the signs before them as eight, and the height of a line [in]."""
+TRANSLATIONS = ("x", "y", "z")
+ROTATIONS = ("ψ about x", "θ about y", "φ about z")
+"""Euler angles of intrinsic z-y-x, named as in paper 004."""
+
+
+def draw_object(result: GraspResult, path: str | Path) -> Path:
+    """Draw each object's translation and Euler angles since the start.
+
+    Args:
+        result: The run.
+        path: The ``.png`` to write.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    count = len(result.objects)
+    with style.figure(path, OBJECT_ROW_HEIGHT * count, numbers=False) as figure:
+        gaps = (0.6, 1.05)
+        grid = style.panels(figure, count, 2, margins=(0.55, 0.1, 0.75, 0.3), gaps=gaps)
+        for index, motion in enumerate(result.objects):
+            left, right = figure.add_subplot(grid[index, 0]), figure.add_subplot(grid[index, 1])
+            whose = "T" if count == 1 else f"{motion.name}: t"
+            title_start = "R" if count == 1 else f"{motion.name}: r"
+            _draw_run(left, result, displacement_mm(result, index), TRANSLATIONS, " mm")
+            left.set_title(f"{whose}ranslation since the start [mm]")
+            _draw_run(right, result, rotation_deg(result, index), ROTATIONS, "°")
+            right.set_title(f"{title_start}otation since the start, Euler z-y-x [°]")
+    return Path(path)
+
+
+def overlay_objects(
+    results: Sequence[GraspResult], labels: Sequence[str], path: str | Path
+) -> Path:
+    """Draw the object's motion in several runs over one another.
+
+    Args:
+        results: The runs.
+        labels: What to call them, one a run.
+        path: The ``.png`` to write.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    titles = [f"{name} [mm]" for name in TRANSLATIONS] + [f"{name} [°]" for name in ROTATIONS]
+    series = [(r.time, np.hstack([displacement_mm(r), rotation_deg(r)])) for r in results]
+    columns = max(KEY_LETTERS // (max(map(len, labels)) + 8), 1)
+    keys = KEY_HEIGHT * (-(-len(labels) // columns) - 1)
+    with style.figure(path, 4.6 + keys) as figure:
+        grid = style.panels(figure, 2, 3, margins=(0.55, 0.1, 0.5, 0.6 + keys), gaps=(0.55, 0.3))
+        for column, title in enumerate(titles):
+            axes = figure.add_subplot(grid[column])
+            lines = [
+                axes.plot(*thinned(times, values[:, column]), color=color, label=label)[0]
+                for (times, values), label, color in zip(series, labels, cycle(style.SERIES))
+            ]
+            axes.set_title(title)
+            axes.tick_params(labelbottom=column >= len(TRANSLATIONS))
+            style.time_limits(axes, max((times for times, _ in series), key=lambda t: t[-1]))
+            _fit_to_grasps(axes, results, [values[:, column] for _, values in series])
+            style.set_min_span(axes, MIN_OBJECT_SPAN)
+        style.edge_labels(figure)
+        style.legend(figure, lines, columns=columns)
+    return Path(path)
+
+
+def _fit_to_grasps(axes: Axes, results: Sequence[GraspResult], values: Sequence[Array]) -> None:
+    """Let the value axis span what moved in hands; free fall would flatten all else."""
+    if not any(out_of_hand(result) for result in results):
+        return
+    parts = []
+    for result, series in zip(results, values, strict=True):
+        end = let_go_s(result) if out_of_hand(result) else result.time[-1]
+        parts.append(series[result.time <= (result.time[0] if end is None else end)])
+    seen = np.concatenate(parts)
+    low, high = float(seen.min()), float(seen.max())
+    spare = MARGIN * max(high - low, MIN_OBJECT_SPAN)
+    axes.set_ylim(low - spare, high + spare)
+
+
+def _draw_run(
+    axes: Axes, result: GraspResult, values: Array, names: Sequence[str], unit: str
+) -> None:
+    end = _last_row(result)
+    for axis, (name, color) in enumerate(zip(names, style.AXES_COLORS, strict=True)):
+        # how far what nothing ever touched fell until the run ended says nothing
+        fell = out_of_hand(result) and end < 0
+        label = name if fell else f"{name}: {style.signed(values[end, axis], 3)}{unit}"
+        axes.plot(*thinned(result.time, values[:, axis]), color=color, label=label)
+    margin = 0.3 if has_phases(result) else MARGIN  # room for the words at the top
+    axes.margins(y=margin)
+    if end >= 0:
+        seen = values[: end + 1]
+        spare = margin * max(float(np.ptp(seen)), MIN_OBJECT_SPAN)
+        axes.set_ylim(float(seen.min()) - spare, float(seen.max()) + spare)
+    axes.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, borderaxespad=0.0,
+        columnspacing=1.2, handlelength=1.4, fontsize=8,
+    )  # fmt: skip
+    axes.set_xlabel("time [s]", labelpad=1)
+    style.time_limits(axes, result.time)
+    style.set_min_span(axes, MIN_OBJECT_SPAN)
+    if has_phases(result):
+        mark_phases(axes, result, named=True)
+    elif result.hold is not None:
+        axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
+        _annotate(axes, result.hold.start_s, "hold test")
+    let_go = let_go_s(result)
+    if let_go is not None:
+        axes.axvline(let_go, color=style.LOST, lw=0.9, ls=(0, (3, 2)))
+        axes.set_xlabel("time [s]; numbers of when the hand let go, at the red line", labelpad=1)
+    touches = [event.time_s for event in result.events if event.kind == "touching"]
+    if touches:
+        axes.axvline(touches[0], color=style.MUTED, lw=0.9, ls=":")
+        near = result.hold is not None and result.hold.start_s - touches[0] < WORD * result.time[-1]
+        height = 0.09 if has_phases(result) else 0.985
+        _annotate(axes, touches[0], "first contact", height=height, before=near)
+
+
+def _last_row(result: GraspResult) -> int:
+    """The last row in which an object that was lost was touched, −1 where it was not lost."""
+    end = let_go_s(result)
+    return -1 if end is None else int(np.searchsorted(result.time, end))
+
+
+def _annotate(
+    axes: Axes, time: float, text: str, *, height: float = 0.985, before: bool = False
+) -> None:
+    axes.text(
+        time, height, f" {text} ", transform=axes.get_xaxis_transform(),
+        ha="right" if before else "left", va="top", fontsize=7, color=style.MUTED,
+    )  # fmt: skip
+
+
+MAX_POINTS = 2000
+"""A curve of a figure has no more points than can be told apart in print."""
+
+
+def spans(times: Array, on: NDArray[np.bool_]) -> list[tuple[float, float]]:
+    """(begin, end) [s] of every stretch in which a signal (T,) is on; it ends where it is off."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
+    last = len(times) - 1
+    return [(float(times[a]), float(times[min(b, last)])) for a, b in edges.reshape(-1, 2).tolist()]
+
+
+def merged(stretches: list[tuple[float, float]], apart: float) -> list[tuple[float, float]]:
+    """The same stretches, those with at most ``apart`` [s] between them as one."""
+    merged_spans: list[tuple[float, float]] = []
+    for begin, end in stretches:
+        if merged_spans and begin - merged_spans[-1][1] <= apart:
+            begin = merged_spans.pop()[0]
+        merged_spans.append((begin, end))
+    return merged_spans
+
+
+def thinned(times: Array, values: Array) -> tuple[Array, Array]:
+    """At most ``MAX_POINTS`` evenly spaced rows of times (T,) and values (T, …), ends kept."""
+    rows = np.linspace(0, len(times) - 1, min(len(times), MAX_POINTS)).round().astype(int)
+    return times[rows], values[rows]
+
+
+def peaks(times: Array, values: Array) -> tuple[Array, Array]:
+    """At most ``MAX_POINTS`` rows, each the largest of its stretch, of times and values (T,)."""
+    chunk = -(-len(times) // MAX_POINTS)
+    begins = np.arange(0, len(times), chunk)
+    return times[begins], np.maximum.reduceat(values, begins)
+
+
+def displacement_mm(result: GraspResult, index: int = 0) -> Array:
+    """Way of an object's centre since the start, in the world, (T, 3) [mm]."""
+    position, _ = result.tracks[index]
+    return np.asarray(1e3 * (position - position[0]))
+
+
+def rotation_deg(result: GraspResult, index: int = 0) -> Array:
+    """Turn since the start about (x, y, z) of intrinsic z-y-x, without jumps, (T, 3) [deg]."""
+    _, quaternion = result.tracks[index]
+    rotations = relative_quaternions(quaternion, quaternion[0])
+    return np.asarray(np.degrees(np.unwrap(euler_from_quaternions(rotations), axis=0)))
+
+
+class ActuatorPanel(NamedTuple):
+    """A joint, or the pressure or curvature of a soft finger, as it is shown."""
+
+    title: str
+    unit: str
+    """What follows a number: ``°``, `` mm``, `` kPa`` or ``/m``."""
+    limits: tuple[float, float] | None
+    """Lowest and highest value in the unit."""
+    values: Array
+    """In the unit, (T,)."""
+    target: Array | None
+    """In the unit, (T,)."""
+    phalanx_bodies: list[str]
+    """Bodies that it moves first."""
+    later: list[str]
+    """Bodies that it moves with them."""
+
+
+def actuator_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
+    """The joints of each finger, with the torques that close it, or its pressure and curvature.
+
+    Tendons and synergies come last.
+    """
+    known = set(result.contact_bodies.tolist())
+    for finger in result.scene.hand.fingers:
+        bodies = [finger.bodies_of(row) for row in finger.phalanges]
+        yield [
+            _joint_panel(
+                result,
+                finger,
+                row,
+                [body for body in bodies[index] if body in known],
+                [body for later in bodies[index + 1 :] for body in later if body in known],
+            )
+            for index, row in enumerate(finger.phalanges)
+        ]
+        yield from _torque_row(result, finger)
+    if result.scene.hand.model is not None and (numbers := _number_panels(result)):
+        yield numbers
+    for index, digit in enumerate(result.scene.hand.soft_fingers):
+        yield _soft_panels(result, index, digit)
+    yield from _wrist_rows(result)
+    yield from _mechanism_rows(result)
+
+
+def _joint_panel(
+    result: GraspResult, finger: Finger, row: Phalanx, phalanx_bodies: list[str], later: list[str]
+) -> ActuatorPanel:
+    unit, factor = ("°", 180.0 / np.pi) if row.joint == "revolute" else (" mm", 1e3)
+    low, high = (factor * limit for limit in row.limits)
+    name = finger.joint_of(row)
+    target, command = None, actuator_of_joint(result, name)
+    if command is not None:
+        target = factor * result.joint_target[:, column(result.actuator_names, command)]
+    values = factor * result.joint_position[:, column(result.joint_names, name)]
+    title = (
+        row.joint_name
+        if finger.verbatim_names
+        else f"{finger.name} {row.joint_name}".replace("_", " ")
+    )
+    return ActuatorPanel(title, unit, (low, high), values, target, phalanx_bodies, later)
+
+
+def actuator_of_joint(result: GraspResult, joint: str) -> str | None:
+    """The actuator whose target is the variable of a joint; None where there is none."""
+    return next((d.name for d in result.scene.actuators if d.joint == joint), None)
+
+
+def _number_panels(result: GraspResult) -> list[ActuatorPanel]:
+    """The drives whose targets are no joint's variable, such as those on tendons."""
+    return [
+        ActuatorPanel(
+            title=f"target of {command.name}",
+            unit="",
+            limits=command.limits,
+            values=result.joint_target[:, column(result.actuator_names, command.name)],
+            target=None,
+            phalanx_bodies=list(command.stops),
+            later=[],
+        )
+        for command in result.scene.actuators
+        if command.joint is None and command.unit != "Pa" and command.limits[1] > command.limits[0]
+    ]
+
+
+def _wrist_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
+    """Slides, and hinges where they turned, of a wrist that goes through a sequence."""
+    known = result.joint_names.tolist()
+    for joints in (names.WRIST_JOINTS[:3], names.WRIST_JOINTS[3:]):
+        if not set(joints) <= set(known):
+            continue
+        is_angle = joints != names.WRIST_JOINTS[:3]
+        unit, factor = ("°", 180.0 / np.pi) if is_angle else (" mm", 1e3)
+        targets = [result.joint_target[:, column(result.actuator_names, name)] for name in joints]
+        if is_angle and not any(target.any() for target in targets):
+            continue
+        values = [result.joint_position[:, column(result.joint_names, name)] for name in joints]
+        yield [
+            ActuatorPanel(
+                name.replace("_", " "), unit, None, factor * value, factor * target, [], []
+            )
+            for name, value, target in zip(joints, values, targets, strict=True)
+        ]
+
+
+UNITS = {"rad": ("°", 180.0 / np.pi), "m": (" mm", 1e3), "": ("", 1.0)}
+"""How the unit of a drive is shown, and its factor; others are shown as they are."""
+
+
+def _torque_row(result: GraspResult, finger: Finger) -> Iterator[list[ActuatorPanel]]:
+    """The torques of a finger's joints, where motors drive them."""
+    joints = {finger.joint_of(row) for row in finger.phalanges}
+    row = [
+        _actuator_panel(result, actuator)
+        for actuator in result.scene.mechanism.actuators
+        if _is_motor_of_one(actuator) and actuator.arms[0][0] in joints
+    ]
+    if row:
+        yield row
+
+
+def _mechanism_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
+    """Tendons and synergies."""
+    panels = [
+        _actuator_panel(result, actuator)
+        for actuator in result.scene.mechanism.actuators
+        if actuator.rate and not _is_motor_of_one(actuator)
+    ]
+    across = max((len(finger.phalanges) for finger in result.scene.hand.fingers), default=1)
+    for first in range(0, len(panels), across):
+        yield panels[first : first + across]
+
+
+def _is_motor_of_one(actuator: ClosureActuator) -> bool:
+    return not actuator.stiffness and len(actuator.arms) == 1 and actuator.arms[0][1] == 1.0
+
+
+def _actuator_panel(result: GraspResult, actuator: ClosureActuator) -> ActuatorPanel:
+    """A drive that is no joint: its way where it is a servo, else what it pulls with."""
+    command = actuator.actuator
+    unit, factor = UNITS.get(command.unit, (f" {command.unit}", 1.0))
+    low, high = (factor * limit for limit in command.limits)
+    target = factor * result.joint_target[:, column(result.actuator_names, command.name)]
+    bodies = _moved_by(result, actuator)
+    title = command.name.replace("_", " ")
+    if not actuator.stiffness:
+        return ActuatorPanel(title, unit, (low, high), target, None, bodies, [])
+    columns = [column(result.joint_names, joint) for joint, _ in actuator.arms]
+    length = result.joint_position[:, columns] @ np.array([arm for _, arm in actuator.arms])
+    return ActuatorPanel(
+        title, unit, (low, high), factor * (length - actuator.zero), target, bodies, []
+    )
+
+
+def _moved_by(result: GraspResult, actuator: ClosureActuator) -> list[str]:
+    """Bodies that can touch and that a drive moves; all of the fingers for a synergy."""
+    known = set(result.contact_bodies.tolist())
+    joints = {joint for joint, _ in actuator.arms}
+    moved_of_body = {
+        finger.body_of(row): finger.joint_of(row) in joints
+        for finger in result.scene.hand.fingers
+        for row in finger.phalanges
+        if finger.body_of(row) in known
+    }
+    return [
+        body for body, moved in moved_of_body.items() if moved or not any(moved_of_body.values())
+    ]
+
+
+def _soft_panels(result: GraspResult, index: int, digit: MountedSoftFinger) -> list[ActuatorPanel]:
+    assert result.pressure is not None
+    assert result.curvature is not None
+    links = [names.soft_link(digit.name, link) for link in range(len(digit.finger.links))]
+    low, high = (1e-3 * limit for limit in digit.limits)
+    pressure, curvature = 1e-3 * result.pressure[:, index], result.curvature[:, index]
+    return [
+        ActuatorPanel(f"{digit.name} pressure", " kPa", (low, high), pressure, None, links, []),
+        ActuatorPanel(f"{digit.name} curvature", "/m", None, curvature, None, links, []),
+    ]
+
+
+def body_rows(result: GraspResult) -> list[list[str]]:
+    """The bodies that can touch, finger by finger; the palm is not among them.
+
+    Of a soft finger, whose links are many, those that touched at some time.
+    """
+    hand = result.scene.hand
+    touched = {contact.body for contact in result.contacts if contact.first_touch_s is not None}
+    soft = {digit.name for digit in hand.soft_fingers}
+    rows: dict[str, list[str]] = {}
+    for body, (finger, _) in names.parts(hand).items():
+        if finger not in soft or body in touched:
+            rows.setdefault(finger, []).append(body)
+    return list(rows.values())
+
+
+def touching(result: GraspResult, bodies: list[str]) -> NDArray[np.bool_]:
+    """Whether contact is established with any of some bodies, (T,)."""
+    columns = [column(result.contact_bodies, body) for body in bodies]
+    return np.asarray(result.in_contact[:, columns].any(axis=1))
+
+
+# --------------------
+# The phases of a run in its figures: shades behind the curves, and a lane with their names.
+
+
+PHASE_BAR_HEIGHT, BAR_HEIGHT = 0.36, 0.2
+"""Of the lane with the names, and of its bars [in]."""
+LETTER = 0.062
+"""Width of a letter of the names [in]."""
+SHADES = (style.HOLD, "#ffffff")
+CLOSING = "#e4ecd9"
+"""Shade of the closure."""
+
+
+def mark_phases(axes: Axes, result: GraspResult, *, named: bool) -> None:
+    """Shade every second phase of a run, and the closure.
+
+    Args:
+        axes: Where to; its x axis is the time.
+        result: The run.
+        named: Whether to write the names upright at the top.
+    """
+    transform = axes.get_xaxis_transform()
+    for phase, color in _shades(result):
+        axes.axvspan(phase.start_s, phase.end_s, color=color, lw=0, zorder=-1)
+        if named:
+            axes.text(
+                phase.start_s, 0.985, f" {phase.name}", transform=transform, rotation="vertical",
+                ha="left", va="top", fontsize=6.5, color=style.MUTED,
+            )  # fmt: skip
+
+
+def draw_phase_bar(figure: Figure, result: GraspResult) -> None:
+    """Draw bars with the names of the phases over all panels, below the keys."""
+    width, height = figure.get_size_inches().tolist()
+    left, right = 0.6 / width, 0.1 / width
+    bottom = height - 0.3 - BAR_HEIGHT
+    axes = figure.add_axes((left, bottom / height, 1.0 - left - right, BAR_HEIGHT / height))
+    axes.set_axis_off()
+    begin, end = float(result.time[0]), float(result.time[-1])
+    axes.set_xlim(begin, end)
+    axes.set_ylim(0.0, 1.0)
+    inches = (1.0 - left - right) * width / max(end - begin, 1e-9)
+    for phase, color in _shades(result):
+        lasting = phase.end_s - phase.start_s
+        edge = style.RULE
+        axes.broken_barh(
+            [(phase.start_s, lasting)], (0, 1), facecolor=color, edgecolor=edge, lw=0.6
+        )
+        max_letters = int(lasting * inches / LETTER)
+        text = (
+            phase.name
+            if len(phase.name) <= max_letters
+            else phase.name[: max(max_letters - 1, 0)] + "…"
+        )
+        if max_letters >= 2:
+            middle = 0.5 * (phase.start_s + phase.end_s)
+            axes.text(middle, 0.46, text, ha="center", va="center", fontsize=7, color=style.INK)
+
+
+def phase_key() -> Artist:
+    """The key of the closure's shade."""
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=CLOSING, edgecolor=style.RULE, lw=0.6, label="closing")
+
+
+def _shades(result: GraspResult) -> list[tuple[PhaseSpan, str]]:
+    closing = result.closing
+    return [
+        (phase, CLOSING if phase is closing else SHADES[index % 2])
+        for index, phase in enumerate(shown_phases(result))
+    ]
