@@ -56,18 +56,14 @@ if TYPE_CHECKING:
     from softgrasp.description.contact import Contact, NativeLaw, Patch
     from softgrasp.description.coupling import Coupling
     from softgrasp.description.finger import Finger, Phalanx
-    from softgrasp.description.flange import FlangeSample
     from softgrasp.description.grasp_plan import GraspPlan, PoseSampling
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
     from softgrasp.description.hydraulic_arm import HydraulicArm
     from softgrasp.description.hydraulic_carrier import HydraulicCarrier
-    from softgrasp.description.mounted_gripper import GripperMount, MountedPose
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pinhole_camera import PinholeCamera
     from softgrasp.description.pose import Pose
     from softgrasp.description.preshape import Preshape
-    from softgrasp.description.pressure_fit import PressureFit
-    from softgrasp.description.register_map import RegisterMap
     from softgrasp.description.release import FingerRelease
     from softgrasp.description.robot_program import RobotProgram
     from softgrasp.description.scene import GraspScene, Solver
@@ -103,7 +99,6 @@ if TYPE_CHECKING:
     from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
     from softgrasp.description.synergies import Synergies
     from softgrasp.description.tendon import Pulley, Tendon
-    from softgrasp.description.twin import Twin
     from softgrasp.envs import make_dm_env, make_env
     from softgrasp.errors import (
         BackendUnavailable,
@@ -115,33 +110,21 @@ if TYPE_CHECKING:
         SoftgraspError,
         SoftgraspWarning,
     )
-    from softgrasp.formats.camera_file import load_camera, save_camera
     from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
-    from softgrasp.formats.flange_file import load_flange_samples, save_flange_samples
     from softgrasp.formats.hand_writer import save_hand
     from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm, save_hydraulic_arm
     from softgrasp.formats.load import load_hand, load_object
-    from softgrasp.formats.pressure_fit_file import load_pressure_fit, save_pressure_fit
-    from softgrasp.formats.register_map_file import load_register_map
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
-    from softgrasp.formats.robot_program_file import load_robot_program
     from softgrasp.formats.scene_file import load_scene, save_scene
     from softgrasp.formats.torque_file import load_torques
-    from softgrasp.formats.twin_file import load_twin
     from softgrasp.mechanics import hydraulic
     from softgrasp.mechanics.contact_patch import hertz_patch_radius
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
-    from softgrasp.mechanics.mounted_fingers import mounted_fingers
-    from softgrasp.mechanics.picked_angles import Picks, picked_angles
-    from softgrasp.mechanics.piece_bends import angles_at, pressure_for
-    from softgrasp.mechanics.pressure_fit import FitReport, fit_pressures
-    from softgrasp.mechanics.rigid_pieces import chord_pieces, rigid_pieces
     from softgrasp.mechanics.synergies import synergy_weights, variance_explained
-    from softgrasp.mechanics.twin_shape import TwinShape, twin_shape
     from softgrasp.rendering.video import render_video
     from softgrasp.report.calibration import write_calibration_report
     from softgrasp.report.comparison import write_crosscheck_report
@@ -166,13 +149,39 @@ if TYPE_CHECKING:
     from softgrasp.sweeps.planner import PlannedGrasps, plan_grasps
     from softgrasp.sweeps.run import sweep
     from softgrasp.twin.accuracy import accuracy_study
-    from softgrasp.twin.controller.connect import connect_controller, controller_server
-    from softgrasp.twin.controller.plant import Valve
-    from softgrasp.twin.controller.reading import ControllerReading
-    from softgrasp.twin.flange.open import open_flange
-    from softgrasp.twin.flange.robot import SimulatedRobot
+    from softgrasp.twin.description import (
+        FlangeSample,
+        GripperMount,
+        MountedPose,
+        PressureFit,
+        RegisterMap,
+        Twin,
+    )
+    from softgrasp.twin.files import (
+        load_camera,
+        load_flange_samples,
+        load_pressure_fit,
+        load_register_map,
+        load_robot_program,
+        load_twin,
+        save_camera,
+        save_flange_samples,
+        save_pressure_fit,
+    )
+    from softgrasp.twin.finger_pieces import (
+        TwinShape,
+        chord_pieces,
+        mounted_fingers,
+        rigid_pieces,
+        twin_shape,
+    )
+    from softgrasp.twin.flange_server import SimulatedRobot, open_flange
+    from softgrasp.twin.loop import run_twin
+    from softgrasp.twin.modbus_client import ControllerReading
+    from softgrasp.twin.modbus_server import Valve, connect_controller, controller_server
+    from softgrasp.twin.piecewise_bending import FitReport, angles_at, fit_pressures, pressure_for
+    from softgrasp.twin.point_picking import Picks, picked_angles
     from softgrasp.twin.record import read_twin_record
-    from softgrasp.twin.session import run_twin
 
 _PACKAGES = {
     "analysis.grasp_analysis": (
@@ -242,7 +251,6 @@ _PACKAGES = {
         "Finger",
         "Phalanx",
     ),
-    "description.flange": ("FlangeSample",),
     "description.grasp_plan": (
         "GraspPlan",
         "PoseSampling",
@@ -255,10 +263,6 @@ _PACKAGES = {
     ),
     "description.hydraulic_arm": ("HydraulicArm",),
     "description.hydraulic_carrier": ("HydraulicCarrier",),
-    "description.mounted_gripper": (
-        "GripperMount",
-        "MountedPose",
-    ),
     "description.objects": (
         "Elasticity",
         "GraspObject",
@@ -268,8 +272,6 @@ _PACKAGES = {
     "description.pinhole_camera": ("PinholeCamera",),
     "description.pose": ("Pose",),
     "description.preshape": ("Preshape",),
-    "description.pressure_fit": ("PressureFit",),
-    "description.register_map": ("RegisterMap",),
     "description.release": ("FingerRelease",),
     "description.robot_program": ("RobotProgram",),
     "description.scene": (
@@ -327,7 +329,6 @@ _PACKAGES = {
         "Pulley",
         "Tendon",
     ),
-    "description.twin": ("Twin",),
     "envs": (
         "make_dm_env",
         "make_env",
@@ -342,20 +343,12 @@ _PACKAGES = {
         "SoftgraspError",
         "SoftgraspWarning",
     ),
-    "formats.camera_file": (
-        "load_camera",
-        "save_camera",
-    ),
     "formats.criterion_file": ("load_criterion",),
     "formats.finger_file": (
         "load_finger",
         "save_finger",
     ),
     "formats.finger_mesh": ("finger_from_mesh",),
-    "formats.flange_file": (
-        "load_flange_samples",
-        "save_flange_samples",
-    ),
     "formats.hand_writer": ("save_hand",),
     "formats.hydraulic_arm_file": (
         "load_hydraulic_arm",
@@ -365,51 +358,25 @@ _PACKAGES = {
         "load_hand",
         "load_object",
     ),
-    "formats.pressure_fit_file": (
-        "load_pressure_fit",
-        "save_pressure_fit",
-    ),
-    "formats.register_map_file": ("load_register_map",),
     "formats.release_file": (
         "load_release",
         "save_release",
     ),
     "formats.robot_file": ("load_robot",),
-    "formats.robot_program_file": ("load_robot_program",),
     "formats.scene_file": (
         "load_scene",
         "save_scene",
     ),
     "formats.torque_file": ("load_torques",),
-    "formats.twin_file": ("load_twin",),
     "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.joined_hands": (
         "PlacedHand",
         "joined_hands",
     ),
-    "mechanics.mounted_fingers": ("mounted_fingers",),
-    "mechanics.picked_angles": (
-        "Picks",
-        "picked_angles",
-    ),
-    "mechanics.pressure_fit": (
-        "FitReport",
-        "angles_at",
-        "fit_pressures",
-        "pressure_for",
-    ),
-    "mechanics.rigid_pieces": (
-        "chord_pieces",
-        "rigid_pieces",
-    ),
     "mechanics.synergies": (
         "synergy_weights",
         "variance_explained",
-    ),
-    "mechanics.twin_shape": (
-        "TwinShape",
-        "twin_shape",
     ),
     "rendering.video": ("render_video",),
     "report.calibration": ("write_calibration_report",),
@@ -456,16 +423,54 @@ _PACKAGES = {
     ),
     "sweeps.run": ("sweep",),
     "twin.accuracy": ("accuracy_study",),
-    "twin.controller.connect": (
+    "twin.description": (
+        "FlangeSample",
+        "GripperMount",
+        "MountedPose",
+        "PressureFit",
+        "RegisterMap",
+        "Twin",
+    ),
+    "twin.files": (
+        "load_camera",
+        "load_flange_samples",
+        "load_pressure_fit",
+        "load_register_map",
+        "load_robot_program",
+        "load_twin",
+        "save_camera",
+        "save_flange_samples",
+        "save_pressure_fit",
+    ),
+    "twin.finger_pieces": (
+        "TwinShape",
+        "chord_pieces",
+        "mounted_fingers",
+        "rigid_pieces",
+        "twin_shape",
+    ),
+    "twin.flange_server": (
+        "SimulatedRobot",
+        "open_flange",
+    ),
+    "twin.loop": ("run_twin",),
+    "twin.modbus_client": ("ControllerReading",),
+    "twin.modbus_server": (
+        "Valve",
         "connect_controller",
         "controller_server",
     ),
-    "twin.controller.plant": ("Valve",),
-    "twin.controller.reading": ("ControllerReading",),
-    "twin.flange.open": ("open_flange",),
-    "twin.flange.robot": ("SimulatedRobot",),
+    "twin.piecewise_bending": (
+        "FitReport",
+        "angles_at",
+        "fit_pressures",
+        "pressure_for",
+    ),
+    "twin.point_picking": (
+        "Picks",
+        "picked_angles",
+    ),
     "twin.record": ("read_twin_record",),
-    "twin.session": ("run_twin",),
 }
 _MODULES = {
     "hydraulic": "softgrasp.mechanics.hydraulic",

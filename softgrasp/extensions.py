@@ -85,19 +85,19 @@ CALIBRATIONS = {
 
 LISTS = {
     "hydraulic-arms": "softgrasp.cli.hydraulic_listing:hydraulic_arms",
-    "twins": "softgrasp.cli.twin_listing:twins",
-    "pressure-fits": "softgrasp.cli.twin_listing:pressure_fits",
-    "register-maps": "softgrasp.cli.twin_listing:register_maps",
-    "robot-programs": "softgrasp.cli.twin_listing:robot_programs",
+    "twins": "softgrasp.twin.cli_tools:twins",
+    "pressure-fits": "softgrasp.twin.cli_tools:pressure_fits",
+    "register-maps": "softgrasp.twin.cli_tools:register_maps",
+    "robot-programs": "softgrasp.twin.cli_tools:robot_programs",
 }
 """Functions that return the rows of ``softgrasp list KIND``, by kind."""
 DEMOS = {
     "hydraulic": "softgrasp.cli.hydraulic_demo:run_hydraulic_demo",
     "hydraulic experiments": "softgrasp.cli.hydraulic_experiments:run_experiments_demo",
-    "twin": "softgrasp.cli.twin_demo:run_twin_demo",
+    "twin": "softgrasp.twin.cli:run_twin_demo",
 }
 """Functions that run ``softgrasp demo NAME``, by name."""
-COMMAND_GROUPS = {"twin": "softgrasp.cli.twin_app:twin"}
+COMMAND_GROUPS = {"twin": "softgrasp.twin.cli:twin"}
 """Groups of verbs, which are Typer applications, by name."""
 WORLD_FACTS = "softgrasp.cli.world_facts:world_facts"
 """Function file → (facts, problems) of a Webots world, for ``softgrasp check``."""

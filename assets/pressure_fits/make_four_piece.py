@@ -22,9 +22,11 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import root
 
-from softgrasp.formats.piece_angles_file import PieceAngles, load_piece_angles, save_piece_angles
-from softgrasp.formats.pressure_fit_file import save_pressure_fit
-from softgrasp.mechanics.pressure_fit import fit_pressures
+from softgrasp.twin.files import PieceAngles
+from softgrasp.twin.files import load_piece_angles
+from softgrasp.twin.files import save_piece_angles
+from softgrasp.twin.files import save_pressure_fit
+from softgrasp.twin.piecewise_bending import fit_pressures
 
 LENGTHS = np.array([14e-3, 14e-3, 12.32e-3, 15.39e-3])
 """Of the pieces, base first [m]: three with air chambers, and the head."""

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 from pydantic import ValidationError
 
-from softgrasp.description.twin import Twin
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
 from softgrasp.formats.atomic import atomic_path, write_text
-from softgrasp.twin.row import TwinRow
+from softgrasp.mechanics.transforms import Array
+from softgrasp.twin.description import FlangeSample, Twin
+from softgrasp.twin.finger_pieces import TwinShape, twin_shape
+from softgrasp.twin.modbus_client import ControllerReading
 
 TWIN_FILE, JOURNAL, TABLE = "twin.json", "record.jsonl", "record.parquet"
 FORCED = 1.0
@@ -203,3 +207,115 @@ def _table(path: Path) -> list[dict[str, Any]]:
         raise ResultError(f"{path}: expected the columns of a record, found none of: {lacking}")
     plain = table.astype(object).where(table.notna(), None)
     return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
+
+
+# --------------------
+# From a recorded row back to the shape that the loop had.
+
+
+def replayed(twin: Twin, row: dict[str, Any]) -> tuple[TwinShape, Array | None] | None:
+    """The fingers and the arm's joints of a recorded row; None where the loop had no shape.
+
+    It is computed anew from the recorded pressure and pose, as the loop computed it.
+    """
+    if row.get("pressure") is None or row.get("position_x") is None:
+        return None
+    flange = FlangeSample(
+        time=float(row["time"]),
+        position=tuple(float(row[f"position_{axis}"]) for axis in "xyz"),
+        quaternion=tuple(float(row[f"quaternion_{axis}"]) for axis in "wxyz"),
+    )
+    try:
+        shape = twin_shape(twin, float(row["pressure"]), flange)
+    except DescriptionError:  # the loop told that the pressure was outside of what was measured
+        return None
+    return shape, joints_in(row)
+
+
+# --------------------
+# What a twin saw and what followed from it, at one turn of its loop: a row of its record.
+
+
+READ = ("positive_on", "negative_on", "positive_target", "negative_target", "pressure")
+"""Fields of a reading that stand in a row."""
+
+
+class TwinRow(NamedTuple):
+    """One turn of the loop. What was not there is None."""
+
+    number: int
+    """Of the turn, from 0, without gaps."""
+    time: float
+    """When the turn was due, since the first one [s]."""
+    lateness: float
+    """Of its beginning [s]."""
+    latency: float
+    """From asking the controller to its answer, or to giving up [s]."""
+    missed: int
+    """Turns since the one before that could not begin."""
+    reading: ControllerReading | None
+    flange: FlangeSample | None
+    shape: TwinShape | None
+    joints: Array | None
+    """Of the arm [rad]."""
+    settled_tips: Array | None
+    """Of the fingers in MuJoCo, in the base of the robot [m], (k, 3)."""
+    events: tuple[str, ...]
+    """What happened, in sentences."""
+
+    @property
+    def pressures(self) -> tuple[float, float, float] | None:
+        """Measured one, positive and negative target [Pa]; None without a reading."""
+        if self.reading is None:
+            return None
+        return (
+            self.reading.pressure,
+            self.reading.positive_target,
+            self.reading.negative_target,
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The row as one level of plain numbers and texts, as it is recorded; SI units."""
+        fields_of_row: dict[str, Any] = {
+            "number": self.number,
+            "time": self.time,
+            "lateness": self.lateness,
+            "latency": self.latency,
+            "missed": self.missed,
+            "connected": self.reading is not None,
+        }
+        fields_of_row |= {key: getattr(self.reading, key, None) for key in READ}
+        fields_of_row |= _numbered(
+            "position", "xyz", None if self.flange is None else self.flange.position
+        )
+        fields_of_row |= _numbered(
+            "quaternion", "wxyz", None if self.flange is None else self.flange.quaternion
+        )
+        if self.shape is not None:
+            fields_of_row |= _counted("angle", self.shape.angles)
+            fields_of_row |= _counted("curvature", self.shape.curvatures)
+            for finger, tip in enumerate(self.shape.tips):
+                fields_of_row |= _numbered(f"tip{finger + 1}", "xyz", tip.tolist())
+        if self.joints is not None:
+            fields_of_row |= _counted("joint", self.joints)
+        if self.settled_tips is not None:
+            for finger, tip in enumerate(self.settled_tips):
+                fields_of_row |= _numbered(f"settled_tip{finger + 1}", "xyz", tip.tolist())
+        return fields_of_row | {"events": " ".join(self.events)}
+
+
+def joints_in(document: dict[str, Any]) -> Array | None:
+    """The arm's joints in a recorded row [rad]; None where it has none."""
+    values: list[float] = []
+    while (value := document.get(f"joint_{len(values) + 1}")) is not None and value == value:
+        values.append(float(value))
+    return np.array(values) if values else None
+
+
+def _numbered(name: str, axes: str, values: Sequence[float] | None) -> dict[str, Any]:
+    parts = [None] * len(axes) if values is None else values
+    return {f"{name}_{axis}": value for axis, value in zip(axes, parts, strict=True)}
+
+
+def _counted(name: str, values: Array) -> dict[str, Any]:
+    return {f"{name}_{k + 1}": value for k, value in enumerate(values.tolist())}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.build.twin_model import CELLS, TwinModel
-from softgrasp.formats.twin_file import load_twin
-from softgrasp.mechanics.mounted_fingers import flange_transform
-from softgrasp.mechanics.twin_shape import arm_joints, twin_shape
-from softgrasp.twin.flange.robot import SimulatedRobot
+from softgrasp.twin.files import load_twin
+from softgrasp.twin.finger_pieces import arm_joints, flange_transform, twin_shape
+from softgrasp.twin.flange_server import SimulatedRobot
+from softgrasp.twin.model import CELLS, TwinModel
 
 TWIN = load_twin()
 

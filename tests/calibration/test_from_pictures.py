@@ -20,8 +20,8 @@ from tests.calibration.problems import FINGER
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.vision.synthetic_photos import synthetic_photo
-from softgrasp.vision.synthetic_video import SyntheticVideo
 from softgrasp.vision.video import write_video
+from tests.support.synthetic_video import SyntheticVideo
 
 
 @pytest.fixture(scope="module")

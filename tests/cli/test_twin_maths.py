@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from softgrasp import library
-from softgrasp.formats.piece_angles_file import load_piece_angles
-from softgrasp.formats.pressure_fit_file import load_pressure_fit
-from softgrasp.formats.tip_points_file import TipPoints, save_tip_points
+from softgrasp.twin.files import TipPoints, load_piece_angles, load_pressure_fit, save_tip_points
 from tests.cli.conftest import Run, files_in
 
 LENGTHS = ("--lengths-mm", "14,14,12.32,15.39")

@@ -15,12 +15,10 @@ from PIL import Image as Pillow
 pytest.importorskip("cv2", reason="OpenCV is an extra")
 
 from softgrasp.cli import terminal
-from softgrasp.formats.camera_file import save_camera
-from softgrasp.formats.piece_angles_file import load_piece_angles
-from softgrasp.formats.pressure_fit_file import load_pressure_fit
-from softgrasp.report.accuracy_page import WRITTEN
-from softgrasp.twin.reference_finger import reference_finger, shape_at
-from softgrasp.vision.rgbd_bench import RgbdTestRig, rgbd_camera
+from softgrasp.twin.accuracy import reference_finger, shape_at
+from softgrasp.twin.files import load_piece_angles, load_pressure_fit, save_camera
+from softgrasp.twin.report import WRITTEN
+from softgrasp.twin.synthetic_rgbd import RgbdTestRig, rgbd_camera
 from tests.cli.conftest import Run, files_in
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from softgrasp.cli import main
-from softgrasp.formats.register_map_file import load_register_map
-from softgrasp.twin.controller.connect import connect_controller
+from softgrasp.twin.files import load_register_map
+from softgrasp.twin.modbus_server import connect_controller
 from softgrasp.twin.record import read_twin_record
 from tests.cli.conftest import Run
 from tests.twin.serving import serving

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.formats.bellows_mesh import bellows_mesh
 from softgrasp.formats.mesh_sections import extents
+from tests.support.bellows_mesh import bellows_mesh
 
 
 @settings(max_examples=25)

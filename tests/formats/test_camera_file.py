@@ -8,7 +8,7 @@ import pytest
 
 from softgrasp.description.pinhole_camera import PinholeCamera
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.camera_file import load_camera, save_camera
+from softgrasp.twin.files import load_camera, save_camera
 
 CAMERA = PinholeCamera(
     name="bench", fx=690.5, fy=690.0, cx=640.0, cy=360.25, k1=0.09, p2=-5e-4, width=1280, height=720

@@ -10,8 +10,8 @@ import pytest
 import trimesh
 
 import softgrasp as sg
-from softgrasp.formats.bellows_mesh import BellowsMesh, bellows_mesh
 from softgrasp.formats.finger_mesh import finger_from_mesh
+from tests.support.bellows_mesh import BellowsMesh, bellows_mesh
 
 LENGTH, WIDTH = 0.0635, 0.02
 UNIFORM = {"bending_stiffness": 2e-3, "mass": 0.02, "base": "start"}

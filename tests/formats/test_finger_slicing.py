@@ -14,10 +14,10 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.formats.bellows_mesh import BellowsMesh, bellows_mesh
 from softgrasp.formats.finger_frame import HEAVY
 from softgrasp.formats.finger_slicing import SlicedFinger, slice_finger
 from softgrasp.mechanics.transforms import Array
+from tests.support.bellows_mesh import BellowsMesh, bellows_mesh
 
 NOISE = 2e-4
 """Standard deviation of the vertices that is tolerated, on a finger of 63.5 mm [m]."""

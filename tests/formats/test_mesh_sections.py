@@ -8,9 +8,9 @@ import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softgrasp.formats.bellows_mesh import bellows_mesh
 from softgrasp.formats.mesh_sections import extents, sections
 from softgrasp.formats.mesh_slices import slices
+from tests.support.bellows_mesh import bellows_mesh
 
 
 def test_the_sections_of_a_tapered_bar_are_rectangles() -> None:

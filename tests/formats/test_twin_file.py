@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.description.mounted_gripper import GripperMount
-from softgrasp.description.twin import Twin
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.pressure_fit_file import load_pressure_fit, save_pressure_fit
-from softgrasp.formats.twin_file import load_twin
+from softgrasp.twin.description import GripperMount, Twin
+from softgrasp.twin.files import load_pressure_fit, load_twin, save_pressure_fit
 
 TEXT = """\
 units: {length: mm, angle: deg}

@@ -10,11 +10,17 @@ import pytest
 
 from softgrasp import library
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.piece_angles_file import PieceAngles, load_piece_angles, save_piece_angles
-from softgrasp.formats.pressure_fit_file import load_pressure_fit, save_pressure_fit
-from softgrasp.formats.tip_points_file import TipPoints, load_tip_points, save_tip_points
-from softgrasp.mechanics.piece_bends import angles_at, reversals
-from softgrasp.mechanics.pressure_fit import curve_errors, fit_pressures
+from softgrasp.twin.files import (
+    PieceAngles,
+    TipPoints,
+    load_piece_angles,
+    load_pressure_fit,
+    load_tip_points,
+    save_piece_angles,
+    save_pressure_fit,
+    save_tip_points,
+)
+from softgrasp.twin.piecewise_bending import angles_at, curve_errors, fit_pressures, reversals
 
 MAKER = library.root() / "assets" / "pressure_fits" / "make_four_piece.py"
 HEAD = "pressure_kpa,angle_1_deg,angle_2_deg"

@@ -11,14 +11,10 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from softgrasp.continuum import pcc
-from softgrasp.description.mounted_gripper import GripperMount, MountedPose
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.mounted_fingers import (
-    flange_transform,
-    mounted_fingers,
-    roots_in_flange,
-)
 from softgrasp.mechanics.transforms import rotate_about, translate
+from softgrasp.twin.description import GripperMount, MountedPose
+from softgrasp.twin.finger_pieces import flange_transform, mounted_fingers, roots_in_flange
 
 LENGTHS = np.array([14.0, 14.0, 12.32, 15.39]) * 1e-3
 BENDS = np.radians([10.0, 15.0, 20.0, 25.0])

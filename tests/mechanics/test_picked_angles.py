@@ -8,14 +8,9 @@ import pytest
 from softgrasp.description.pinhole_camera import PinholeCamera
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import project
-from softgrasp.mechanics.picked_angles import Picks, picked_angles, plane_coefficients
-from softgrasp.mechanics.piece_angles import (
-    angle_between,
-    direction_rows,
-    directions,
-    solve_angles,
-)
 from softgrasp.mechanics.transforms import rotate_about
+from softgrasp.twin.piecewise_bending import angle_between, direction_rows, directions, solve_angles
+from softgrasp.twin.point_picking import Picks, picked_angles, plane_coefficients
 
 CAMERA = PinholeCamera(
     fx=5450.0, fy=5450.0, cx=646.0, cy=476.0, k1=-0.35, k2=0.8, p1=6e-4, width=1280, height=960

@@ -9,18 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softgrasp.description.pressure_fit import PressureFit
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.piece_bends import (
+from softgrasp.twin.description import PressureFit
+from softgrasp.twin.piecewise_bending import (
+    FitReport,
     Reversal,
     angles_at,
     bend_range,
     curvatures_at,
+    curve_errors,
+    fit_pressures,
     pressure_for,
     pressures_for,
+    reversal_clause,
     reversals,
 )
-from softgrasp.mechanics.pressure_fit import FitReport, curve_errors, fit_pressures, reversal_clause
 
 LENGTHS = (14e-3, 14e-3, 12.32e-3, 15.39e-3)
 PRESSURES = np.arange(-90.0, 121.0, 5.0) * 1e3

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.continuum import pcc
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.rigid_pieces import chord_pieces, mirrored, rigid_pieces
+from softgrasp.twin.finger_pieces import chord_pieces, mirrored, rigid_pieces
 
 angles = st.lists(st.floats(-2.0, 2.0), min_size=3, max_size=3).map(np.array)
 LENGTHS = np.array([0.014, 0.02, 0.01])

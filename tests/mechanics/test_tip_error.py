@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.tip_error import tip_error, track_errors
+from softgrasp.twin.finger_pieces import tip_error, track_errors
 
 LENGTHS = np.array([14.0, 14.0, 12.32, 15.39]) * 1e-3
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.twin_file import load_twin
 from softgrasp.mechanics.dh import forward_kinematics
-from softgrasp.mechanics.mounted_fingers import flange_transform, mounted_fingers
-from softgrasp.mechanics.piece_bends import angles_at
-from softgrasp.mechanics.twin_shape import arm_joints, twin_shape
-from softgrasp.twin.flange.robot import SimulatedRobot
+from softgrasp.twin.files import load_twin
+from softgrasp.twin.finger_pieces import arm_joints, flange_transform, mounted_fingers, twin_shape
+from softgrasp.twin.flange_server import SimulatedRobot
+from softgrasp.twin.piecewise_bending import angles_at
 
 TWIN = load_twin()
 ROBOT = SimulatedRobot(TWIN.flange.program)

@@ -17,20 +17,18 @@ pytest.importorskip("cv2", reason="OpenCV is an extra")
 
 from softgrasp.build.soft_finger import finger_model
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.piece_bends import angles_at
-from softgrasp.mechanics.rigid_pieces import rigid_pieces
 from softgrasp.twin.accuracy import (
     LIMIT,
     PAPER,
     accuracy_study,
     constant_curvature_axis,
-    protocol_pressures,
-)
-from softgrasp.twin.reference_finger import (
     driving_pressure,
+    protocol_pressures,
     reference_finger,
     shape_at,
 )
+from softgrasp.twin.finger_pieces import rigid_pieces
+from softgrasp.twin.piecewise_bending import angles_at
 
 FEW = (-90e3, -55e3, -20e3, 15e3, 50e3, 85e3, 100e3, 120e3)
 

@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.mounted_fingers import flange_transform
-from softgrasp.mechanics.rigid_pieces import chord_pieces, mirrored, rigid_pieces
-from softgrasp.mechanics.tip_error import tip_error
 from softgrasp.mechanics.transforms import Array
+from softgrasp.twin.finger_pieces import (
+    chord_pieces,
+    flange_transform,
+    mirrored,
+    rigid_pieces,
+    tip_error,
+)
 
 MM = 1e-3
 LENGTHS = np.array([14.0, 14.0, 12.32, 15.39]) * MM

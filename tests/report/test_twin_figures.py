@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from softgrasp.formats.piece_angles_file import load_piece_angles
-from softgrasp.mechanics.piece_models import POINTS, compared_models
-from softgrasp.mechanics.pressure_fit import fit_pressures
 from softgrasp.report import style
-from softgrasp.report.piece_poses_figure import LINE_STYLES, draw_piece_poses
-from softgrasp.report.pressure_fit_figure import draw_pressure_fit
+from softgrasp.twin.files import load_piece_angles
+from softgrasp.twin.finger_pieces import POINTS, compared_models
+from softgrasp.twin.fit_report import LINE_STYLES, draw_piece_poses, draw_pressure_fit
+from softgrasp.twin.piecewise_bending import fit_pressures
 
 IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
 """``SOFTGRASP_WRITE_DOCS=1`` writes the pictures of the page there."""

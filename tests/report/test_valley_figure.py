@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from softgrasp.formats.bellows_mesh import bellows_mesh
 from softgrasp.formats.finger_slicing import slice_finger
 from softgrasp.report.soft_finger import draw_valleys
+from tests.support.bellows_mesh import bellows_mesh
 
 IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
 

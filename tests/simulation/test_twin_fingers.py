@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.description.flange import FlangeSample
-from softgrasp.description.twin import Twin
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.twin_file import load_twin
-from softgrasp.mechanics.twin_shape import twin_shape
-from softgrasp.simulation.twin_fingers import TwinFingers
+from softgrasp.twin.description import FlangeSample, Twin
+from softgrasp.twin.files import load_twin
+from softgrasp.twin.finger_pieces import twin_shape
+from softgrasp.twin.soft_fingers import TwinFingers
 
 TWIN = load_twin()
 LEVEL = FlangeSample(time=0.0, position=(0.3, 0.0, 0.5), quaternion=(0.5**0.5, 0.0, 0.5**0.5, 0.0))

@@ -6,13 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from softgrasp.description.register_map import RegisterMap
-from softgrasp.formats.register_map_file import load_register_map, register_map_from
-from softgrasp.twin.controller.client import ControllerClient
-from softgrasp.twin.controller.link import TcpLink
-from softgrasp.twin.controller.plant import ControllerState, Valve
-from softgrasp.twin.controller.server import ControllerServer
-from softgrasp.twin.controller.simulated import SimulatedController
+from softgrasp.twin.description import RegisterMap
+from softgrasp.twin.files import load_register_map, register_map_from
+from softgrasp.twin.modbus_client import ControllerClient, TcpLink
+from softgrasp.twin.modbus_server import (
+    ControllerServer,
+    ControllerState,
+    SimulatedController,
+    Valve,
+)
 
 PATIENCE = 20.0
 """No wait of a test is longer [s]; nothing waits so long unless it is broken."""

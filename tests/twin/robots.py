@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any, TypeVar
 
 import softgrasp as sg
-from softgrasp.description.flange import FlangeSample
-from softgrasp.twin.flange.stream import FlangeStream
+from softgrasp.twin.description import FlangeSample
+from softgrasp.twin.flange_streams import FlangeStream
 
 T = TypeVar("T")
 LONGEST = 20.0

@@ -10,7 +10,6 @@ from pymodbus.client import AsyncModbusTcpClient
 from pymodbus.server import ModbusTcpServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
-from softgrasp.description.register_map import RegisterMap
 from softgrasp.errors import (
     BackendUnavailable,
     BadAnswerError,
@@ -20,14 +19,16 @@ from softgrasp.errors import (
     RequestRefusedError,
     StaleDataError,
 )
-from softgrasp.formats.register_map_file import load_register_map
-from softgrasp.twin.controller.client import ControllerClient
-from softgrasp.twin.controller.connect import connect_controller, controller_server
-from softgrasp.twin.controller.link import TcpLink
-from softgrasp.twin.controller.plant import Valve
-from softgrasp.twin.controller.session import Session
-from softgrasp.twin.controller.simulated import SimulatedController
-from softgrasp.twin.controller.spans import spans
+from softgrasp.twin.description import RegisterMap
+from softgrasp.twin.files import load_register_map
+from softgrasp.twin.modbus_client import ControllerClient, TcpLink, spans
+from softgrasp.twin.modbus_server import (
+    Session,
+    SimulatedController,
+    Valve,
+    connect_controller,
+    controller_server,
+)
 from tests.twin.controllers import Clock, odd_map, test_rig
 
 DEFAULT, ODD = load_register_map(), odd_map()
@@ -317,7 +318,7 @@ def test_nobody_there_is_told() -> None:
 
 
 def test_a_plain_installation_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softgrasp.twin.controller.connect.find_spec", lambda name: None)
+    monkeypatch.setattr("softgrasp.twin.modbus_server.find_spec", lambda name: None)
     for end in (lambda: connect_controller("127.0.0.1", 1, DEFAULT),
                 lambda: controller_server(DEFAULT)):  # fmt: skip
         with pytest.raises(BackendUnavailable, match=r"pip install 'softgrasp\[twin\]'"):

@@ -8,14 +8,11 @@ from collections import Counter
 import pytest
 
 from softgrasp.errors import BadAnswerError, ConnectionLostError, DescriptionError
-from softgrasp.formats.register_map_file import load_register_map
-from softgrasp.twin.controller.backoff import Backoff
-from softgrasp.twin.controller.client import ControllerClient
-from softgrasp.twin.controller.memory_link import MemoryLink
-from softgrasp.twin.controller.plant import ControllerState
-from softgrasp.twin.controller.session import Session
-from softgrasp.twin.controller.simulated import SimulatedController
-from softgrasp.twin.polling import Cycle, poll
+from softgrasp.twin.files import load_register_map
+from softgrasp.twin.loop import Cycle, poll
+from softgrasp.twin.modbus_client import Backoff, ControllerClient
+from softgrasp.twin.modbus_server import ControllerState, Session, SimulatedController
+from tests.support.memory_link import MemoryLink
 from tests.twin.controllers import PATIENCE, Bench, Clock, test_rig
 from tests.twin.faulty_proxy import QUICK_FAULTS, Plan, faulty, listed, seeded
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.formats.flange_file import COLUMNS, json_object, row_of, sample_from
+from softgrasp.twin.files import COLUMNS, json_object, row_of, sample_from
 from tests.twin.robots import apart, robot
 
 HEAD = "time_s,x_mm,y_mm,z_mm,qw,qx,qy,qz\n"

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.description.flange import CartesianFields, HttpFlange
 from softgrasp.errors import (
     BadAnswerError,
     ConnectionLostError,
@@ -18,11 +17,15 @@ from softgrasp.errors import (
     RequestRefusedError,
     StaleDataError,
 )
-from softgrasp.twin.flange.clock import ManualClock
-from softgrasp.twin.flange.http_connection import MAX_BYTES
-from softgrasp.twin.flange.http_stream import HttpStream
-from softgrasp.twin.flange.robot_server import RobotServer
-from softgrasp.twin.flange.rws import cartesian_document, sample_of
+from softgrasp.twin.description import CartesianFields, HttpFlange
+from softgrasp.twin.flange_server import RobotServer
+from softgrasp.twin.flange_streams import (
+    MAX_BYTES,
+    HttpStream,
+    ManualClock,
+    cartesian_document,
+    sample_of,
+)
 from tests.twin.robots import Talk, answers, apart, finished, first, listening, robot
 
 TIMED = CartesianFields(time="time")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp.formats.arm_file import load_arm
 from softgrasp.mechanics.transforms import transform
-from softgrasp.twin.flange.clock import ManualClock
-from softgrasp.twin.flange.robot import RobotStream
+from softgrasp.twin.flange_server import RobotStream
+from softgrasp.twin.flange_streams import ManualClock
 from tests.twin.robots import finished, first, program, robot
 
 ANOTHER = sg.SimulatedRobot(sg.load_robot_program())

@@ -11,13 +11,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 import softgrasp as sg
-from softgrasp.description.flange import (
-    FlangeSource,
-    HttpFlange,
-    UdpFlange,
-)
 from softgrasp.description.loopback import is_loopback
-from softgrasp.formats.robot_program_file import load_robot_program
+from softgrasp.twin.description import FlangeSource, HttpFlange, UdpFlange
+from softgrasp.twin.files import load_robot_program
 
 PART = st.floats(-1.0, 1.0)
 

@@ -13,13 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.description.flange import CartesianFields, HttpFlange
 from softgrasp.errors import ConnectionLostError, RequestRefusedError
-from softgrasp.twin.flange.clock import ManualClock
-from softgrasp.twin.flange.http_head import MAX_HEAD, Head, RefusedRequest, parse_head
-from softgrasp.twin.flange.http_stream import HttpStream
-from softgrasp.twin.flange.json_server import ServerLimits
-from softgrasp.twin.flange.robot_server import CARTESIAN, HEALTH, JOINTS, RobotServer
+from softgrasp.twin.description import CartesianFields, HttpFlange
+from softgrasp.twin.flange_server import (
+    CARTESIAN,
+    HEALTH,
+    JOINTS,
+    MAX_HEAD,
+    Head,
+    RefusedRequest,
+    RobotServer,
+    ServerLimits,
+    parse_head,
+)
+from softgrasp.twin.flange_streams import HttpStream, ManualClock
 from tests.twin.robots import finished, first, robot
 
 GET = b"GET %s HTTP/1.1\r\nHost: robot\r\n\r\n"

@@ -15,15 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.description.flange import FileFlange, HttpFlange, SimulatedFlange, UdpFlange
-from softgrasp.formats.flange_file import row_of
-from softgrasp.twin.flange.clock import ManualClock, SystemClock, Ticks
-from softgrasp.twin.flange.http_stream import HttpStream
-from softgrasp.twin.flange.replay import ReplayStream
-from softgrasp.twin.flange.robot import RobotStream
-from softgrasp.twin.flange.robot_server import send_poses
-from softgrasp.twin.flange.stream import FlangeStream
-from softgrasp.twin.flange.udp_stream import MAX_WAITING, UdpStream
+from softgrasp.twin.description import FileFlange, HttpFlange, SimulatedFlange, UdpFlange
+from softgrasp.twin.files import row_of
+from softgrasp.twin.flange_server import RobotStream, send_poses
+from softgrasp.twin.flange_streams import (
+    MAX_WAITING,
+    FlangeStream,
+    HttpStream,
+    ManualClock,
+    ReplayStream,
+    SystemClock,
+    Ticks,
+    UdpStream,
+)
 from tests.twin.robots import apart, finished, first, program, robot
 
 FEW = settings(max_examples=25)

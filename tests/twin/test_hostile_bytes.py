@@ -11,13 +11,14 @@ from random import Random
 
 import pytest
 
-from softgrasp.formats.register_map_file import load_register_map
-from softgrasp.twin.controller.access import Access
-from softgrasp.twin.controller.connect import connect_controller
-from softgrasp.twin.controller.frames import Frame
-from softgrasp.twin.controller.plant import ControllerState
-from softgrasp.twin.controller.session import Session
-from softgrasp.twin.controller.simulated import SimulatedController
+from softgrasp.twin.files import load_register_map
+from softgrasp.twin.modbus_client import Access, Frame
+from softgrasp.twin.modbus_server import (
+    ControllerState,
+    Session,
+    SimulatedController,
+    connect_controller,
+)
 from tests.twin.controllers import PATIENCE, Clock, odd_map, test_rig
 from tests.twin.hostile import assault, check_answers, pdu_of, sent
 from tests.twin.serving import serving

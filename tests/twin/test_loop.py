@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import ConnectionLostError, ResultError
-from softgrasp.formats.twin_file import load_twin
-from softgrasp.mechanics.twin_shape import twin_shape
-from softgrasp.simulation.twin_fingers import TwinFingers
-from softgrasp.twin.commands import Command, CommandBox
-from softgrasp.twin.desk import CommandQueue
-from softgrasp.twin.guard import Watchdog
-from softgrasp.twin.row import TwinRow
+from softgrasp.twin.files import load_twin
+from softgrasp.twin.finger_pieces import twin_shape
+from softgrasp.twin.loop import Command, CommandBox, CommandQueue, Watchdog
+from softgrasp.twin.record import TwinRow
+from softgrasp.twin.soft_fingers import TwinFingers
 from tests.twin.twins import Bench, light_twin
 
 CLOSE = Command(positive_target=80e3, positive_on=True, negative_on=False)

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from softgrasp.errors import BadAnswerError, ConnectionLostError
-from softgrasp.twin.commands import Command
-from softgrasp.twin.record import JOURNAL, TwinRecorder
-from softgrasp.twin.row import TwinRow
+from softgrasp.twin.loop import Command
+from softgrasp.twin.record import JOURNAL, TwinRecorder, TwinRow
 from tests.twin.twins import Bench, BreakingLink, light_twin
 
 TURNS_OF_AN_HOUR = 180_000

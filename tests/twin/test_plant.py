@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import DescriptionError, SimulationError
-from softgrasp.formats.register_map_file import load_register_map
-from softgrasp.twin.controller.plant import (
+from softgrasp.twin.files import load_register_map
+from softgrasp.twin.modbus_server import (
     ControllerState,
+    SimulatedController,
     Valve,
     advanced,
     measured,
     sample_number,
     target_of,
 )
-from softgrasp.twin.controller.simulated import SimulatedController
 from tests.twin.controllers import Clock
 
 ON = ControllerState(positive_on=True, positive_target=100e3, negative_target=-80e3)

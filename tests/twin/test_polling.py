@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from softgrasp.errors import ConnectionLostError
-from softgrasp.twin.polling import Cycle, poll
+from softgrasp.twin.loop import Cycle, poll
 from tests.twin.controllers import Clock
 
 

@@ -10,8 +10,14 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import ResultError
-from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE, TwinRecorder, read_twin_record
-from softgrasp.twin.replay import replayed
+from softgrasp.twin.record import (
+    JOURNAL,
+    TABLE,
+    TWIN_FILE,
+    TwinRecorder,
+    read_twin_record,
+    replayed,
+)
 from tests.twin.test_loop import CLOSE, At
 from tests.twin.twins import Bench
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from softgrasp.description.register_map import PressureRegister, RegisterMap
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.register_map_file import load_register_map
 from softgrasp.library import directory, names
-from softgrasp.twin.controller.words import allowed, from_words, to_words
+from softgrasp.twin.description import PressureRegister, RegisterMap
+from softgrasp.twin.files import load_register_map
+from softgrasp.twin.modbus_client import allowed, from_words, to_words
 from tests.twin.controllers import odd_map
 
 SHIPPED = directory("register_maps") / "softgrasp_default.yaml"

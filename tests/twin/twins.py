@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from softgrasp.description.twin import Twin
 from softgrasp.errors import ConnectionLostError
-from softgrasp.formats.twin_file import load_twin
-from softgrasp.twin.controller.client import ControllerClient
-from softgrasp.twin.controller.memory_link import MemoryLink
-from softgrasp.twin.controller.session import Session
-from softgrasp.twin.controller.simulated import SimulatedController
-from softgrasp.twin.flange.clock import ManualClock
-from softgrasp.twin.flange.latest import LatestPose
-from softgrasp.twin.flange.open import open_flange
+from softgrasp.twin.description import Twin
+from softgrasp.twin.files import load_twin
+from softgrasp.twin.flange_server import open_flange
+from softgrasp.twin.flange_streams import LatestPose, ManualClock
 from softgrasp.twin.loop import TwinLoop
-from softgrasp.twin.row import TwinRow
+from softgrasp.twin.modbus_client import ControllerClient
+from softgrasp.twin.modbus_server import Session, SimulatedController
+from softgrasp.twin.record import TwinRow
+from tests.support.memory_link import MemoryLink
 
 Broken = Callable[[float], bool]
 

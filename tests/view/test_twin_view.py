@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from softgrasp.twin.desk import CommandQueue
-from softgrasp.view.command_panel import EXPIRES, CommandPanel
-from softgrasp.view.twin_view import TwinView
+from softgrasp.twin.loop import CommandQueue
+from softgrasp.twin.viewer import EXPIRES, CommandPanel, TwinView
 from softgrasp.viewer.page import Page
 from tests.twin.test_loop import CLOSE, At
 from tests.twin.twins import Bench

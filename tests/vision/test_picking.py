@@ -15,11 +15,18 @@ pytest.importorskip("cv2", reason="OpenCV is an extra")
 
 from softgrasp.description.pinhole_camera import PinholeCamera
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.picked_angles import Picks
-from softgrasp.vision.depth import WINDOW, depths_at, read_depth
-from softgrasp.vision.pick_measurement import averaged, measure_picks
-from softgrasp.vision.pick_overlay import CHORD, LINE, pick_overlay
-from softgrasp.vision.pick_page import MAX_BYTES, PickServer, PickTarget
+from softgrasp.twin.point_picking import Picks
+from softgrasp.twin.point_picking import WINDOW
+from softgrasp.twin.point_picking import depths_at
+from softgrasp.twin.point_picking import read_depth
+from softgrasp.twin.point_picking import averaged
+from softgrasp.twin.point_picking import measure_picks
+from softgrasp.twin.point_picking import CHORD
+from softgrasp.twin.point_picking import LINE
+from softgrasp.twin.point_picking import pick_overlay
+from softgrasp.twin.point_picking import MAX_BYTES
+from softgrasp.twin.point_picking import PickServer
+from softgrasp.twin.point_picking import PickTarget
 
 SHAPE = (240, 320)
 PICTURE = np.full((*SHAPE, 3), 120, dtype=np.uint8)

@@ -9,16 +9,19 @@ pytest.importorskip("cv2", reason="OpenCV is an extra")
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import deproject
-from softgrasp.mechanics.picked_angles import Picks, picked_angles
-from softgrasp.twin.reference_finger import (
-    ReferenceShape,
-    reference_finger,
-    shape_at,
-)
-from softgrasp.vision.mark_finder import find_marks, in_order
-from softgrasp.vision.pick_measurement import measure_picks
-from softgrasp.vision.rgbd_bench import RgbdImage, RgbdTestRig, SeenMarks, rgbd_camera
-from softgrasp.vision.rgbd_scene import MARKS
+from softgrasp.twin.point_picking import Picks
+from softgrasp.twin.point_picking import picked_angles
+from softgrasp.twin.accuracy import ReferenceShape
+from softgrasp.twin.accuracy import reference_finger
+from softgrasp.twin.accuracy import shape_at
+from softgrasp.twin.point_picking import find_marks
+from softgrasp.twin.point_picking import in_order
+from softgrasp.twin.point_picking import measure_picks
+from softgrasp.twin.synthetic_rgbd import RgbdImage
+from softgrasp.twin.synthetic_rgbd import RgbdTestRig
+from softgrasp.twin.synthetic_rgbd import SeenMarks
+from softgrasp.twin.synthetic_rgbd import rgbd_camera
+from softgrasp.twin.synthetic_rgbd import MARKS
 
 REFERENCE = reference_finger()
 

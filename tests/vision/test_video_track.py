@@ -14,7 +14,7 @@ import softgrasp as sg
 from softgrasp.continuum.settling import RULES
 from softgrasp.continuum.settling import settling
 from softgrasp.vision.image import Image
-from softgrasp.vision.synthetic_video import SyntheticVideo
+from tests.support.synthetic_video import SyntheticVideo
 from softgrasp.vision.tip_tracking import annotated_frame
 from softgrasp.vision.tip_tracking import annotated_frames
 from softgrasp.vision.tip_tracking import signal

@@ -1,0 +1,530 @@
+"""``softgrasp twin``: the verbs of the digital twin."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softgrasp.cli import terminal
+from softgrasp.cli.options import (
+    WRONG_INPUT,
+    Json,
+    NoReport,
+    Out,
+    Renderer,
+    RendererChoice,
+    guarded,
+)
+from softgrasp.cli.terminal import require_writable
+from softgrasp.twin.cli_tools import accuracy, fit, pick, poses
+
+if TYPE_CHECKING:
+    from softgrasp.twin.description import RegisterMap, Twin, UdpFlange
+    from softgrasp.twin.flange_server import RobotServer
+    from softgrasp.twin.loop import Command, CommandBox, Shown, TwinLoop
+    from softgrasp.twin.modbus_server import ControllerServer
+    from softgrasp.twin.record import TwinRecord, TwinRow
+
+
+# --------------------
+# ``softgrasp demo twin``: controller, robot and twin on one machine, over a real wire.
+
+
+SECONDS = 8.0
+
+
+def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, json: bool) -> None:
+    """Close, open and vent a simulated gripper for some seconds, and tell what happened.
+
+    Raises:
+        SoftgraspError: Something is wrong or missing.
+    """
+    from softgrasp.twin.files import load_twin
+    from softgrasp.twin.record import TABLE, read_twin_record
+    from softgrasp.twin.report import write_twin_report
+
+    twin = load_twin()
+    require_writable(directory)
+    _clear_earlier_twin_files(directory)
+    with terminal.progress_bar() as update:
+        update(f"running the twin for {SECONDS:g} s", None)
+        asyncio.run(_served(twin, directory))
+        record, written = read_twin_record(directory), [directory / TABLE]
+        if report:
+            written += write_twin_report(
+                record,
+                directory,
+                at=3.0,
+                renderer=renderer,
+                video=video,
+                progress=lambda done: update("filming", done),
+            )
+    print_record(record, written, json=json)
+
+
+async def _served(twin: Twin, directory: Path) -> None:
+    from softgrasp.twin.loop import run_twin
+    from softgrasp.twin.modbus_server import controller_server
+
+    async with controller_server(twin.controller.map) as server:
+        await server.start(port=0)
+        host, port = server.address
+        twin = twin.replace(controller=twin.controller.replace(host=host, port=port))
+        cycles = round(SECONDS * twin.rate)
+        await run_twin(twin, directory, cycles=cycles, watching=_hand)
+
+
+def _hand(box: CommandBox, _loop: TwinLoop) -> Shown:
+    """Presses the buttons at their times."""
+    waiting = _program()
+
+    def press(row: TwinRow) -> None:
+        while waiting and row.time >= waiting[0][0]:
+            box.put(waiting.pop(0)[1])
+
+    return press
+
+
+def _program() -> list[tuple[float, Command]]:
+    from softgrasp.twin.loop import VENT, Command
+
+    close = Command(positive_target=100e3, positive_on=True, negative_on=False)
+    wide = Command(negative_target=-60e3, negative_on=True, positive_on=False)
+    half = Command(positive_target=50e3, positive_on=True, negative_on=False)
+    return [(1.0, close), (3.5, wide), (5.0, half), (6.5, VENT)]
+
+
+def _clear_earlier_twin_files(directory: Path) -> None:
+    """Remove the record of an earlier demonstration; other folders stay as they are."""
+    from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
+    from softgrasp.twin.report import IMAGE, PACE, PRESSURE, REPORT, TIPS, VIDEO
+
+    if (directory / TWIN_FILE).is_file():
+        figures = [directory / name for name in (PRESSURE, TIPS, PACE)]
+        written = [directory / name for name in (TWIN_FILE, JOURNAL, TABLE, REPORT, IMAGE, VIDEO)]
+        for path in [*written, *figures, *(figure.with_suffix(".csv") for figure in figures)]:
+            path.unlink(missing_ok=True)
+
+
+# --------------------
+# ``softgrasp twin run``: the loop of a digital twin, its record and its page in the browser.
+
+
+LONGEST = 1e7
+"""Longest run with an end of its own [s]: four months."""
+
+
+def run(
+    twin: Annotated[
+        str, typer.Argument(metavar="[CONFIG.yaml|NAME]", help="The twin; a shipped one by name.")
+    ] = "three_fingers",
+    duration: Annotated[
+        float | None, typer.Option(min=0.02, help="End after so many seconds; else with Ctrl-C.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of the page; 0: any that is free.")
+    ] = 8080,
+    host: Annotated[
+        str,
+        typer.Option(help="Of the page; others than this machine's own get a token to open it."),
+    ] = "127.0.0.1",
+    controller: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Another place of the controller.")
+    ] = "",
+    no_view: Annotated[bool, typer.Option("--no-view", help="Serve no page.")] = False,
+    renderer: Renderer = RendererChoice.AUTO,
+    no_report: NoReport = False,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Run a digital twin: pressure and flange pose in, shape of the fingers out.
+
+    Asks the controller over Modbus TCP at the rate of the twin, records every turn, and serves a
+    page on this machine with the arm, the fingers, curves, events and commands. Start a simulated
+    controller in another terminal with `softgrasp twin serve`.
+    """
+    from softgrasp.cli.terminal import default_directory, require_writable
+    from softgrasp.errors import DescriptionError
+    from softgrasp.twin.files import load_twin
+    from softgrasp.twin.loop import run_twin
+    from softgrasp.twin.record import JOURNAL, TABLE, read_twin_record
+    from softgrasp.twin.report import write_twin_report
+
+    described = _at(load_twin(twin), controller)
+    directory = out if out is not None else _free(default_directory(f"twin_{described.name}"))
+    require_writable(directory)
+    if duration is not None and not duration <= LONGEST:
+        raise DescriptionError(f"--duration: expected at most {LONGEST:g} s, found {duration:g}")
+    cycles = None if duration is None else max(1, round(duration * described.rate))
+    close, watching = (None, None) if no_view else _open_page(described, port, host)
+    try:
+        files = Path(twin).parent if Path(twin).suffix else None
+        asyncio.run(_until_stopped(run_twin, described, directory, cycles, watching, files))
+    finally:
+        if close is not None:
+            close()
+    record = read_twin_record(directory)
+    assert not (directory / JOURNAL).exists()
+    written = [directory / TABLE]
+    if not no_report:
+        written += write_twin_report(record, directory, renderer=renderer.value)
+    print_record(record, written, json=json)
+
+
+def replay(
+    directory: Annotated[
+        Path, typer.Argument(metavar="RECORD_DIR", help="Folder that holds a record.")
+    ],
+    at: Annotated[
+        float | None, typer.Option(help="Instant of the picture [s]; else the end.")
+    ] = None,
+    video: Annotated[bool, typer.Option("--film", help="Make a film, too.")] = False,
+    renderer: Renderer = RendererChoice.AUTO,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Show a record again: the picture of an instant, the figures, the film and the page.
+
+    A record that was cut off, as by a power failure, is read too.
+    """
+    from softgrasp.cli.terminal import require_writable
+    from softgrasp.twin.record import read_twin_record
+    from softgrasp.twin.report import write_twin_report
+
+    record = read_twin_record(directory)
+    target = out if out is not None else directory
+    require_writable(target)
+    with terminal.progress_bar() as update:
+        written = write_twin_report(
+            record,
+            target,
+            at=at,
+            renderer=renderer.value,
+            video=video,
+            progress=lambda done: update("filming", done),
+        )
+    print_record(record, written, json=json)
+
+
+def print_record(record: TwinRecord, written: list[Path], *, json: bool) -> None:
+    """Say what happened, and which files there are."""
+    from softgrasp.twin.report import key_numbers, twin_words
+
+    words, keys = twin_words(record), key_numbers(record)
+    if json:
+        files = [str(path) for path in written]
+        terminal.put_json({"words": words, "cycles": len(record.rows), "files": files} | dict(keys))
+        return
+    terminal.put(words)
+    for name, value in keys:
+        terminal.put(f"{name}: {value}")
+    terminal.put("files     " + "\n          ".join(map(str, written)))
+
+
+def _at(twin: Twin, address: str) -> Twin:
+    """The twin with its controller at another place."""
+    from softgrasp.errors import DescriptionError
+
+    if not address:
+        return twin
+    host, _, port = address.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()):
+        raise DescriptionError(
+            f"--controller: expected HOST:PORT such as 127.0.0.1:5020, found '{address}'"
+        )
+    changed = twin.controller.replace(host=host.strip("[]"), port=int(port))
+    return twin.replace(controller=changed)
+
+
+def _free(directory: Path) -> Path:
+    """The folder, or the first one with a number behind it that holds no record."""
+    from softgrasp.twin.record import TWIN_FILE
+
+    numbered = (directory.with_name(f"{directory.name}_{number}") for number in range(2, 10_000))
+    free = (one for one in (directory, *numbered) if not (one / TWIN_FILE).exists())
+    return next(free, directory)
+
+
+def _open_page(
+    twin: Twin, port: int, host: str
+) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], Shown]]:
+    """How the page is closed, and who is shown the rows."""
+    from softgrasp.twin.loop import CommandQueue
+    from softgrasp.viewer.page import require_viser
+
+    require_viser()
+    from softgrasp.twin.viewer import TwinView
+    from softgrasp.viewer.page import Page
+
+    page, key = Page(f"twin '{twin.name}'", port, host), secrets.token_hex(4)
+    terminal.note(f"{page.words}; the key for its commands is {key}")
+
+    def watching(box: CommandBox, loop: TwinLoop) -> Shown:
+        queue = CommandQueue(box, lambda: loop.watchdog.may_command)
+        shown.append(TwinView(page, twin, queue, lambda: loop.watchdog.state, key))
+        return shown[0]
+
+    shown: list[TwinView] = []
+
+    def close() -> None:
+        for view in shown:
+            view.close()
+        page.close()
+
+    return close, watching
+
+
+async def _until_stopped(
+    run_twin: Callable[..., object],
+    twin: Twin,
+    directory: Path,
+    cycles: int | None,
+    watching: object,
+    files: Path | None,
+) -> None:
+    """Run until the time is over, or the first Ctrl-C; the loop then stops safely."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    terminal.note(f"recording into {directory}; Ctrl-C ends it")
+    await run_twin(  # type: ignore[misc]
+        twin, directory, cycles=cycles, stop=stop, watching=watching, files=files
+    )
+
+
+# --------------------
+# ``softgrasp twin serve``: a simulated pneumatic controller on Modbus TCP.
+
+
+def serve(
+    map_: Annotated[
+        str, typer.Option("--map", metavar="NAME|FILE", help="Register map: a name, or a file.")
+    ] = "softgrasp_default",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any but this machine's own needs --token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 5020,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SOFTGRASP_TWIN_TOKEN",
+            help="What a connection must know before it may write; better in the environment.",
+        ),
+    ] = None,
+    time_constant: Annotated[float, typer.Option(help="Of the valve [s].")] = 0.15,
+    noise: Annotated[float, typer.Option(help="Of the sensor, standard deviation [Pa].")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of the sensor's noise.")] = 0,
+    watchdog: Annotated[
+        float,
+        typer.Option(
+            min=0.0, help="Both triggers go off after so long without a request [s]; 0: they stay."
+        ),
+    ] = 2.0,
+    json: Json = False,
+) -> None:
+    """Run a simulated pneumatic controller until it is interrupted.
+
+    Two triggers choose a positive or a negative target pressure, and a valve of first order goes
+    there; without a trigger, and with both, it goes to the pressure of the air around. Modbus
+    encrypts nothing: a token keeps strangers from writing, not from reading.
+    """
+    from softgrasp.twin.files import load_register_map
+    from softgrasp.twin.modbus_server import Valve, controller_server
+
+    registers = load_register_map(map_)
+    valve = Valve(time_constant=time_constant, noise=noise, seed=seed)
+    server = controller_server(registers, valve, token=token, watchdog=watchdog or None)
+    asyncio.run(_serve(server, host, port, registers, json=json))
+    counts = ", ".join(f"{count} {name}" for name, count in asdict(server.counts).items() if count)
+    terminal.note(f"stopped; {counts or 'nobody came'}")
+
+
+async def _serve(
+    server: ControllerServer, host: str, port: int, registers: RegisterMap, *, json: bool
+) -> None:
+    stop = _stop_on_signals()
+    async with server:
+        await server.start(host, port)
+        (terminal.put_json if json else _print_summary)(_document(server, registers))
+        await stop.wait()
+
+
+def _stop_on_signals() -> asyncio.Event:
+    """Set when the process is interrupted or told to end."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    return stop
+
+
+def _document(server: ControllerServer, registers: RegisterMap) -> dict[str, Any]:
+    host, port = server.address
+    return {
+        "host": host,
+        "port": port,
+        "token": server.needs_token,
+        "map": registers.model_dump(mode="json"),
+    }
+
+
+def _print_summary(document: dict[str, Any]) -> None:
+    registers = document["map"]
+    terminal.put(
+        f"listening on {document['host']}:{document['port']}, Modbus TCP, unit "
+        f"{registers['device_id']}; "
+        + ("writing needs the token" if document["token"] else "no token")
+    )
+    terminal.put(f"map {registers['name']}: {registers['source']}")
+    rows = [
+        [
+            part[:-1],
+            name,
+            register["kind"],
+            str(register["address"]),
+            _form(register),
+            _limits(register),
+        ]
+        for part in ("reads", "writes")
+        for name, register in registers[part].items()
+        if register is not None
+    ]
+    terminal.put_table(["", "value", "kind", "address", "form", "limits [kPa]"], rows)
+
+
+def _form(register: dict[str, Any]) -> str:
+    swapped = ", low word first" if register["word_order"] == "little" else ""
+    scale = f" × {register['scale']:g} Pa" if "scale" in register else ""
+    return f"{register['type']}{scale}{swapped}"
+
+
+def _limits(register: dict[str, Any]) -> str:
+    if "limits" not in register:
+        return ""
+    return " to ".join(f"{limit / 1e3:g}" for limit in register["limits"])
+
+
+# --------------------
+# ``softgrasp twin robot``: a simulated robot that tells where its flange is.
+
+
+TOKEN_VARIABLE = "SOFTGRASP_TWIN_TOKEN"
+
+
+def robot(
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; one that others reach needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")] = 8610,
+    rate: Annotated[
+        float, typer.Option(min=0.1, max=1000.0, help="New poses a second [Hz].")
+    ] = 250.0,
+    token: Annotated[
+        str,
+        typer.Option(envvar=TOKEN_VARIABLE, help="What clients have to show as a bearer token."),
+    ] = "",
+    udp: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Send the poses there by UDP, too.")
+    ] = "",
+    program: Annotated[
+        str, typer.Option(metavar="NAME|FILE", help="What the robot does.")
+    ] = "pick_and_place",
+    duration: Annotated[
+        float | None, typer.Option(min=0.0, help="End after so many seconds; else with Ctrl-C.")
+    ] = None,
+) -> None:
+    """Simulate a robot that tells the pose of its flange.
+
+    It answers over HTTP in the way of Robot Web Services: the pose at
+    /rw/motionsystem/mechunits/ROB_1/cartesian, the joints at …/jointtarget, and /health. The
+    robot goes through its program for ever.
+    """
+    from softgrasp.twin.files import load_robot_program
+    from softgrasp.twin.flange_server import RobotServer, SimulatedRobot
+
+    target = _target(udp)
+    simulated = SimulatedRobot(load_robot_program(program))
+    server = RobotServer(simulated, host=host, port=port, rate=rate, token=token)
+    asyncio.run(_run(server, target, duration))
+
+
+async def _run(server: RobotServer, target: UdpFlange | None, duration: float | None) -> None:
+    from softgrasp.twin.flange_server import send_poses
+
+    async with server:
+        arm = server.robot.program.arm.name
+        terminal.note(f"the robot '{arm}' tells its pose at {server.url}; Ctrl-C ends it")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(duration):
+                if target is None:
+                    await asyncio.Event().wait()
+                else:
+                    await send_poses(server.robot, target, rate=server.rate)
+
+
+def _target(text: str) -> UdpFlange | None:
+    from softgrasp.errors import DescriptionError
+    from softgrasp.twin.description import UdpFlange
+
+    if not text:
+        return None
+    host, _, port = text.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or port.strip("0") == "":
+        raise DescriptionError(f"--udp: expected HOST:PORT such as 127.0.0.1:8611, found '{text}'")
+    try:
+        return UdpFlange(host=host.strip("[]"), port=int(port))
+    except DescriptionError as error:
+        raise DescriptionError(f"--udp: {error}") from None
+
+
+VERBS: dict[str, tuple[Callable[..., None], str, str]] = {
+    "serve": (serve, "Simulate a pneumatic controller on Modbus TCP.", "serve --port 5020"),
+    "run": (run, "Run the loop of a twin; record it, show it.", "run --duration 10"),
+    "replay": (replay, "Show a record again.", "replay out/twin_three_fingers --at 2"),
+    "robot": (robot, "Simulate a robot that tells its flange pose.", "robot --duration 10"),
+    "fit": (
+        fit,
+        "Fit bends of a finger's pieces against pressure.",
+        "fit four_piece --sigma-deg 0.3",
+    ),
+    "poses": (poses, "Compare a finger's arcs with rigid pieces.", "poses --out out/poses"),
+    "pick": (
+        pick,
+        "Pick points in a picture of a finger; tell how its pieces bend.",
+        'pick finger.png --camera cam.yaml --line "57,413 319,413" '
+        '--points "351,414 567,438 766,525 902,658 1000,874"',
+    ),
+    "accuracy": (
+        accuracy,
+        "Measure the error of the twin's tip against a simulated finger.",
+        "accuracy --quick --out out/accuracy",
+    ),
+}
+
+twin = typer.Typer(
+    name="twin",
+    help="The digital twin of a pneumatic gripper: simulated devices, and the loop.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for _name, (_function, _line, _example) in VERBS.items():
+    twin.command(_name, short_help=_line, epilog=f"Example: softgrasp twin {_example}")(
+        guarded(_function)
+    )
+
+
+@twin.callback()
+def _root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(WRONG_INPUT)

@@ -1,1 +1,0 @@
-"""The pneumatic controller: a simulated one behind Modbus TCP, and a client for any of them."""

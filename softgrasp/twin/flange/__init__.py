@@ -1,1 +1,0 @@
-"""Streams of flange poses: from HTTP, files, UDP and a simulated robot, and servers of them."""

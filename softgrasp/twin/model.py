@@ -1,0 +1,244 @@
+"""The fingers of a twin as chains of rigid links in MuJoCo, on a flange that is moved by numbers.
+
+Joints stand in the middle of their links (decision 0009), so that a chain ends where its arc does
+to second order. A bend that a pressure asks for is where the springs of its joints rest: servos
+whose stiffness is that of the finger, n·EI/ℓ for n links of a piece of length ℓ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from softgrasp.build.arm import add_arm
+from softgrasp.build.compiling import compiled
+from softgrasp.build.shapes import VISUAL_GROUP
+from softgrasp.build.visual import PALM_RGBA, SILICONE_RGBA, add_visuals, phalanx_rgba
+from softgrasp.continuum.pcc import chain_frames
+from softgrasp.description.pose import Pose
+from softgrasp.mechanics.dh import forward_kinematics
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.twin.description import Twin, TwinDynamics
+from softgrasp.twin.finger_pieces import TwinShape, roots_in_flange
+
+FLANGE = "flange"
+
+
+AXES = {"u": (0.0, 1.0, 0.0), "v": (-1.0, 0.0, 0.0)}
+"""Turns that bend towards x, and towards y."""
+
+
+def twin_chain(twin: Twin, dynamics: TwinDynamics) -> mujoco.MjModel:
+    """The model; controls are the angles of the joints, in the order of ``chain_targets``.
+
+    Args:
+        twin: The gripper.
+        dynamics: What its fingers weigh and how stiff they are.
+
+    Raises:
+        BuildError: MuJoCo refuses it.
+    """
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    spec.option.timestep = dynamics.timestep
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    flange = spec.worldbody.add_body(name=FLANGE, mocap=True)
+    for finger, root in enumerate(roots_in_flange(twin.gripper)):
+        base = flange.add_body(
+            name=f"finger{finger + 1}", pos=position_of(root), quat=quaternion_of(root)
+        )
+        _add_finger(spec, base, twin, dynamics, f"finger{finger + 1}")
+    return compiled(spec, f"twin '{twin.name}'")
+
+
+def _add_finger(
+    spec: mujoco.MjSpec, base: mujoco.MjsBody, twin: Twin, dynamics: TwinDynamics, name: str
+) -> None:
+    whole, body, rest = sum(twin.finger.lengths), base, 0.0
+    for piece, length in enumerate(twin.finger.lengths):
+        cell = length / dynamics.links
+        stiffness = dynamics.bending_stiffness / cell
+        for link in range(dynamics.links):
+            # what is behind a joint: half of its own cell, and half of the next one's
+            end = _behind(twin, dynamics, piece, link)
+            label = f"{name}_{piece * dynamics.links + link + 1}"
+            body = body.add_body(name=label, pos=[0.0, 0.0, rest + 0.5 * cell])
+            _add_link(body, twin.finger_radius, end, dynamics.mass * end / whole)
+            # turns about two axes do not commute: every other link has them the other way round
+            for axis in list(AXES)[:: -1 if link % 2 else 1]:
+                _add_joint(body, f"{label}_{axis}", AXES[axis], stiffness * dynamics.damping_time)
+            for axis in AXES:
+                _add_spring(spec, f"{label}_{axis}", stiffness)
+            rest = 0.5 * cell
+    body.add_site(name=f"{name}_tip", pos=[0.0, 0.0, rest])
+
+
+def _behind(twin: Twin, dynamics: TwinDynamics, piece: int, link: int) -> float:
+    """Length of the link behind a joint [m]; the first one's own first half hangs at the root."""
+    lengths = twin.finger.lengths
+    half = 0.5 * lengths[piece] / dynamics.links
+    if link < dynamics.links - 1:
+        return 2.0 * half
+    last = piece == len(lengths) - 1
+    return half if last else half + 0.5 * lengths[piece + 1] / dynamics.links
+
+
+def _add_link(body: mujoco.MjsBody, radius: float, length: float, mass: float) -> None:
+    body.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+        size=[radius, 0.5 * length, 0.0],
+        pos=[0.0, 0.0, 0.5 * length],
+        mass=mass,
+        contype=0,
+        conaffinity=0,
+    )
+
+
+def _add_joint(
+    body: mujoco.MjsBody, name: str, axis: tuple[float, float, float], damping: float
+) -> None:
+    body.add_joint(
+        name=name,
+        type=mujoco.mjtJoint.mjJNT_HINGE,
+        axis=axis,
+        damping=damping,
+        limited=False,
+    )
+
+
+def _add_spring(spec: mujoco.MjSpec, joint: str, stiffness: float) -> None:
+    """A servo whose stiffness is that of the finger; controls come in the order of these calls."""
+    servo: dict[str, Any] = {"trntype": mujoco.mjtTrn.mjTRN_JOINT, "target": joint}
+    spec.add_actuator(name=joint, **servo).set_to_position(kp=stiffness)
+
+
+# --------------------
+# A digital twin as bodies to look at: arm, flange, gripper and fingers, posed by numbers.
+
+
+CELLS = 6
+"""Straight cells in which an arc is drawn."""
+FLANGE_RADIUS, FLANGE_THICKNESS = 0.03, 0.008
+"""Of the plate that is drawn at the flange [m]."""
+POST_RATIO = 0.55
+"""Radius of what carries a finger, over the finger's."""
+SECOND_RGBA = (0.80, 0.75, 0.66, 1.0)
+"""Every second piece."""
+SEEN: dict[str, Any] = {"group": VISUAL_GROUP, "contype": 0, "conaffinity": 0}
+"""Of what is only looked at."""
+FLOOR = -0.02
+"""Height of the floor under the base of the robot [m]."""
+
+
+class TwinModel:
+    """Bodies of a twin in a compiled model without physics.
+
+    Args:
+        twin: The twin.
+    """
+
+    def __init__(self, twin: Twin) -> None:
+        self.twin = twin
+        spec = mujoco.MjSpec()
+        spec.compiler.degree = False
+        if twin.arm is not None:
+            _add_arm(spec, twin)
+        _add_flange(spec, twin)
+        for finger in range(len(twin.gripper.fingers)):
+            _add_twin_finger(spec, twin, finger)
+        add_visuals(spec, FLOOR)
+        self.model = compiled(spec, f"twin '{twin.name}'")
+        self.data = mujoco.MjData(self.model)
+        count = CELLS * len(twin.finger.lengths)
+        cells = [_cell(k, cell) for k in range(len(twin.gripper.fingers)) for cell in range(count)]
+        self._moved = [int(self.model.body(name).mocapid[0]) for name in (FLANGE, *cells)]
+
+    def pose(self, shape: TwinShape, joints: Array | None = None) -> mujoco.MjData:
+        """Move everything; the state has its kinematics and is kept until the next call.
+
+        Args:
+            shape: The fingers.
+            joints: Of the arm [rad]; it stays as it is where they are not given.
+        """
+        if joints is not None:
+            self.data.qpos[:] = joints
+        flange = shape.roots[0] @ np.linalg.inv(roots_in_flange(self.twin.gripper)[0])
+        cells = _cell_frames(shape, np.array(self.twin.finger.lengths))
+        fingers = (shape.roots[:, None] @ cells).reshape(-1, 4, 4)
+        frames = np.concatenate([flange[None], fingers])
+        quaternions = Rotation.from_matrix(frames[:, :3, :3]).as_quat(scalar_first=True)
+        self.data.mocap_pos[self._moved] = frames[:, :3, 3]
+        self.data.mocap_quat[self._moved] = quaternions
+        mujoco.mj_kinematics(self.model, self.data)
+        mujoco.mj_comPos(self.model, self.data)
+        mujoco.mj_camlight(self.model, self.data)
+        return self.data
+
+
+def _add_arm(spec: mujoco.MjSpec, twin: Twin) -> None:
+    """The arm with its base in the origin."""
+    assert twin.arm is not None
+    arm = twin.arm
+    start = [row.start for row in arm.chain.phalanges]
+    tool = transform(arm.tool.position, arm.tool.quaternion)
+    hand = forward_kinematics(arm.chain, start)[-1] @ tool
+    pose = Pose(position=position_of(hand), quaternion=quaternion_of(hand))
+    add_arm(spec, arm, pose, "servo")
+
+
+def _add_flange(spec: mujoco.MjSpec, twin: Twin) -> None:
+    """The plate, the gripper's base, and a post to the root of each finger."""
+    body = spec.worldbody.add_body(name=FLANGE, mocap=True)
+    kinds = mujoco.mjtGeom
+    half = 0.5 * FLANGE_THICKNESS
+    base = transform(twin.gripper.mount.position, twin.gripper.mount.quaternion)
+    for frame, rgba in ((np.eye(4), PALM_RGBA), (base, phalanx_rgba(1))):
+        center = frame @ transform((0.0, 0.0, half))
+        body.add_geom(
+            type=kinds.mjGEOM_CYLINDER,
+            size=[FLANGE_RADIUS, half, 0.0],
+            pos=position_of(center),
+            quat=quaternion_of(center),
+            rgba=rgba,
+            **SEEN,
+        )
+    hub = base @ transform((0.0, 0.0, half))
+    for root in roots_in_flange(twin.gripper):
+        ends = [*position_of(hub), *position_of(root)]
+        if np.linalg.norm(np.subtract(ends[:3], ends[3:])) > FLANGE_THICKNESS:
+            body.add_geom(
+                type=kinds.mjGEOM_CAPSULE,
+                fromto=ends,
+                size=[POST_RATIO * twin.finger_radius, 0.0, 0.0],
+                rgba=PALM_RGBA,
+                **SEEN,
+            )
+
+
+def _add_twin_finger(spec: mujoco.MjSpec, twin: Twin, finger: int) -> None:
+    for piece, length in enumerate(twin.finger.lengths):
+        for cell in range(CELLS):
+            body = spec.worldbody.add_body(name=_cell(finger, piece * CELLS + cell), mocap=True)
+            body.add_geom(
+                type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+                size=[twin.finger_radius, 0.5 * length / CELLS, 0.0],
+                rgba=SILICONE_RGBA if piece % 2 == 0 else SECOND_RGBA,
+                **SEEN,
+            )
+
+
+def _cell_frames(shape: TwinShape, lengths: Array) -> Array:
+    """Middles of the cells in the frame of a finger's root, (cells, 4, 4); z runs along each."""
+    halves = np.ones(2 * CELLS)
+    parts = zip(shape.frames[:-1], shape.curvatures, shape.planes, lengths, strict=True)
+    return np.concatenate([
+        start @ chain_frames(kappa * halves, phi * halves, 0.5 * length / CELLS * halves)[1::2]
+        for start, kappa, phi, length in parts
+    ])  # fmt: skip
+
+
+def _cell(finger: int, number: int) -> str:
+    return f"finger{finger + 1}_cell{number + 1}"

@@ -1,0 +1,518 @@
+"""Bends of the pieces of a finger from directions that are seen in its plane.
+
+A piece of constant curvature that bends by θ leaves its base along the tangent t and ends along
+t + θ; its chord, from cut to cut, turns only half the arc: it points along t + θ/2. So with the
+reference line along the tangent t₀ at the base, chords α and tangents t at the cuts are linear in
+what is looked for::
+
+    αᵢ = t₀ + θ₁ + … + θᵢ₋₁ + θᵢ/2        tᵢ = t₀ + θ₁ + … + θᵢ
+
+Chords alone and the reference line give the angles one after the other, θᵢ = 2 (αᵢ − tᵢ₋₁) with
+tᵢ₋₁ from the pieces before. That is exact for pieces of constant curvature and amplifies noise:
+with an error σ in every pick of pieces of length l the fourth angle is uncertain by 13.6 σ/l. Two
+picks a cut, one at each edge of the finger, show the tangents themselves; then all is weighed by
+its covariance (generalised least squares).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.polynomial import polynomial
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+from scipy.special import chdtri
+
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+from softgrasp.twin.description import PressureFit
+
+
+class AngleEstimate(NamedTuple):
+    """Bends of the pieces, base first, and how sure they are."""
+
+    angles: Array
+    """Positive from the first axis of the plane to the second [rad], (n,)."""
+    covariance: Array
+    """Of the angles [rad²], (n, n)."""
+
+    @property
+    def sigmas(self) -> Array:
+        """Standard deviations of the angles [rad], (n,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+
+def angle_between(first: Array, second: Array) -> Array:
+    """Angle from one direction of the plane (..., 2) to another, atan2(cross, dot) [rad]."""
+    cross = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
+    return np.asarray(np.arctan2(cross, (first * second).sum(axis=-1)))
+
+
+def directions(line: Array | None, cuts: Array) -> Array:
+    """Angles from the first axis to all directions that are seen, along the finger, (..., m) [rad].
+
+    The order is: the reference line; the tangent at the base; then of each piece its chord and the
+    tangent at its end. The line is left out where there is none, tangents where cuts are points.
+
+    Args:
+        line: Two points of the reference line, from the base outwards, (..., 2, 2).
+        cuts: Points of the cuts between the pieces, base and tip included, (..., n + 1, 1, 2) on
+            the middle line or (..., n + 1, 2, 2) at both edges.
+    """
+    chords = np.diff(cuts.mean(axis=-2), axis=-2)
+    chord_directions = chords
+    if cuts.shape[-2] == 2:
+        across = cuts[..., 1, :] - cuts[..., 0, :]
+        tangents = np.stack([across[..., 1], -across[..., 0]], axis=-1)
+        near = np.concatenate([chords[..., :1, :], chords], axis=-2)
+        # whichever edge comes first, a tangent points along the finger
+        along = (tangents * near).sum(axis=-1, keepdims=True)
+        tangents = np.where(along < 0.0, -tangents, tangents)
+        chord_directions = np.empty((*chords.shape[:-2], 2 * chords.shape[-2] + 1, 2))
+        chord_directions[..., ::2, :], chord_directions[..., 1::2, :] = tangents, chords
+    if line is not None:
+        chord_directions = np.concatenate([np.diff(line, axis=-2), chord_directions], axis=-2)
+    before = np.concatenate(
+        [np.zeros_like(chord_directions[..., :1, :]), chord_directions[..., :-1, :]], axis=-2
+    )
+    before[..., 0, 0] = 1.0
+    return np.cumsum(angle_between(before, chord_directions), axis=-1)
+
+
+def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:
+    """How the directions hang on t₀ and the angles of the pieces, (m, 1 + n)."""
+    total = np.tril(np.ones((pieces + 1, pieces + 1)))  # of the tangents at the cuts
+    chords = 0.5 * (total[:-1] + total[1:])
+    rows = list(chords)
+    if edges:
+        rows = [total[0]]
+        for chord, tangent in zip(chords, total[1:], strict=True):
+            rows += [chord, tangent]
+    if line:
+        rows.insert(0, total[0])
+    return np.array(rows)
+
+
+def solve_angles(seen: Array, covariance: Array, rows: Array) -> AngleEstimate:
+    """The angles that agree best with the directions, weighed by their covariance.
+
+    Args:
+        seen: As ``directions`` gives them [rad], (m,).
+        covariance: Of them [rad²], (m, m).
+        rows: As ``direction_rows`` gives them, (m, 1 + n).
+
+    Raises:
+        DescriptionError: There are fewer directions than angles.
+    """
+    if len(rows) < rows.shape[1]:
+        raise DescriptionError(
+            "expected a reference line, or two picks a cut, found one pick a cut and no line: "
+            "chords do not tell the tangent at the base"
+        )
+    if len(rows) == rows.shape[1]:
+        inverse = np.linalg.inv(rows)
+    else:
+        weighed = np.linalg.solve(covariance, rows)
+        inverse = np.linalg.solve(rows.T @ weighed, weighed.T)
+    whole = inverse @ covariance @ inverse.T
+    return AngleEstimate((inverse @ seen)[1:], whole[1:, 1:])
+
+
+# --------------------
+# Cubic polynomials through measured bending angles, and how good they are.
+#
+# Pressures are divided by a scale first: powers of scaled pressures differ little, so that the
+# problem is well conditioned. The polynomials are the same whatever the scale is.
+
+
+__all__ = [
+    "FitReport",
+    "Reversal",
+    "angles_at",
+    "bend_range",
+    "curvatures_at",
+    "curve_errors",
+    "fit_pressures",
+    "pressure_for",
+    "pressures_for",
+    "reversal_clause",
+    "reversals",
+]
+
+TERMS = 4
+"""Coefficients of a cubic polynomial."""
+SCALE = 1e5
+"""[Pa]"""
+MAX_CURVE_ERROR = 0.4
+"""A fit is accepted where its curves are nearer to the truth than so many σ of a measurement."""
+SIGNIFICANCE = 0.01
+"""So often a cubic finger would be told to be none."""
+
+
+@dataclass(frozen=True, eq=False)
+class FitReport:
+    """A fit, what it leaves of the measured angles, and how near its curves are to the truth.
+
+    m samples, n pieces.
+    """
+
+    fit: PressureFit
+    pressures: Array
+    """[Pa], (m,)."""
+    angles: Array
+    """That were measured [rad], (m, n)."""
+    condition: float
+    """Condition number of the problem with scaled pressures."""
+    condition_kpa: float
+    """The same with pressures in kPa, as they are printed."""
+    sigma: float | None
+    """Standard deviation of a measured angle, where it is known [rad]."""
+
+    @property
+    def residuals(self) -> Array:
+        """Measured angles less fitted ones [rad], (m, n)."""
+        return np.asarray(self.angles - angles_at(self.fit, self.pressures))
+
+    @property
+    def rms(self) -> Array:
+        """Root mean square of the residuals of each piece [rad], (n,)."""
+        return np.asarray(np.sqrt(np.mean(self.residuals**2, axis=0)))
+
+    @property
+    def largest(self) -> Array:
+        """Largest residual of each piece [rad], (n,)."""
+        return np.asarray(np.abs(self.residuals).max(axis=0))
+
+    @property
+    def scatter(self) -> Array:
+        """σ of a measured angle as the residuals say it, √(Σ r²/(m − 4)) [rad], (n,)."""
+        freedom = len(self.pressures) - TERMS
+        return np.asarray(np.sqrt(np.sum(self.residuals**2, axis=0) / freedom))
+
+    @property
+    def r_squared(self) -> Array:
+        """Part of the variance of each piece's angle that its curve explains, (n,)."""
+        spread = np.sum((self.angles - self.angles.mean(axis=0)) ** 2, axis=0)
+        flat = spread <= len(self.angles) * (1e-12 * np.abs(self.angles).max(axis=0)) ** 2
+        left = np.sum(self.residuals**2, axis=0) / np.where(flat, 1.0, spread)
+        return np.where(flat, 1.0, 1.0 - left)
+
+    @property
+    def curve_errors(self) -> Array | None:
+        """Expected rms distance of each curve from the true one [rad], (n,); None without σ.
+
+        σ·√(4/m) of the noise, and what the residuals have more than σ allows: then the finger is
+        not cubic. That is believed only where noise has such residuals in one of a hundred cases.
+        """
+        if self.sigma is None:
+            return None
+        samples, freedom = len(self.pressures), len(self.pressures) - TERMS
+        left = np.sum(self.residuals**2, axis=0)
+        believed = left > self.sigma**2 * chdtri(freedom, SIGNIFICANCE / left.size)
+        misfit = np.where(believed, left - freedom * self.sigma**2, 0.0) / samples
+        return np.asarray(np.sqrt(self.sigma**2 * TERMS / samples + misfit))
+
+    @property
+    def accepted(self) -> bool | None:
+        """Whether every curve is nearer to the truth than 0.4 σ; None where σ is not known."""
+        errors = self.curve_errors
+        if errors is None or self.sigma is None:
+            return None
+        return bool((errors < MAX_CURVE_ERROR * self.sigma).all())
+
+    @property
+    def reversals(self) -> tuple[Reversal, ...]:
+        """Where the fitted curves are not monotonic."""
+        return reversals(self.fit)
+
+
+def fit_pressures(
+    pressures: ArrayLike,
+    angles: ArrayLike,
+    lengths: ArrayLike,
+    *,
+    sigma: float | None = None,
+    scale: float = SCALE,
+    monotonic: bool = False,
+    name: str = "pressure_fit",
+    source: str = "",
+) -> FitReport:
+    """Fit a cubic polynomial of pressure to the bending angles of each piece.
+
+    Args:
+        pressures: At which was measured, in any order [Pa], (m,).
+        angles: Bends of the pieces from the base outwards [rad], (m, n).
+        lengths: Of the pieces [m], (n,).
+        sigma: Standard deviation of a measured angle, where it is known [rad].
+        scale: Pressure that counts as 1 [Pa]; the curves do not depend on it.
+        monotonic: Whether to refuse curves that bend back.
+        name: Of the fit.
+        source: Where the angles come from.
+
+    Raises:
+        DescriptionError: Shapes that do not go together, numbers that are not finite, too few
+            samples or different pressures, σ not above 0, or curves that bend back where that is
+            refused.
+    """
+    x, y = np.asarray(pressures, dtype=float), np.asarray(angles, dtype=float)
+    arcs = np.asarray(lengths, dtype=float)
+    _check(x, y, arcs, sigma, scale)
+    powers = np.vander(x / scale, TERMS, increasing=True)
+    rows = np.linalg.lstsq(powers, y, rcond=None)[0].T
+    fit = PressureFit(
+        name=name,
+        source=source,
+        lengths=tuple(arcs.tolist()),
+        coefficients=tuple(cast("tuple[float, float, float, float]", tuple(row)) for row in
+                           rows.tolist()),
+        scale=scale,
+        pressures=(float(x.min()), float(x.max())),
+        residuals=tuple(np.sqrt(np.mean((y - powers @ rows.T) ** 2, axis=0)).tolist()),
+    )  # fmt: skip
+    if monotonic and (back := reversals(fit)):
+        text = "; ".join(reversal_clause(fit, one) for one in back)
+        raise DescriptionError(f"expected curves that are monotonic, found: {text}")
+    in_kpa = np.vander(KPA * x, TERMS, increasing=True)
+    scaled, unscaled = (float(np.linalg.cond(matrix)) for matrix in (powers, in_kpa))
+    return FitReport(fit, x, y, scaled, unscaled, sigma)
+
+
+def curve_errors(fit: PressureFit, pressures: ArrayLike, truth: ArrayLike) -> Array:
+    """Root mean square distance of the curves from known true angles [rad], (n,).
+
+    Args:
+        fit: Of n pieces.
+        pressures: [Pa], (m,).
+        truth: True angles there [rad], (m, n).
+
+    Raises:
+        DescriptionError: A pressure lies outside the range that was measured.
+    """
+    apart = angles_at(fit, pressures) - np.asarray(truth, dtype=float)
+    return np.asarray(np.sqrt(np.mean(apart**2, axis=0)))
+
+
+def reversal_clause(fit: PressureFit, one: Reversal) -> str:
+    """Where a curve bends back, and by how much, in words."""
+    is_piece = one.piece < len(fit.lengths)
+    whose = f"piece {one.piece + 1} bends" if is_piece else "all together bend"
+    return (
+        f"{whose} back by {np.degrees(one.amount):.3g}° from {KPA * one.begin:.4g} to "
+        f"{KPA * one.end:.4g} kPa"
+    )
+
+
+def _check(x: Array, y: Array, arcs: Array, sigma: float | None, scale: float) -> None:
+    if x.ndim != 1 or y.ndim != 2 or arcs.ndim != 1 or y.shape != (len(x), len(arcs)):
+        raise DescriptionError(
+            f"expected angles of shape (pressures, lengths), found {y.shape} for {x.shape} "
+            f"pressures and {arcs.shape} lengths",
+            field="angles",
+        )
+    for field, values in (("pressures", x), ("angles", y), ("lengths", arcs)):
+        if not np.isfinite(values).all():
+            raise DescriptionError("expected finite numbers, found others", field=field)
+    different = len(np.unique(x))
+    if len(x) <= TERMS or different < TERMS:
+        raise DescriptionError(
+            f"expected at least {TERMS + 1} samples at {TERMS} different pressures, found "
+            f"{len(x)} at {different}",
+            field="pressures",
+        )
+    for field, value in (("sigma", sigma), ("scale", scale)):
+        if value is not None and not 0.0 < value < np.inf:
+            raise DescriptionError(f"expected a number above 0, found {value:g}", field=field)
+
+
+# --------------------
+# From a pressure to the bends of a finger's pieces, and back, with a fit that has been made.
+
+
+ROUNDING = 1e-9
+"""A pressure counts as measured up to so much of the range beyond its ends [–]."""
+SAME_BEND = 1e-12
+"""Two bends are the same up to so much [rad]."""
+MIN_REVERSAL = 1e-9
+"""A piece that bends back by less is only rounding [rad]."""
+FARTHEST = 1e9
+"""Turns beyond so many scales are those of straight lines, and are none."""
+KPA = 1e-3
+"""Kilopascals in a pascal, for sentences."""
+
+
+class Reversal(NamedTuple):
+    """A stretch of pressures in which a piece bends against its way over the whole range."""
+
+    piece: int
+    """From the base, from 0; as many as there are pieces for all of them together."""
+    begin: float
+    """[Pa]"""
+    end: float
+    """[Pa]"""
+    amount: float
+    """By how much it bends back [rad]."""
+
+
+def angles_at(fit: PressureFit, pressure: ArrayLike) -> Array:
+    """Bending angles of the pieces at pressures, (..., n) [rad]; paper 001, eq 4.
+
+    Args:
+        fit: Of a finger with n pieces.
+        pressure: One, or any shape (...) of them [Pa].
+
+    Raises:
+        DescriptionError: A pressure lies outside the range that was measured, or is no number.
+    """
+    scaled = _measured(fit, pressure) / fit.scale
+    powers = scaled[..., None] ** np.arange(4)
+    return np.asarray(powers @ np.array(fit.coefficients).T)
+
+
+def curvatures_at(fit: PressureFit, pressure: ArrayLike) -> Array:
+    """Curvatures κ = θ/ℓ of the pieces at pressures, (..., n) [1/m]; as ``angles_at``."""
+    return np.asarray(angles_at(fit, pressure) / np.array(fit.lengths))
+
+
+def pressures_for(fit: PressureFit, bend: float, piece: int | None = None) -> tuple[float, ...]:
+    """All pressures of the measured range at which a finger or a piece bends so far [Pa], rising.
+
+    Args:
+        fit: Of a finger.
+        bend: All pieces together, or the one that is named [rad].
+        piece: From the base, from 0; None for all together.
+
+    Raises:
+        DescriptionError: There is no such piece.
+    """
+    curve = _curve(fit, piece)
+    curve[0] -= bend
+    stations = _monotonic_stations(fit, curve)
+    heights = polynomial.polyval(stations, curve)
+    roots = [x for x, y in zip(stations, heights, strict=True) if abs(y) <= SAME_BEND]
+    for (a, left), (b, right) in pairwise(zip(stations, heights, strict=True)):
+        if min(abs(left), abs(right)) > SAME_BEND and left * right < 0.0:
+            roots.append(brentq(polynomial.polyval, a, b, args=(curve,), xtol=1e-14))
+    return tuple(fit.scale * float(x) for x in sorted(roots))
+
+
+def pressure_for(
+    fit: PressureFit, bend: float, *, piece: int | None = None, near: float | None = None
+) -> float:
+    """The pressure at which a finger, or one of its pieces, bends as far as is wanted [Pa].
+
+    Args:
+        fit: Of a finger.
+        bend: All pieces together, or the one that is named [rad].
+        piece: From the base, from 0; None for all together.
+        near: Where several pressures make this bend, the one nearest to this is taken [Pa].
+
+    Raises:
+        DescriptionError: No pressure of the measured range makes this bend, or several do and
+            ``near`` does not say which.
+    """
+    candidates = pressures_for(fit, bend, piece)
+    whose = "all pieces together" if piece is None else f"piece {piece + 1}"
+    if not candidates:
+        low, high = bend_range(fit, piece)
+        raise DescriptionError(
+            f"expected a bend of {whose} from {np.degrees(low):.4g}° to {np.degrees(high):.4g}°, "
+            f"which is what {_range(fit)} make, found {np.degrees(bend):.4g}°",
+            field="bend",
+        )
+    if len(candidates) > 1 and near is None:
+        listed = ", ".join(f"{round(KPA * pressure, 6):.4g}" for pressure in candidates)
+        raise DescriptionError(
+            f"expected a bend of {whose} that one pressure makes, found {np.degrees(bend):.4g}°, "
+            f"which {len(candidates)} make: {listed} kPa; near says which",
+            field="bend",
+        )
+    return candidates[0] if near is None else min(candidates, key=lambda one: abs(one - near))
+
+
+def bend_range(fit: PressureFit, piece: int | None = None) -> tuple[float, float]:
+    """Least and largest bend over the measured range, of all pieces together or of one [rad].
+
+    Raises:
+        DescriptionError: There is no such piece.
+    """
+    curve = _curve(fit, piece)
+    heights = polynomial.polyval(_monotonic_stations(fit, curve), curve)
+    return float(heights.min()), float(heights.max())
+
+
+def reversals(fit: PressureFit) -> tuple[Reversal, ...]:
+    """Where a piece, or all together, bends back while the pressure rises; none where monotonic.
+
+    Forwards is the way from the lowest to the highest pressure of the range.
+    """
+    reversal_list = []
+    pieces = len(fit.lengths)
+    for piece in range(pieces + (pieces > 1)):
+        curve = _curve(fit, piece if piece < pieces else None)
+        stations = _monotonic_stations(fit, curve)
+        heights = polynomial.polyval(stations, curve)
+        forwards = 1.0 if heights[-1] >= heights[0] else -1.0
+        steps = zip(pairwise(fit.scale * stations), -forwards * np.diff(heights), strict=True)
+        reversal_list += [
+            Reversal(piece, float(begin), float(end), float(back))
+            for (begin, end), back in steps
+            if back > MIN_REVERSAL
+        ]
+    return tuple(reversal_list)
+
+
+def _measured(fit: PressureFit, pressure: ArrayLike) -> Array:
+    """The pressures, where all of them lie in the range."""
+    pressures = np.asarray(pressure, dtype=float)
+    low, high = fit.pressures
+    tolerance = ROUNDING * (high - low)
+    outside = pressures[~((pressures >= low - tolerance) & (pressures <= high + tolerance))]
+    if outside.size:
+        raise DescriptionError(
+            f"expected {_range(fit)}, which is what was measured, found {KPA * outside[0]:.6g} kPa",
+            field="pressure",
+        )
+    return pressures
+
+
+def _range(fit: PressureFit) -> str:
+    low, high = fit.pressures
+    return f"pressures from {KPA * low:g} to {KPA * high:g} kPa"
+
+
+def _curve(fit: PressureFit, piece: int | None) -> Array:
+    """Coefficients of one piece, or of the sum of all."""
+    rows = np.array(fit.coefficients)
+    if piece is None:
+        return np.asarray(rows.sum(axis=0))
+    if not 0 <= piece < len(rows):
+        raise DescriptionError(
+            f"expected a piece from 0 to {len(rows) - 1}, found {piece}", field="piece"
+        )
+    return np.asarray(rows[piece].copy())
+
+
+def _monotonic_stations(fit: PressureFit, curve: Array) -> Array:
+    """Ends of the stretches of scaled pressure in which a curve only rises or only falls."""
+    low, high = (pressure / fit.scale for pressure in fit.pressures)
+    inner = {extremum for extremum in _extrema(curve) if low < extremum < high}
+    return np.array([low, *sorted(inner), high])
+
+
+def _extrema(curve: Array) -> list[float]:
+    """Where a cubic has no slope.
+
+    The larger root first, the other from their product: a cubic term that is only rounding must
+    not spoil the turn of a parabola, as it does in a general solver.
+    """
+    c, b, a = (float(part) for part in polynomial.polyder(curve))
+    root = b * b - 4.0 * a * c
+    if root < 0.0:
+        return []
+    half = -0.5 * (b + math.copysign(math.sqrt(root), b))
+    pairs = ((half, a), (c, half))
+    return [above / below for above, below in pairs if abs(below) * FARTHEST > abs(above)]

@@ -1,0 +1,701 @@
+"""What picks in a picture of a finger say about its pieces."""
+
+from __future__ import annotations
+
+import io
+import json
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+from PIL import Image as Pillow
+from PIL import ImageDraw
+
+from softgrasp.description.pinhole_camera import PinholeCamera
+from softgrasp.errors import DescriptionError, SoftgraspError
+from softgrasp.mechanics.camera import undistort
+from softgrasp.mechanics.transforms import Array
+from softgrasp.twin.piecewise_bending import AngleEstimate, direction_rows, directions, solve_angles
+from softgrasp.vision.image import SHEET, Color, Image, degrees, draw_dot, draw_line, opencv, write
+from softgrasp.vision.segmentation import Hsv, hsv_of
+
+DEPTH_NOISE = 2e-3
+"""Standard deviation of the depth of one pixel, where not given [m]."""
+
+
+# --------------------
+# Picks and angles drawn over the picture: reference line blue, chords green (paper 001, Fig 3).
+
+
+LINE: Color = (30, 80, 230)
+CHORD: Color = (20, 150, 60)
+EDGE: Color = (120, 200, 140)
+REACH = 1.6
+"""The reference line is drawn on beyond the base by so many of its own lengths [–]."""
+LETTERS = 0.021
+"""Height of letters over the width of the picture."""
+
+
+def pick_overlay(
+    image: Image, measured: PickMeasurement, *, letters: float = LETTERS, sigmas: bool = True
+) -> Image:
+    """The picture with picks, chords, reference line and the angle of each piece, (h, w, 3).
+
+    Args:
+        image: Shape (h, w, 3); it is not changed.
+        measured: What was picked in it.
+        letters: Height of the letters over the width of the picture.
+        sigmas: Whether standard deviations stand beside the angles.
+    """
+    drawn = np.ascontiguousarray(image.copy())
+    width = image.shape[1]
+    thick = max(round(width / 420), 2)
+    cuts = np.asarray(measured.picks.cuts, dtype=float)
+    cuts = cuts.reshape(len(cuts), -1, 2)
+    middles = cuts.mean(axis=1)
+    if measured.picks.line is not None:
+        start, end = np.asarray(measured.picks.line, dtype=float)
+        beyond = np.array([start, end + REACH * (end - start)])
+        draw_line(drawn, beyond, SHEET, thick + 2)
+        draw_line(drawn, beyond, LINE, thick)
+        for point in (start, end):
+            _draw_pick(drawn, point, thick, LINE)
+    if cuts.shape[1] == 2:
+        for pair in cuts:
+            draw_line(drawn, pair, EDGE, thick)
+            for point in pair:
+                _draw_pick(drawn, point, thick, EDGE)
+    draw_line(drawn, middles, SHEET, thick + 2)
+    draw_line(drawn, middles, CHORD, thick)
+    for point in middles:
+        _draw_pick(drawn, point, thick, CHORD)
+    height = max(letters * width, 11.0)
+    return _lettered(drawn, measured, middles, height, sigmas)
+
+
+def _lettered(
+    drawn: Image, measured: PickMeasurement, middles: Array, letters: float, sigmas: bool
+) -> Image:
+    sheet = Pillow.fromarray(drawn)
+    writing = ImageDraw.Draw(sheet)
+    chords = np.diff(middles, axis=0)
+    # on the outer side of the bend, where there is room
+    cross = chords[0, 0] * chords[-1, 1] - chords[0, 1] * chords[-1, 0]
+    side = -1.0 if cross >= 0.0 else 1.0
+    for index, (chord, angle, sigma) in enumerate(
+        zip(chords, np.degrees(measured.angles), np.degrees(measured.sigmas), strict=True)
+    ):
+        out = side * np.array([-chord[1], chord[0]]) / np.hypot(*chord)
+        position = 0.5 * (middles[index] + middles[index + 1]) + _margin(measured, letters) * out
+        half = np.array([3.6 if sigmas else 1.8, 1.0]) * letters
+        x, y = position.clip(half, np.array(drawn.shape[1::-1]) - half).tolist()
+        text = degrees(float(angle)) + (f" ± {sigma:.1f}°" if sigmas else "")
+        write(writing, (x, y), text, letters, middle=True)
+    return np.array(sheet)
+
+
+def _margin(measured: PickMeasurement, letters: float) -> float:
+    """From a chord to the middle of its letters [pixels]."""
+    cuts = np.asarray(measured.picks.cuts, dtype=float)
+    if cuts.ndim == 2:
+        return 3.0 * letters
+    half = 0.5 * np.linalg.norm(cuts[:, 1] - cuts[:, 0], axis=1).max()
+    return float(half) + 1.6 * letters
+
+
+def _draw_pick(drawn: Image, point: Array, thick: int, color: Color) -> None:
+    draw_dot(drawn, point, 2.4 * thick, SHEET)
+    draw_dot(drawn, point, 1.6 * thick, color)
+
+
+# --------------------
+# A page on this machine on which one clicks on a picture; it needs no window of OpenCV.
+
+
+HOST = "127.0.0.1"
+MAX_BYTES = 64 * 1024
+"""A longer list of picks is none."""
+PATIENCE = 10.0
+"""A browser that is silent for so long in the middle of a request is let go [s]."""
+
+POLL = 0.05
+"""How often the server looks whether it is to end [s]."""
+
+
+class PickTarget(NamedTuple):
+    """How many picks there are to make."""
+
+    pieces: int
+    edges: bool
+    line: bool
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return 2 * self.line + (self.pieces + 1) * (1 + self.edges)
+
+    def picks(self, points: Array) -> Picks:
+        """Picks in the order in which they are made: reference line first, then from the base on.
+
+        Raises:
+            DescriptionError: There are fewer, or more.
+        """
+        if points.shape != (self.total, 2):
+            raise DescriptionError(
+                f"expected {self.total} picks ({self._counts_text()}), found {len(points)}"
+            )
+        cuts = points[2 * self.line :]
+        return Picks(
+            cuts.reshape(self.pieces + 1, 2, 2) if self.edges else cuts,
+            points[:2] if self.line else None,
+        )
+
+    def _counts_text(self) -> str:
+        cuts = f"{self.pieces + 1} cuts" + (" at both edges" if self.edges else "")
+        return f"the reference line and {cuts}" if self.line else cuts
+
+
+Measured = tuple[str, Image]
+"""What is told of picks, and the picture with them."""
+
+
+class PickServer:
+    """Serves the page until it is done; listens on this machine only, under a secret path.
+
+    Args:
+        picture: To click on, (height, width, 3).
+        wanted: What to pick.
+        measure: Makes words and an overlay of picks; its errors are told on the page.
+        port: 0 for any that is free.
+
+    Raises:
+        DescriptionError: The port is taken.
+    """
+
+    def __init__(
+        self, image: Image, target: PickTarget, measure: Callable[[Picks], Measured], port: int = 0
+    ) -> None:
+        self.target, self.measure = target, measure
+        self.png = _png(image)
+        self.overlay = self.png
+        self.secret = secrets.token_urlsafe(16)
+        self.picks: Picks | None = None
+        self._done = threading.Event()
+        server = self
+
+        class Handler(_Handler):
+            owner = server
+
+        try:
+            self._server = ThreadingHTTPServer((HOST, port), Handler)
+        except (OSError, OverflowError) as error:
+            raise DescriptionError(
+                f"expected a free port, found {port}: {error}", field="port"
+            ) from None
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(POLL,), daemon=True
+        )
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{HOST}:{self._server.server_address[1]}/{self.secret}/"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def wait(self, seconds: float | None = None) -> Picks | None:
+        """The picks, once somebody says that they are done; None when the time is over."""
+        self._done.wait(seconds)
+        return self.picks
+
+    def take(self, action: str, body: bytes) -> str:
+        """Measure what was picked; answers in words.
+
+        Raises:
+            SoftgraspError: The picks are wrong.
+        """
+        picks = self.target.picks(_points(body))
+        text, overlay = self.measure(picks)
+        self.overlay = _png(overlay)
+        if action == "done":
+            self.picks = picks
+            self._done.set()
+        return text
+
+    @property
+    def html(self) -> bytes:
+        """The page."""
+        counts = {
+            "line": 2 * self.target.line,
+            "cuts": self.target.pieces + 1,
+            "edges": 1 + self.target.edges,
+        }
+        text = Path(__file__).with_name("pick_page.html").read_text(encoding="utf-8")
+        return text.replace("/*WANTED*/null", json.dumps(counts)).encode()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    owner: PickServer
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:
+        kinds = {"": "text/html; charset=utf-8", "picture.png": "image/png"}
+        name = self._name()
+        if name == "overlay.png":
+            self._answer(HTTPStatus.OK, "image/png", self.owner.overlay)
+        elif name in kinds:
+            body = self.owner.html if name == "" else self.owner.png
+            self._answer(HTTPStatus.OK, kinds[name], body)
+        else:
+            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"no such page")
+
+    def do_POST(self) -> None:
+        name, length = self._name(), self.headers.get("Content-Length", "")
+        if name not in ("measure", "done"):
+            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"no such page")
+        elif not length.isdecimal() or int(length) > MAX_BYTES:
+            self._answer(HTTPStatus.BAD_REQUEST, "text/plain", b"expected a short list of picks")
+        else:
+            try:
+                text = self.owner.take(name, self.rfile.read(int(length)))
+            except SoftgraspError as error:
+                self._answer(HTTPStatus.BAD_REQUEST, "text/plain", str(error).encode())
+            else:
+                self._answer(HTTPStatus.OK, "text/plain; charset=utf-8", text.encode())
+
+    def _name(self) -> str | None:
+        """The path behind the secret; None where it is not known."""
+        first, _, name = self.path.split("?")[0].removeprefix("/").partition("/")
+        known = secrets.compare_digest(first.encode(), self.owner.secret.encode())
+        return name if known else None
+
+    def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Say nothing."""
+
+
+def _points(body: bytes) -> Array:
+    try:
+        points = np.array(json.loads(body), dtype=float)
+    except (ValueError, TypeError, RecursionError):
+        points = np.zeros(0)
+    if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
+        raise DescriptionError("expected a list of picks (column, row), found none")
+    return points
+
+
+def _png(image: Image) -> bytes:
+    stream = io.BytesIO()
+    Pillow.fromarray(image).save(stream, format="PNG")
+    return stream.getvalue()
+
+
+# --------------------
+# Finds coloured marks in a picture: the picker that needs nobody.
+
+
+HUE_REACH_DEG = 20.0
+"""How far the hue of a mark may be from the one that is asked for."""
+MIN_SATURATION = 0.30
+MIN_AREA = 12
+"""Smaller spots are no marks [pixels]."""
+
+
+def mark_hue_deg(rgba: Sequence[float]) -> float:
+    """Hue of a colour on the colour circle [°]."""
+    pixel = np.array(rgba[:3], dtype=np.float32).reshape(1, 1, 3)
+    return float(hsv_of(pixel)[0, 0, 0])
+
+
+def find_marks(image: Image, colours: Mapping[str, Sequence[float]]) -> dict[str, Array]:
+    """Middles of all spots of each colour, the largest first, (k, 2) [pixels].
+
+    Args:
+        image: Red, green and blue, (height, width, 3).
+        colours: Name and colour (red, green, blue from 0 to 1) of each kind of mark.
+    """
+    hsv = hsv_of(image.astype(np.float32) / np.float32(255.0))
+    return {name: _spots(hsv, mark_hue_deg(rgba)) for name, rgba in colours.items()}
+
+
+def in_order(spots: Array, count: int, start: Array) -> Array:
+    """The nearest spot to a point, the nearest one to that, and so on, (count, 2) [pixels].
+
+    Raises:
+        DescriptionError: There are fewer spots, or more.
+    """
+    if len(spots) != count:
+        raise DescriptionError(f"expected {count} marks of one colour, found {len(spots)}")
+    left, here, ordered = list(spots), start, []
+    while left:
+        nearest = int(np.argmin([np.hypot(*(spot - here)) for spot in left]))
+        here = left.pop(nearest)
+        ordered.append(here)
+    return np.array(ordered)
+
+
+def _spots(hsv: Hsv, hue_deg: float) -> Array:
+    away = np.abs((hsv[..., 0] - hue_deg + 180.0) % 360.0 - 180.0)
+    mask = ((away < HUE_REACH_DEG) & (hsv[..., 1] > MIN_SATURATION)).astype(np.uint8)
+    count, labels, statistics, _ = opencv().connectedComponentsWithStats(mask)
+    spots = []
+    for label in range(1, count):
+        left, top, width, height, area = statistics[label].tolist()
+        if area < MIN_AREA:
+            continue
+        part = slice(top, top + height), slice(left, left + width)
+        # a pixel at the rim that is half mark is half as saturated
+        weight = np.where(labels[part] == label, hsv[part][..., 1], 0.0)
+        rows, columns = np.mgrid[part] + 0.5
+        middle = [(columns * weight).sum(), (rows * weight).sum()] / weight.sum()
+        spots.append((area, middle))
+    spots.sort(key=lambda spot: -spot[0])
+    return np.array([middle for _, middle in spots]).reshape(-1, 2)
+
+
+# --------------------
+# Depth pictures of RGB-D cameras, and the depth at a pick.
+
+
+MILLIMETRE = 1e-3
+SUFFIXES = (".npy", ".png")
+WINDOW = 5
+"""The depth at a pick is the median over so many pixels to all sides: cameras have noise and holes
+in single pixels."""
+MIN_SEEN = 0.25
+"""Part of the window that must have a depth."""
+
+
+def read_depth(path: str | Path, shape: tuple[int, int]) -> Array:
+    """Read a depth picture that lies over the colour picture pixel by pixel.
+
+    Args:
+        path: A ``.npy`` with metres as floating-point numbers or millimetres as whole ones, or a
+            16-bit ``.png`` in millimetres, as RGB-D cameras write it. 0 means nothing was seen.
+        shape: Height and width of the colour picture.
+
+    Returns:
+        Along the camera's axis, 0 where nothing was seen [m], (height, width).
+
+    Raises:
+        DescriptionError: There is no such file, it is none of these, or has another size.
+    """
+    file = Path(path)
+    if file.suffix.lower() not in SUFFIXES:
+        raise DescriptionError(f"expected a depth picture, .npy or .png, found '{path}'")
+    try:
+        raw = _raw(file)
+    except FileNotFoundError:
+        raise DescriptionError("expected a depth picture, found no such file", file=file) from None
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise DescriptionError(
+            f"expected a depth picture, found a file that is none: {error}", file=file
+        ) from error
+    if raw.shape != shape or raw.dtype.kind not in "fiu":
+        raise DescriptionError(
+            f"expected depths of {shape[1]} × {shape[0]} pixels, as the picture has, found shape "
+            f"{raw.shape} of {raw.dtype}",
+            file=file,
+        )
+    depth = raw.astype(float) * (1.0 if raw.dtype.kind == "f" else MILLIMETRE)
+    return np.where(np.isfinite(depth) & (depth > 0.0), depth, 0.0)
+
+
+def depths_at(depth: Array, pixels: Array) -> Array:
+    """The depth at picks: the median of what was seen around each, (k,) [m].
+
+    Args:
+        depth: (height, width) [m]; 0 where nothing was seen.
+        pixels: (k, 2).
+
+    Raises:
+        DescriptionError: A pick lies outside the picture, or nearly nothing was seen around it.
+    """
+    height, width = depth.shape
+    depths = []
+    for column, row in pixels.tolist():
+        if not (0.0 <= column < width and 0.0 <= row < height):
+            raise DescriptionError(
+                f"expected picks within {width} × {height} pixels, found ({column:g}, {row:g})"
+            )
+        x, y = int(column), int(row)
+        window = depth[max(y - WINDOW, 0) : y + WINDOW + 1, max(x - WINDOW, 0) : x + WINDOW + 1]
+        seen = window[window > 0.0]
+        if seen.size < MIN_SEEN * window.size:
+            raise DescriptionError(
+                f"expected depths around the pick ({column:g}, {row:g}), found them in "
+                f"{seen.size} of {window.size} pixels: pick where the finger is, or leave the "
+                "depth picture out"
+            )
+        depths.append(float(np.median(seen)))
+    return np.array(depths)
+
+
+def _raw(file: Path) -> npt.NDArray[np.generic]:
+    if file.suffix.lower() == ".npy":
+        return np.asarray(np.load(file, allow_pickle=False))
+    with Pillow.open(file) as opened:
+        if not opened.mode.startswith("I"):
+            raise ValueError(f"a picture of kind {opened.mode}, not one of 16-bit whole numbers")
+        return np.asarray(opened)
+
+
+# --------------------
+# Bends of the pieces of a finger from pixels that were picked in its picture.
+
+
+PICK_NOISE = 1.0
+"""Standard deviation of a pick in column and in row, where not given [pixels]."""
+TILT = 0.1
+"""How far the finger's plane is off square to the camera before depths are looked at: one standard
+deviation of its slope [–]. It holds the plane where picks in a row say nothing of a tilt."""
+STEP = 1e-5
+"""Of the central differences [pixels, m]."""
+
+
+class Picks(NamedTuple):
+    """What was picked in a picture."""
+
+    cuts: Array
+    """Columns and rows at the cuts between pieces, base and tip included [pixels], (n + 1, 2)
+    along the middle line, or (n + 1, 2, 2) at both edges of the finger."""
+    line: Array | None = None
+    """Start and end of the reference line, along the finger at its base [pixels], (2, 2)."""
+    depths: Array | None = None
+    """At the picks of the cuts [m], (n + 1,) or (n + 1, 2); None for a finger whose plane is
+    square to the camera."""
+
+
+def picked_angles(
+    camera: PinholeCamera,
+    picks: Picks,
+    *,
+    pick_noise: float = PICK_NOISE,
+    depth_noise: float = DEPTH_NOISE,
+) -> AngleEstimate:
+    """Angles of the pieces, positive for a finger that turns clockwise in the picture.
+
+    Picks are undistorted. The depths together tell the plane in which the finger bends (its
+    inverse depth is linear over the undistorted picture), the rays through the picks are cut with
+    it, and angles are taken there. Every pick with a depth of its own would be worse: 2 mm of noise
+    at 0.35 m moves a point near the border of the picture by as much as some pixels.
+
+    Args:
+        camera: The camera.
+        picks: What was picked.
+        pick_noise: Standard deviation of a pick in column and in row [pixels].
+        depth_noise: Standard deviation of a depth [m].
+
+    Raises:
+        DescriptionError: Arrays of the wrong shape, fewer than two cuts, two picks in one place, a
+            noise that is not above zero, or as ``undistort`` and ``solve_angles``.
+    """
+    cuts, line, depths = _checked(picks)
+    for field, noise in (("pick_noise", pick_noise), ("depth_noise", depth_noise)):
+        if not 0.0 < noise < np.inf:
+            raise DescriptionError(f"expected a number above 0, found {noise}", field=field)
+    pixels = np.concatenate([cuts.reshape(-1, 2), *([] if line is None else [line])])
+    shape = cuts.shape[:2]
+
+    def seen(values: Array) -> Array:
+        """Directions for picks and depths in rows (..., 2 k + d)."""
+        points = undistort(camera, values[..., : pixels.size].reshape(*values.shape[:-1], -1, 2))
+        if depths is not None:
+            depth_values = values[..., pixels.size :]
+            fit = plane_coefficients(
+                points[..., : depth_values.shape[-1], :], depth_values, depth_noise
+            )
+            points = _in_plane(points, fit)
+        inner = points[..., : shape[0] * shape[1], :]
+        ends = None if line is None else points[..., -2:, :]
+        return directions(ends, inner.reshape(*values.shape[:-1], *shape, 2))
+
+    measured = np.concatenate([pixels.ravel(), np.zeros(0) if depths is None else depths])
+    steps = STEP * np.eye(len(measured))
+    noises = np.where(np.arange(len(measured)) < pixels.size, pick_noise, depth_noise)
+    differences = 0.5 * (seen(measured + steps) - seen(measured - steps)) / STEP
+    scaled = differences * noises[:, None]
+    rows = direction_rows(len(cuts) - 1, line=line is not None, edges=shape[1] == 2)
+    return solve_angles(seen(measured), scaled.T @ scaled, rows)
+
+
+def plane_coefficients(plane: ArrayLike, depths: ArrayLike, noise: float) -> Array:
+    """The plane of points seen at (x, y) with depths z: 1/z = c₀ + c₁ x + c₂ y, (..., 3) [1/m].
+
+    Least squares over the inverse depths, in which a plane is linear, where the plane is taken to
+    be square to the camera within a slope of ``TILT``.
+
+    Args:
+        plane: Undistorted points at depth 1, (..., k, 2).
+        depths: (..., k) [m].
+        noise: Standard deviation of a depth [m].
+    """
+    points, depth = np.asarray(plane, dtype=float), np.asarray(depths, dtype=float)
+    center = points.mean(axis=-2, keepdims=True)
+    # an inverse depth is uncertain by noise/z²
+    weights = (depth**2 / noise)[..., None]
+    rows = np.concatenate([np.ones_like(points[..., :1]), points - center], axis=-1) * weights
+    firm = (np.median(depth, axis=-1) / TILT)[..., None, None] ** 2 * np.diag([0.0, 1.0, 1.0])
+    transposed = np.swapaxes(rows, -1, -2)
+    sides = transposed @ (weights / depth[..., None])
+    coefficients = np.linalg.solve(transposed @ rows + firm, sides)[..., 0]
+    coefficients[..., 0] -= (coefficients[..., 1:] * center[..., 0, :]).sum(axis=-1)
+    return np.asarray(coefficients)
+
+
+def _in_plane(points: Array, coefficients: Array) -> Array:
+    """Where rays through points at depth 1 (..., k, 2) meet a plane, in its axes, (..., k, 2) [m].
+
+    The first axis is the camera's x, seen from the camera; the second lies towards its y.
+    """
+    inverse = coefficients[..., :1] + (points @ coefficients[..., 1:, None])[..., 0]
+    if not (inverse > 0.0).all():
+        raise DescriptionError("expected depths of one plane before the camera, found others")
+    plane_points = (
+        np.concatenate([points, np.ones_like(points[..., :1])], axis=-1) / inverse[..., None]
+    )
+    normal = coefficients[..., [1, 2, 0]]
+    normal = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
+    right = np.array([1.0, 0.0, 0.0]) - normal[..., :1] * normal
+    right = right / np.linalg.norm(right, axis=-1, keepdims=True)
+    return np.asarray(plane_points @ np.stack([right, np.cross(normal, right)], axis=-1))
+
+
+def _checked(picks: Picks) -> tuple[Array, Array | None, Array | None]:
+    """Cuts (n + 1, 1 or 2, 2), line (2, 2) and depths (k,) of picks that can be measured."""
+    cuts = np.asarray(picks.cuts, dtype=float)
+    if cuts.ndim == 2:
+        cuts = cuts[:, None]
+    if cuts.ndim != 3 or cuts.shape[0] < 2 or cuts.shape[1] not in (1, 2) or cuts.shape[2] != 2:
+        raise DescriptionError(
+            "expected two cuts or more, each picked once or at both edges, as (column, row), found "
+            f"shape {np.shape(picks.cuts)}",
+            field="cuts",
+        )
+    _refuse_twice("cuts", np.diff(cuts.mean(axis=1), axis=0))
+    if cuts.shape[1] == 2:
+        _refuse_twice("cuts", cuts[:, 1] - cuts[:, 0])
+    if picks.line is None:
+        return cuts, None, _checked_depths(picks, cuts.size // 2)
+    line = np.asarray(picks.line, dtype=float)
+    if line.shape != (2, 2):
+        raise DescriptionError(f"expected two picks, found shape {line.shape}", field="line")
+    _refuse_twice("line", np.diff(line, axis=0))
+    return cuts, line, _checked_depths(picks, cuts.size // 2)
+
+
+def _refuse_twice(field: str, steps: Array) -> None:
+    if (np.hypot(steps[:, 0], steps[:, 1]) == 0.0).any():
+        raise DescriptionError("expected picks in different places, found one twice", field=field)
+
+
+def _checked_depths(picks: Picks, count: int) -> Array | None:
+    if picks.depths is None:
+        return None
+    depths = np.asarray(picks.depths, dtype=float).ravel()
+    if len(depths) != count:
+        raise DescriptionError(
+            f"expected {count} depths, one a pick, found {len(depths)}", field="depths"
+        )
+    if not ((depths > 0.0) & (depths < np.inf)).all():
+        raise DescriptionError(
+            f"expected depths above 0 m, found {depths.tolist()}", field="depths"
+        )
+    return depths
+
+
+@dataclass(frozen=True, eq=False)
+class PickMeasurement:
+    """Picks and the angles that they show."""
+
+    picks: Picks
+    angles: Array
+    """Bends of the pieces, base first; positive clockwise in the picture, or against it where that
+    was asked for [rad], (n,)."""
+    sigmas: Array
+    """Standard deviations of them, from the noise of picks and depths [rad], (n,)."""
+
+
+def measure_picks(
+    image: Image,
+    camera: PinholeCamera,
+    picks: Picks,
+    depth: Array | None = None,
+    *,
+    pick_noise: float = PICK_NOISE,
+    depth_noise: float = DEPTH_NOISE,
+    anticlockwise: bool = False,
+) -> PickMeasurement:
+    """Angles of the pieces of a finger from picks in its picture.
+
+    Args:
+        image: (height, width, 3), as large as the camera says.
+        camera: The camera that took it.
+        picks: Cuts and reference line; depths of the picks are read from ``depth`` where given.
+        depth: Depth picture [m], (height, width).
+        pick_noise: Standard deviation of a pick in column and in row [pixels].
+        depth_noise: Of the depth of one pixel [m]; the median over a window has less.
+        anticlockwise: Whether the finger bends anticlockwise in the picture when its angles are
+            positive.
+
+    Raises:
+        DescriptionError: The camera took pictures of another size, a pick lies outside, or as
+            ``picked_angles`` and ``depths_at``.
+    """
+    height, width = image.shape[:2]
+    if (camera.width, camera.height) != (width, height):
+        raise DescriptionError(
+            f"expected a picture of {camera.width} × {camera.height} pixels, for which the camera "
+            f"was calibrated, found {width} × {height}"
+        )
+    cuts = np.asarray(picks.cuts, dtype=float).reshape(-1, 2)
+    line = np.zeros((0, 2)) if picks.line is None else np.asarray(picks.line, dtype=float)
+    for column, row in np.concatenate([cuts, line.reshape(-1, 2)]).tolist():
+        if not (0.0 <= column <= width and 0.0 <= row <= height):
+            raise DescriptionError(
+                f"expected picks within {width} × {height} pixels, found ({column:g}, {row:g})"
+            )
+    noise = depth_noise
+    if depth is not None:
+        picks = picks._replace(depths=depths_at(depth, cuts))
+        # the median of n normal numbers scatters by √(π/2n) of one of them
+        noise *= np.sqrt(0.5 * np.pi) / (2 * WINDOW + 1)
+    measured = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=float(noise))
+    sign = -1.0 if anticlockwise else 1.0
+    return PickMeasurement(picks, sign * measured.angles, measured.sigmas)
+
+
+def averaged(measurements: list[PickMeasurement]) -> PickMeasurement:
+    """The mean of measurements of one pose in several pictures, with the picks of the first."""
+    angles = np.mean([one.angles for one in measurements], axis=0)
+    sigmas = np.sqrt(np.mean([one.sigmas**2 for one in measurements], axis=0) / len(measurements))
+    return replace(measurements[0], angles=angles, sigmas=sigmas)

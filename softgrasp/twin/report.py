@@ -1,0 +1,574 @@
+"""A twin's record in figures: pressure, curvature, tips, and how fast and evenly the loop ran."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from softgrasp._version import __version__
+from softgrasp.continuum.statics import joint_positions
+from softgrasp.errors import ResultError
+from softgrasp.formats.atomic import write_text
+from softgrasp.mechanics.transforms import Array
+from softgrasp.report import style
+from softgrasp.report.grasp_page import NO_IMAGES, embedded, embedded_image, templates
+from softgrasp.report.style import signed
+from softgrasp.twin.accuracy import LIMIT, PAPER, AccuracyStudy, Sample
+from softgrasp.twin.files import PieceAngles, save_piece_angles, save_pressure_fit
+from softgrasp.twin.finger_pieces import TwinShape
+from softgrasp.twin.piecewise_bending import KPA, angles_at
+from softgrasp.twin.point_picking import pick_overlay
+from softgrasp.twin.record import TwinRecord, replayed
+from softgrasp.twin.viewer import FPS, SIZE, TwinCamera, record_twin_video
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# --------------------
+# The page of a twin's record: words, pictures, figures and events.
+
+
+REPORT, IMAGE, VIDEO, PRESSURE, TIPS, PACE = (
+    "report.html", "twin.png", "twin.mp4", "pressure.png", "tips.png", "pace.png",
+)  # fmt: skip
+MAX_EVENTS = 200
+"""Of the page; all are in the record."""
+
+
+class Seen(NamedTuple):
+    """An instant of a record, and how it looks."""
+
+    time: float
+    """Since the first turn [s]."""
+    shape: TwinShape
+    joints: Array | None
+
+
+def seen_at(record: TwinRecord, time: float | None = None) -> Seen:
+    """The last row with a shape at or before a time; that of the end where none is given.
+
+    Raises:
+        ResultError: No row up to then has a shape.
+    """
+    for row in reversed(record.rows):
+        if time is not None and row["time"] > time + 1e-9:
+            continue
+        shape_and_joints = replayed(record.twin, row)
+        if shape_and_joints is not None:
+            return Seen(float(row["time"]), *shape_and_joints)
+    when = "in the record" if time is None else f"up to {time:g} s"
+    raise ResultError(f"expected a row with a reading and a pose {when}, found none")
+
+
+def write_twin_report(
+    record: TwinRecord,
+    directory: Path,
+    *,
+    at: float | None = None,
+    renderer: str = "auto",
+    video: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> list[Path]:
+    """Write the picture of an instant, the figures, the film and the page of a record.
+
+    Args:
+        record: The record.
+        directory: Where to.
+        at: The instant of the picture [s]; that of the end where none is given.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no picture.
+        video: Whether to make a film, as fast as it was.
+        progress: Called with the part of the film that is done.
+
+    Raises:
+        BackendUnavailable: The renderer that was asked for is not there.
+        ResultError: The folder cannot be written.
+    """
+    written: list[Path] = []
+    caption, video_file = "", None
+    try:
+        seen = seen_at(record, at)
+    except ResultError:
+        if at is not None:
+            raise
+        seen = None  # a run without any shape has figures of what there was
+    if seen is not None and renderer != NO_IMAGES:
+        with TwinCamera(record.twin, renderer) as camera:
+            written.append(camera.write(seen.shape, seen.joints, directory / IMAGE))
+            bend = np.degrees(seen.shape.bend)
+            caption = f"At {seen.time:.2f} s; each finger bent by {bend:.1f}°; {camera.note}."
+            if video:
+                video_file = record_twin_video(
+                    camera, _video_frames(record), directory / VIDEO, progress
+                )
+    drawn = (
+        []
+        if not record.rows
+        else [
+            ("Pressure and curvature", draw_pressures(record.rows, directory / PRESSURE)),
+            ("Tips", draw_tips(record.rows, directory / TIPS)),
+            ("Pace of the loop", draw_pace(record.rows, directory / PACE)),
+        ]
+    )
+    html = templates().get_template("twin.html.j2").render(
+        version=__version__,
+        title=f"Record of the twin '{record.twin.name}'",
+        summary=twin_words(record),
+        image=embedded_image(written[0]) if written else None,
+        video=embedded(video_file, "video/mp4") if video_file else "",
+        aspect=f"{SIZE[0]} / {SIZE[1]}",
+        caption=caption,
+        keys=key_numbers(record),
+        shown=[(title, embedded_image(path)) for title, path in drawn],
+        events=_events(record),
+        source=record.twin.source,
+    )  # fmt: skip
+    written += [path for _, path in drawn] + ([video_file] if video_file else [])
+    return [*written, write_text(directory / REPORT, html)]
+
+
+def _video_frames(record: TwinRecord) -> list[tuple[TwinShape, Array | None, str]]:
+    """What is seen at even instants; where nothing was read, the last shape stays."""
+    rows = [(float(row["time"]), row, replayed(record.twin, row)) for row in record.rows]
+    frames: list[tuple[TwinShape, Array | None, str]] = []
+    last, at = None, 0
+    for instant in np.arange(0.0, rows[-1][0] + 1e-9, 1.0 / FPS).tolist():
+        while at < len(rows) and rows[at][0] <= instant + 1e-9:
+            last = rows[at] if rows[at][2] is not None else last
+            at += 1
+        if last is not None and last[2] is not None:
+            label = f"{instant:.2f} s   {KPA * float(last[1]['pressure']):.0f} kPa"
+            frames.append((*last[2], label))
+    return frames
+
+
+def twin_words(record: TwinRecord) -> str:
+    """What happened, in sentences computed from the rows."""
+    rows = record.rows
+    if not rows:
+        return "Nothing was recorded."
+    connected = sum(bool(row["connected"]) for row in rows)
+    text = f"{len(rows)} turns in {rows[-1]['time']:.1f} s; {connected} with a reading."
+    pressure = column(rows, "pressure")
+    if np.isfinite(pressure).any():
+        text += (
+            f" The pressure went from {signed(KPA * np.nanmin(pressure), 1)} to "
+            f"{signed(KPA * np.nanmax(pressure), 1)} kPa."
+        )
+    missed = sum(int(row["missed"]) for row in rows)
+    if missed:
+        text += f" {missed} turns could not begin in time."
+    lost = sum("is lost" in str(row["events"]) for row in rows)
+    if lost:
+        text += f" The connection was lost {lost} times." if lost > 1 else " It was lost once."
+    return text + (" The last row was cut off." if record.broken else "")
+
+
+def key_numbers(record: TwinRecord) -> list[tuple[str, str]]:
+    """Rate, latency and jitter of the loop."""
+    rows = [row for row in record.rows if row["connected"]]
+    if len(rows) < 2:
+        return []
+    latency, lateness = (1e3 * column(rows, name) for name in ("latency", "lateness"))
+    rate = (len(record.rows) - 1) / max(record.rows[-1]["time"] - record.rows[0]["time"], 1e-9)
+    return [
+        ("turns a second", f"{rate:.1f} of {record.twin.rate:g} wanted"),
+        ("answer", f"median {np.median(latency):.1f} ms, 99 % within "
+         f"{np.percentile(latency, 99):.1f} ms"),
+        ("turn late by", f"median {np.median(lateness):.2f} ms, 99 % within "
+         f"{np.percentile(lateness, 99):.1f} ms"),
+    ]  # fmt: skip
+
+
+def _events(record: TwinRecord) -> list[tuple[str, str]]:
+    events = [(f"{row['time']:.2f} s", str(row["events"])) for row in record.rows if row["events"]]
+    return events[-MAX_EVENTS:]
+
+
+HEIGHT = 3.0
+MARGINS, GAPS = (0.75, 0.2, 0.5, 0.5), (0.7, 0.4)
+SHORTEST = 0.01
+"""Of times on a logarithmic axis [ms]."""
+Rows = Sequence[dict[str, Any]]
+
+
+def column(rows: Rows, name: str) -> Array:
+    """A column of a record as numbers, NaN where there was none, (t,)."""
+    return np.array([np.nan if row.get(name) is None else float(row[name]) for row in rows])
+
+
+def draw_pressures(rows: Rows, path: Path) -> Path:
+    """Draw the measured pressure, the targets that were triggered, and the curvatures.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    time = column(rows, "time")
+    with style.figure(path, HEIGHT) as figure:
+        grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
+        left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
+        for sign, color in (("positive", style.SERIES[1]), ("negative", style.SERIES[4])):
+            target = KPA * column(rows, f"{sign}_target")
+            target[column(rows, f"{sign}_on") != 1.0] = np.nan
+            if np.isfinite(target).any():
+                left.plot(time, target, color=color, linestyle="--", label=f"{sign} target")
+        left.plot(time, KPA * column(rows, "pressure"), color=style.SERIES[0], label="measured")
+        left.set_title("pressure in the fingers [kPa]")
+        for number, color in zip(_counted(rows, "curvature"), cycle(style.SERIES), strict=False):
+            values = column(rows, f"curvature_{number}")
+            right.plot(time, values, color=color, label=f"piece {number}")
+        right.set_title("curvature [1/m]")
+        _finish(figure, (left, right), time)
+    return path
+
+
+def draw_tips(rows: Rows, path: Path) -> Path:
+    """Draw the tip of the first finger, and how far it is in MuJoCo from where arcs have it.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    time = column(rows, "time")
+    with style.figure(path, HEIGHT) as figure:
+        settled = any("settled_tip1_x" in row for row in rows)
+        grid = style.panels(figure, 1, 2 if settled else 1, margins=MARGINS, gaps=GAPS)
+        panels = [figure.add_subplot(grid[0, k]) for k in range(2 if settled else 1)]
+        for axis, color in zip("xyz", style.AXES_COLORS, strict=True):
+            panels[0].plot(time, column(rows, f"tip1_{axis}"), color=color, label=axis)
+        panels[0].set_title("tip of finger 1, base of the robot [m]")
+        if settled:
+            for number, color in zip(_fingers(rows), cycle(style.SERIES), strict=False):
+                away = [
+                    column(rows, f"settled_tip{number}_{axis}")
+                    - column(rows, f"tip{number}_{axis}")
+                    for axis in "xyz"
+                ]
+                gap = 1e3 * np.linalg.norm(away, axis=0)
+                panels[1].plot(time, gap, color=color, label=f"finger {number}")
+            panels[1].set_title("tip in MuJoCo from that of the arcs [mm]")
+        _finish(figure, panels, time)
+    return path
+
+
+def draw_pace(rows: Rows, path: Path) -> Path:
+    """Draw how long answers took and how late turns began.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    time = column(rows, "time")
+    with style.figure(path, HEIGHT) as figure:
+        grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
+        left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
+        styles = (("latency", "answer of the controller", 0), ("lateness", "turn begins late", 1))
+        for name, label, color in styles:
+            values = 1e3 * column(rows, name)
+            left.plot(time, values, ".", markersize=2.5, color=style.SERIES[color], label=label)
+            ordered = np.sort(values).clip(SHORTEST)
+            fractions = np.arange(1, len(ordered) + 1) / len(ordered)
+            right.plot(ordered, 100.0 * fractions, color=style.SERIES[color], label=label)
+        left.set_title("time [ms]")
+        left.set_xlabel("time [s]")
+        right.set_title("turns within that time [%]")
+        right.set_xlabel("[ms]")
+        right.set_xscale("log")
+        right.xaxis.set_major_formatter("{x:g}")
+        style.time_limits(left, time)
+        left.legend(loc="upper right", markerscale=4.0, framealpha=0.9)
+    return path
+
+
+def _finish(figure: Any, panels: Sequence[Any], time: Array) -> None:
+    for axes in panels:
+        style.time_limits(axes, time)
+        axes.legend(loc="best")
+    style.edge_labels(figure)
+
+
+def _counted(rows: Rows, name: str) -> list[int]:
+    """Numbers k of the columns ``name_k`` that any row has."""
+    keys = {key for row in rows for key in row if key.startswith(f"{name}_")}
+    return sorted(int(key.rsplit("_", 1)[1]) for key in keys)
+
+
+def _fingers(rows: Rows) -> list[int]:
+    keys = {key for row in rows for key in row if key.startswith("settled_tip")}
+    return sorted({int(key[len("settled_tip") :].split("_")[0]) for key in keys})
+
+
+# --------------------
+# The report of the twin's accuracy: tables, the fit, figures and the page.
+
+
+TABLE, ANGLES, FIT, FIGURE, CURVES, ACCURACY_PAGE = (
+    "accuracy.csv", "angles.csv", "fit.yaml", "accuracy.png", "fit.png", "report.html",
+)  # fmt: skip
+NUMBERS = "fit.csv"
+"""Of the curves."""
+WRITTEN = (TABLE, ANGLES, FIT, FIGURE, CURVES, NUMBERS, ACCURACY_PAGE)
+"""Everything that is written, in this order."""
+
+
+def write_accuracy(
+    study: AccuracyStudy, directory: str | Path, *, report: bool = True
+) -> list[Path]:
+    """Write the tables and the fit, and, if wanted, figures and page; returns their paths.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    target_directory = Path(directory)
+    picked = np.array([sample.measured.angles for sample in study.samples])
+    files = [
+        write_text(target_directory / TABLE, accuracy_table(study)),
+        save_piece_angles(
+            PieceAngles(study.pressures, picked),
+            target_directory / ANGLES,
+            remarks="Picked in synthetic pictures of a simulated finger.",
+        ),
+        save_pressure_fit(study.report.fit, target_directory / FIT),
+    ]
+    if not report:
+        return files
+    figure = draw_accuracy(study, target_directory / FIGURE)
+    curves = draw_fit(study, target_directory / CURVES)
+    report_file = write_text(target_directory / ACCURACY_PAGE, _html(study, figure, curves))
+    return [*files, figure, curves, target_directory / NUMBERS, report_file]
+
+
+def accuracy_table(study: AccuracyStudy) -> str:
+    """E and both tips at every pressure as CSV; the paper's E where its table has one."""
+    stream = io.StringIO()
+    stream.writelines(f"# {line}\n" for line in _remarks(study))
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(
+        ["pressure_kpa", "error_percent", "paper_error_percent",
+         "model_x_mm", "model_z_mm", "true_x_mm", "true_z_mm"]
+    )  # fmt: skip
+    rows = zip(
+        study.pressures.tolist(),
+        study.errors.tolist(),
+        (1e3 * study.model_tips[:, ::2]).tolist(),
+        (1e3 * study.true_tips[:, ::2]).tolist(),
+        strict=True,
+    )
+    for pressure, error, model, true in rows:
+        paper = f"{100 * PAPER[pressure]:g}" if pressure in PAPER else ""
+        numbers = [f"{value:.4f}" for value in (*model, *true)]
+        writer.writerow([f"{1e-3 * pressure:g}", f"{100 * error:.4f}", paper, *numbers])
+    return stream.getvalue()
+
+
+def _remarks(study: AccuracyStudy) -> list[str]:
+    return [
+        f"E of the tip against a SIMULATED finger; protocol {study.protocol}, seed {study.seed}.",
+        "paper_error_percent is of a real finger (Xiang et al., Table I).",
+    ]
+
+
+def _html(study: AccuracyStudy, figure: Path, curves: Path) -> str:
+    shown = [
+        ("Pictures and shapes", embedded_image(figure), error_clause(study),
+         "Above: synthetic pictures with the picks, reference line blue, chords green, angles "
+         "in degrees. Below: the model of constant curvatures over the true axis."),
+        ("Angles, fit and error", embedded_image(curves), angle_clause(study),
+         "Angles of each piece against pressure; below, the error at every pressure. Dotted: the "
+         "4 % that the paper claims to stay below."),
+    ]  # fmt: skip
+    return templates().get_template("accuracy.html.j2").render(
+        version=__version__,
+        title="Accuracy of the twin's tip",
+        summary=summary(study),
+        rows=table_rows(study),
+        shown=shown,
+        properties=_rows(study),
+    )  # fmt: skip
+
+
+def _rows(study: AccuracyStudy) -> list[tuple[str, str]]:
+    low, high = (1e-3 * float(end(study.pressures)) for end in (np.min, np.max))
+    drawn = sum(sample.image is not None for sample in study.samples)
+    how = "two picks a cut, at both edges" if study.protocol == "edges" else "one pick a cut"
+    lengths = ", ".join(f"{1e3 * length:g}" for length in study.reference.lengths)
+    return [
+        ("Finger", f"simulated, {len(study.reference.finger.links)} links"),
+        ("Pieces", f"{lengths} mm"),
+        ("Samples", f"{len(study.samples)}, from {signed(low, 0)} to {signed(high, 0)} kPa"),
+        ("Pictures drawn", str(drawn)),
+        ("Picks", how),
+        ("Seed", str(study.seed)),
+    ]
+
+
+# --------------------
+# Figures of the twin's accuracy: pictures with picks, shapes, the fit, and the error.
+
+
+MILLIMETRES = 1e3
+LETTERS = 0.046
+"""Height of angles in small pictures over their width."""
+CURVE = 200
+"""Points of a fitted curve."""
+
+
+def shown_samples(study: AccuracyStudy) -> list[tuple[Sample, float]]:
+    """The samples at pressures that the paper's table has, with E at each."""
+    pairs = zip(study.samples, study.errors.tolist(), strict=True)
+    return [(sample, error) for sample, error in pairs if sample.pressure in PAPER]
+
+
+def draw_accuracy(study: AccuracyStudy, path: str | Path) -> Path:
+    """Above, the pictures with their picks; below, the fitted shape over the true one."""
+    shown = shown_samples(study)
+    with style.figure(path, 5.35) as figure:
+        grid = style.panels(figure, 2, len(shown), margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.12, 0.32))
+        for column, (sample, error) in enumerate(shown):
+            axes = figure.add_subplot(grid[0, column])
+            if sample.image is not None:
+                drawn = pick_overlay(sample.image, sample.measured, letters=LETTERS, sigmas=False)
+                axes.imshow(drawn, aspect="equal")
+            else:
+                axes.text(0.5, 0.5, "no picture drawn", ha="center", transform=axes.transAxes)
+            axes.axis("off")
+            axes.set_title(f"{_kpa(sample.pressure)} kPa", pad=6)
+            below = figure.add_subplot(grid[1, column])
+            _draw_shapes(below, study, sample)
+            paper = 100.0 * PAPER[sample.pressure]
+            below.set_title(f"E {100.0 * error:.2f} %  (paper {paper:.1f} %)")
+            if column:
+                below.tick_params(labelleft=False)
+        handles, _ = figure.axes[1].get_legend_handles_labels()
+        style.legend(figure, handles)
+        style.edge_labels(figure, x="along the straight finger [mm]")
+        height = figure.get_size_inches()[1]
+        figure.text(
+            0.08 / style.WIDTH,
+            1.45 / height,
+            "up [mm]",
+            ha="left",
+            va="center",
+            rotation="vertical",
+        )
+    return Path(path)
+
+
+def draw_fit(study: AccuracyStudy, path: str | Path) -> Path:
+    """Angles that were picked, true ones and the fit, a panel a piece, and the error below."""
+    pressures = study.pressures
+    pieces = len(study.reference.lengths)
+    picked = np.degrees([sample.measured.angles for sample in study.samples])
+    sigmas = np.degrees([sample.measured.sigmas for sample in study.samples])
+    along = np.linspace(pressures.min(), pressures.max(), CURVE)
+    fitted, true = np.degrees(angles_at(study.report.fit, along)), np.degrees(study.true_angles)
+    with style.figure(path, 5.6) as figure:
+        grid = style.panels(figure, 2, pieces, margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.35, 0.45))
+        for piece in range(pieces):
+            axes = figure.add_subplot(grid[0, piece])
+            axes.errorbar(
+                1e-3 * pressures, picked[:, piece], sigmas[:, piece], fmt=".", ms=3, lw=0.6,
+                color=style.SERIES[0], label="picked, ± 1 σ",
+            )  # fmt: skip
+            axes.plot(1e-3 * pressures, true[:, piece], color=style.INK, lw=1.0, label="true")
+            axes.plot(
+                1e-3 * along, fitted[:, piece], color=style.TARGET, ls="--", label="cubic fit"
+            )
+            axes.set_title(f"piece {piece + 1} [°]")
+        errors = figure.add_subplot(grid[1, :])
+        errors.plot(1e-3 * pressures, 100.0 * study.errors, ".-", color=style.POSITION,
+                    label="tip error E, simulated finger")  # fmt: skip
+        errors.plot(
+            [1e-3 * pressure for pressure in PAPER], [100.0 * value for value in PAPER.values()],
+            "s", color=style.LOST, ms=5, label="E of paper 001, real finger",
+        )  # fmt: skip
+        errors.axhline(100.0 * LIMIT, color=style.MUTED, lw=0.8, ls=":")
+        errors.set_ylim(0.0, 1.08 * 100.0 * LIMIT)
+        errors.set_title("E = distance of the tips over the finger's length [%]")
+        handles, _ = figure.axes[0].get_legend_handles_labels()
+        more, _ = errors.get_legend_handles_labels()
+        style.legend(figure, [*handles, *more])
+        style.edge_labels(figure, x="pressure [kPa]")
+    return Path(path)
+
+
+def _draw_shapes(axes: Axes, study: AccuracyStudy, sample: Sample) -> None:
+    angles = sample.shape.joint_angles
+    points = joint_positions(study.reference.finger, angles)[:, ::2]
+    true = MILLIMETRES * np.vstack([[0.0, 0.0], points])
+    model = MILLIMETRES * study.model_shape(sample.pressure, points=12)[:, ::2]
+    axes.plot(*true.T, color=style.INK, lw=4.0, alpha=0.35, label="true: chain in MuJoCo")
+    axes.plot(*model.T, color=style.TARGET, lw=1.4, label="constant curvatures from the fit")
+    cuts = model[::12]
+    axes.plot(*cuts.T, "o", color=style.TARGET, ms=3.5)
+    axes.plot(*true[-1], "x", color=style.INK, ms=6, label="true tip")
+    axes.set_aspect("equal")
+    axes.set_xlim(-4.0, 62.0)
+    axes.set_ylim(-36.0, 24.0)
+
+
+def _kpa(pressure: float) -> str:
+    return style.signed(1e-3 * pressure, 0)
+
+
+# --------------------
+# The twin's accuracy in words.
+
+
+SIMULATED = (
+    "The finger is simulated, not measured: a chain of {links} links in MuJoCo whose stiffness "
+    "varies within every piece, which sags under its weight and whose moment is no polynomial of "
+    "the pressure. The paper's own numbers are of a real finger and a motion capture system, so "
+    "they stand beside ours and cannot be compared digit by digit."
+)
+
+
+def summary(study: AccuracyStudy) -> str:
+    """What came out, in two sentences."""
+    errors = 100.0 * study.errors
+    worst = int(np.argmax(errors))
+    where = signed(1e-3 * float(study.pressures[worst]), 0)
+    verdict = "below" if errors[worst] < 100.0 * LIMIT else "NOT below"
+    return (
+        f"Over {len(errors)} pressures the tip of the model is at most {errors[worst]:.2f} % of "
+        f"the finger's length from the true one (at {where} kPa), {verdict} the {100 * LIMIT:g} % "
+        "of the paper. " + simulated_clause(study)
+    )
+
+
+def simulated_clause(study: AccuracyStudy) -> str:
+    """That the reference is simulated, and how."""
+    return SIMULATED.format(links=len(study.reference.finger.links))
+
+
+def error_clause(study: AccuracyStudy) -> str:
+    """E at the pressures of the paper's table."""
+    text = ", ".join(f"{error} % at {pressure} kPa" for pressure, error, _ in table_rows(study))
+    return f"E is {text}."
+
+
+def angle_clause(study: AccuracyStudy) -> str:
+    """How good picked and fitted angles are."""
+    picked = np.array([sample.measured.angles for sample in study.samples]) - study.true_angles
+    fitted = angles_at(study.report.fit, study.pressures) - study.true_angles
+    rms = np.degrees(np.sqrt((picked**2).mean()))
+    smooth = np.degrees(np.sqrt((fitted**2).mean()))
+    largest_error = np.degrees(np.abs(picked).max())
+    return (
+        f"Picked angles are off by {rms:.2f}° rms and {largest_error:.2f}° at most, fitted ones by "
+        f"{smooth:.2f}° rms."
+    )
+
+
+def table_rows(study: AccuracyStudy) -> list[list[str]]:
+    """Pressure [kPa], E [%], E of the paper [%], at the pressures of the paper's table."""
+    rows = []
+    for pressure, error in zip(study.pressures.tolist(), study.errors.tolist(), strict=True):
+        if pressure in PAPER:
+            cells = [signed(1e-3 * pressure, 0), f"{100 * error:.2f}", f"{100 * PAPER[pressure]:g}"]
+            rows.append(cells)
+    return rows

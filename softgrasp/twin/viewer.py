@@ -1,0 +1,402 @@
+"""A twin in a browser: arm, flange and fingers as they are, curves, events, and commands.
+
+Commands need a second word. Everything that is shown is a row of the loop; the page has no numbers
+of its own.
+"""
+
+from __future__ import annotations
+
+import hmac
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+import viser
+
+from softgrasp.mechanics.transforms import Array
+from softgrasp.rendering.camera import Camera, frame_points
+from softgrasp.rendering.overlay import stamp
+from softgrasp.rendering.renderer import open_renderer
+from softgrasp.rendering.video import write_frames, write_png
+from softgrasp.twin.description import Twin
+from softgrasp.twin.finger_pieces import TwinShape
+from softgrasp.twin.model import TwinModel
+from softgrasp.twin.piecewise_bending import KPA
+from softgrasp.viewer.page import Page, set_camera
+from softgrasp.viewer.scene_markers import DrawnModel
+from softgrasp.viewer.widgets import RunningChart
+
+REFRESH = 15.0
+"""Pictures a second."""
+SECONDS = 20.0
+"""Of the curves."""
+AROUND = 2.6
+"""Distance of the camera over that of the gripper from the robot's base."""
+HEADING = (125.0, -12.0)
+"""Azimuth and elevation of the camera [deg]."""
+EVENTS = 12
+"""Of the log that are shown, the newest first."""
+STATES = {
+    "running": "connected",
+    "waiting": "waiting for the controller",
+    "lost": "connection lost, commands are not sent",
+    "stopping": "connection back, stopping safely",
+}
+
+
+class Shown(Protocol):
+    """What the page needs to know of a row."""
+
+    @property
+    def time(self) -> float:
+        """When the turn was due [s]."""
+
+    @property
+    def lateness(self) -> float:
+        """Of its beginning [s]."""
+
+    @property
+    def latency(self) -> float:
+        """Of the answer [s]."""
+
+    @property
+    def shape(self) -> TwinShape | None:
+        """The fingers."""
+
+    @property
+    def joints(self) -> Array | None:
+        """Of the arm [rad]."""
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """What happened, in sentences."""
+
+    @property
+    def pressures(self) -> tuple[float, float, float] | None:
+        """Measured one, positive and negative target [Pa]; None without a reading."""
+
+
+class TwinView:
+    """A twin on a page.
+
+    Args:
+        page: The page.
+        twin: The twin.
+        desk: Takes commands; without it the page only shows.
+        state: Tells how the connection is.
+        key: What has to be typed before a command is taken.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        twin: Twin,
+        queue: CommandSink | None = None,
+        state: Callable[[], str] = str,
+        key: str = "",
+    ) -> None:
+        self._page, self.twin, self._state = page, twin, state
+        self._bodies = TwinModel(twin)
+        self._model = DrawnModel(page.server.scene, self._bodies.model)
+        self._row: Shown | None = None
+        self._log: deque[str] = deque(maxlen=EVENTS)
+        self._lock, self._aimed, self._ended = threading.Lock(), False, threading.Event()
+        gui = page.server.gui
+        self._words = gui.add_markdown("waiting for the first reading")
+        self.panels: list[CommandPanel] = []
+        if queue is not None:
+            page.server.on_client_connect(
+                lambda client: self.panels.append(CommandPanel(client.gui, twin, queue, key))
+            )
+        with gui.add_folder("Curves"):
+            self._pressure = RunningChart(
+                gui, "pressure / kPa", ("measured", "positive target", "negative target"), SECONDS
+            )
+            pieces = [f"piece {k + 1}" for k in range(len(twin.finger.lengths))]
+            self._curvature = RunningChart(gui, "curvature / (1/m)", pieces, SECONDS)
+            self._tip = RunningChart(gui, "tip of finger 1 / mm", ("x", "y", "z"), SECONDS)
+        with gui.add_folder("Events"):
+            self._events = gui.add_markdown("none yet")
+        self._thread = threading.Thread(target=self._refresh, daemon=True)
+        self._thread.start()
+
+    def __call__(self, row: Shown) -> None:
+        """Take a row; it is shown with the next picture. Takes no time."""
+        with self._lock:
+            self._row = row
+            self._log.extendleft(f"{row.time:8.2f} s  {event}" for event in row.events)
+        self._keep(row)
+
+    def close(self) -> None:
+        """Show nothing more."""
+        self._ended.set()
+        self._thread.join(timeout=2.0)
+
+    def _keep(self, row: Shown) -> None:
+        pressures = row.pressures
+        if pressures is not None:
+            self._pressure.add(row.time, [KPA * value for value in pressures])
+        if row.shape is not None:
+            self._curvature.add(row.time, row.shape.curvatures.tolist())
+            self._tip.add(row.time, (1e3 * row.shape.tips[0]).tolist())
+
+    def _refresh(self) -> None:
+        shown: Shown | None = None
+        while not self._ended.wait(1.0 / REFRESH):
+            with self._lock:
+                row, log = self._row, list(self._log)
+            if row is None or row is shown:
+                continue
+            shown = row
+            self.show(row, log)
+
+    def show(self, row: Shown, log: list[str]) -> None:
+        """Show a row and the events before it."""
+        with self._page.server.atomic():
+            if row.shape is not None:
+                self._model.pose(self._bodies.pose(row.shape, row.joints))
+                self._aim(row.shape)
+            for chart in (self._pressure, self._curvature, self._tip):
+                chart.draw()
+            self._words.content = self._status_text(row)
+            self._events.content = "\n\n".join(log) or "none yet"
+
+    def _aim(self, shape: TwinShape) -> None:
+        """Have browsers see the robot and its gripper; of a flange alone, the gripper."""
+        if self._aimed:
+            return
+        self._aimed = True
+        gripper = shape.tips.mean(axis=0)
+        middle = gripper if self.twin.arm is None else 0.5 * gripper
+        reach = 0.35 if self.twin.arm is None else AROUND * float(np.linalg.norm(gripper))
+        set_camera(self._page, Camera(tuple(middle.tolist()), reach, *HEADING))
+
+    def _status_text(self, row: Shown) -> str:
+        pressures = row.pressures
+        now = "no reading" if pressures is None else f"{KPA * pressures[0]:.1f} kPa"
+        bend = (
+            "" if row.shape is None else f", each finger bent by {np.degrees(row.shape.bend):.1f}°"
+        )
+        return (
+            f"**{STATES.get(self._state(), self._state())}**\n\n{now}{bend}\n\n"
+            f"answer after {1e3 * row.latency:.1f} ms, turn {1e3 * row.lateness:.1f} ms late"
+        )
+
+
+# --------------------
+# The buttons of a twin's page, one set a browser: a key, a command, and a second word.
+#
+# What one browser asks for, only that browser can confirm, and only for a short time. A page of
+# another site that reaches the port has no key: it stands in the terminal of whoever runs the
+# twin.
+
+
+EXPIRES = 10.0
+"""A command that is not confirmed for so long is forgotten [s]."""
+NOTHING = "no command waits"
+CLOSE, OPEN, VENT = "Close", "Open", "Vent"
+
+Values = dict[str, float | bool]
+
+
+class CommandSink(Protocol):
+    """Takes commands by the names of their fields."""
+
+    def words(self, values: Values) -> str:
+        """What they do."""
+
+    def send(self, values: Values) -> str:
+        """Send them; empty, or why they are not sent."""
+
+
+class CommandPanel:
+    """The buttons of one browser.
+
+    Args:
+        gui: The panel of that browser.
+        twin: Knows the limits of the targets.
+        desk: Takes the commands.
+        key: What has to be typed first.
+        clock: The time [s].
+    """
+
+    def __init__(
+        self,
+        gui: viser.GuiApi,
+        twin: Twin,
+        queue: CommandSink,
+        key: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._queue, self._key, self._clock = queue, key, clock
+        self._pending: tuple[float, Values] | None = None
+        limits = twin.controller.map.writes
+        with gui.add_folder("Commands"):
+            self.key = gui.add_text("key", "", hint="It stands in the terminal of the twin.")
+            low, high = limits.positive_target.limits
+            self.positive = _slider(gui, "positive / kPa", max(low, 0.0), high)
+            low, high = limits.negative_target.limits
+            self.negative = _slider(gui, "negative / kPa", low, min(high, 0.0))
+            self.buttons = {name: gui.add_button(name) for name in (CLOSE, OPEN, VENT)}
+            self.message = gui.add_markdown(NOTHING)
+            self.confirm, self.cancel = gui.add_button("Confirm"), gui.add_button("Cancel")
+        for name, button in self.buttons.items():
+            button.on_click(partial(self._pressed, name))
+        self.confirm.on_click(lambda _: self.send())
+        self.cancel.on_click(lambda _: self.forget())
+
+    def _pressed(self, name: str, _: object) -> None:
+        self.ask(name)
+
+    def ask(self, name: str) -> None:
+        """Propose the command of a button."""
+        if not hmac.compare_digest(self.key.value.strip().encode(), self._key.encode()):
+            self.message.content = (
+                "**type the key first**, which stands in the terminal of the twin"
+            )
+            return
+        values = self._values(name)
+        self._pending = (self._clock(), values)
+        self.message.content = f"**waits for a confirmation:** {self._queue.words(values)}"
+
+    def send(self) -> None:
+        """Send what this browser asked for, if that was not long ago."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            self.message.content = NOTHING
+        elif self._clock() - pending[0] > EXPIRES:
+            self.message.content = f"not sent: it waited for more than {EXPIRES:g} s"
+        else:
+            refused = self._queue.send(pending[1])
+            self.message.content = f"not sent: {refused}" if refused else NOTHING
+
+    def forget(self) -> None:
+        """Take the command back."""
+        self._pending = None
+        self.message.content = NOTHING
+
+    def _values(self, name: str) -> Values:
+        if name == CLOSE:
+            target = self.positive.value / KPA
+            return {"positive_target": target, "positive_on": True, "negative_on": False}
+        if name == OPEN:
+            target = self.negative.value / KPA
+            return {"negative_target": target, "negative_on": True, "positive_on": False}
+        return {"positive_on": False, "negative_on": False}
+
+
+def _slider(gui: viser.GuiApi, name: str, low: float, high: float) -> viser.GuiSliderHandle[float]:
+    """From one pressure to another [Pa]; it starts in the middle."""
+    low, high = KPA * low, KPA * max(high, low + 1.0)
+    return gui.add_slider(name, low, high, 0.1, round(0.5 * (low + high), 1))
+
+
+# --------------------
+# Pictures of a twin: the gripper near by, and the whole robot.
+
+
+Image = npt.NDArray[np.uint8]
+
+SIZE, FPS = (960, 640), 24
+AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 145.0, -14.0, 0.12
+ROUND_FLANGE = 0.05
+"""Around the flange so much is in the picture [m]."""
+
+
+class TwinCamera:
+    """Draws a twin, always the same way: one shape makes one picture, bit for bit.
+
+    Args:
+        twin: The twin.
+        renderer: ``auto``, ``gl`` or ``raycast``.
+
+    Raises:
+        BackendUnavailable: The renderer that was asked for is not there.
+    """
+
+    def __init__(self, twin: Twin, renderer: str = "auto") -> None:
+        self._bodies = TwinModel(twin)
+        self._renderer = open_renderer(self._bodies.model, *SIZE, renderer)
+        self.note = self._renderer.note
+
+    def draw(self, shape: TwinShape, joints: Array | None) -> Image:
+        """The picture of a shape, (height, width, 3).
+
+        Args:
+            shape: The fingers.
+            joints: Of the arm [rad].
+        """
+        return self._renderer.draw(self._bodies.pose(shape, joints), self._camera(shape))
+
+    def write(self, shape: TwinShape, joints: Array | None, path: Path) -> Path:
+        """Draw it into a ``.png``.
+
+        Raises:
+            ResultError: The place cannot be written.
+        """
+        return write_png(path, self.draw(shape, joints))
+
+    def close(self) -> None:
+        """Free what it holds."""
+        self._renderer.close()
+
+    def _camera(self, shape: TwinShape) -> Camera:
+        """Flange and straight fingers have room in the picture, however they bend."""
+        reach = float(np.sum(self._bodies.twin.finger.lengths))
+        roots = shape.roots[:, :3, 3]
+        ends = roots + reach * shape.roots[:, :3, 2]
+        behind = roots - ROUND_FLANGE * shape.roots[:, :3, 2]
+        cloud = np.concatenate([roots, ends, behind])
+        aspect = SIZE[0] / SIZE[1]
+        return frame_points(
+            cloud, azimuth_deg=AZIMUTH_DEG, elevation_deg=ELEVATION_DEG, aspect=aspect,
+            margin=MARGIN,
+        )  # fmt: skip
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def record_twin_video(
+    camera: TwinCamera,
+    shapes: Sequence[tuple[TwinShape, Array | None, str]],
+    path: Path,
+    progress: Callable[[float], None] | None = None,
+) -> Path:
+    """Film shapes, ``FPS`` of them a second.
+
+    Args:
+        camera: Draws them.
+        shapes: Fingers, joints of the arm, and what is stamped on the picture.
+        path: The ``.mp4`` to write.
+        progress: Called with the part that is done.
+
+    Raises:
+        BackendUnavailable: ffmpeg is not there.
+        ResultError: There is no shape, or the film cannot be written.
+    """
+
+    def frames() -> Iterator[Image]:
+        for index, (shape, joints, words) in enumerate(shapes):
+            image = camera.draw(shape, joints).copy()
+            stamp(image, words)
+            yield image
+            if progress is not None:
+                progress((index + 1) / len(shapes))
+
+    return write_frames(path, frames(), FPS)

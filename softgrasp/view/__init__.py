@@ -1,1 +1,0 @@
-"""What is looked at in a browser while it moves."""
