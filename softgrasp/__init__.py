@@ -18,13 +18,11 @@ if os.environ.get("MUJOCO_GL"):
     drop_unusable_choice()
 
 if TYPE_CHECKING:
-    from softgrasp import quality
+    from softgrasp import hydraulics, quality
     from softgrasp.analysis.grasp_analysis import GraspAnalysis, analysis_of
     from softgrasp.build.conventions import with_convention
     from softgrasp.build.hand_robot import save_urdf
     from softgrasp.build.scene import build_spec, compile_model, to_mjcf
-    from softgrasp.calibration.arm_problem_file import recorded_motion
-    from softgrasp.calibration.arm_result import ArmCalibrationResult
     from softgrasp.calibration.calibrate import calibrate
     from softgrasp.calibration.files import load_problem
     from softgrasp.calibration.result import CalibrationResult, save_calibration
@@ -35,9 +33,6 @@ if TYPE_CHECKING:
     from softgrasp.comparison.criteria import Tolerances
     from softgrasp.continuum import pcc, rld
     from softgrasp.continuum.rld import finger_from_bendable
-    from softgrasp.control.arm_bend import ArmBendPid
-    from softgrasp.control.pid import Pid
-    from softgrasp.description.arm_calibration import ArmCalibrationProblem, ArmMotion
     from softgrasp.description.calibration import (
         CalibrationProblem,
         FreeBend,
@@ -58,8 +53,6 @@ if TYPE_CHECKING:
     from softgrasp.description.finger import Finger, Phalanx
     from softgrasp.description.grasp_plan import GraspPlan, PoseSampling
     from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-    from softgrasp.description.hydraulic_arm import HydraulicArm
-    from softgrasp.description.hydraulic_carrier import HydraulicCarrier
     from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
     from softgrasp.description.pinhole_camera import PinholeCamera
     from softgrasp.description.pose import Pose
@@ -114,13 +107,24 @@ if TYPE_CHECKING:
     from softgrasp.formats.finger_file import load_finger, save_finger
     from softgrasp.formats.finger_mesh import finger_from_mesh
     from softgrasp.formats.hand_writer import save_hand
-    from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm, save_hydraulic_arm
     from softgrasp.formats.load import load_hand, load_object
     from softgrasp.formats.release_file import load_release, save_release
     from softgrasp.formats.robot_file import load_robot
     from softgrasp.formats.scene_file import load_scene, save_scene
-    from softgrasp.formats.torque_file import load_torques
-    from softgrasp.mechanics import hydraulic
+    from softgrasp.hydraulics.arm import ArmChain
+    from softgrasp.hydraulics.calibration import (
+        ArmCalibrationProblem,
+        ArmCalibrationResult,
+        ArmMotion,
+        recorded_motion,
+    )
+    from softgrasp.hydraulics.control import ArmBendPid, Pid
+    from softgrasp.hydraulics.description import HydraulicArm, HydraulicCarrier
+    from softgrasp.hydraulics.experiment_report import write_hydraulic_experiments
+    from softgrasp.hydraulics.experiments import hydraulic_experiment, run_hydraulic_experiments
+    from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques, save_hydraulic_arm
+    from softgrasp.hydraulics.report import write_arm_report
+    from softgrasp.hydraulics.run import ArmRun, run_arm
     from softgrasp.mechanics.contact_patch import hertz_patch_radius
     from softgrasp.mechanics.dh import forward_kinematics
     from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
@@ -129,14 +133,8 @@ if TYPE_CHECKING:
     from softgrasp.report.calibration import write_calibration_report
     from softgrasp.report.comparison import write_crosscheck_report
     from softgrasp.report.grasp_page import write_report
-    from softgrasp.report.hydraulic_experiment_page import write_hydraulic_experiments
-    from softgrasp.report.hydraulic_page import write_arm_report
     from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
     from softgrasp.simulation.finger_motion import FingerMotion, move_finger
-    from softgrasp.simulation.hydraulic_arm import ArmChain
-    from softgrasp.simulation.hydraulic_experiment_runs import run_hydraulic_experiments
-    from softgrasp.simulation.hydraulic_experiments import hydraulic_experiment
-    from softgrasp.simulation.hydraulic_run import ArmRun, run_arm
     from softgrasp.simulation.joint_states import write_joint_states
     from softgrasp.simulation.outcome import GraspStatus
     from softgrasp.simulation.record import load_result, save_result
@@ -195,8 +193,6 @@ _PACKAGES = {
         "compile_model",
         "to_mjcf",
     ),
-    "calibration.arm_problem_file": ("recorded_motion",),
-    "calibration.arm_result": ("ArmCalibrationResult",),
     "calibration.calibrate": ("calibrate",),
     "calibration.files": ("load_problem",),
     "calibration.result": (
@@ -220,12 +216,6 @@ _PACKAGES = {
     ),
     "comparison.criteria": ("Tolerances",),
     "continuum.rld": ("finger_from_bendable",),
-    "control.arm_bend": ("ArmBendPid",),
-    "control.pid": ("Pid",),
-    "description.arm_calibration": (
-        "ArmCalibrationProblem",
-        "ArmMotion",
-    ),
     "description.calibration": (
         "CalibrationProblem",
         "FreeBend",
@@ -261,8 +251,6 @@ _PACKAGES = {
         "Hand",
         "Palm",
     ),
-    "description.hydraulic_arm": ("HydraulicArm",),
-    "description.hydraulic_carrier": ("HydraulicCarrier",),
     "description.objects": (
         "Elasticity",
         "GraspObject",
@@ -350,10 +338,6 @@ _PACKAGES = {
     ),
     "formats.finger_mesh": ("finger_from_mesh",),
     "formats.hand_writer": ("save_hand",),
-    "formats.hydraulic_arm_file": (
-        "load_hydraulic_arm",
-        "save_hydraulic_arm",
-    ),
     "formats.load": (
         "load_hand",
         "load_object",
@@ -367,7 +351,36 @@ _PACKAGES = {
         "load_scene",
         "save_scene",
     ),
-    "formats.torque_file": ("load_torques",),
+    "hydraulics.arm": ("ArmChain",),
+    "hydraulics.calibration": (
+        "ArmCalibrationProblem",
+        "ArmCalibrationResult",
+        "ArmMotion",
+        "recorded_motion",
+    ),
+    "hydraulics.control": (
+        "ArmBendPid",
+        "Pid",
+    ),
+    "hydraulics.description": (
+        "HydraulicArm",
+        "HydraulicCarrier",
+    ),
+    "hydraulics.experiment_report": ("write_hydraulic_experiments",),
+    "hydraulics.experiments": (
+        "hydraulic_experiment",
+        "run_hydraulic_experiments",
+    ),
+    "hydraulics.files": (
+        "load_hydraulic_arm",
+        "load_torques",
+        "save_hydraulic_arm",
+    ),
+    "hydraulics.report": ("write_arm_report",),
+    "hydraulics.run": (
+        "ArmRun",
+        "run_arm",
+    ),
     "mechanics.contact_patch": ("hertz_patch_radius",),
     "mechanics.dh": ("forward_kinematics",),
     "mechanics.joined_hands": (
@@ -382,8 +395,6 @@ _PACKAGES = {
     "report.calibration": ("write_calibration_report",),
     "report.comparison": ("write_crosscheck_report",),
     "report.grasp_page": ("write_report",),
-    "report.hydraulic_experiment_page": ("write_hydraulic_experiments",),
-    "report.hydraulic_page": ("write_arm_report",),
     "simulation.equilibrium": (
         "Equilibrium",
         "equilibrium",
@@ -391,13 +402,6 @@ _PACKAGES = {
     "simulation.finger_motion": (
         "FingerMotion",
         "move_finger",
-    ),
-    "simulation.hydraulic_arm": ("ArmChain",),
-    "simulation.hydraulic_experiment_runs": ("run_hydraulic_experiments",),
-    "simulation.hydraulic_experiments": ("hydraulic_experiment",),
-    "simulation.hydraulic_run": (
-        "ArmRun",
-        "run_arm",
     ),
     "simulation.joint_states": ("write_joint_states",),
     "simulation.outcome": ("GraspStatus",),
@@ -473,7 +477,7 @@ _PACKAGES = {
     "twin.record": ("read_twin_record",),
 }
 _MODULES = {
-    "hydraulic": "softgrasp.mechanics.hydraulic",
+    "hydraulic": "softgrasp.hydraulics",
     "pcc": "softgrasp.continuum.pcc",
     "quality": "softgrasp.quality",
     "rld": "softgrasp.continuum.rld",
@@ -614,8 +618,8 @@ __all__ = [
     "fit_pressures",
     "forward_kinematics",
     "hertz_patch_radius",
-    "hydraulic",
     "hydraulic_experiment",
+    "hydraulics",
     "inspect",
     "joined_hands",
     "load_camera",

@@ -47,11 +47,11 @@ class CarrierExtension(NamedTuple):
 
 CARRIERS = {
     "hydraulic": CarrierExtension(
-        description="softgrasp.description.hydraulic_carrier:HydraulicCarrier",
-        model="softgrasp.build.hydraulic_carrier_model:HydraulicCarrierModel",
-        reader="softgrasp.formats.hydraulic_carrier_tree:carrier_from",
-        writer="softgrasp.formats.hydraulic_carrier_tree:carrier_tree",
-        path="softgrasp.simulation.chamber_path:chamber_path",
+        description="softgrasp.hydraulics.description:HydraulicCarrier",
+        model="softgrasp.hydraulics.hand_carrier:HydraulicCarrierModel",
+        reader="softgrasp.hydraulics.files:carrier_from",
+        writer="softgrasp.hydraulics.files:carrier_tree",
+        path="softgrasp.hydraulics.hand_carrier:chamber_path",
     ),
 }
 """Hand carriers by their kind, which is also the name of a required field."""
@@ -74,17 +74,17 @@ class CalibrationExtension(NamedTuple):
 
 CALIBRATIONS = {
     "arm": CalibrationExtension(
-        problem="softgrasp.description.arm_calibration:ArmCalibrationProblem",
-        reader="softgrasp.calibration.arm_problem_file:arm_problem_from",
-        run="softgrasp.calibration.calibrate_arm:calibrate_arm",
-        images="softgrasp.report.calibration_arm_figure:arm_pictures",
+        problem="softgrasp.hydraulics.calibration:ArmCalibrationProblem",
+        reader="softgrasp.hydraulics.calibration:arm_problem_from",
+        run="softgrasp.hydraulics.calibration:calibrate_arm",
+        images="softgrasp.hydraulics.report:arm_pictures",
         written=("arm.yaml", "motions.png", "motions.csv"),
     ),
 }
 """Calibration problems by their kind, which is also the name of a required field."""
 
 LISTS = {
-    "hydraulic-arms": "softgrasp.cli.hydraulic_listing:hydraulic_arms",
+    "hydraulic-arms": "softgrasp.hydraulics.cli:hydraulic_arms",
     "twins": "softgrasp.twin.cli_tools:twins",
     "pressure-fits": "softgrasp.twin.cli_tools:pressure_fits",
     "register-maps": "softgrasp.twin.cli_tools:register_maps",
@@ -92,8 +92,8 @@ LISTS = {
 }
 """Functions that return the rows of ``softgrasp list KIND``, by kind."""
 DEMOS = {
-    "hydraulic": "softgrasp.cli.hydraulic_demo:run_hydraulic_demo",
-    "hydraulic experiments": "softgrasp.cli.hydraulic_experiments:run_experiments_demo",
+    "hydraulic": "softgrasp.hydraulics.cli:run_hydraulic_demo",
+    "hydraulic experiments": "softgrasp.hydraulics.cli:run_experiments_demo",
     "twin": "softgrasp.twin.cli:run_twin_demo",
 }
 """Functions that run ``softgrasp demo NAME``, by name."""

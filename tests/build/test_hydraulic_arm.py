@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.build.hydraulic_arm import arm_model
-from softgrasp.description.hydraulic_robot import arm_robot
 from softgrasp.errors import DescriptionError
+from softgrasp.hydraulics.description import arm_robot
+from softgrasp.hydraulics.model import arm_model
 from tests.mechanics.hydraulic.arms import one_section, two_sections
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.calibration.arm_bench import ArmTestRig, arm_stage
 from softgrasp.cli import main
-from softgrasp.formats.hydraulic_arm_file import save_hydraulic_arm
+from softgrasp.hydraulics.calibration import ArmTestRig, arm_stage
+from softgrasp.hydraulics.files import save_hydraulic_arm
 from tests.mechanics.hydraulic.arms import one_section, two_sections
 
 PUSHED = (0.0, 3e5, 3e5)

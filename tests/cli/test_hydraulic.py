@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.report.hydraulic_page import WRITTEN
+from softgrasp.hydraulics.report import WRITTEN
 from tests.cli.conftest import QUICK, Run, files_in
 
 SHORT = (
@@ -17,7 +17,7 @@ SHORT = (
 
 @pytest.fixture
 def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("softgrasp.cli.hydraulic_demo.LINKS", 1)
+    monkeypatch.setattr("softgrasp.hydraulics.cli.LINKS", 1)
     path = tmp_path / "short.csv"
     path.write_text(SHORT, encoding="utf-8")
     return path

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from softgrasp.cli.hydraulic_experiments import HEADS
-from softgrasp.simulation.hydraulic_experiments import EXPERIMENTS
+from softgrasp.hydraulics.cli import HEADS
+from softgrasp.hydraulics.experiments import EXPERIMENTS
 from tests.cli.conftest import Run, files_in
 
 WORDS = ("demo", "hydraulic", "--experiment")
@@ -15,7 +15,7 @@ WORDS = ("demo", "hydraulic", "--experiment")
 
 @pytest.fixture(autouse=True)
 def few_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softgrasp.cli.hydraulic_experiments.LINKS", 1)
+    monkeypatch.setattr("softgrasp.hydraulics.cli.EXPERIMENT_LINKS", 1)
 
 
 def test_one_experiment_tells_and_writes_its_numbers(run: Run, tmp_path: Path) -> None:

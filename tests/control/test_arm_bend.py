@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.control.pid import Pid
+from softgrasp.hydraulics.control import Pid
 from softgrasp.mechanics.transforms import Array
 from tests.mechanics.hydraulic.arms import one_section, two_sections
 

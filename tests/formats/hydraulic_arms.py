@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from softgrasp.description.bendable import Chamber
-from softgrasp.description.hydraulic_arm import ArmSection, HydraulicArm, SectionDamping
 from softgrasp.description.hydraulic_drive import (
     Fluid,
     HydraulicDrive,
@@ -14,6 +13,7 @@ from softgrasp.description.hydraulic_drive import (
     TipLoad,
     Tube,
 )
+from softgrasp.hydraulics.description import ArmSection, HydraulicArm, SectionDamping
 from tests.robots import NOT_NEGATIVE, NUMBERS, POSITIVE, VECTORS, WORDS, maybe
 
 

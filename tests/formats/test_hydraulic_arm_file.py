@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from softgrasp import library
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.hydraulic_arm_file import hydraulic_arm_from, load_hydraulic_arm
+from softgrasp.hydraulics.files import hydraulic_arm_from, load_hydraulic_arm
 
 SHIPPED = library.find("hydraulic_arms", "hydraulic_two_section").read_text(encoding="utf-8")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.hydraulic import TorqueTable
+from softgrasp.hydraulics import TorqueTable
 
 HEAD = "time_s,torque_1,torque_2"
 

@@ -18,13 +18,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from softgrasp.mechanics.hydraulic import (
-    ArmRecording,
-    arm_rest,
-    drive_pressures,
-    move_arm,
-    settling_times,
-)
+from softgrasp.hydraulics import ArmRecording, arm_rest, drive_pressures, move_arm, settling_times
 from softgrasp.mechanics.transforms import Array
 from tests.mechanics.hydraulic.arms import two_sections
 

@@ -1,6 +1,6 @@
 """Paper 003 (Chen et al. 2022): its experiments on both models of one arm, sec. 3 and 4.
 
-Protocol: ``softgrasp/simulation/hydraulic_experiments.py``, the shipped arm and its one set of
+Protocol: ``softgrasp/hydraulics/experiments.py``, the shipped arm and its one set of
 parameters: nothing is fitted here. The lumped model has one arc a section, as the paper's; the
 chain has 8 cells a section at rest and 4 in motion, where the end is off by 7 mm from many.
 
@@ -19,23 +19,21 @@ from functools import cache
 import numpy as np
 import pytest
 
-from softgrasp.formats.torque_file import load_torques
-from softgrasp.mechanics.hydraulic import arm_rest, pressure_of_torque
-from softgrasp.report.hydraulic_numbers import Number, numbers
-from softgrasp.simulation.hydraulic_arm import ArmChain
-from softgrasp.simulation.hydraulic_experiment_results import (
-    MotionRun,
-    ReachRun,
-    RefinementRun,
-    RestsRun,
-)
-from softgrasp.simulation.hydraulic_experiment_runs import run_hydraulic_experiments
-from softgrasp.simulation.hydraulic_experiments import (
+from softgrasp.hydraulics import arm_rest, pressure_of_torque
+from softgrasp.hydraulics.arm import ArmChain
+from softgrasp.hydraulics.experiment_report import Number, numbers
+from softgrasp.hydraulics.experiments import (
     EXPERIMENTS,
     Motion,
+    MotionRun,
+    ReachRun,
     Refinement,
+    RefinementRun,
+    RestsRun,
     hydraulic_experiment,
+    run_hydraulic_experiments,
 )
+from softgrasp.hydraulics.files import load_torques
 from tests.mechanics.hydraulic.arms import two_sections
 
 MOTIONS = [result.name for result in EXPERIMENTS if isinstance(result, Motion)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.mechanics.hydraulic import arm_rest, arm_workspace, pressure_of_torque
+from softgrasp.hydraulics import arm_rest, arm_workspace, pressure_of_torque
 from tests.mechanics.hydraulic.arms import one_section, two_sections
 
 MEGAPASCAL = 1.0e6

@@ -10,17 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.report.hydraulic_experiment_page import write_hydraulic_experiments
-from softgrasp.report.hydraulic_numbers import apart, numbers
-from softgrasp.simulation.hydraulic_experiment_results import AnyRun
-from softgrasp.simulation.hydraulic_experiment_runs import run_hydraulic_experiments
-from softgrasp.simulation.hydraulic_experiments import (
+from softgrasp.hydraulics.experiment_report import apart, numbers, write_hydraulic_experiments
+from softgrasp.hydraulics.experiments import (
     AnyExperiment,
+    AnyRun,
     Change,
     Motion,
     Reach,
     Refinement,
     Rests,
+    run_hydraulic_experiments,
 )
 from tests.mechanics.hydraulic.arms import two_sections
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.hydraulic import TorqueTable
-from softgrasp.report.hydraulic_words import coupling_clause, flow_clause, pressure_clause
-from softgrasp.simulation.hydraulic_run import ArmRun
+from softgrasp.hydraulics import TorqueTable
+from softgrasp.hydraulics.report import coupling_clause, flow_clause, pressure_clause
+from softgrasp.hydraulics.run import ArmRun
 from tests.mechanics.hydraulic.arms import one_section, with_drive
 
 

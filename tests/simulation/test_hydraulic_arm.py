@@ -8,12 +8,12 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.description.hydraulic_drive import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError
-from softgrasp.mechanics.hydraulic import TipRecording, arm_rest, move_arm, tip_errors
+from softgrasp.hydraulics import TipRecording, arm_rest, move_arm, tip_errors
+from softgrasp.hydraulics.arm import ArmChain
+from softgrasp.hydraulics.description import HydraulicArm
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.hydraulic_arm import ArmChain
 from tests.mechanics.hydraulic.arms import WEIGHTLESS, one_section, rotated, two_sections
 
 BENT = [(0.0, 1e6, 1e6), (1e6, 0.0, 0.0), (0.0, 6e5, 2e5)]

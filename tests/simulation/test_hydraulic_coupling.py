@@ -11,10 +11,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import softgrasp as sg
-from softgrasp.build.hydraulic_arm import arm_spec
-from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.mechanics.hydraulic import (
+from softgrasp.hydraulics import (
     PressureRecording,
     TorqueTable,
     drive_model,
@@ -23,9 +21,10 @@ from softgrasp.mechanics.hydraulic import (
     pressure_of_torque,
     tip_errors,
 )
+from softgrasp.hydraulics.arm import ArmChain, ChainRecording, move_driven_chain, tendon_jacobian
+from softgrasp.hydraulics.description import HydraulicArm
+from softgrasp.hydraulics.model import arm_spec
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.hydraulic_arm import ArmChain, ChainRecording
-from softgrasp.simulation.hydraulic_coupling import move_driven_chain, tendon_jacobian
 from tests.mechanics.hydraulic.arms import one_section, two_sections, with_drive, with_sections
 
 TORQUES = np.array([0.0, 1.0, 1.2])

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.hydraulic import arm_rest
-from softgrasp.mechanics.transforms import Array
-from softgrasp.report.hydraulic_numbers import Number
-from softgrasp.simulation.hydraulic_arm import ArmChain
-from softgrasp.simulation.hydraulic_experiment_runs import run_hydraulic_experiments
-from softgrasp.simulation.hydraulic_experiments import (
+from softgrasp.hydraulics import arm_rest
+from softgrasp.hydraulics.arm import ArmChain
+from softgrasp.hydraulics.experiment_report import Number
+from softgrasp.hydraulics.experiments import (
     EXPERIMENTS,
     LIMIT,
     Change,
     Motion,
     Rests,
     hydraulic_experiment,
+    run_hydraulic_experiments,
 )
-from softgrasp.simulation.hydraulic_shapes import chain_shapes, lumped_shapes
+from softgrasp.hydraulics.run import chain_shapes, lumped_shapes
+from softgrasp.mechanics.transforms import Array
 from tests.mechanics.hydraulic.arms import one_section, two_sections
 
 

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.description.hydraulic_robot import end_link
-from softgrasp.mechanics.hydraulic import TorqueTable
-from softgrasp.render.hydraulic_film import PosedArm, upright
+from softgrasp.hydraulics import TorqueTable
+from softgrasp.hydraulics.arm import ArmChain
+from softgrasp.hydraulics.description import end_link
+from softgrasp.hydraulics.report import PosedArm, upright
+from softgrasp.hydraulics.run import ArmRun, arm_moves
 from softgrasp.rendering.camera import Camera
-from softgrasp.simulation.hydraulic_arm import ArmChain
-from softgrasp.simulation.hydraulic_moves import arm_moves
-from softgrasp.simulation.hydraulic_run import ArmRun
 from tests.mechanics.hydraulic.arms import one_section, two_sections
 
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from softgrasp.build.spring_limit import spring_limit
-from softgrasp.description.hydraulic_arm import HydraulicArm, SectionDamping
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.hydraulic import move_arm
-from softgrasp.simulation.hydraulic_arm import ArmChain
-from softgrasp.simulation.hydraulic_step import drag_rate, safe_step
+from softgrasp.hydraulics import move_arm
+from softgrasp.hydraulics.arm import ArmChain, drag_rate, safe_step
+from softgrasp.hydraulics.description import HydraulicArm, SectionDamping
 from softgrasp.simulation.stability import stable_step_of
 from tests.mechanics.hydraulic.arms import one_section, undamped, with_sections
 

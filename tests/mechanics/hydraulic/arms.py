@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from softgrasp.description.hydraulic_arm import HydraulicArm, SectionDamping
-from softgrasp.formats.hydraulic_arm_file import load_hydraulic_arm
+from softgrasp.hydraulics.description import HydraulicArm, SectionDamping
+from softgrasp.hydraulics.files import load_hydraulic_arm
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softgrasp.continuum.pcc import arc_functions, bend_jacobian, bend_transform
-from softgrasp.mechanics.hydraulic.arm_motion import arm_motion
-from softgrasp.mechanics.hydraulic.bend_motion import SMALL, arc_numbers, bend_motion
+from softgrasp.hydraulics.segment_model import SMALL, arc_numbers, arm_motion, bend_motion
 from softgrasp.mechanics.transforms import Array, rotate_about
 
 STEP = 1e-5

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.description.hydraulic_drive import TipLoad
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.mechanics.hydraulic import (
+from softgrasp.hydraulics import (
     CoupledStepper,
     arm_rest,
     drive_model,
     move_driven_arm,
     pressure_of_torque,
 )
-from softgrasp.mechanics.hydraulic.tube import reynolds, tube_flow, tube_resistance
+from softgrasp.hydraulics.description import HydraulicArm
+from softgrasp.hydraulics.drive_model import reynolds, tube_flow, tube_resistance
 from softgrasp.mechanics.transforms import Array
 from tests.mechanics.hydraulic.arms import one_section, two_sections, with_drive
 

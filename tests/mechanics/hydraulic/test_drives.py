@@ -13,17 +13,21 @@ from numpy.polynomial.legendre import leggauss
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from softgrasp.description.hydraulic_arm import HydraulicArm
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.mechanics.hydraulic import (
+from softgrasp.hydraulics import (
     DriveStepper,
     check_explicit_step,
     drive_model,
     drive_pressures,
     pressure_of_torque,
 )
-from softgrasp.mechanics.hydraulic.exponential import exponential
-from softgrasp.mechanics.hydraulic.tube import poiseuille_resistance, reynolds, tube_resistance
+from softgrasp.hydraulics.description import HydraulicArm
+from softgrasp.hydraulics.drive_model import (
+    exponential,
+    poiseuille_resistance,
+    reynolds,
+    tube_resistance,
+)
 from softgrasp.mechanics.transforms import Array
 from tests.mechanics.hydraulic.arms import one_section, two_sections, with_drive
 

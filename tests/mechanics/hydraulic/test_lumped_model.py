@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.description.hydraulic_arm import HydraulicArm, SectionDamping
 from softgrasp.description.hydraulic_drive import TipLoad
 from softgrasp.errors import DescriptionError, SimulationError
-from softgrasp.mechanics.hydraulic import arm_rest, lumped_model, move_arm, rest
-from softgrasp.mechanics.hydraulic.arm_motion import arm_motion
-from softgrasp.mechanics.hydraulic.lumped_model import LumpedModel
-from softgrasp.mechanics.hydraulic.rest import tangent_stiffness
+from softgrasp.hydraulics import arm_rest, lumped_model, move_arm, statics
+from softgrasp.hydraulics.description import HydraulicArm, SectionDamping
+from softgrasp.hydraulics.segment_model import LumpedModel, arm_motion
+from softgrasp.hydraulics.statics import tangent_stiffness
 from softgrasp.mechanics.transforms import Array, rotate_about
 from tests.mechanics.hydraulic.arms import (
     WEIGHTLESS,
@@ -226,7 +225,7 @@ def test_small_vibrations_are_those_of_a_beam() -> None:
 
 
 def test_a_rest_that_is_not_found_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rest, "BALANCED", -1.0)
+    monkeypatch.setattr(statics, "BALANCED", -1.0)
     with pytest.raises(SimulationError, match="expected a rest at 25% of its loads, found none"):
         arm_rest(one_section(), np.zeros(3))
 

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.hydraulic import (
-    TipRecording,
-    arm_workspace,
-    settling_times,
-    tip_errors,
-)
+from softgrasp.hydraulics import TipRecording, arm_workspace, settling_times, tip_errors
 from tests.mechanics.hydraulic.arms import one_section, two_sections, with_sections
 
 TIMES = np.linspace(0.0, 2.0, 21)

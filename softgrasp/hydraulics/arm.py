@@ -1,0 +1,545 @@
+"""A water-hydraulic arm in MuJoCo: where it comes to rest, and how it moves."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh
+
+from softgrasp.build.bendable_names import bend_joints, slide_joints
+from softgrasp.build.spring_limit import damped_spring_limit
+from softgrasp.description.bendable import DEFAULT_LINKS
+from softgrasp.description.hydraulic_drive import TipLoad
+from softgrasp.errors import DescriptionError, DivergedError, SoftgraspWarning, did_you_mean
+from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
+from softgrasp.hydraulics.drive_model import drive_model, pressure_of_torque
+from softgrasp.hydraulics.hand_carrier import balanced
+from softgrasp.hydraulics.integrators import (
+    SAMPLE,
+    CoupledStepper,
+    Inputs,
+    PressureRecording,
+    inputs_of,
+)
+from softgrasp.hydraulics.model import arm_model
+from softgrasp.hydraulics.recording import TipRecording
+from softgrasp.hydraulics.segment_model import checked_pressures
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.engine_warnings import has_diverged
+from softgrasp.simulation.stability import INTEGRATORS, SMALLEST, is_stable, stable_step_of
+
+# --------------------
+# Chain of cells and drives that act on each other, by turns in every step.
+#
+# In a step the chambers of the arm are what ``CoupledStepper`` makes of the drives: pressures
+# that
+# fall with the volume that the arm opens. MuJoCo takes that fall as a damper of the chamber's
+# tendon,
+# with the velocities at the end of the step (``implicitfast``), so that the step is stable
+# whatever
+# its length is against the water's; then the drives take the volume that the arm has opened.
+
+
+CAVITATES = -9.9e4
+"""Pressure over that of the air at which water at 20 °C boils [Pa]."""
+FORCE, VELOCITY = 0, 2
+"""Places of the force and of the velocity's factor among the numbers of an actuator's bias."""
+
+
+def move_driven_chain(
+    chain: ArmChain,
+    torques: Inputs,
+    duration: float,
+    *,
+    timestep: float | None = None,
+    sample: float = SAMPLE,
+) -> tuple[ChainRecording, PressureRecording]:
+    """The motion of a chain from its straight state at rest, and the pressures of all steps.
+
+    Args:
+        chain: The arm.
+        torques: Of the motors, one a chamber [N·m]; taken in the middle of each step.
+        duration: [s]
+        timestep: [s]; a safe one where not given.
+        sample: Time between two rows of the recording of the chain [s].
+
+    Raises:
+        DescriptionError: A time is not positive, a torque more than its motor has, its pressure at
+            rest beyond the limits of the chamber, or the chain has lags of its own.
+        DivergedError: The motion diverges.
+
+    Warns:
+        SoftgraspWarning: The flow in the tubes is beyond the law that it follows, or water would
+            boil.
+    """
+    if chain.model.na:
+        raise DescriptionError(
+            f"{chain.arm.name}: expected a chain without lags, whose drives are simulated, found "
+            "one with lags",
+            field="lagged",
+        )
+    coupling = _Coupling(chain, torques)
+    with _free_chambers(chain.model):
+        recording = chain.move(coupling, duration, timestep=timestep, sample=sample)
+        coupling(float(chain.data.time))
+    return recording, coupling.recording()
+
+
+class _Coupling:
+    """The drives at the chambers of a chain, which are the tendons of its model.
+
+    It is called once or more with the time of every step, as pressures of ``ArmChain.move`` are.
+
+    Args:
+        chain: The arm.
+        torques: Of the motors.
+    """
+
+    def __init__(self, chain: ArmChain, torques: Inputs) -> None:
+        self._chain, self._torques = chain, torques
+        limits = [(part.pressure_min, part.pressure_max) for part in chain.arm.chambers]
+        self._low = np.array([low for low, _ in limits])
+        self._high = np.array([np.inf if high is None else high for _, high in limits])
+        self._areas = np.array([chamber.area for chamber in chain.arm.chambers])
+        self._volumes = self._areas[:, None] * tendon_jacobian(chain.model)
+        self._drives: CoupledStepper | None = None
+        self._times: list[float] = []
+        self._states: list[Array] = []
+        self._controls = self._low
+        self._warned = False
+
+    def __call__(self, time: float) -> Array:
+        """Bring the drives to a time, and set what the chambers do in the step that begins there.
+
+        Returns:
+            Pressures of the chambers within their limits [Pa], (k,).
+        """
+        if self._times and time == self._times[-1]:
+            return self._controls
+        if self._drives is None:
+            timestep = self._chain.model.opt.timestep
+            self._drives = CoupledStepper(drive_model(self._chain.arm, "state"), timestep)
+        else:
+            self._drives.advance(self._volumes @ self._chain.data.qvel)
+        self._times.append(time)
+        self._states.append(self._drives.states)
+        self._watch(self._drives.pressures, time)
+        self._press(self._drives, time)
+        return self._controls
+
+    def recording(self) -> PressureRecording:
+        """The pressures of all steps."""
+        states, drives = np.stack(self._states), self._drives
+        largest = drives.largest_reynolds if drives else 0.0
+        return PressureRecording(np.array(self._times), states[:, :, 1], states[:, :, 2], largest)
+
+    def _press(self, drives: CoupledStepper, time: float) -> None:
+        """Give the step its pressures and how they fall.
+
+        The pressure that a chamber would have if it stood still is none that it has to stand: what
+        is beyond the limits of a control, the bias of the actuator adds.
+        """
+        torques, arm = self._torques(time + 0.5 * drives.timestep), self._chain.arm
+        pressures, falls = drives.press(torques)
+        at_rest = pressure_of_torque(arm.drive, torques)
+        if ((at_rest < self._low) | (at_rest > self._high)).any():
+            checked_pressures(arm, at_rest)
+        self._controls = np.clip(pressures, self._low, self._high)
+        bias = self._chain.model.actuator_biasprm
+        bias[:, FORCE] = self._areas * (pressures - self._controls)
+        bias[:, VELOCITY] = -falls * self._areas**2
+
+    def _watch(self, pressures: Array, time: float) -> None:
+        lowest = int(np.argmin(pressures))
+        if pressures[lowest] < CAVITATES and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{self._chain.arm.name}: chamber {lowest + 1}: expected pressures above "
+                f"{CAVITATES:g} Pa, where water boils, found {pressures[lowest]:.0f} Pa at "
+                f"{time:.3g} s; a real chamber would not be drawn along like that",
+                SoftgraspWarning,
+                stacklevel=5,
+            )
+
+
+@contextmanager
+def _free_chambers(model: mujoco.MjModel) -> Iterator[None]:
+    """Chambers whose pressure may fall with the volume."""
+    kinds, numbers = model.actuator_biastype.copy(), model.actuator_biasprm.copy()
+    model.actuator_biastype[:] = mujoco.mjtBias.mjBIAS_AFFINE
+    try:
+        yield
+    finally:
+        model.actuator_biastype[:], model.actuator_biasprm[:] = kinds, numbers
+
+
+def tendon_jacobian(model: mujoco.MjModel) -> Array:
+    """Lengths of fixed tendons over the joints, which stays, (ntendon, nv)."""
+    jacobian = np.zeros((model.ntendon, model.nv))
+    for tendon, (first, count) in enumerate(zip(model.tendon_adr, model.tendon_num, strict=True)):
+        part = slice(int(first), int(first + count))
+        jacobian[tendon, model.jnt_dofadr[model.wrap_objid[part]]] = model.wrap_prm[part]
+    return jacobian
+
+
+AHEAD, BEHIND = [1, 2, 0], [2, 0, 1]
+UNLOADED = TipLoad()
+Integers = NDArray[np.int64]
+SAFE_FRACTION, LONGEST_STEP = 0.9, 1e-3
+"""A step is this share of the largest stable one, and at most this long [s]."""
+
+
+@dataclass(frozen=True)
+class ChainRest:
+    """A chain of cells at rest.
+
+    Args:
+        bends: Bending angles of the sections, those of their cells added [rad], (sections,).
+        lengths: Of the axes of the sections [m], (sections,).
+        ends: Ends of the sections in the base frame [m], (sections, 3).
+    """
+
+    bends: Array
+    lengths: Array
+    ends: Array
+
+
+@dataclass(frozen=True)
+class ChainRecording(TipRecording):
+    """A chain of cells in time.
+
+    Args:
+        times: [s], (t,).
+        ends: Ends of the sections in the base frame [m], (t, sections, 3).
+        joints: Of all cells [m or rad], (t, nq).
+    """
+
+    joints: Array
+
+
+class ArmChain:
+    """The arm as a chain of rigid cells in MuJoCo; the base frame is that of the world.
+
+    Args:
+        arm: The arm.
+        links: Cells a section.
+        lagged: Whether its pressures follow the controls with one lag; see ``arm_spec``.
+
+    Raises:
+        DescriptionError: The number of links is none.
+        BuildError: MuJoCo refuses the arm.
+    """
+
+    def __init__(
+        self, arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
+    ) -> None:
+        self.arm, self.links = arm, links
+        self.load = arm.tip_load
+        """What pulls at its end; may be changed between two calls."""
+        self.model = arm_model(arm, links, lagged=lagged)
+        self.data = mujoco.MjData(self.model)
+        self._parts = arm_robot(arm, links).bendables
+        self._ends = [self.model.body(end_link(section)).id for section in arm.sections]
+        self._roots = np.array(self.model.body_rootid)
+        highest = [part.pressure_max for part in arm.chambers]
+        self._limits = (
+            np.array([part.pressure_min for part in arm.chambers]),
+            np.array([math.inf if limit is None else limit for limit in highest]),
+        )
+        self._drag = np.zeros((self.model.nbody, 2))
+        for section in arm.sections:
+            loss = np.array([section.damping.drag, section.damping.rotational_drag])
+            for k in range(links + 1):
+                body = self.model.body(f"{section.name}_{k}").id
+                self._drag[body] = loss * self.model.body_mass[body] / section.mass
+
+    @property
+    def time(self) -> float:
+        """Since it was straight and at rest [s]."""
+        return float(self.data.time)
+
+    def ends(self) -> Array:
+        """Ends of the sections as they are [m], (sections, 3)."""
+        return np.array(self.data.xpos[self._ends])
+
+    def bends(self) -> Array:
+        """Bending angles of the sections towards x and y as they are [rad], (sections, 2)."""
+        return np.asarray(self.bends_of(self.data.qpos[None])[0])
+
+    def bends_of(self, joints: Array) -> Array:
+        """Bending angles of the sections towards x and y [rad], (t, sections, 2).
+
+        Args:
+            joints: Of all cells, such as ``ChainRecording.joints``, (t, nq).
+        """
+        return np.stack([joints[:, at].sum(axis=1) for at in self._bend_columns], axis=1)
+
+    def curvatures(self) -> Array:
+        """Of the sections towards x and y as they are: bend over length [1/m], (sections, 2)."""
+        return np.asarray(self.bends() / self.lengths()[:, None])
+
+    def lengths(self) -> Array:
+        """Of the axes of the sections as they are [m], (sections,)."""
+        slid = [
+            sum(self.data.joint(name).qpos[0] for name in slide_joints(part))
+            for part in self._parts
+        ]
+        lengths_at_rest = np.array([section.length for section in self.arm.sections])
+        return np.asarray(lengths_at_rest + np.array(slid))
+
+    @cached_property
+    def _safe_step(self) -> float:
+        return safe_step(self.model, self._drag)
+
+    def rest(self, pressures: ArrayLike) -> ChainRest:
+        """Where it comes to rest at constant pressures [Pa], (k,); it is left there.
+
+        Raises:
+            DescriptionError: Not one pressure a chamber, or one beyond its limits.
+            SimulationError: No rest was found.
+        """
+        pressure_array = checked_pressures(self.arm, pressures)
+        mujoco.mj_resetData(self.model, self.data)
+        mujoco.mj_forward(self.model, self.data)
+        gravity = self.model.opt.gravity.copy()
+
+        def off(joints: Array, load_factor: float) -> Array:
+            self.model.opt.gravity[:] = load_factor * gravity
+            return self._off(joints, load_factor * pressure_array, load_factor)
+
+        try:
+            joint_values = balanced(off, self.model.nv, self.arm.name)
+        finally:
+            self.model.opt.gravity[:] = gravity
+        self._off(joint_values, pressure_array, 1.0)
+        return ChainRest(*self._shape(), self.ends())
+
+    def move(
+        self,
+        pressures: Inputs | ArrayLike,
+        duration: float,
+        *,
+        timestep: float | None = None,
+        integrator: str = "implicitfast",
+        sample: float = SAMPLE,
+        start: ArrayLike | None = None,
+    ) -> ChainRecording:
+        """Its motion from rest.
+
+        Args:
+            pressures: Of all chambers [Pa]: (k,), or a function of time such as a
+                PressureRecording.
+            duration: [s]
+            timestep: [s]; a safe one where not given.
+            integrator: ``implicitfast``, ``implicit``, ``euler``, or ``discrete``, which bears
+                long steps.
+            sample: Time between two rows of the recording [s].
+            start: Pressures under which it rests at the beginning [Pa], (k,); straight and without
+                load where not given.
+
+        Raises:
+            DescriptionError: A time is not positive, a pressure is beyond the limits of its
+                chamber at a step, there is no such integrator, or the straight arm is not stable
+                with it at the timestep.
+            DivergedError: The motion diverges.
+            SimulationError: There is no rest to begin with.
+        """
+        _refuse_no_time(duration=duration, timestep=timestep, sample=sample)
+        self.reset()
+        if start is not None:
+            self.rest(start)
+        substeps = self._set_step(sample, timestep, integrator)
+        rows, joints, inputs = [self.ends()], [self.data.qpos.copy()], inputs_of(pressures)
+        for _ in range(round(duration / sample)):
+            self._go(inputs, substeps)
+            rows.append(self.ends())
+            joints.append(self.data.qpos.copy())
+        times = np.arange(len(rows), dtype=np.float64) * sample
+        return ChainRecording(times, np.stack(rows), np.stack(joints))
+
+    def reset(self) -> None:
+        """Put it back into its straight state at rest."""
+        mujoco.mj_resetData(self.model, self.data)
+        mujoco.mj_forward(self.model, self.data)
+
+    def advance(self, pressures: ArrayLike, duration: float) -> None:
+        """Go on from where it is, for feedback from one call to the next.
+
+        Args:
+            pressures: Of all chambers, which stand still meanwhile [Pa], (k,).
+            duration: [s]
+
+        Raises:
+            DescriptionError: The time is not positive, or a pressure beyond its limits.
+            DivergedError: The motion diverges.
+        """
+        _refuse_no_time(duration=duration)
+        self._go(inputs_of(pressures), self._set_step(duration, None, "implicitfast"))
+
+    def _set_step(self, duration: float, timestep: float | None, integrator: str) -> int:
+        """Set the time step and the integrator; returns how many steps make the duration."""
+        if integrator not in STEPPED:
+            message = f"no integrator '{integrator}'; {did_you_mean(integrator, STEPPED)}"
+            raise DescriptionError(message, field="integrator")
+        longest = min(SAFE_FRACTION * self._safe_step, LONGEST_STEP, duration)
+        substeps = math.ceil(duration / (timestep or longest) * (1.0 - 1e-9))
+        if timestep is not None:
+            check_step(self.model, self._drag, integrator, duration / substeps)
+        self.model.opt.timestep = duration / substeps
+        self.model.opt.integrator = INTEGRATORS[integrator]
+        return substeps
+
+    def _go(self, inputs: Inputs, substeps: int) -> None:
+        """Step with pressures that are asked for at each step."""
+        for _ in range(substeps):
+            self._step(self._checked(inputs(float(self.data.time))))
+        mujoco.mj_kinematics(self.model, self.data)  # bodies of a step stand where it began
+
+    def _checked(self, pressures: ArrayLike) -> Array:
+        """As ``checked_pressures``, which takes its time: here it only tells what is wrong."""
+        values, (low, high) = np.asarray(pressures, dtype=float), self._limits
+        fits = values.shape == low.shape and ((low <= values) & (values <= high)).all()
+        return values if fits else checked_pressures(self.arm, values)
+
+    def _step(self, pressures: Array) -> None:
+        mujoco.mj_step1(self.model, self.data)
+        self.data.ctrl[:] = pressures
+        self._push(1.0)  # between the halves, where velocities are those of now
+        mujoco.mj_step2(self.model, self.data)
+        if has_diverged(self.data):
+            raise DivergedError(
+                f"{self.arm.name}: its motion has diverged at {self.data.time:.3g} s; a timestep "
+                f"below {self.model.opt.timestep:g} s, or integrator='discrete', may help"
+            )
+
+    def _off(self, joints: Array, pressures: Array, load_factor: float) -> Array:
+        """Forces on the joints at rest over their stiffness, (nv,)."""
+        self.data.qpos[:], self.data.qvel[:] = joints, 0.0
+        self.data.ctrl[:] = pressures
+        self.data.act[:] = pressures[: self.model.na]  # of lags, which have come to an end
+        mujoco.mj_kinematics(self.model, self.data)
+        self._push(load_factor)
+        mujoco.mj_forward(self.model, self.data)
+        return np.asarray(self.data.qfrc_smooth / self.model.jnt_stiffness)
+
+    def _push(self, load_factor: float) -> None:
+        """Drag on the cells, and a share of the load at the tip."""
+        data, load, tip = self.data, self.load, self._ends[-1]
+        spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self._roots]
+        # the vector product, for which numpy's own takes longer than the physics
+        cross_product = spin[:, AHEAD] * offset[:, BEHIND] - spin[:, BEHIND] * offset[:, AHEAD]
+        data.xfrc_applied[:, :3] = -self._drag[:, :1] * (data.cvel[:, 3:] + cross_product)
+        data.xfrc_applied[:, 3:] = -self._drag[:, 1:] * spin
+        if load == UNLOADED:
+            return
+        rotation = data.xmat[tip].reshape(3, 3) if load.frame == "tip" else np.eye(3)
+        data.xfrc_applied[tip, :3] += load_factor * rotation @ load.force
+        data.xfrc_applied[tip, 3:] += load_factor * rotation @ load.moment
+
+    def _shape(self) -> tuple[Array, Array]:
+        """Bends [rad] and lengths [m] of the sections as they are."""
+        bends = [np.linalg.norm(self.data.qpos[at], axis=1).sum() for at in self._bend_columns]
+        return np.array(bends), self.lengths()
+
+    @cached_property
+    def _bend_columns(self) -> list[Integers]:
+        """Where the bends of the cells of each section stand in ``qpos``, (links, 2) each."""
+        columns = []
+        for part in self._parts:
+            addresses = [int(self.model.joint(name).qposadr[0]) for name, _ in bend_joints(part)]
+            columns.append(np.array(addresses, dtype=np.int64).reshape(-1, 2))
+        return columns
+
+
+def _refuse_no_time(**times: float | None) -> None:
+    for field, value in times.items():
+        if value is not None and not 0.0 < value < math.inf:
+            raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
+
+
+# --------------------
+# The time step of an arm in MuJoCo: a safe one, and whether one that is asked for is stable.
+
+
+STEPPED = tuple(name for name in INTEGRATORS if name != "rk4")
+"""Integrators that take forces between the two halves of a step."""
+
+
+def drag_matrix(model: mujoco.MjModel, drag: Array) -> tuple[Array, Array]:
+    """Mass matrix, and that of drag on the bodies, in the straight state, (nv, nv) each.
+
+    Args:
+        model: A compiled arm.
+        drag: Force over velocity [N·s/m] and moment over angular velocity [N·m·s] of each body,
+            (nbody, 2).
+    """
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    inertia, damping = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, inertia)
+    along, about = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+    for body in np.flatnonzero(drag.any(axis=1)):
+        mujoco.mj_jacBodyCom(model, data, along, about, body)
+        damping += drag[body, 0] * along.T @ along + drag[body, 1] * about.T @ about
+    return inertia, damping
+
+
+def drag_rate(model: mujoco.MjModel, drag: Array) -> float:
+    """Largest rate at which drag alone slows a motion of the straight state down [1/s].
+
+    Args as ``drag_matrix``.
+    """
+    inertia, damping = drag_matrix(model, drag)
+    return max(float(eigh(damping, inertia, eigvals_only=True)[-1]), 0.0)
+
+
+def safe_step(model: mujoco.MjModel, drag: Array) -> float:
+    """A step below which no spring and no drag makes a semi-implicit step unstable [s].
+
+    Damping of the material is taken implicitly and allows longer steps, drag is an explicit force
+    and shorter ones. Args as ``drag_matrix``.
+    """
+    return damped_spring_limit(model, drag_matrix(model, drag)[1])
+
+
+def check_step(model: mujoco.MjModel, drag: Array, integrator: str, timestep: float) -> None:
+    """Refuse a step with which the straight state is not stable.
+
+    Args:
+        model: A compiled arm.
+        drag: Of its bodies, as in ``drag_rate``.
+        integrator: One of ``STEPPED``.
+        timestep: [s]
+
+    Raises:
+        DescriptionError: It is not; names the longest step of this integrator, and those that are
+            stable at this step.
+    """
+    if timestep <= safe_step(model, drag):
+        return
+    longest = 2.0 / max(drag_rate(model, drag), SMALLEST)
+    if timestep > longest:
+        raise DescriptionError(
+            f"expected a step of at most {longest:.3g} s, as drag is an explicit force with every "
+            f"integrator, found {timestep:g} s; without a timestep a safe one is taken",
+            field="timestep",
+        )
+    if is_stable(model, integrator, timestep):
+        return
+    longest = stable_step_of(model, integrator)
+    expected = f"at most {longest:.3g} s" if longest else f"less than {SMALLEST:g} s"
+    others = [name for name in STEPPED if is_stable(model, name, timestep)]
+    stable = f"; stable at it: integrator {', '.join(map(repr, others))}" if others else ""
+    raise DescriptionError(
+        f"expected a step of {expected} with the integrator {integrator!r} and this arm, found "
+        f"{timestep:g} s{stable}; without a timestep a safe one is taken",
+        field="timestep",
+    )

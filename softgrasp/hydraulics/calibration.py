@@ -1,0 +1,516 @@
+"""One stage for a hydraulic arm: stiffness, damping and mass from recorded motions."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from softgrasp._version import __version__
+from softgrasp.build.spring_limit import spring_limit
+from softgrasp.calibration import files, objectives
+from softgrasp.calibration.assessment import assessed, remarks_on_fit
+from softgrasp.calibration.calibrate import optimum_of
+from softgrasp.calibration.objectives import Block
+from softgrasp.calibration.optimizers import Swarm
+from softgrasp.calibration.result import CalibrationStatus, ExtensionResult
+from softgrasp.calibration.stages import Journal, Progress, Search, Stage
+from softgrasp.description.base import Description, Number, Positive
+from softgrasp.description.calibration import ExtensionProblem
+from softgrasp.description.problems import FieldError
+from softgrasp.errors import DescriptionError, DivergedError, SimulationError, SoftgraspWarning
+from softgrasp.formats.yaml_file import Tree
+from softgrasp.hydraulics.arm import (
+    LONGEST_STEP,
+    SAFE_FRACTION,
+    ArmChain,
+    ChainRecording,
+    move_driven_chain,
+)
+from softgrasp.hydraulics.description import ArmSection, HydraulicArm
+from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques, save_hydraulic_arm
+from softgrasp.hydraulics.integrators import SAMPLE, drive_pressures, inputs_of
+from softgrasp.hydraulics.model import arm_model
+from softgrasp.hydraulics.recording import TipRecording, TorqueTable
+from softgrasp.mechanics.transforms import Array
+
+
+def calibrate_arm(
+    problem: ArmCalibrationProblem,
+    method: str,
+    seed: int,
+    swarm: Swarm,
+    out: Path | None,
+    progress: Progress | None,
+) -> ArmCalibrationResult:
+    """Find what ``problem.find`` names; see ``calibrate`` for the arguments."""
+    test_rig = ArmTestRig(problem)
+    stage = arm_stage(problem, test_rig)
+    assert stage is not None  # a problem has a motion that is not held out
+    whole = f"{problem.model_dump_json()} {method} {seed} {swarm}"
+    search = Search(stage, Journal(out, whole), progress)
+    position = optimum_of(search, method, swarm, seed)
+    stage_result = assessed(search, position, arm_stage(problem, test_rig, held_out=True))
+    return ArmCalibrationResult(
+        problem=problem,
+        method=method,
+        seed=seed,
+        arm=test_rig.arm(position),
+        stages=(stage_result,),
+        warnings=tuple(remarks_on_fit(stage_result)),
+        status=CalibrationStatus.AT_BOUNDS if stage_result.on_bound else CalibrationStatus.DONE,
+    )
+
+
+# --------------------
+# Calibration problems of hydraulic arms in YAML: an arm, and the tables of its motions.
+
+
+def arm_problem_from(data: dict[str, Tree], directory: Path) -> ArmCalibrationProblem:
+    """Make a problem of a YAML tree.
+
+    Args:
+        data: ``arm``, a name or a file; ``motions``, each with the ``table`` of what was recorded
+            and ``pressures`` or ``torques``; fields of ``ArmCalibrationProblem``.
+        directory: Where the files lie that it names.
+
+    Raises:
+        DescriptionError: Something cannot be read, or does not fit.
+    """
+    tree: dict[str, Any] = dict(data)
+    name = tree.pop("arm")
+    if not isinstance(name, str):
+        raise DescriptionError(f"expected an arm's name or file, found {name!r}", field="arm")
+    beside = directory / name
+    arm = load_hydraulic_arm(beside if beside.is_file() else name)
+    entries = tree.pop("motions", None)
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise DescriptionError(
+            f"expected a list of motions, each with its table, found {entries!r}", field="motions"
+        )
+    tree["motions"] = tuple(_motion(dict(one), index, arm, directory) for index, one in
+                            enumerate(entries))  # fmt: skip
+    if isinstance(tree.get("bounds"), dict):
+        tree["bounds"] = ArmBounds(**files.as_tuples(tree["bounds"]))
+    return ArmCalibrationProblem(arm=arm, **files.as_tuples(tree))
+
+
+def recorded_motion(recording: TipRecording, **fields: Any) -> ArmMotion:
+    """A motion whose ends are those of a recording, simulated or measured.
+
+    Args:
+        recording: Such as ``ArmChain.move`` gives.
+        fields: Other fields of ``ArmMotion``: ``pressures``, ``torques``, ``start``, ….
+
+    Raises:
+        DescriptionError: A field does not fit.
+    """
+    ends = np.asarray(recording.ends).reshape(len(recording.times), -1)
+    rows = tuple(tuple(row) for row in ends.tolist())
+    return ArmMotion(times=tuple(np.asarray(recording.times).tolist()), ends=rows, **fields)
+
+
+def read_motion(path: Path, sections: int) -> dict[str, Any]:
+    """Fields of a motion from a table.
+
+    Args:
+        path: CSV with ``time_s`` and ``x1_mm``, ``y1_mm``, ``z1_mm``, … of the ends of all
+            sections, or ``x_mm``, ``y_mm``, ``z_mm`` of the last one, or ``u1_deg``, ``v1_deg``, …
+            of the bends; other units are m and rad.
+        sections: Of the arm.
+
+    Raises:
+        DescriptionError: The file cannot be read, or a column or a number is wrong.
+    """
+    numbers = range(1, sections + 1)
+    last = ["x", "y", "z"]
+    every = [f"{axis}{number}" for number in numbers for axis in "xyz"]
+    bends = [f"{axis}{number}" for number in numbers for axis in "uv"]
+    head = _stems(path)
+    columns = bends if "u1" in head else every if "x1" in head else last
+    rows = files.read_columns(path, ("time", *columns))
+    values = tuple(tuple(row[name] for name in columns) for row in rows)
+    field = "bends" if columns == bends else "ends"
+    return {"times": tuple(row["time"] for row in rows), field: values}
+
+
+def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, directory: Path) -> ArmMotion:
+    location = ("motions", index)
+    table = tree.pop("table", None)
+    if not isinstance(table, str):
+        raise DescriptionError(
+            f"expected the name of a table, found {table!r}",
+            field=f"motions[{index}].table", location=location,
+        )  # fmt: skip
+    tree.setdefault("name", Path(table).stem)
+    if isinstance(torques := tree.get("torques"), str):
+        beside = directory / torques
+        recording = load_torques(beside if beside.is_file() else torques)
+        tree["torques"] = np.column_stack([recording.times, recording.torques]).tolist()
+    recorded = read_motion(directory / table, len(arm.sections))
+    try:
+        return ArmMotion(**files.as_tuples(tree), **recorded)
+    except DescriptionError as error:
+        if error.file is not None:
+            raise
+        field = f"motions[{index}]" + (f".{error.field}" if error.field else "")
+        where = (*location, *error.location)
+        raise DescriptionError(error.message, field=field, location=where) from None
+
+
+def _stems(path: Path) -> list[str]:
+    """Names of the columns without their units; the reader of the table tells what is wrong."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = [line for line in csv.reader(file, skipinitialspace=True) if line]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []
+    lines = [line for line in lines if not line[0].lstrip().startswith("#")]
+    return [name.strip().rpartition("_")[0] for name in lines[0]] if lines else []
+
+
+# --------------------
+# What is recorded of a hydraulic arm in motion, and what is to be found from it.
+
+
+Row = tuple[Number, ...]
+ArmParameter = Literal["EI", "c_b", "mass"]
+"""Bending stiffness [N·m²], damping of bending [N·m²·s] and mass [kg] of every section."""
+
+
+class ArmMotion(Description):
+    """A recording of an arm: where sections end, or how they bend, in time."""
+
+    name: str = ""
+    """What results call it; a number where it is not given."""
+    pressures: Row = ()
+    """In all chambers, constant from the beginning on [Pa]; none are zeros."""
+    torques: tuple[Row, ...] = ()
+    """Or those of the motors: rows of a time [s] and a torque a chamber [N·m], on straight lines
+    between; the drives turn them into pressures."""
+    start: Row | None = None
+    """Pressures under which the arm rests at time 0 [Pa]; straight where it is not given."""
+    times: Annotated[Row, Field(min_length=2)]
+    """Of the rows below, rising, from the beginning on [s]."""
+    ends: tuple[Row, ...] = ()
+    """Ends of all sections, or of the last one only, in the frame of the base [m]: three numbers a
+    section."""
+    bends: tuple[Row, ...] = ()
+    """Or bending angles of all sections towards x and y [rad]: two numbers a section."""
+    held_out: bool = False
+    """Whether it is kept for validation."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """What was recorded."""
+        return self.ends or self.bends
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if bool(self.ends) == bool(self.bends):
+            present_text = "both" if self.ends else "neither"
+            raise FieldError(f"expected ends or bends, found {present_text}", "ends")
+        if self.pressures and self.torques:
+            raise FieldError("expected pressures or torques, found both", "torques")
+        falls = any(later <= earlier for earlier, later in pairwise(self.times))
+        if falls or self.times[0] < 0.0:
+            raise FieldError("expected rising times from the beginning on, found others", "times")
+        field = "ends" if self.ends else "bends"
+        if len(self.rows) != len(self.times):
+            raise FieldError(
+                f"expected a row for each of {len(self.times)} times, found {len(self.rows)}", field
+            )
+        for index, row in enumerate(self.rows):
+            if len(row) != len(self.rows[0]):
+                raise FieldError(
+                    f"expected {len(self.rows[0])} numbers, as in the first row, found {len(row)}",
+                    *(field, index),
+                )
+        return self
+
+
+class ArmBounds(Description):
+    """Between which values parameters are looked for."""
+
+    EI: tuple[Positive, Positive] = (0.05, 5.0)
+    """[N·m²]"""
+    c_b: tuple[Positive, Positive] = (1e-3, 0.5)
+    """[N·m²·s]"""
+    mass: tuple[Positive, Positive] = (0.02, 2.0)
+    """[kg]"""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        for name in type(self).model_fields:
+            low, high = getattr(self, name)
+            if low >= high:
+                raise FieldError(f"expected the lower bound first, found {low:g}, {high:g}", name)
+        return self
+
+
+class ArmCalibrationProblem(ExtensionProblem):
+    """A hydraulic arm with its recordings.
+
+    What is not to be found (lengths, chambers, axial stiffness, drives) is taken from the arm; what
+    it says of what is to be found is not looked at.
+    """
+
+    kind: ClassVar[str] = "arm"
+
+    arm: HydraulicArm
+    motions: Annotated[tuple[ArmMotion, ...], Field(min_length=1)]
+    """All with ends, or all with bends."""
+    find: Annotated[tuple[ArmParameter, ...], Field(min_length=1)] = ("EI", "c_b")
+    each_section: bool = False
+    """Whether sections have values of their own, or share one."""
+    bounds: ArmBounds = ArmBounds()
+    links: Annotated[int, Field(strict=True, ge=1, le=64)] = 4
+    """Rigid cells a section of the simulated arm."""
+
+    @property
+    def name(self) -> str:
+        """Name of the arm."""
+        return self.arm.name
+
+    @property
+    def properties(self) -> dict[str, str | int]:
+        """Name of the arm and number of its motions."""
+        return {"arm": self.arm.name, "motions": len(self.motions)}
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the motions."""
+        return tuple(one.name or f"motion {n}" for n, one in enumerate(self.motions, start=1))
+
+    @model_validator(mode="after")
+    def _fits_arm(self) -> Self:
+        chambers, sections = len(self.arm.chambers), len(self.arm.sections)
+        if len(set(self.find)) != len(self.find):
+            raise FieldError(f"expected each once, found {', '.join(self.find)}", "find")
+        if all(one.held_out for one in self.motions):
+            raise FieldError("expected one that is not held out, found none", "motions")
+        for index, one in enumerate(self.motions):
+            if bool(one.ends) != bool(self.motions[0].ends):
+                raise FieldError(
+                    "expected ends in all motions, or bends in all, found both", "motions", index
+                )
+            for field in ("pressures", "start"):
+                values = getattr(one, field)
+                if values and len(values) != chambers:
+                    raise FieldError(
+                        f"expected one a chamber ({chambers}), found {len(values)}",
+                        *("motions", index, field),
+                    )
+            if any(len(row) != 1 + chambers for row in one.torques):
+                raise FieldError(
+                    f"expected rows of a time and one torque a chamber ({1 + chambers} numbers), "
+                    "found others",
+                    *("motions", index, "torques"),
+                )
+            known = {3, 3 * sections} if one.ends else {2 * sections}
+            if len(one.rows[0]) not in known:
+                counts = " or ".join(str(number) for number in sorted(known))
+                raise FieldError(
+                    f"expected rows of {counts} numbers for {sections} sections, found "
+                    f"{len(one.rows[0])}",
+                    *("motions", index, "ends" if one.ends else "bends"),
+                )
+        return self
+
+
+# --------------------
+# The virtual bench of a hydraulic arm: what its recordings would be with other parameters.
+
+
+UNITS: dict[ArmParameter, str] = {"EI": "N·m²", "c_b": "N·m²·s", "mass": "kg"}
+DRIVE_TIMESTEP = 5e-3
+"""Of the drives [s]."""
+
+
+class ArmTestRig:
+    """Motions of an arm for many parameter sets, one after the other.
+
+    Args:
+        problem: The arm and its motions.
+    """
+
+    def __init__(self, problem: ArmCalibrationProblem) -> None:
+        self._problem = problem
+
+    def arm(self, parameters: Array) -> HydraulicArm:
+        """The arm with other parameters, (p,), as ``arm_block`` orders them."""
+        problem = self._problem
+        values = parameters.reshape(len(problem.find), -1)
+        shared = np.broadcast_to(values, (len(problem.find), len(problem.arm.sections)))
+        sections = [
+            _changed(section, dict(zip(problem.find, section_values.tolist(), strict=True)))
+            for section, section_values in zip(problem.arm.sections, shared.T, strict=True)
+        ]
+        return problem.arm.replace(sections=tuple(sections))
+
+    def recorded(self, parameters: Array, motions: Sequence[ArmMotion]) -> Array:
+        """What parameter sets (B, p) would record, (B, m) [m or rad]; NaN where one diverges."""
+        return np.stack([self._one(self.arm(row), motions) for row in parameters])
+
+    def _one(self, arm: HydraulicArm, motions: Sequence[ArmMotion]) -> Array:
+        chain = ArmChain(arm, self._problem.links)
+        return np.concatenate([self._motion(chain, one) for one in motions])
+
+    def _motion(self, chain: ArmChain, motion: ArmMotion) -> Array:
+        shape = (len(motion.times), len(motion.rows[0]))
+        last = motion.times[-1]
+        samples = max(int(np.ceil(last / SAMPLE * (1.0 - 1e-9))), 1)
+        try:
+            recording = self._moved(chain, motion, samples * SAMPLE)
+        except (DivergedError, SimulationError):
+            return np.full(shape, np.nan).ravel()
+        rows = recording.ends if motion.ends else chain.bends_of(recording.joints)
+        flat = rows.reshape(len(rows), -1)[:, -shape[1] :]
+        columns = [np.interp(motion.times, recording.times, column) for column in flat.T]
+        return np.stack(columns, axis=1).ravel()
+
+    def _moved(self, chain: ArmChain, motion: ArmMotion, duration: float) -> ChainRecording:
+        """The motion of an arm with the parameters that are tried; its water takes part in it."""
+        if not motion.torques:
+            inputs = inputs_of(motion.pressures or (0.0,) * len(chain.arm.chambers))
+            return chain.move(inputs, duration, timestep=self._timestep, start=motion.start)
+        rows = np.array(motion.torques)
+        table = TorqueTable(rows[:, 0], rows[:, 1:])
+        with warnings.catch_warnings():  # parameters that are only tried are not told about
+            warnings.simplefilter("ignore", SoftgraspWarning)
+            if motion.start is None:
+                return move_driven_chain(chain, table, duration, timestep=self._timestep)[0]
+            inputs = drive_pressures(chain.arm, table, duration, timestep=DRIVE_TIMESTEP)
+            return chain.move(inputs, duration, timestep=self._timestep, start=motion.start)
+
+    @cached_property
+    def _timestep(self) -> float:
+        """One that all parameters within the bounds bear [s]: another would be another model."""
+        problem = self._problem
+        ends = {"EI": 1, "c_b": 0, "mass": 0}
+        worst = [getattr(problem.bounds, name)[ends[name]] for name in problem.find]
+        sections = len(problem.arm.sections) if problem.each_section else 1
+        arm = self.arm(np.repeat(worst, sections))
+        return min(SAFE_FRACTION * spring_limit(arm_model(arm, problem.links)), LONGEST_STEP)
+
+
+def arm_block(problem: ArmCalibrationProblem) -> Block:
+    """The parameters: every kind for all sections, or section by section."""
+    sections = len(problem.arm.sections)
+    count = sections if problem.each_section else 1
+    names = [
+        f"{name}{number}" if problem.each_section else name
+        for name in problem.find
+        for number in range(1, count + 1)
+    ]
+    low, high = (
+        np.repeat([getattr(problem.bounds, name)[end] for name in problem.find], count)
+        for end in (0, 1)
+    )
+    return Block(
+        kind="arm",
+        names=tuple(names),
+        unit=UNITS[problem.find[0]],
+        lower=low,
+        upper=high,
+        relative=(True,) * len(names),
+        cells=None,
+        positions=np.zeros(0),
+        units=tuple(UNITS[name] for name in problem.find for _ in range(count)),
+    )
+
+
+def arm_stage(
+    problem: ArmCalibrationProblem, test_rig: ArmTestRig, *, held_out: bool = False
+) -> Stage | None:
+    """The one stage of an arm: all of its parameters from all of its motions.
+
+    Args:
+        problem: The problem.
+        test_rig: Of its arm.
+        held_out: Whether to take the motions kept for validation; None where there are none.
+    """
+    named = zip(problem.labels, problem.motions, strict=True)
+    selected = [(label, one) for label, one in named if one.held_out == held_out]
+    if not selected:
+        return None
+    motions = [one for _, one in selected]
+    measured = np.concatenate([np.array(one.rows).ravel() for one in motions])
+    labels = [
+        f"{label} {column} at {time:g} s"
+        for label, one in selected
+        for time in one.times
+        for column in columns_of(one)
+    ]
+    return Stage(
+        name="arm",
+        block=arm_block(problem),
+        simulate=lambda parameters: test_rig.recorded(parameters, motions),
+        measured=measured,
+        fitness=lambda values: objectives.squared_trace(values, measured),
+        labels=tuple(labels),
+        unit="m" if motions[0].ends else "rad",
+        smooth=True,
+        timed=np.ones(len(measured), dtype=bool),
+    )
+
+
+def columns_of(motion: ArmMotion) -> list[str]:
+    """What the columns of a motion's rows are called: x1, y1, z1 … or u1, v1, …; x of one end."""
+    axes, width = ("xyz", 3) if motion.ends else ("uv", 2)
+    count = len(motion.rows[0]) // width
+    if motion.ends and count == 1:
+        return list(axes)
+    return [f"{axis}{number}" for number in range(1, count + 1) for axis in axes]
+
+
+def _changed(section: ArmSection, values: dict[ArmParameter, float]) -> ArmSection:
+    damping = section.damping
+    return section.replace(
+        bending_stiffness=values.get("EI", section.bending_stiffness),
+        mass=values.get("mass", section.mass),
+        damping=damping.replace(bending=values.get("c_b", damping.bending)),
+    )
+
+
+# --------------------
+# Result of the calibration of a hydraulic arm.
+
+
+ARM = "arm.yaml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmCalibrationResult(ExtensionResult):
+    """What was found of a hydraulic arm; ``FoundParameters`` has the rest.
+
+    Args:
+        problem: What was recorded.
+        arm: With the parameters found.
+    """
+
+    problem: ArmCalibrationProblem
+    arm: HydraulicArm
+
+    def save_calibrated(self, directory: Path) -> Path:
+        """Write ``arm.yaml`` and return its path.
+
+        Raises:
+            ResultError: The directory cannot be written.
+        """
+        return save_hydraulic_arm(calibrated_arm(self), directory / ARM)
+
+
+def calibrated_arm(result: ArmCalibrationResult) -> HydraulicArm:
+    """The arm as found, with the source of its numbers."""
+    parameter_names = ", ".join(result.parameters)
+    source = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {parameter_names}"
+    return result.arm.replace(source=source)

@@ -1,0 +1,181 @@
+"""Bends of a hydraulic arm under feedback: a PID a bend, and the chambers that make its moment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.errors import DescriptionError
+from softgrasp.hydraulics.description import ArmSection, HydraulicArm
+from softgrasp.hydraulics.drive_model import pressure_of_torque
+from softgrasp.mechanics.allocation import Allocation
+from softgrasp.mechanics.transforms import Array
+
+KP, KI, KD = 0.5, 6.0, 0.05
+"""Of the shipped arm: moment [N·m] over error [rad], its integral [rad·s] and rate [rad/s]."""
+
+
+class ArmBendPid:
+    """PID on the bends of all sections, whose outputs are pressures or torques of motors.
+
+    A PID asks for a bending moment towards x and one towards y of each section. Chambers make them
+    with the least pressures within their limits, and the nearest ones where they cannot; the
+    integrals know of that.
+
+    Args:
+        arm: The arm.
+        period: Time between two samples [s].
+        kp: Moment over error [N·m].
+        ki: Over its integral [N·m/s].
+        kd: Over the rate of the bend [N·m·s].
+
+    Raises:
+        DescriptionError: A gain is negative, or the period is not positive.
+    """
+
+    def __init__(
+        self,
+        arm: HydraulicArm,
+        period: float,
+        kp: float = KP,
+        ki: float = KI,
+        kd: float = KD,
+    ) -> None:
+        self.arm = arm
+        self._chambers = [_allocation(arm, section) for section in arm.sections]
+        self.pid = Pid(kp, ki, kd, period, self._limited)
+        """What it remembers."""
+        self._pressures = np.zeros(len(arm.chambers))
+
+    def pressures(self, target: ArrayLike, bends: ArrayLike) -> Array:
+        """Pressures of the chambers at this sample [Pa], (k,).
+
+        Args:
+            target: Bends to reach towards x and y [rad], (sections, 2).
+            bends: As they are, such as ``ArmChain.bends``, (sections, 2).
+
+        Raises:
+            DescriptionError: A shape does not fit.
+        """
+        shape = (len(self.arm.sections), 2)
+        for field, values in (("target", target), ("bends", bends)):
+            if np.shape(values) != shape:
+                raise DescriptionError(
+                    f"expected bends of shape {shape}, found {np.shape(values)}", field=field
+                )
+        self.pid.output(target, bends)
+        return self._pressures.copy()
+
+    def torques(self, target: ArrayLike, bends: ArrayLike) -> Array:
+        """Torques of the motors that hold these pressures at rest [N·m], (k,); as ``pressures``."""
+        max_torque = self.arm.drive.screw.torque_max or 1.0
+        per_torque = pressure_of_torque(self.arm.drive, max_torque) / max_torque
+        return np.asarray(self.pressures(target, bends) / per_torque)
+
+    def _limited(self, moments: Array) -> Array:
+        """The moments that chambers make, (sections, 2); remembers their pressures."""
+        limited = []
+        for chambers, moment in zip(self._chambers, moments, strict=True):
+            smallest = chambers.smallest(moment)
+            limited.append(chambers.nearest(moment) if smallest is None else smallest)
+        self._pressures = np.concatenate(limited)
+        made = zip(self._chambers, limited, strict=True)
+        return np.stack([chambers.matrix @ pressures for chambers, pressures in made])
+
+
+def _allocation(arm: HydraulicArm, section: ArmSection) -> Allocation:
+    """Moments towards x and y of a unit of pressure in each chamber: −A r cos α, −A r sin α."""
+    strongest = arm.drive.screw.torque_max
+    max_pressure = (
+        math.inf if strongest is None else float(pressure_of_torque(arm.drive, strongest))
+    )
+    rows = [
+        (-c.area * c.radius * math.cos(c.angle), -c.area * c.radius * math.sin(c.angle))
+        for c in section.chambers
+    ]
+    lows = [chamber.pressure_min for chamber in section.chambers]
+    limits = [chamber.pressure_max for chamber in section.chambers]
+    highs = [max_pressure if limit is None else min(limit, max_pressure) for limit in limits]
+    return Allocation(np.transpose(rows), lows, highs)
+
+
+# --------------------
+# PID control with a filtered derivative and without windup.
+
+
+FILTER = 8.0
+"""The derivative is filtered with its time constant, kd/kp, over this (Åström and Murray 2008,
+sec. 10.5, have 2 to 20)."""
+
+Limiter = Callable[[Array], Array]
+"""From outputs that are wanted to those that can be had."""
+
+
+class Pid:
+    """u = kp e + ki ∫e dt − kd dy/dt, sample by sample, for any number of channels.
+
+    Where a limit keeps an output from what it should be, the integral is led to what the output
+    is: it does not wind up (back-calculation, Åström and Murray 2008, sec. 10.4).
+
+    Args:
+        kp: Output over error.
+        ki: Output over error and time [1/s].
+        kd: Output over rate of what is measured [s].
+        period: Time between two samples [s].
+        limiter: What outputs there are; all of them where it is not given.
+
+    Raises:
+        DescriptionError: A gain is negative, or the period is not positive.
+    """
+
+    def __init__(
+        self, kp: float, ki: float, kd: float, period: float, limiter: Limiter | None = None
+    ) -> None:
+        for name, gain in (("kp", kp), ("ki", ki), ("kd", kd)):
+            if not 0.0 <= gain < math.inf:
+                raise DescriptionError(f"expected 0 or more, found {gain:g}", field=name)
+        if not 0.0 < period < math.inf:
+            raise DescriptionError(f"expected a time above 0 s, found {period:g} s", field="period")
+        self.kp, self.ki, self.kd, self.period = kp, ki, kd, period
+        self._limiter: Limiter = limiter or (lambda output: output)
+        slow = kd / kp / FILTER if kp else 0.0
+        self._filter_gain = period / (slow + period)
+        # back to a limit in the time in which the integral doubles what kp gives
+        self._back = min(period * ki / kp, 1.0) if kp else 1.0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything that was."""
+        self.integral: Array = np.zeros(())
+        """Of the error, times ki."""
+        self._rate: Array = np.zeros(())
+        self._last: Array | None = None
+
+    def output(self, target: ArrayLike, measured: ArrayLike) -> Array:
+        """The output at this sample, within its limits.
+
+        Args:
+            target: What to reach, any shape.
+            measured: What is there, of the same shape.
+
+        Raises:
+            DescriptionError: A number is not finite: it would stay in the integral for ever.
+        """
+        now = np.asarray(measured, dtype=float)
+        if not (np.isfinite(now).all() and np.isfinite(np.asarray(target, dtype=float)).all()):
+            raise DescriptionError(
+                f"expected finite numbers, found {now.tolist()} for {target!r}", field="measured"
+            )
+        error = np.asarray(target, dtype=float) - now
+        last = now if self._last is None else self._last
+        self._rate = self._rate + self._filter_gain * ((now - last) / self.period - self._rate)
+        self._last = now
+        free = self.kp * error + self.integral - self.kd * self._rate
+        limited = self._limiter(free)
+        self.integral = (
+            self.integral + self.ki * self.period * error + self._back * (limited - free)
+        )
+        return limited

@@ -1,0 +1,229 @@
+"""Water-hydraulic soft arms in YAML and U(C)RDF: sections with their chambers, and the drive."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softgrasp import library
+from softgrasp.description.bendable import Backbone, CurvatureLimits
+from softgrasp.description.robot import Robot
+from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
+from softgrasp.formats.atomic import write_text
+from softgrasp.formats.csv_table import read_table, refuse_falling
+from softgrasp.formats.description_tree import description_tree
+from softgrasp.formats.pose_tree import pose_tree
+from softgrasp.formats.ucrdf import ROBOT_SUFFIXES, write_robot
+from softgrasp.formats.ucrdf.read import MACRO_SUFFIX, made_of_robot
+from softgrasp.formats.yaml_file import Tree, YamlFile, dump, scaled, take_units
+from softgrasp.hydraulics.description import (
+    LARGEST_BEND,
+    HydraulicArm,
+    HydraulicCarrier,
+    arm_of_robot,
+    arm_robot,
+)
+from softgrasp.hydraulics.recording import TorqueTable
+
+# --------------------
+# A hydraulic arm under a hand as scenes in YAML have it.
+
+
+POSES = ("base", "tool")
+
+
+def carrier_from(data: dict[str, Tree], directory: Path) -> HydraulicCarrier:
+    """Make the arm under a hand of a YAML tree.
+
+    Args:
+        data: ``hydraulic`` is an arm's name, file, or mapping, ``torques`` rows or the name of a
+            CSV file; other fields are those of ``HydraulicCarrier``. Its units are its own.
+        directory: Where the files lie that it names.
+
+    Raises:
+        DescriptionError: Something in the tree, or in a file, is wrong.
+    """
+    rest, length, angle = take_units(data)
+    for key in POSES:
+        if key in rest:
+            rest[key] = pose_tree(rest[key], length, angle, (key,), f"the {key}")
+    arm, torques = rest["hydraulic"], rest.get("torques")
+    if isinstance(arm, dict):
+        rest["hydraulic"] = hydraulic_arm_from(arm)
+    else:
+        rest["hydraulic"] = load_hydraulic_arm(_beside(str(arm), directory))
+    if isinstance(torques, str):
+        table = load_torques(_beside(torques, directory))
+        rest["torques"] = np.column_stack([table.times, table.torques]).tolist()
+    return HydraulicCarrier(**rest)
+
+
+def carrier_tree(carrier: HydraulicCarrier) -> dict[str, Any]:
+    """The arm under a hand as ``carrier_from`` takes it; a shipped arm by its name."""
+    tree: dict[str, Any] = carrier.model_dump(mode="json", exclude_defaults=True)
+    if _is_shipped(carrier.hydraulic):
+        tree["hydraulic"] = carrier.hydraulic.name
+    return tree
+
+
+def _is_shipped(arm: HydraulicArm) -> bool:
+    return arm.name in library.names("hydraulic_arms") and load_hydraulic_arm(arm.name) == arm
+
+
+def _beside(name: str, directory: Path) -> str:
+    """A file that lies beside the scene, or the name as it stands."""
+    return str(directory / name) if (directory / name).is_file() else name
+
+
+SUFFIXES = (".yaml", ".yml")
+WRITTEN = (*SUFFIXES, *(suffix for suffix in ROBOT_SUFFIXES if suffix != MACRO_SUFFIX))
+LENGTHS = frozenset(["length", "radius", "diameter", "lead"])
+AREAS, ANGLES = frozenset(["area"]), frozenset(["angle"])
+
+
+def load_hydraulic_arm(name: str | Path) -> HydraulicArm:
+    """A shipped hydraulic arm by name, or one from a YAML, U(C)RDF, URDF or xacro file.
+
+    In YAML, ``units: {length: mm, angle: deg}`` is of lengths, areas and angles; all else is in SI,
+    as everything in U(C)RDF. There the bendables are the sections, and ``<hydraulics>`` is the
+    rest.
+
+    Raises:
+        DescriptionError: There is no such arm, or its file is wrong; names file, line and field or
+            element.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+
+    Warns:
+        SoftgraspWarning: Something in a U(C)RDF file is not kept.
+    """
+    path = Path(name)
+    suffix = path.suffix.lower()
+    if suffix in ROBOT_SUFFIXES:
+        return made_of_robot(path, lambda robot: _arm(robot, path))
+    if suffix not in SUFFIXES:
+        if suffix or len(path.parts) > 1:
+            raise DescriptionError(
+                f"expected a hydraulic arm as {', '.join((*SUFFIXES, *ROBOT_SUFFIXES))} or a "
+                f"library name, found '{suffix or path.name}'",
+                file=path,
+            )
+        path = library.find("hydraulic_arms", str(name))
+    return YamlFile(path).read(lambda data: hydraulic_arm_from({"name": path.stem} | data))
+
+
+def save_hydraulic_arm(arm: HydraulicArm, path: str | Path) -> Path:
+    """Write an arm as YAML or U(C)RDF, by the suffix, in SI with all digits; returns the path.
+
+    ``load_hydraulic_arm`` makes an equal arm of it.
+
+    Raises:
+        DescriptionError: No such suffix, or a text holds characters that XML cannot.
+        ResultError: The place cannot be written.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in WRITTEN:
+        raise DescriptionError(
+            f"expected a file as {', '.join(WRITTEN)}, found '{path}'", field="path"
+        )
+    if suffix in SUFFIXES:
+        return write_text(path, hydraulic_arm_yaml(arm))
+    return write_robot(arm_robot(arm), path)
+
+
+def hydraulic_arm_yaml(arm: HydraulicArm) -> str:
+    """An arm as YAML; what is as by default is left out."""
+    tree = description_tree(arm, types=False)
+    head = {key: tree[key] for key in ("name", "source", "segments", "sections") if key in tree}
+    return dump(head | tree)
+
+
+def hydraulic_arm_from(data: dict[str, Tree]) -> HydraulicArm:
+    """Make an arm of a YAML tree.
+
+    Raises:
+        DescriptionError: Something in the tree is wrong; knows its location.
+    """
+    rest, length, angle = take_units(data)
+    return HydraulicArm(**_to_si(rest, length, angle))
+
+
+def _arm(robot: Robot, path: Path) -> HydraulicArm:
+    arm = arm_of_robot(robot)
+    left = ", ".join(_left_out(robot))
+    if left:
+        message = f"{path}: left out, as a hydraulic arm has none of it: {left}"
+        warnings.warn(message, SoftgraspWarning, stacklevel=4)
+    return arm
+
+
+def _left_out(robot: Robot) -> Iterator[str]:
+    """What of a robot is no part of its arm, in words."""
+    fields = Backbone.model_fields
+    for part in robot.bendables:
+        if part.limits != CurvatureLimits(theta_max=LARGEST_BEND):
+            yield f"limits of bendable '{part.name}'"
+        for name in ("links", "discs"):
+            if getattr(part.backbone, name) != fields[name].default:
+                yield f"{name} of bendable '{part.name}'"
+    for link in robot.links:
+        if link.visuals or link.collisions:
+            yield f"shapes of link '{link.name}'"
+        if link.inertial is not None:
+            yield f"mass of link '{link.name}', which stands still"
+    for system in robot.control:
+        yield f"ros2_control '{system.name}'"
+
+
+def _to_si(data: Tree, length: float, angle: float) -> Tree:
+    if isinstance(data, list):
+        return [_to_si(part, length, angle) for part in data]
+    if not isinstance(data, dict):
+        return data
+    factors = dict.fromkeys(LENGTHS, length) | dict.fromkeys(AREAS, length**2)
+    factors |= dict.fromkeys(ANGLES, angle)
+    return {
+        key: scaled(value, factors[key]) if key in factors else _to_si(value, length, angle)
+        for key, value in data.items()
+    }
+
+
+# --------------------
+# Torques of motors in CSV: a column ``time_s``, and ``torque_1``, ``torque_2``, … in N·m.
+
+
+TIME, TORQUE, SUFFIX = "time_s", "torque_{}", ".csv"
+
+
+def load_torques(name: str | Path) -> TorqueTable:
+    """Shipped torques by name (``paper003_ramp``), or those of a CSV file.
+
+    The first line names the columns, ``time_s, torque_1, torque_2, …``; lines that begin with #
+    are remarks. Between the times torques run straight, after the last one they stay.
+
+    Raises:
+        DescriptionError: There is no such table, or it is wrong: a cell without a number, times
+            that do not rise, columns that are missing; names file and line.
+    """
+    path = Path(name)
+    if path.suffix.lower() != SUFFIX:
+        path = _shipped(str(name))
+    columns_text = f"{TIME}, {TORQUE.format(1)}, {TORQUE.format(2)}, …"
+    table = read_table(path, _columns, columns_text)
+    refuse_falling(path, table)
+    return TorqueTable(table.values[:, 0], table.values[:, 1:])
+
+
+def _columns(count: int) -> list[str]:
+    return [TIME, *(TORQUE.format(k) for k in range(1, max(count, 2)))]
+
+
+def _shipped(name: str) -> Path:
+    directory = library.directory("hydraulic_arms")
+    known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
+    if name not in known:
+        raise DescriptionError(f"no torques '{name}'; {did_you_mean(name, known)}")
+    return directory / f"{name}{SUFFIX}"

@@ -1,0 +1,414 @@
+"""A water-hydraulic arm as a carrier of a hand: the ``CarrierModel`` that it registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import mujoco
+import numpy as np
+from scipy.optimize import root
+
+from softgrasp.build import names
+from softgrasp.build.attached_hand import settle
+from softgrasp.build.bendable import add_bendable
+from softgrasp.build.bendable_drives import add_segment_actuators
+from softgrasp.build.bendable_names import (
+    bend_joints,
+    segment_actuator_names,
+    slide_joints,
+    twist_joints,
+)
+from softgrasp.build.carried_hand import hand_posture
+from softgrasp.build.carrier_model import CarrierModel, CarrierRest, Posture
+from softgrasp.build.compiling import compiled
+from softgrasp.build.hand import add_hand
+from softgrasp.build.mechanism import add_mechanism
+from softgrasp.build.names import ARM, hand_body
+from softgrasp.build.shapes import set_inertia
+from softgrasp.build.spring_limit import spring_limit
+from softgrasp.build.visual import Rgba
+from softgrasp.description.base import Vec3
+from softgrasp.description.bendable import Bendable
+from softgrasp.description.mechanism import ActuationModel
+from softgrasp.description.pose import Pose
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import BuildError, SimulationError
+from softgrasp.hydraulics.description import ArmSection, HydraulicCarrier, arm_robot
+from softgrasp.hydraulics.drive_model import drive_model
+from softgrasp.hydraulics.integrators import pressures_under
+from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
+from softgrasp.hydraulics.recording import TorqueTable
+from softgrasp.hydraulics.segment_model import checked_pressures
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+
+STEP_FRACTION = 0.9
+"""Fraction of the longest stable time step of the arm's springs that is used."""
+
+
+class HydraulicCarrierModel(CarrierModel):
+    """Model of a water-hydraulic arm that carries a hand."""
+
+    carrier: HydraulicCarrier
+
+    def joints(self) -> list[str]:
+        """Return the joints of all cells."""
+        return cell_joints(self.carrier)
+
+    def actuators(self) -> list[str]:
+        """Return the actuators of the chambers, from the base outwards."""
+        return chamber_actuators(self.carrier)
+
+    def with_hand(
+        self, mechanism: ActuationModel, base: Pose
+    ) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
+        """Build a spec of the arm and its hand; see ``CarrierModel``."""
+        return hand_on_arm(mechanism, self.carrier, base)
+
+    def rest(self, scene: GraspScene) -> CarrierRest:
+        """Compute the rest of the arm under its pressures and both weights."""
+        return carrier_rest(scene)
+
+    def max_timestep(self) -> float:
+        """Return the longest time step that its springs allow [s]."""
+        return _max_timestep(self.carrier)
+
+    def timestep_reason(self) -> str:
+        """Return the clause about its cells."""
+        return f"an arm of {self.carrier.links} cells a section, whose springs do not bear more"
+
+
+@lru_cache(maxsize=8)
+def _max_timestep(carrier: HydraulicCarrier) -> float:
+    """Compute the longest time step of an arm [s]; a hand at its end slows it."""
+    return STEP_FRACTION * spring_limit(arm_model(carrier.hydraulic, carrier.links))
+
+
+# --------------------
+# Where a hand starts that hangs on a hydraulic arm: the arm at rest under both weights.
+
+
+LOAD_STEPS, BALANCED = 6, 1e-9
+"""Steps in which all loads grow from nothing; largest force left over its stiffness [rad or m]."""
+NEAR = 1e-4
+"""From so little Newton's method goes on [rad or m]."""
+MAX_STEPS = 6
+"""Of Newton's method after the search for a rest."""
+NUDGE = 1e-6
+"""Of a joint, for differences [rad or m]."""
+
+
+def carrier_rest(scene: GraspScene) -> CarrierRest:
+    """The rest of the scene's hydraulic arm, its hand in the posture of the start.
+
+    Raises:
+        BuildError: It has no rest, or none that lasts.
+    """
+    assert isinstance(scene.arm, HydraulicCarrier)  # callers ask for no other
+    posture = tuple(hand_posture(scene, scene.start).items())
+    pose = scene.hand_pose if scene.arm.base is None else Pose()
+    return _rest(scene.mechanism, scene.arm, posture, pose, scene.gravity)
+
+
+def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Array:
+    """Joints at which a share of all loads leaves no force, as the share grows to one, (count,).
+
+    Args:
+        off: From joints and share to forces on the joints over their stiffness, (count,).
+        count: Of the joints.
+        name: Of the arm, for messages.
+
+    Raises:
+        SimulationError: There is no rest.
+    """
+    solution = np.zeros(count)
+    for load_factor in np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist():
+        solution, worst = _root(off, solution, load_factor)
+        for _ in range(MAX_STEPS):
+            if worst <= BALANCED or not np.isfinite(worst):
+                break
+            # forward differences of 'root' may end it a little before the rest
+            slopes = _slopes(off, solution, load_factor)
+            solution = solution - np.linalg.lstsq(slopes, off(solution, load_factor))[0]
+            worst = float(np.abs(off(solution, load_factor)).max())
+        if not worst <= BALANCED:
+            raise SimulationError(
+                f"{name}: expected a rest at {load_factor:.0%} of its loads, found none; the joints are "
+                f"{worst:.2g} rad or m off"
+            )
+    return solution
+
+
+def _root(
+    off: Callable[[Array, float], Array], start: Array, load_factor: float
+) -> tuple[Array, float]:
+    """Where a function is nothing, and what is left of it there.
+
+    Powell's method is quick and gets stuck now and then, out of the plane and near the limit; the
+    one of Levenberg and Marquardt takes three times as long.
+    """
+    for method in ("hybr", "lm"):
+        solution = np.asarray(root(off, start, args=(load_factor,), method=method, tol=1e-13).x)
+        worst = float(np.abs(off(solution, load_factor)).max())
+        if worst <= NEAR:
+            break
+    return solution, worst
+
+
+@lru_cache(maxsize=8)
+def _rest(
+    mechanism: ActuationModel,
+    carrier: HydraulicCarrier,
+    posture: Posture,
+    pose: Pose,
+    gravity: Vec3,
+) -> CarrierRest:
+    """Solved in the frame of the base: where the hand's pose is given, weight turns with it."""
+    spec, _ = hand_on_arm(mechanism, carrier, Pose())
+    model = compiled(spec, f"{mechanism.hand.name} on {carrier.name}")
+    data = mujoco.MjData(model)
+    start = np.array(model.qpos0)
+    for name, value in posture:
+        start[model.joint(name).qposadr[0]] = value
+    data.qpos[:] = settle(model, mechanism.hand, start)
+    joints = [model.joint(name) for name in cell_joints(carrier)]
+    qpos_addresses = [int(joint.qposadr[0]) for joint in joints]
+    freedoms = [int(joint.dofadr[0]) for joint in joints]
+    stiffness = np.array([joint.stiffness[0] for joint in joints])
+    chambers = [model.actuator(name).id for name in chamber_actuators(carrier)]
+    palm = model.body(names.hand_body(mechanism.hand)).id
+    hand = transform(pose.position, pose.quaternion)
+
+    def seen() -> Array:
+        """The hand in the frame of the base, (4, 4)."""
+        return transform(data.xpos[palm], data.xquat[palm])
+
+    def base_rotation() -> Array:
+        """Of the base in the world, (3, 3)."""
+        if carrier.base is not None:
+            return transform(quaternion=carrier.base.quaternion)[:3, :3]
+        return np.asarray(hand[:3, :3] @ seen()[:3, :3].T)
+
+    def off(cells: Array, load_factor: float, upright: Array | None = None) -> Array:
+        data.qpos[qpos_addresses], data.qvel[:] = cells, 0.0
+        data.ctrl[chambers] = load_factor * np.array(carrier.start)
+        mujoco.mj_kinematics(model, data)
+        base = base_rotation() if upright is None else upright
+        model.opt.gravity[:] = load_factor * (base.T @ gravity)
+        mujoco.mj_forward(model, data)
+        return np.asarray(data.qfrc_smooth[freedoms] / stiffness)
+
+    try:
+        solution = balanced(off, len(qpos_addresses), carrier.name)
+    except SimulationError as error:
+        raise BuildError(f"arm: {error}") from None
+    off(solution, 1.0)
+    upright, within = base_rotation(), seen()
+    _refuse_unstable(lambda cells: off(cells, 1.0, upright) * stiffness, solution, carrier.name)
+    base = hand @ np.linalg.inv(within)
+    if carrier.base is not None:
+        base = transform(carrier.base.position, carrier.base.quaternion)
+    at = tuple((joint.name, float(value)) for joint, value in zip(joints, solution, strict=True))
+    return CarrierRest(_pose(base), _pose(base @ within), at)
+
+
+def _slopes(values: Callable[..., Array], at: Array, *extra: float) -> Array:
+    """Central differences of values (m,) over their first argument (n,), (m, n)."""
+    nudges = NUDGE * np.eye(len(at))
+    columns = [(values(at + n, *extra) - values(at - n, *extra)) / (2.0 * NUDGE) for n in nudges]
+    return np.stack(columns, axis=1)
+
+
+def _refuse_unstable(forces: Callable[[Array], Array], rest: Array, name: str) -> None:
+    """Refuse a rest from which the arm would fall: its stiffness is not positive."""
+    matrix = -_slopes(forces, rest)
+    if np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() <= 0.0:
+        raise BuildError(
+            f"arm: expected a rest of {name} that lasts, found one from which it falls; mount it "
+            "to hang, or give it less to carry"
+        )
+
+
+def _pose(frame: Array) -> Pose:
+    return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
+
+
+# --------------------
+# A water-hydraulic arm under a hand: its cells, its chambers, and the drag on it.
+
+
+FAR = 1e4
+"""Distance of the points to which a damper holds a cell of the arm [m]: over a way of 1 m its
+direction is off by a ten-thousandth."""
+HIDDEN = 5
+"""Group of sites and tendons that no picture shows."""
+GYRATION = 0.02
+"""Radius of gyration of palm and flange [m]."""
+
+
+def carrier_parts(carrier: HydraulicCarrier) -> tuple[Bendable, ...]:
+    """The sections as bendable segments, in the names that they have under a hand."""
+    return arm_robot(
+        carrier.hydraulic.replace(sections=_sections(carrier)), carrier.links
+    ).bendables
+
+
+def cell_joints(carrier: HydraulicCarrier) -> list[str]:
+    """Joints of all cells: bends, slides, twists, a section after the other."""
+    return [
+        name
+        for part in carrier_parts(carrier)
+        for name in (
+            *(bend for bend, _ in bend_joints(part)),
+            *slide_joints(part),
+            *twist_joints(part),
+        )
+    ]
+
+
+def chamber_actuators(carrier: HydraulicCarrier) -> list[str]:
+    """Actuators of the chambers, from the base outwards."""
+    return [name for part in carrier_parts(carrier) for name in segment_actuator_names(part)]
+
+
+def add_hydraulic_arm(
+    spec: mujoco.MjSpec, carrier: HydraulicCarrier, base: Pose
+) -> tuple[mujoco.MjsBody, Pose]:
+    """Add the cells of an arm, and the drag on them; its chambers come behind the hand's drives.
+
+    Args:
+        spec: The model to extend.
+        carrier: The arm.
+        base: Pose of its base in the world.
+
+    Returns:
+        The last cell, and the pose of the hand in its frame.
+    """
+    body = spec.worldbody.add_body(name=ARM, pos=base.position, quat=base.quaternion)
+    frame = np.eye(4)
+    pairs = zip(_sections(carrier), carrier_parts(carrier), strict=True)
+    for index, (section, part) in enumerate(pairs):
+        body, frame = add_bendable(spec, body, part, frame, driven=False)
+        _show(spec, part, SECTION_RGBA[index % len(SECTION_RGBA)])
+        _add_drag(spec, section, part)
+    # the far ends of dampers are no part of the scene's size
+    spec.stat.extent = 2.0 * sum(section.length for section in carrier.hydraulic.sections)
+    spec.stat.center = base.position
+    hand = frame @ transform(carrier.tool.position, carrier.tool.quaternion)
+    return body, Pose(position=position_of(hand), quaternion=quaternion_of(hand))
+
+
+def add_chambers(spec: mujoco.MjSpec, carrier: HydraulicCarrier) -> None:
+    """Add the tendons and actuators of the chambers."""
+    for part in carrier_parts(carrier):
+        add_segment_actuators(spec, part)
+
+
+def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None:
+    """Let a hand weigh on its arm: nothing of it floats, and its palm has a mass.
+
+    Args:
+        spec: The model; arm and hand are in it.
+        carrier: The arm.
+        palm: Body in the hand's frame.
+    """
+    for body in _with_all_below(spec.body(palm)):
+        body.gravcomp = 0.0
+    if carrier.palm_mass:
+        flange = spec.body(palm).add_body(name=f"{ARM}_flange")
+        inertia = carrier.palm_mass * GYRATION**2 * np.eye(3)
+        set_inertia(flange, carrier.palm_mass, inertia)
+
+
+def hand_on_arm(
+    mechanism: ActuationModel, carrier: HydraulicCarrier, base: Pose
+) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
+    """The hand on a hydraulic arm whose base is there, and its bodies that can touch."""
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    end, pose = add_hydraulic_arm(spec, carrier, base)
+    bodies = add_hand(spec, mechanism.hand, pose, "servo", end)
+    add_mechanism(spec, mechanism)
+    add_chambers(spec, carrier)
+    load_with(spec, carrier, hand_body(mechanism.hand))
+    return spec, tuple(bodies)
+
+
+def _sections(carrier: HydraulicCarrier) -> tuple[ArmSection, ...]:
+    return tuple(
+        section.replace(name=f"{ARM}_{section.name}") for section in carrier.hydraulic.sections
+    )
+
+
+def _with_all_below(body: mujoco.MjsBody) -> Iterator[mujoco.MjsBody]:
+    yield body
+    for child in body.bodies:
+        yield from _with_all_below(child)
+
+
+def _show(spec: mujoco.MjSpec, part: Bendable, rgba: Rgba) -> None:
+    """Leave only what is seen of the cells: like other arms, this one touches nothing."""
+    for index in range(part.backbone.links + 1):
+        body = spec.body(f"{part.name}_{index}")
+        spec.delete(spec.geom(body.name))
+        for geom in body.geoms:
+            geom.rgba = rgba
+
+
+def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
+    """Dampers from every cell to points so far along x, y and z that they hardly turn.
+
+    MuJoCo has no drag of single bodies; a share of the section's goes to each cell by its mass.
+    """
+    if not section.damping.drag:
+        return
+    far: list[str] = []
+    for position in FAR * np.eye(3):
+        name = f"{part.name}_far_{len(far)}"
+        spec.worldbody.add_site(name=name, pos=position.tolist(), group=HIDDEN)
+        far.append(name)
+    for index in range(part.backbone.links + 1):
+        body = spec.body(f"{part.name}_{index}")
+        middle = f"{body.name}_middle"
+        body.add_site(name=middle, pos=body.ipos, group=HIDDEN)
+        for axis_index, end in enumerate(far):
+            tendon = spec.add_tendon(name=f"{body.name}_drag_{axis_index}", group=HIDDEN)
+            tendon.damping = [section.damping.drag * body.mass / section.mass, 0.0, 0.0]
+            tendon.wrap_site(middle)
+            tendon.wrap_site(end)
+
+
+# --------------------
+# Pressures in the chambers of an arm under a hand in time, from torques of its motors.
+
+
+DRIVE_TIMESTEP = 5e-3
+"""Of the drives [s]; the flow of a step is its mean."""
+WHOLE = 1.0
+"""Pressures are whole multiples of this [Pa], so that they come to rest."""
+
+
+def chamber_path(scene: GraspScene, samples: int) -> Array:
+    """Pressures at the control samples from the start of a run on, (samples, k) [Pa].
+
+    No rows where no torques change them.
+
+    Raises:
+        DescriptionError: A pressure is beyond the limits of its chamber.
+    """
+    carrier = scene.arm
+    if not isinstance(carrier, HydraulicCarrier) or not carrier.torques:
+        return np.zeros((0, 0))
+    rows = np.array(carrier.torques)
+    table = TorqueTable(rows[:, 0], rows[:, 1:])
+    times = np.arange(samples) * scene.control_period
+    pressures = pressures_under(
+        drive_model(carrier.hydraulic), table, float(times[-1]), DRIVE_TIMESTEP, carrier.start
+    )
+    path = np.stack(
+        [np.interp(times, pressures.times, column) for column in pressures.chambers.T], axis=1
+    )
+    path[0] = carrier.start
+    for extreme in (path.min(axis=0), path.max(axis=0)):
+        checked_pressures(carrier.hydraulic, extreme)
+    return np.asarray(np.round(path / WHOLE) * WHOLE)

@@ -1,0 +1,670 @@
+"""The drives of an arm step by step: exact for a torque that stands still during a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.integrate import solve_ivp
+
+from softgrasp.description.hydraulic_drive import TipLoad
+from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
+from softgrasp.hydraulics.description import HydraulicArm
+from softgrasp.hydraulics.drive_model import (
+    Channel,
+    DriveModel,
+    FlowWatch,
+    affine_moves,
+    drive_model,
+    poiseuille_resistance,
+    slide_and_stick,
+)
+from softgrasp.hydraulics.recording import TipRecording
+from softgrasp.hydraulics.segment_model import (
+    LumpedModel,
+    arm_motion,
+    checked_pressures,
+    checked_states,
+    lumped_model,
+)
+from softgrasp.mechanics.transforms import Array
+
+# --------------------
+# The drives of a moving arm step by step: exact for chambers that open evenly during a step.
+#
+# The arm and its drives are advanced one after the other, and each needs the other's answer
+# first:
+# the water is far stiffer than the arm. So a step of the drives is told as what it is for
+# the arm, a pressure that falls with the volume that the arm opens,
+#
+#     mean P_a = P₀ − Z q,
+#
+# which is exact where q stands still and the tube's resistance is that of the step. An arm that
+# takes
+# Z as a damper implicitly finds its step, the drives take the q of that step, and both have
+# exchanged
+# the same work, mean P_a · q · h. Z is positive, so the coupling can make no energy at any step.
+
+
+MEAN = 3
+"""Place of the mean pressure of the chamber behind the states of a channel."""
+
+
+class CoupledStepper:
+    """States of the channels of a moving arm in time, by the matrix exponential.
+
+    A step is ``press``, then the step of the arm, then ``advance``. The resistance of a tube is
+    that of the flow of the steps before. Where a piston with dry friction stops or starts within a
+    step, the arm feels the pressure of a step without that.
+
+    Args:
+        model: The equations, with the compliance of the water alone (``coupling="state"``).
+        timestep: Of one step [s].
+
+    Raises:
+        DescriptionError: The step is not positive.
+
+    Warns:
+        SoftgraspWarning: Once, where the law of the tube does not hold at the flow through it.
+    """
+
+    def __init__(self, model: DriveModel, timestep: float) -> None:
+        if not 0.0 < timestep < np.inf:
+            raise DescriptionError(
+                f"expected a step above 0 s, found {timestep:g} s", field="timestep"
+            )
+        self.model, self.timestep = model, timestep
+        self.states = np.zeros((model.channels, 3))
+        """Speeds of the pistons [m/s], pressures of chambers and of cylinders [Pa]."""
+        self.time = 0.0
+        self._flow = np.zeros(model.channels)
+        self._law = FlowWatch(model.drive.tube, model.drive.fluid)
+        self._forces = np.zeros(model.channels)
+        self._closed = np.zeros((model.channels, 4))
+        self._key = np.empty(0)
+        self._moves = np.empty(0)
+        self._inputs = np.zeros((model.channels, 4, 2))
+        self._inputs[:, 0, 0] = 1.0 / model.drive.piston.mass
+        self._inputs[:, 1, 1] = -1.0 / model.compliances
+        self._weights = np.concatenate([model.inertias, model.inertias[:, 1:2]], axis=1)
+
+    @property
+    def pressures(self) -> Array:
+        """Of the chambers [Pa], (channels,)."""
+        return self.states[:, 1].copy()
+
+    @property
+    def largest_reynolds(self) -> float:
+        """Largest Reynolds number of the mean flow of a step so far."""
+        return self._law.largest
+
+    def press(self, torques: ArrayLike) -> tuple[Array, Array]:
+        """How the chambers press on the arm in the next step.
+
+        Args:
+            torques: Of the motors, that stand still [N·m], (channels,) or one for all.
+
+        Returns:
+            Mean pressures of the step where the arm stands still [Pa], and their fall over the
+            volume rate that the arm opens [Pa·s/m³], both (channels,).
+
+        Raises:
+            DescriptionError: A torque is more than the motor has, or not one a channel.
+        """
+        self._forces = self.model.screw_forces(torques)
+        directions, stuck = self._directions()
+        moves = self._moves_of(self.model.resistance(self._flow), stuck)
+        pushed = np.where(stuck, 0.0, self._forces - directions * self.model.drive.piston.friction)
+        start = np.concatenate([self.states, np.zeros((len(stuck), 1))], axis=1)
+        self._closed = np.einsum("cij,cj->ci", moves[:, :4, :4], start)
+        self._closed += moves[:, :4, 4] * pushed[:, None]
+        return self._closed[:, MEAN].copy(), -moves[:, MEAN, 5]
+
+    def advance(self, swept: Array) -> None:
+        """End the step that ``press`` has begun.
+
+        Args:
+            swept: Volume that the arm has opened in its chambers over the step [m³/s], (channels,).
+        """
+        before = self.states[:, 1]
+        if self.model.drive.piston.friction:
+            after = self._slid(swept)
+        else:
+            after = self._closed[:, :3] + self._moves[:, :3, 5] * swept[:, None]
+        mean = swept + self.model.compliances * (after[:, 1] - before) / self.timestep
+        self._flow = self._flow + FLOW_FRACTION * (mean - self._flow)
+        self._law.watch(self._flow, self.time)
+        self.states, self.time = after, self.time + self.timestep
+
+    def _directions(self) -> tuple[Array, Array]:
+        """Ways of the pistons (1, −1), and which of them stick."""
+        piston, speeds = self.model.drive.piston, self.states[:, 0]
+        excess = self._forces - piston.area * self.states[:, 2]
+        stuck = (speeds == 0.0) & (np.abs(excess) <= piston.friction) & (piston.friction > 0.0)
+        return np.where(speeds == 0.0, np.sign(excess), np.sign(speeds)), stuck
+
+    def _moves_of(self, resistances: Array, stuck: Array) -> Array:
+        """From states, force and volume rate to the states after a step, (channels, 6, 6)."""
+        key = np.where(stuck, -resistances, resistances)
+        if not np.array_equal(key, self._key):
+            matrices = np.zeros((self.model.channels, 4, 4))
+            matrices[:, :3, :3] = self.model.matrices(resistances)
+            matrices[stuck, 0] = 0.0
+            matrices[:, MEAN, 1] = 1.0 / self.timestep
+            self._key = key
+            self._moves = affine_moves(matrices, self._weights, self._inputs, self.timestep)
+        return self._moves
+
+    def _slid(self, swept: Array) -> Array:
+        """The states after a step with dry friction, which may stop and start pistons."""
+        matrices = self.model.matrices(self.model.resistance(self._flow))
+        each = zip(matrices, self.model.inertias, self._forces, swept, strict=True)
+        return np.stack(
+            [
+                slide_and_stick(Channel(self.model.drive.piston, *one), state, self.timestep)
+                for one, state in zip(each, self.states, strict=True)
+            ]
+        )
+
+
+FLOW_FRACTION = 4.0 / 7.0
+"""Of a change of the flow that is taken: Blasius's resistance grows with Q^¾, and all of it would
+overshoot."""
+CORRECTIONS, SETTLED = 30, 1e-10
+"""Times that a step is done again with the resistance of its mean flow, at most, and the relative
+change of the flow at which that ends."""
+UNIT_PUSH = np.array([[1.0], [0.0], [0.0]])
+"""A unit acceleration of the piston, as the input of a channel."""
+
+
+class DriveStepper:
+    """States of the channels of an arm in time, by the matrix exponential.
+
+    With laminar flow a step of any length is exact; with turbulent flow the resistance is that of
+    the step's mean flow. Dry friction stops and starts the pistons at the instant where it does.
+
+    Args:
+        model: The equations.
+        timestep: Of one step [s].
+
+    Raises:
+        DescriptionError: The step is not positive.
+
+    Warns:
+        SoftgraspWarning: Once, where the law of the tube does not hold at the flow through it.
+    """
+
+    def __init__(self, model: DriveModel, timestep: float) -> None:
+        if not 0.0 < timestep < np.inf:
+            raise DescriptionError(
+                f"expected a step above 0 s, found {timestep:g} s", field="timestep"
+            )
+        self.model, self.timestep = model, timestep
+        self.states = np.zeros((model.channels, 3))
+        """Speeds of the pistons [m/s], pressures of chambers and of cylinders [Pa]."""
+        self.time = 0.0
+        tube, fluid = model.drive.tube, model.drive.fluid
+        self._laminar = np.full(model.channels, poiseuille_resistance(tube, fluid))
+        self._moves = self._exponentials(self._laminar)
+        self._flow = np.zeros(model.channels)
+        self._law = FlowWatch(tube, fluid)
+
+    @property
+    def largest_reynolds(self) -> float:
+        """Largest Reynolds number of the mean flow of a step so far."""
+        return self._law.largest
+
+    @property
+    def pressures(self) -> Array:
+        """Of the chambers [Pa], (channels,)."""
+        return self.states[:, 1].copy()
+
+    def step(self, torques: ArrayLike) -> Array:
+        """Go on by one step with torques that stand still [N·m], (channels,) or one for all.
+
+        Returns:
+            Pressures of the chambers after it [Pa], (channels,).
+
+        Raises:
+            DescriptionError: A torque is more than the motor has, or not one a channel.
+        """
+        after = self._after(self.model.screw_forces(torques))
+        self._law.watch(self._flow, self.time)
+        self.states, self.time = after, self.time + self.timestep
+        return self.pressures
+
+    def _after(self, forces: Array) -> Array:
+        """The states after a step; the resistance is found along with the mean flow."""
+        after = self._moved(forces, self.model.resistance(self._flow))
+        for _ in range(CORRECTIONS):
+            change = FLOW_FRACTION * (self._mean_flow(after) - self._flow)
+            self._flow = self._flow + change
+            resistances = self.model.resistance(self._flow)
+            if (np.abs(change) <= SETTLED * np.abs(self._flow)).all():
+                break
+            if (resistances == self._laminar).all() and self._was_laminar(after):
+                break
+            after = self._moved(forces, resistances)
+        self._flow = self._mean_flow(after)
+        return after
+
+    def _was_laminar(self, after: Array) -> bool:
+        mean = self.model.resistance(self._mean_flow(after))
+        return bool((mean == self._laminar).all())
+
+    def _moved(self, forces: Array, resistances: Array) -> Array:
+        """The states after a step with given resistances of the tubes."""
+        piston = self.model.drive.piston
+        if piston.friction:
+            matrices = self.model.matrices(resistances)
+            channels = zip(matrices, self.model.inertias, forces, strict=True)
+            parts = [
+                slide_and_stick(Channel(piston, *one), state, self.timestep)
+                for one, state in zip(channels, self.states, strict=True)
+            ]
+            return np.stack(parts)
+        laminar = (resistances == self._laminar).all()
+        moves = self._moves if laminar else self._exponentials(resistances)
+        pushed = moves[:, :3, 3] * (forces / piston.mass)[:, None]
+        return np.asarray(np.einsum("cij,cj->ci", moves[:, :3, :3], self.states) + pushed)
+
+    def _exponentials(self, resistances: Array) -> Array:
+        """From a state and a unit acceleration to the state after a step, (channels, 4, 4)."""
+        matrices = self.model.matrices(resistances)
+        return affine_moves(matrices, self.model.inertias, UNIT_PUSH, self.timestep)
+
+    def _mean_flow(self, after: Array) -> Array:
+        """Through the tubes during the step [m³/s]: what the chambers have taken in."""
+        taken = self.model.compliances * (after[:, 1] - self.states[:, 1])
+        return np.asarray(taken / self.timestep)
+
+
+def check_explicit_step(model: DriveModel, timestep: float) -> None:
+    """Refuse a step with which an explicit method would not be stable.
+
+    Args:
+        model: The equations.
+        timestep: Of the explicit (Euler) method [s].
+
+    Raises:
+        DescriptionError: It is longer than 2/|λ| of the fastest pole.
+    """
+    fastest = float(np.abs(model.poles()).max())
+    if timestep > 2.0 / fastest:
+        raise DescriptionError(
+            f"expected an explicit step of at most {2.0 / fastest:.3g} s (fastest pole "
+            f"{fastest:.3g} 1/s), found {timestep:g} s; DriveStepper is stable at any step",
+            field="timestep",
+        )
+
+
+# --------------------
+# The motion of a hydraulic arm in time: drives first, then the lumped model.
+
+
+Inputs = Callable[[float], ArrayLike]
+"""One number a chamber at a time [s]."""
+Method = Literal["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"]
+"""Of ``scipy.integrate.solve_ivp``."""
+SAMPLE = 0.01
+"""Time between two rows of a recording [s], as the paper's."""
+
+
+@dataclass(frozen=True)
+class PressureRecording:
+    """Pressures in time.
+
+    Args:
+        times: [s], (t,).
+        chambers: Pressures in the chambers [Pa], (t, k).
+        cylinders: Pressures in the cylinders [Pa], (t, k).
+        largest_reynolds: Largest Reynolds number of the flow in a tube.
+    """
+
+    times: Array
+    chambers: Array
+    cylinders: Array
+    largest_reynolds: float = 0.0
+
+    def __call__(self, time: float) -> Array:
+        """Of the chambers at a time, on straight lines between the recorded ones [Pa], (k,).
+
+        Before the first and after the last they stay.
+        """
+        last = len(self.times) - 2
+        index = min(max(int(np.searchsorted(self.times, time)) - 1, 0), last)
+        begin, end = self.times[index], self.times[index + 1]
+        fraction = min(max((time - begin) / (end - begin), 0.0), 1.0)
+        return np.asarray(
+            (1.0 - fraction) * self.chambers[index] + fraction * self.chambers[index + 1]
+        )
+
+
+@dataclass(frozen=True)
+class ArmRecording(TipRecording):
+    """The lumped model in time.
+
+    Args:
+        times: [s], (t,).
+        ends: Ends of the sections in the frame of the base [m], (t, sections, 3).
+        strains: (u, v, l, τ) of the segments, (t, n, 4).
+        rates: Of the strains, (t, n, 4).
+    """
+
+    strains: Array
+    rates: Array
+
+
+def drive_pressures(
+    arm: HydraulicArm, torques: Inputs, duration: float, *, timestep: float = 1e-3
+) -> PressureRecording:
+    """Pressures that the drives of an arm make.
+
+    The arm answers with the compliance of its chambers at rest; its motion does not act back.
+
+    Args:
+        arm: The arm.
+        torques: Of the motors, one a chamber [N·m]; taken in the middle of each step.
+        duration: [s]
+        timestep: [s]
+
+    Raises:
+        DescriptionError: A time is not positive, or a torque more than a motor has.
+
+    Warns:
+        SoftgraspWarning: The flow in the tubes is beyond the law that it follows.
+    """
+    refuse_no_time(duration, "duration")
+    return pressures_under(drive_model(arm), torques, duration, timestep)
+
+
+def pressures_under(
+    model: DriveModel,
+    torques: Inputs,
+    duration: float,
+    timestep: float,
+    start: ArrayLike = 0.0,
+) -> PressureRecording:
+    """As ``drive_pressures``, from pistons that stand still.
+
+    Args:
+        model: The equations.
+        torques: As there.
+        duration: [s]
+        timestep: [s]
+        start: Pressures in chambers and cylinders at the beginning [Pa], (k,) or one for all.
+    """
+    stepper = DriveStepper(model, timestep)
+    stepper.states[:, 1:] = np.broadcast_to(start, model.channels)[:, None]
+    states = [stepper.states]
+    for index in range(round(duration / timestep)):
+        stepper.step(torques((index + 0.5) * timestep))
+        states.append(stepper.states)
+    states_array = np.stack(states)
+    times = np.arange(len(states), dtype=np.float64) * timestep
+    return PressureRecording(
+        times, states_array[:, :, 1], states_array[:, :, 2], stepper.largest_reynolds
+    )
+
+
+def move_arm(
+    arm: HydraulicArm,
+    pressures: Inputs | ArrayLike,
+    duration: float,
+    *,
+    strains: ArrayLike | None = None,
+    rates: ArrayLike | None = None,
+    sample: float = SAMPLE,
+    method: Method = "LSODA",
+    tolerance: float = 1e-7,
+) -> ArmRecording:
+    """The motion of the lumped model.
+
+    Args:
+        arm: The arm.
+        pressures: Of all chambers [Pa]: (k,), or a function of time such as a PressureRecording.
+        duration: [s]
+        strains: To start from, (n, 4); straight where not given.
+        rates: To start with, (n, 4); at rest where not given.
+        sample: Time between two rows of the recording [s].
+        method: Of the integration; LSODA, Radau and BDF bear stiff arms; explicit
+                methods (RK23, RK45, DOP853) need a very long time for them.
+        tolerance: Relative and absolute.
+
+    Raises:
+        DescriptionError: A time is not positive, a pressure beyond the limits of its chamber,
+            strains or rates do not fit, or there is no such method.
+        DivergedError: The integration came to no end.
+    """
+    refuse_no_time(duration, "duration")
+    refuse_no_time(sample, "sample")
+    if method not in get_args(Method):
+        message = f"no method '{method}'; {did_you_mean(method, get_args(Method))}"
+        raise DescriptionError(message, field="method")
+    model = lumped_model(arm)
+    times = np.linspace(0.0, duration, max(round(duration / sample), 1) + 1)
+    input_at = inputs_of(pressures)
+    for time in times:
+        checked_pressures(arm, input_at(float(time)))
+    begin = [
+        model.straight if strains is None else checked_states(model, strains, "strains"),
+        np.zeros((model.segments, 4)) if rates is None else checked_states(model, rates, "rates"),
+    ]
+
+    def slope(time: float, flat: Array) -> Array:
+        at, moving = flat.reshape(2, -1, 4)
+        accelerations = model.accelerations(at, moving, checked_pressures(arm, input_at(time)))
+        return np.concatenate([moving.ravel(), accelerations.ravel()])
+
+    start = np.concatenate([part.ravel() for part in begin])
+    done = solve_ivp(
+        slope,
+        (0.0, duration),
+        start,
+        method=method,
+        t_eval=times,
+        rtol=tolerance,
+        atol=tolerance,
+    )
+    if not done.success:
+        raise DivergedError(f"{arm.name}: expected a motion of {duration:g} s: {done.message}")
+    states = done.y.T.reshape(len(times), 2, -1, 4)
+    ends = np.stack([model.section_ends(at) for at in states[:, 0]])
+    return ArmRecording(times=times, ends=ends, strains=states[:, 0], rates=states[:, 1])
+
+
+def inputs_of(pressures: Inputs | ArrayLike) -> Inputs:
+    """A function of time, of one or of numbers that stay."""
+    if callable(pressures):
+        return pressures
+    fixed = np.asarray(pressures, dtype=float)
+    return lambda _: fixed
+
+
+def refuse_no_time(value: float, field: str) -> None:
+    """Refuse a time that is not positive.
+
+    Raises:
+        DescriptionError: Names the field.
+    """
+    if not 0.0 < value < np.inf:
+        raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
+
+
+# --------------------
+# Arm and drives as one system: the lumped model, the water and the pistons together.
+#
+# It steps nothing by turns, and is the check of what does (``coupled_stepper.py``). Along with
+# the
+# states it integrates what motors and load have supplied and what friction, tubes and
+# surroundings
+# have taken, so that a run can be judged by its energy.
+
+
+PRESSURE = 1e6
+"""Pressures count in this unit for the tolerance [Pa]."""
+
+
+@dataclass(frozen=True)
+class DrivenRecording(ArmRecording):
+    """The lumped model and its drives in time.
+
+    Args:
+        times: [s], (t,).
+        ends: Ends of the sections in the frame of the base [m], (t, sections, 3).
+        strains: (u, v, l, τ) of the segments, (t, n, 4).
+        rates: Of the strains, (t, n, 4).
+        drives: Speeds of the pistons [m/s], pressures of chambers and of cylinders [Pa], (t, k, 3).
+        supplied: Work of the motors and of the load at the tip since the start [J], (t,).
+        lost: To friction of pistons, tubes, material and surroundings since the start [J], (t,).
+        stored: In pistons, water and arm, more than at the start [J], (t,).
+    """
+
+    drives: Array
+    supplied: Array
+    lost: Array
+    stored: Array
+
+    @property
+    def pressures(self) -> Array:
+        """In the chambers [Pa], (t, k)."""
+        return np.asarray(self.drives[:, :, 1])
+
+    @property
+    def gap(self) -> Array:
+        """Supplied less lost and stored [J], (t,); 0 but for the error of the integration."""
+        return np.asarray(self.supplied - self.lost - self.stored)
+
+
+@dataclass(frozen=True)
+class _Together:
+    """The equations of an arm and its drives; a state is flat, its last two numbers are works."""
+
+    arm: LumpedModel
+    fluid: DriveModel
+    torques: Inputs
+
+    def split(self, flat: Array) -> tuple[Array, Array, Array]:
+        """Strains (n, 4), rates (n, 4) and states of the drives (k, 3)."""
+        size = 4 * self.arm.segments
+        moving = flat[: 2 * size].reshape(2, -1, 4)
+        return moving[0], moving[1], flat[2 * size : -2].reshape(-1, 3)
+
+    def slope(self, time: float, flat: Array) -> Array:
+        strains, rates, drives = self.split(flat)
+        torques = np.asarray(self.torques(time), dtype=float)
+        swept = np.einsum("nxk,nx->k", self.arm.chambers, rates)
+        gains = self.arm.accelerations(strains, rates, drives[:, 1])
+        power = self.fluid.power(drives, torques, swept)
+        load, taken = _arm_powers(self.arm, strains, rates)
+        works = [power.supplied.sum() + load, power.lost.sum() + taken]
+        parts = [rates, gains, self.fluid.rates(drives, torques, swept), np.array(works)]
+        return np.concatenate([part.ravel() for part in parts])
+
+    def energy(self, flat: Array) -> float:
+        """In pistons, water and arm, its weight among it [J]."""
+        strains, rates, drives = self.split(flat)
+        bare = self.arm.arm.replace(tip_load=TipLoad())
+        arm = lumped_model(bare).energy(strains, rates, np.zeros(self.fluid.channels))
+        return arm + float(self.fluid.energy(drives).sum())
+
+
+def move_driven_arm(
+    arm: HydraulicArm,
+    torques: Inputs | ArrayLike,
+    duration: float,
+    *,
+    strains: ArrayLike | None = None,
+    rates: ArrayLike | None = None,
+    sample: float = SAMPLE,
+    method: Method = "LSODA",
+    tolerance: float = 1e-7,
+) -> DrivenRecording:
+    """The motion of the lumped model and its drives, which act on each other.
+
+    Args:
+        arm: The arm; without dry friction of the pistons, which has no smooth equation.
+        torques: Of the motors [N·m]: (k,), or a function of time such as a TorqueTable.
+        duration: [s]
+        strains: To start from, (n, 4); straight where not given.
+        rates: To start with, (n, 4); at rest where not given.
+        sample: Time between two rows of the recording, and longest step [s].
+        method: Of the integration; the water is stiff, LSODA and Radau bear it.
+        tolerance: Relative; absolute for SI units, and for pressures in MPa.
+
+    Raises:
+        DescriptionError: A time is not positive, a torque more than a motor has, pistons have dry
+            friction, or strains or rates do not fit.
+        DivergedError: The integration came to no end.
+    """
+    refuse_no_time(duration, "duration")
+    refuse_no_time(sample, "sample")
+    _refuse_friction(arm)
+    model, fluid = lumped_model(arm), drive_model(arm, "state")
+    times = np.linspace(0.0, duration, max(round(duration / sample), 1) + 1)
+    torques_at = inputs_of(torques)
+    for time in times.tolist():
+        fluid.screw_forces(torques_at(time))
+    begin = [
+        model.straight if strains is None else checked_states(model, strains, "strains"),
+        np.zeros((model.segments, 4)) if rates is None else checked_states(model, rates, "rates"),
+        np.zeros(3 * fluid.channels + 2),
+    ]
+    together = _Together(model, fluid, torques_at)
+    scale = np.ones(8 * model.segments + 3 * fluid.channels + 2)
+    scale[8 * model.segments : -2].reshape(-1, 3)[:, 1:] = PRESSURE
+    done = solve_ivp(
+        together.slope,
+        (0.0, duration),
+        np.concatenate([part.ravel() for part in begin]),
+        method=method,
+        t_eval=times,
+        rtol=tolerance,
+        atol=tolerance * scale,
+        max_step=sample,
+    )
+    if not done.success:
+        raise DivergedError(f"{arm.name}: expected a motion of {duration:g} s: {done.message}")
+    return _recording(together, times, done.y.T)
+
+
+def _recording(together: _Together, times: Array, states: Array) -> DrivenRecording:
+    strains, rates, drives = (
+        np.stack(part) for part in zip(*map(together.split, states), strict=True)
+    )
+    energies = np.array([together.energy(state) for state in states])
+    return DrivenRecording(
+        times=times,
+        ends=np.stack([together.arm.section_ends(at) for at in strains]),
+        strains=strains,
+        rates=rates,
+        drives=drives,
+        supplied=states[:, -2],
+        lost=states[:, -1],
+        stored=energies - energies[0],
+    )
+
+
+def _arm_powers(model: LumpedModel, strains: Array, rates: Array) -> tuple[float, float]:
+    """Of the load at the tip, and lost in the material and to the surroundings [W]."""
+    motion, load = arm_motion(strains, rates), model.arm.tip_load
+    rotation = motion.frames[-1, :3, :3]
+    spin = rotation @ motion.local_spin[-1]
+    held = rotation if load.frame == "tip" else np.eye(3)
+    power_in = (held @ load.force) @ motion.velocity[-1] + (held @ load.moment) @ spin
+    squares = [(part**2).sum(axis=1) for part in (motion.velocity, motion.local_spin)]
+    around = (model.drag * np.stack(squares, axis=1)).sum()
+    return float(power_in), float(around + (model.damping * rates**2).sum())
+
+
+def _refuse_friction(arm: HydraulicArm) -> None:
+    friction = arm.drive.piston.friction
+    if friction:
+        raise DescriptionError(
+            f"expected pistons without dry friction, which has no smooth equation, found "
+            f"{friction:g} N; drive_arm takes it",
+            field="drive.piston.friction",
+        )

@@ -1,0 +1,173 @@
+"""Recordings of where the sections of an arm end, and how far two of them are apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+
+
+@dataclass(frozen=True)
+class TipRecording:
+    """Ends of sections in time, simulated or measured.
+
+    Args:
+        times: Rising [s], (t,).
+        ends: In the frame of the base [m], (t, sections, 3).
+
+    Raises:
+        DescriptionError: The times do not rise, a number is not finite, or there are not as many
+            times as ends.
+    """
+
+    times: Array
+    ends: Array
+
+    def __post_init__(self) -> None:
+        """Check the arrays."""
+        times, ends = np.asarray(self.times, dtype=float), np.asarray(self.ends, dtype=float)
+        if times.ndim != 1 or ends.ndim != 3 or ends.shape[::2] != (len(times), 3):
+            raise DescriptionError(
+                "expected times (t,) and ends (t, sections, 3), found shapes "
+                f"{times.shape} and {ends.shape}",
+                field="ends",
+            )
+        if len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+            raise DescriptionError("expected two rising times or more, found others", field="times")
+        if not np.isfinite(ends).all():
+            raise DescriptionError("expected finite numbers, found others", field="ends")
+
+    @property
+    def speeds(self) -> Array:
+        """Of the ends, by central differences [m/s], (t, sections)."""
+        return np.asarray(np.linalg.norm(np.gradient(self.ends, self.times, axis=0), axis=2))
+
+    def at(self, times: Array) -> Array:
+        """Ends at other times within its own, on straight lines between its own [m]."""
+        return np.asarray(make_interp_spline(self.times, self.ends, k=1)(times))
+
+
+@dataclass(frozen=True)
+class TipErrors:
+    """How far the ends of two recordings are apart (paper 003, eq 37).
+
+    Args:
+        times: [s], (t,).
+        errors: ERR_i, distance of the ends of section i at each time [m], (t, sections).
+    """
+
+    times: Array
+    errors: Array
+
+    @property
+    def max_sectional(self) -> float:
+        """Largest error of any section at any time [m]."""
+        return float(self.errors.max())
+
+    @property
+    def max_cumulative(self) -> float:
+        """Largest sum over the sections at any time [m]."""
+        return float(self.errors.sum(axis=1).max())
+
+
+def tip_errors(first: TipRecording, second: TipRecording) -> TipErrors:
+    """The errors (37) between two recordings, at the times of the first that both have.
+
+    Args:
+        first: Such as an experiment.
+        second: Such as a simulation.
+
+    Raises:
+        DescriptionError: They have different numbers of sections, or no time in common.
+    """
+    counts = first.ends.shape[1], second.ends.shape[1]
+    if counts[0] != counts[1]:
+        raise DescriptionError(
+            f"expected recordings of equally many sections, found {counts[0]} and {counts[1]}"
+        )
+    both = (first.times >= second.times[0]) & (first.times <= second.times[-1])
+    if not both.any():
+        raise DescriptionError(
+            f"expected recordings with times in common, found {first.times[0]:g} to "
+            f"{first.times[-1]:g} s and {second.times[0]:g} to {second.times[-1]:g} s"
+        )
+    times = first.times[both]
+    errors = np.linalg.norm(first.ends[both] - second.at(times), axis=2)
+    return TipErrors(times, np.asarray(errors))
+
+
+def settling_times(recording: TipRecording, band: float = 0.02) -> Array:
+    """Times from which the ends stay near where they end up [s], (sections,).
+
+    Args:
+        recording: Long enough that the ends come to rest.
+        band: How near, over the distance from the first to the last place [–].
+    """
+    last = recording.ends[-1]
+    travel = np.linalg.norm(last - recording.ends[0], axis=-1)
+    away = np.linalg.norm(recording.ends - last, axis=-1) > band * travel
+    steps = np.arange(1, len(recording.times) + 1)[:, None]
+    after = np.minimum((away * steps).max(axis=0), len(recording.times) - 1)
+    return np.asarray(recording.times[after])
+
+
+# --------------------
+# Torques of the motors of an arm in time, on straight lines between given instants.
+
+
+SAME = 1e-12
+"""Torques that differ by less are the same [N·m]."""
+
+
+@dataclass(frozen=True)
+class TorqueTable:
+    """Torques at instants; straight lines between, and they stay before and after.
+
+    Args:
+        times: Rising [s], (t,).
+        torques: One a chamber [N·m], (t, k).
+
+    Raises:
+        DescriptionError: The shapes do not fit, the times do not rise, or a number is not finite.
+    """
+
+    times: Array
+    torques: Array
+
+    def __post_init__(self) -> None:
+        """Check the arrays."""
+        times, torques = np.asarray(self.times, float), np.asarray(self.torques, float)
+        if times.ndim != 1 or torques.ndim != 2 or len(times) != len(torques) or not len(times):
+            raise DescriptionError(
+                f"expected times (t,) and torques (t, chambers), found shapes {times.shape} and "
+                f"{torques.shape}",
+                field="torques",
+            )
+        if not (np.isfinite(times).all() and np.isfinite(torques).all()):
+            raise DescriptionError("expected finite numbers, found others", field="torques")
+        if (np.diff(times) <= 0.0).any():
+            raise DescriptionError("expected rising times, found others", field="times")
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "torques", torques)
+
+    def __call__(self, time: float) -> Array:
+        """Torques at a time [N·m], (k,)."""
+        return np.array([np.interp(time, self.times, column) for column in self.torques.T])
+
+    @property
+    def changes(self) -> list[tuple[float, float]]:
+        """From when to when they change without a pause [s]."""
+        intervals: list[tuple[float, float]] = []
+        changing = np.abs(np.diff(self.torques, axis=0)).max(axis=1, initial=0.0) > SAME
+        for begin, end, moves in zip(
+            self.times[:-1].tolist(), self.times[1:].tolist(), changing.tolist(), strict=True
+        ):
+            if moves and intervals and intervals[-1][1] == begin:
+                intervals[-1] = (intervals[-1][0], end)
+            elif moves:
+                intervals.append((begin, end))
+        return intervals

@@ -1,0 +1,686 @@
+"""The report of a hydraulic arm: its files, its figures, its film and the page with all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from softgrasp._version import __version__
+from softgrasp.build.bendable_names import cell_numbers
+from softgrasp.build.visual import CONTACT_RGBA, FLOOR_GAP, FLOOR_NAME
+from softgrasp.formats.atomic import write_text
+from softgrasp.formats.results import RESULT_FILE, TRAJECTORY_FILE
+from softgrasp.hydraulics.calibration import ArmCalibrationResult, columns_of
+from softgrasp.hydraulics.description import arm_robot
+from softgrasp.hydraulics.drive_model import LAMINAR, TURBULENT, law_holds_to
+from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
+from softgrasp.hydraulics.run import BAND, ArmMove, ArmRun, arm_moves, save_arm_run
+from softgrasp.mechanics.transforms import Array
+from softgrasp.rendering.camera import Camera, frame_points, geom_corner_points
+from softgrasp.rendering.overlay import Ball, Mark, Rgba, stamp
+from softgrasp.rendering.renderer import open_renderer
+from softgrasp.rendering.video import draw_frames, write_frames
+from softgrasp.report import style
+from softgrasp.report.csv_file import with_numbers
+from softgrasp.report.grasp_page import NO_IMAGES, embedded, embedded_image, templates
+from softgrasp.report.style import signed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as figure_Figure
+
+
+VIDEO, PRESSURE, CURVATURE, TIP, POSES_FIGURE, REPORT = (
+    "hydraulic.mp4", "pressure.png", "curvature.png", "tip.png", "poses.png", "report.html",
+)  # fmt: skip
+FIGURES = (PRESSURE, CURVATURE, TIP, POSES_FIGURE)
+NUMBERS = tuple(Path(name).with_suffix(".csv").name for name in FIGURES)
+WRITTEN = (RESULT_FILE, TRAJECTORY_FILE, *FIGURES, *NUMBERS, VIDEO, REPORT)
+"""Everything that a report of an arm writes, in this order."""
+
+Progress = Callable[[str, float], None]
+"""Called with the file that is being written and the part of it that is done, 0 to 1."""
+
+
+class Figure(NamedTuple):
+    """A figure with its heading, what it says in numbers, and its caption."""
+
+    title: str
+    path: Path
+    finding: str
+    caption: str
+
+
+def write_arm_report(
+    run: ArmRun,
+    directory: str | Path,
+    *,
+    renderer: str = "auto",
+    video: bool = True,
+    report: bool = True,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Write a run with its figures, its film and a page that shows them without a network.
+
+    Args:
+        run: The run.
+        directory: Where to; it is made when it is missing.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no film.
+        video: Whether to make the film.
+        report: Whether to draw the figures and write the page.
+        progress: Called with what is being written and how far it is.
+
+    Returns:
+        The files, in the order in which they were written.
+
+    Raises:
+        BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
+        ResultError: The folder cannot be written.
+    """
+    directory, update = Path(directory), progress or _silent
+    written, arm_video = save_arm_run(run, directory), None
+    shown = _drawn(run, directory) if report else []
+    written += with_numbers(part.path for part in shown)
+    if video and renderer != NO_IMAGES:
+        arm_video = record_arm_video(
+            run, directory / VIDEO, renderer=renderer, progress=lambda done: update(VIDEO, done)
+        )
+        written.append(arm_video.path)
+    if report:
+        written.append(write_text(directory / REPORT, arm_report_html(run, shown, arm_video)))
+        update(REPORT, 1.0)
+    return written
+
+
+def arm_report_html(run: ArmRun, shown: list[Figure], arm_video: ArmVideo | None) -> str:
+    """The page as HTML that needs no other file."""
+    return templates().get_template("hydraulic.html.j2").render(
+        version=__version__,
+        title=f"{run.arm.name} under the torques of its motors",
+        summary=summary(run),
+        keys=key_numbers(run),
+        video=embedded(arm_video.path, "video/mp4") if arm_video else "",
+        video_note=_video_note(arm_video) if arm_video else "",
+        moves=move_rows(run),
+        band=f"{100.0 * BAND:g}",
+        shown=[(part, embedded_image(part.path)) for part in shown],
+        source=run.arm.source,
+        properties=_rows(run),
+    )  # fmt: skip
+
+
+def _drawn(run: ArmRun, directory: Path) -> list[Figure]:
+    fluid_words = f"{pressure_clause(run)} {flow_clause(run)} {coupling_clause(run)}"
+    return [
+        Figure("Pressure", draw_pressures(run, directory / PRESSURE), fluid_words,
+                "Motors without torque are left out. Grey: while the torques change."),
+        Figure("Curvature", draw_curvatures(run, directory / CURVATURE),
+                curvature_clause(run),
+                "Bending angle of a section over the length of its axis, towards x and y of its "
+                "base; a direction in which nothing bends is left out."),
+        Figure("Tip", draw_tip(run, directory / TIP), tip_clause(run),
+                "Coordinates in the frame of the base, z along the straight arm."),
+        Figure("Poses", draw_poses(run, directory / POSES_FIGURE), poses_clause(run),
+                "Axis of the arm at equal parts of the way of its end; dots are ends of sections, "
+                "dotted, the way of the end."),
+    ]  # fmt: skip
+
+
+def _video_note(arm_video: ArmVideo) -> str:
+    return (
+        f"{arm_video.seconds:.1f} s, as fast as it is; {arm_video.renderer_note}. Weight pulls down, x of "
+        "the base goes to the right. Angles: how far the sections bend. Points: the way of the end."
+    )
+
+
+def _rows(run: ArmRun) -> list[tuple[str, str]]:
+    sections = ", ".join(
+        f"{part.name} {1e3 * part.length:.4g} mm, {1e3 * part.mass:.4g} g"
+        for part in run.arm.sections
+    )
+    return [
+        ("Sections", sections),
+        ("Cells a section", str(run.links)),
+        ("Chambers", str(len(run.arm.chambers))),
+        ("Largest torque asked", f"{np.abs(run.torques.torques).max():.4g} N·m"),
+    ]
+
+
+def _silent(file: str, done: float) -> None:
+    """Tell nobody."""
+
+
+# --------------------
+# What a hydraulic arm did, in words and rows that are computed from its run.
+
+
+HARDLY = 0.02
+"""Part of the highest pressure below which a chamber counts as one without."""
+
+
+def summary(run: ArmRun) -> str:
+    """The run in a sentence or two."""
+    moves = arm_moves(run)
+    start = f"{len(run.arm.sections)} sections, {run.times[-1]:g} s"
+    if not moves:
+        return f"{start}. The torques do not change, so that only its weight moves the arm."
+    return f"{start}. {' '.join(_sentence(index, move) for index, move in enumerate(moves, 1))}"
+
+
+def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
+    """Names and values of what counts most."""
+    fastest = int(np.argmax(run.speeds[:, -1]))
+    bends = np.degrees(np.linalg.norm(run.bends[-1], axis=1)).tolist()
+    return [
+        ("End of the arm at the end, x, y, z", f"{_point_text(run.ends[-1, -1])} m"),
+        ("Bends at the end", ", ".join(f"{bend:.1f}°" for bend in bends)),
+        ("Highest pressure", f"{1e-6 * run.pressures.max():.3f} MPa"),
+        (
+            "Top speed of the end",
+            f"{run.speeds[fastest, -1]:.2f} m/s at {run.times[fastest]:.2f} s",
+        ),
+        ("Largest Reynolds number in a tube", f"{run.largest_reynolds:.0f}"),
+        *((f"Settled, change {i}", settled(move)) for i, move in enumerate(arm_moves(run), 1)),
+    ]
+
+
+def move_rows(run: ArmRun) -> list[list[str]]:
+    """One row a change of the torques."""
+    return [
+        [
+            str(index),
+            f"{move.begin:.2f} … {move.command_end:.2f}",
+            f"{move.distance:.3f}",
+            settled(move),
+            f"{100.0 * move.overshoot:.1f} %",
+            f"{move.top_speed:.2f}",
+            f"{move.top_speed_time:.2f}",
+        ]
+        for index, move in enumerate(arm_moves(run), 1)
+    ]
+
+
+def settled(move: ArmMove) -> str:
+    """How long it took, or that it was not seen."""
+    return "not seen" if move.settling is None else f"{move.settling:.2f} s"
+
+
+def pressure_clause(run: ArmRun) -> str:
+    """The highest pressure of each chamber that has more than the arm's motion makes, in words."""
+    highest = 1e-6 * run.pressures.max(axis=0)
+    threshold = max(HARDLY * highest.max(), 1e-6)
+    used = [
+        f"{p:.3f} MPa in chamber {k}" for k, p in enumerate(highest.tolist(), 1) if p > threshold
+    ]
+    return f"Highest: {', '.join(used)}." if used else "No chamber is under pressure."
+
+
+def flow_clause(run: ArmRun) -> str:
+    """The fastest flow, the law that it was given, and whether that holds, in words."""
+    tube, number = run.arm.drive.tube, run.largest_reynolds
+    if number <= LAMINAR:
+        return f"Flow in the tubes: laminar, Reynolds number at most {number:.0f}."
+    law = "Poiseuille's law of laminar flow" if tube.flow == "laminar" else "Blasius's law"
+    text = f"Flow in the tubes: Reynolds number up to {number:.0f}; {law}"
+    if number > law_holds_to(tube):
+        return f"{text} holds up to {law_holds_to(tube):g} only, and the tubes resist more."
+    return f"{text} takes over from laminar flow between {LAMINAR:g} and {TURBULENT:g}."
+
+
+def coupling_clause(run: ArmRun) -> str:
+    """Whether arm and fluid act on each other, in words."""
+    if run.coupling == "state":
+        return "Arm and fluid act on each other."
+    return "The drives feel the arm's compliance at rest, not its motion."
+
+
+def curvature_clause(run: ArmRun) -> str:
+    """Curvature, bend and length of each section at the end, in words."""
+    names, curvatures = curvature_lines(run)
+    bent = [
+        f"{name} {signed(k, 3)} 1/m" for name, k in zip(names, curvatures[-1].tolist(), strict=True)
+    ]
+    bends = np.degrees(np.linalg.norm(run.bends[-1], axis=1)).tolist()
+    arcs = [
+        f"{section.name} by {bend:.1f}° over {1e3 * length:.1f} mm"
+        for section, bend, length in zip(
+            run.arm.sections, bends, run.lengths[-1].tolist(), strict=True
+        )
+    ]
+    return f"Curvature at the end: {', '.join(bent)}. Bent: {', '.join(arcs)}."
+
+
+def tip_clause(run: ArmRun) -> str:
+    """Settling, overshoot and speed of every change, in words."""
+    moves = [
+        f"change {i} settles in {settled(move)}, overshoots by {100.0 * move.overshoot:.1f} % of "
+        f"{move.distance:.3f} m and is at most {move.top_speed:.2f} m/s fast"
+        if move.settling is not None
+        else f"change {i} was not seen to settle and is at most {move.top_speed:.2f} m/s fast"
+        for i, move in enumerate(arm_moves(run), 1)
+    ]
+    text = "; ".join(moves) or "the torques do not change"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def poses_clause(run: ArmRun) -> str:
+    """How long the way of the end is, and where it ends, in words."""
+    path_length = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1).sum()
+    return f"The end of the arm goes {path_length:.3f} m and ends at {_point_text(run.ends[-1, -1])} m."
+
+
+def _sentence(index: int, move: ArmMove) -> str:
+    how = (
+        "was not seen to settle"
+        if move.settling is None
+        else f"settles {move.settling:.2f} s after it begins"
+    )
+    return (
+        f"Change {index} of the torques, from {move.begin:g} to {move.command_end:g} s, carries "
+        f"the end {move.distance:.3f} m; it {how}."
+    )
+
+
+def _point_text(point: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    return ", ".join(signed(value, 3) for value in point.tolist())
+
+
+# --------------------
+# Pressure, curvature, tip and poses of a hydraulic arm in time (paper 003, Fig 6 to 8).
+
+
+HEIGHT, POSES_HEIGHT = 3.2, 5.0
+"""Of a figure [in]."""
+MIN_RATIO = 1e-3
+"""A direction with less than this part of the largest number is not drawn."""
+POSES = 9
+"""Poses over one another."""
+MARGINS, GAPS = (0.65, 0.15, 0.5, 0.5), (0.65, 0.4)
+DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1, 2)))
+"""Of lines that may lie on one another."""
+
+
+def draw_pressures(run: ArmRun, path: str | Path) -> Path:
+    """Draw the torques of the motors, and the pressures that they make.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    used = _used(run)
+    with style.figure(path, HEIGHT) as figure:
+        left, right = _two(figure)
+        _lines(left, run, run.commanded[:, used], _chamber_names(used), "torque of the motor [N·m]")
+        names = _chamber_names(used)
+        _lines(right, run, 1e-6 * run.pressures[:, used], names, "pressure in the chamber [MPa]")
+        style.legend(figure, left.get_lines()[: len(used)])
+        _finish(figure, run, (left, right))
+    return Path(path)
+
+
+def draw_curvatures(run: ArmRun, path: str | Path) -> Path:
+    """Draw the curvatures of the sections and the lengths of their axes.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    names, curvatures = curvature_lines(run)
+    with style.figure(path, HEIGHT) as figure:
+        left, right = _two(figure)
+        _lines(left, run, curvatures, names, "curvature [1/m]")
+        _lines(right, run, 1e3 * run.lengths, _sections(run), "length of the axis [mm]")
+        style.legend(figure, left.get_lines()[: len(names)])
+        right.legend(loc="best")
+        _finish(figure, run, (left, right))
+        style.set_min_span(right, 1.0)
+    return Path(path)
+
+
+def draw_tip(run: ArmRun, path: str | Path) -> Path:
+    """Draw the coordinates of the ends of the sections, and their speeds.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    sections = len(run.arm.sections)
+    with style.figure(path, HEIGHT) as figure:
+        left, right = _two(figure)
+        for axis, color in enumerate(style.AXES_COLORS):
+            for section in range(sections):
+                last = section == sections - 1
+                left.plot(
+                    run.times, run.ends[:, section, axis], color=color,
+                    linestyle="-" if last else DASHES[2], linewidth=1.4 if last else 1.0,
+                    label=f"{'xyz'[axis]} of {run.arm.sections[section].name}",
+                )  # fmt: skip
+        left.set_title("end of the section, base frame [m]")
+        _lines(right, run, run.speeds, _sections(run), "speed of the end [m/s]")
+        right.legend(loc="best")
+        style.legend(figure, left.get_lines())
+        _finish(figure, run, (left, right))
+    return Path(path)
+
+
+def draw_poses(run: ArmRun, path: str | Path) -> Path:
+    """Draw poses of the arm over one another, seen from two sides, and the way of its end.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    from matplotlib import colormaps
+
+    rows = pose_rows(run)
+    flip = -1.0 if run.arm.gravity[2] > 0.0 else 1.0
+    flat = _flat(run)
+    with style.figure(path, POSES_HEIGHT) as figure:
+        columns, side = (1, 2.4) if flat else (2, 0.65)
+        grid = style.panels(figure, 1, columns, margins=(side, 1.3 + side, 0.55, 0.35), gaps=GAPS)
+        colors = colormaps["viridis_r"](np.linspace(0.08, 1.0, len(rows)))
+        for column in range(columns):
+            axes = figure.add_subplot(grid[0, column])
+            for row, color in zip(rows, colors, strict=True):
+                points = run.backbone[row]
+                axes.plot(points[:, column], points[:, 2], color=color, linewidth=3.0,
+                          solid_capstyle="round", label=f"{run.times[row]:.2f} s")  # fmt: skip
+                ends = run.ends[row]
+                axes.plot(ends[:, column], ends[:, 2], "o", color=color, markersize=4.0)
+            tip = run.ends[:, -1]
+            axes.plot(tip[:, column], tip[:, 2], color=style.INK, linewidth=0.8,
+                      linestyle=DASHES[2], label="way of the end")  # fmt: skip
+            axes.set_aspect("equal", adjustable="box")
+            axes.set_xlabel(f"{'xy'[column]} [m]")
+            axes.set_ylabel("z [m]" if column == 0 else "")
+            if flip < 0.0:
+                axes.invert_yaxis()
+        handles = [
+            line for line in figure.axes[0].get_lines() if not str(line.get_label()).startswith("_")
+        ]
+        figure.legend(
+            handles=handles, loc="center left", bbox_to_anchor=(0.9 - side / style.WIDTH, 0.5)
+        )
+        figure.axes[0].set_title("poses in the base frame" + (", z down" if flip < 0.0 else ""))
+    return Path(path)
+
+
+def pose_rows(run: ArmRun) -> list[int]:
+    """Rows of the poses that are drawn: at equal parts of the way of the end, first and last."""
+    steps = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1)
+    along = np.concatenate([[0.0], np.cumsum(steps)])
+    rows = np.searchsorted(along, np.linspace(0.0, along[-1], POSES))
+    return sorted({0, *np.minimum(rows[:-1], len(along) - 1).tolist(), len(along) - 1})
+
+
+def _two(figure: figure_Figure) -> tuple[Axes, Axes]:
+    grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
+    return figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
+
+
+def _lines(axes: Axes, run: ArmRun, values: Array, names: Sequence[str], title: str) -> None:
+    """One a column; dashed where they may hide one another."""
+    styles = zip(values.T, names, cycle(style.SERIES), cycle(DASHES), strict=False)
+    for line, name, color, dashes in styles:
+        axes.plot(run.times, line, color=color, linestyle=dashes, label=name, linewidth=1.5)
+    axes.set_title(title)
+
+
+def _finish(figure: figure_Figure, run: ArmRun, panels: Sequence[Axes]) -> None:
+    for axes in panels:
+        style.time_limits(axes, run.times)
+        for move in arm_moves(run):
+            axes.axvspan(move.begin, move.command_end, color=style.HOLD, zorder=0, linewidth=0)
+    style.edge_labels(figure)
+
+
+def _used(run: ArmRun) -> list[int]:
+    """Chambers whose motors ever have a torque; all, where none has."""
+    used = np.flatnonzero(np.abs(run.commanded).max(axis=0) > 0.0).tolist()
+    return used or list(range(run.pressures.shape[1]))
+
+
+def _chamber_names(used: Sequence[int]) -> list[str]:
+    return [f"chamber {index + 1}" for index in used]
+
+
+def _sections(run: ArmRun) -> list[str]:
+    return [section.name for section in run.arm.sections]
+
+
+def curvature_lines(run: ArmRun) -> tuple[list[str], Array]:
+    """Curvatures towards x and y that are any [1/m], (t, lines), and what to call them."""
+    largest = np.abs(run.curvatures).max()
+    there = [
+        (section, axis)
+        for section in range(len(run.arm.sections))
+        for axis in range(2)
+        if axis == 0 or np.abs(run.curvatures[:, section, axis]).max() > MIN_RATIO * largest
+    ]
+    names = [f"{run.arm.sections[section].name} towards {'xy'[axis]}" for section, axis in there]
+    return names, np.stack([run.curvatures[:, section, axis] for section, axis in there], axis=1)
+
+
+def _flat(run: ArmRun) -> bool:
+    """Whether it stays in the x–z plane."""
+    return bool(np.abs(run.backbone[..., 1]).max() < MIN_RATIO * run.lengths[0].sum())
+
+
+# --------------------
+# Recorded motions of a hydraulic arm, and those of the calibrated one.
+
+
+MM = 1e3
+DEGREES = 180.0 / math.pi
+
+
+def arm_pictures(result: ArmCalibrationResult, directory: Path) -> list[tuple[str, Path, str]]:
+    """Draw the motions of an arm; return the title, the file and the caption of each figure."""
+    message = "Dots were recorded, lines are of the calibrated arm; held-out motions were not used."
+    return [("Motions", draw_motions(result, directory / "motions.png"), message)]
+
+
+def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
+    """What was recorded (dots) and simulated (lines) in time, a panel a motion."""
+    problem, stage = result.problem, result.stages[0]
+    parts: dict[bool, list[Array]] = {}
+    for held, simulated in ((False, stage.simulated), (True, stage.held_out_simulated)):
+        sizes = [len(m.times) * len(m.rows[0]) for m in problem.motions if m.held_out == held]
+        parts[held] = np.split(simulated, np.cumsum(sizes)[:-1]) if sizes else []
+    count = len(problem.motions)
+    with style.figure(path, 0.9 + 2.3 * count) as figure:
+        grid = style.panels(figure, count, 1, margins=(0.75, 0.15, 0.5, 0.6), gaps=(0.3, 0.45))
+        for index, (label, motion) in enumerate(zip(problem.labels, problem.motions, strict=True)):
+            axes = figure.add_subplot(grid[index, 0])
+            factor = MM if motion.ends else DEGREES
+            rows_simulated = parts[motion.held_out].pop(0).reshape(len(motion.times), -1)
+            columns = zip(
+                columns_of(motion), np.array(motion.rows).T, rows_simulated.T, strict=True
+            )
+            for number, (name, measured, simulated) in enumerate(columns):
+                color = style.SERIES[number % len(style.SERIES)]
+                axes.plot(
+                    motion.times, factor * measured, "o", color=color, ms=4, mew=0, alpha=0.45
+                )
+                axes.plot(motion.times, factor * simulated, color=color, lw=1.1, label=name)
+            style.time_limits(axes, np.array(motion.times))
+            axes.set_title(label + (", held out" if motion.held_out else ""))
+            axes.set_ylabel("end of a section [mm]" if motion.ends else "bend [°]")
+        handles, _ = figure.axes[0].get_legend_handles_labels()
+        style.legend(figure, handles)
+        style.edge_labels(figure)
+    return Path(path)
+
+
+# --------------------
+# The film of a hydraulic arm: as it hangs, in real time, its tip leaving a trace.
+
+
+Image = npt.NDArray[np.uint8]
+VideoProgress = Callable[[float], None]
+"""Called with the part that is done, from 0 to 1."""
+
+SIZE, FPS = (640, 480), 24
+AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 90.0, -8.0, 0.1
+"""Against the y axis of the base, so that its x goes to the right."""
+CAMERA_SAMPLES, TRACE = 24, 48
+"""Instants that the camera has in its picture, and points of the whole trace."""
+TRACE_RATIO = 0.0045
+"""Radius of a point of the trace over the picture's height."""
+
+
+@dataclass(frozen=True)
+class ArmVideo:
+    """A film that was written.
+
+    Args:
+        path: Where it is.
+        renderer_note: One line about what drew it.
+        seconds: How long it is [s].
+    """
+
+    path: Path
+    renderer_note: str
+    seconds: float
+
+
+class PosedArm:
+    """A run of an arm as states of its model, with the base turned so that weight pulls down.
+
+    Args:
+        run: The run.
+    """
+
+    def __init__(self, run: ArmRun) -> None:
+        self.run = run
+        self.model = arm_model(run.arm, run.links)
+        self.data = mujoco.MjData(self.model)
+        base = self.model.body(arm_robot(run.arm, run.links).root).id
+        self.rotation = upright(np.array(run.arm.gravity))
+        mujoco.mju_mat2Quat(self.model.body_quat[base], self.rotation.ravel())
+        self._trace = _spaced(run.ends[:, -1], TRACE)
+        self._dye()
+        self.model.geom(FLOOR_NAME).pos[2] = self.cloud()[:, 2].min() - FLOOR_GAP
+
+    def pose(self, time: float) -> mujoco.MjData:
+        """The state at the nearest recorded time [s], kept until the next call."""
+        self.data.qpos[:] = self.run.joints[self._row(time)]
+        mujoco.mj_kinematics(self.model, self.data)
+        mujoco.mj_comPos(self.model, self.data)
+        mujoco.mj_camlight(self.model, self.data)
+        return self.data
+
+    def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:  # noqa: ARG002
+        """The way of the tip until then, as points at equal distances."""
+        height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
+        rows = [row for row in self._trace if row <= self._row(time)]
+        positions = self.run.ends[rows, -1] @ self.rotation.T
+        return [
+            Ball(_point(position), TRACE_RATIO * height, CONTACT_RGBA) for position in positions
+        ]
+
+    def colors(self, time: float) -> dict[int, Rgba]:  # noqa: ARG002
+        """None besides the model's own."""
+        return {}
+
+    def cloud(self) -> Array:
+        """World points around the arm during the run [m], (n, 3)."""
+        times = np.linspace(0.0, self.run.times[-1], CAMERA_SAMPLES).tolist()
+        return np.concatenate([geom_corner_points(self.model, self.pose(time)) for time in times])
+
+    def _row(self, time: float) -> int:
+        return int(np.abs(self.run.times - time).argmin())
+
+    def _dye(self) -> None:
+        """Give every section its colour."""
+        for index, part in enumerate(arm_robot(self.run.arm, self.run.links).bendables):
+            rgba = SECTION_RGBA[index % len(SECTION_RGBA)]
+            for k in (0, *cell_numbers(part)):
+                body = self.model.body(f"{part.name}_{k}").id
+                self.model.geom_rgba[self.model.geom_bodyid == body] = rgba
+
+
+def record_arm_video(
+    run: ArmRun, path: str | Path, *, renderer: str = "auto", progress: VideoProgress | None = None
+) -> ArmVideo:
+    """Film a run in real time.
+
+    Args:
+        run: The run.
+        path: The ``.mp4`` to write.
+        renderer: ``auto``, ``gl`` or ``raycast``.
+        progress: Called with the part that is done.
+
+    Raises:
+        BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
+        DescriptionError: There is no such renderer.
+        ResultError: The film cannot be written.
+    """
+    posed = PosedArm(run)
+    times = np.arange(0.0, run.times[-1] + 0.5 / FPS, 1.0 / FPS)
+    with open_renderer(posed.model, *SIZE, renderer) as drawer:
+        camera = frame_points(
+            posed.cloud(),
+            azimuth_deg=AZIMUTH_DEG,
+            elevation_deg=ELEVATION_DEG,
+            aspect=SIZE[0] / SIZE[1],
+            margin=MARGIN,
+        )
+        frames = draw_frames(posed, drawer, camera, times, np.zeros_like(times))
+        write_frames(path, _stamped(frames, run, times, progress), FPS)
+        note = drawer.note
+    return ArmVideo(Path(path), note, len(times) / FPS)
+
+
+def upright(gravity: Array) -> Array:
+    """The turn of the base that makes its gravity point down, (3, 3); none without gravity.
+
+    Args:
+        gravity: In the base frame [m/s²], (3,).
+    """
+    size = float(np.linalg.norm(gravity))
+    if size == 0.0:
+        return np.eye(3)
+    down = gravity / size
+    if down[2] > 1.0 - 1e-12:  # half a turn about x; the shortest way is none of one direction
+        return np.diag([1.0, -1.0, -1.0])
+    goal = np.array([0.0, 0.0, -1.0])
+    axis, cosine = np.cross(down, goal), float(down @ goal)
+    cross = np.cross(axis, np.eye(3)).T
+    return np.asarray(np.eye(3) + cross + cross @ cross / (1.0 + cosine))
+
+
+def _spaced(path: Array, count: int) -> list[int]:
+    """Rows of about so many points of a way, at equal distances along it; the first is one."""
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
+    rows = np.searchsorted(along, np.linspace(0.0, along[-1], count))
+    return sorted(set(np.minimum(rows, len(path) - 1).tolist()))
+
+
+def _stamped(
+    frames: Iterator[Image], run: ArmRun, times: Array, progress: VideoProgress | None
+) -> Iterator[Image]:
+    for index, (time, frame) in enumerate(zip(times.tolist(), frames, strict=True)):
+        image = frame.copy()
+        stamp(image, _label(run, time))
+        yield image
+        if progress is not None:
+            progress((index + 1) / len(times))
+
+
+def _label(run: ArmRun, time: float) -> str:
+    """Time, and how far every section is bent."""
+    row = int(np.abs(run.times - time).argmin())
+    bends = np.degrees(np.linalg.norm(run.bends[row], axis=1)).tolist()
+    names = [section.name for section in run.arm.sections]
+    bend_texts = (f"{name} {bend:.0f}°" for name, bend in zip(names, bends, strict=True))
+    return f"{time:.2f} s   {'   '.join(bend_texts)}"
+
+
+def _point(values: Sequence[float] | Array) -> tuple[float, float, float]:
+    x, y, z = np.asarray(values, dtype=float).tolist()
+    return (x, y, z)

@@ -1,0 +1,415 @@
+"""A whole arm under torques of its motors: drives, chain of cells, and what its tip did."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from softgrasp._version import __version__
+from softgrasp.build.bendable_names import bend_joints, slide_joints
+from softgrasp.description.bendable import DEFAULT_LINKS, Bendable
+from softgrasp.errors import DescriptionError
+from softgrasp.formats.results import write_result
+from softgrasp.hydraulics.arm import ArmChain, move_driven_chain
+from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
+from softgrasp.hydraulics.drive_model import Coupling, checked_coupling
+from softgrasp.hydraulics.integrators import SAMPLE, PressureRecording, drive_pressures
+from softgrasp.hydraulics.model import arm_model
+from softgrasp.hydraulics.recording import TipRecording, TorqueTable, settling_times
+from softgrasp.hydraulics.segment_model import arm_motion
+from softgrasp.mechanics.transforms import Array
+
+# --------------------
+# Runs of hydraulic arms as files: ``result.json`` and ``trajectory.npz``.
+
+
+SCHEMA_VERSION = 1
+
+
+def save_arm_run(run: ArmRun, directory: str | Path) -> list[Path]:
+    """Write ``result.json`` and ``trajectory.npz`` into a folder and return their paths.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    return write_result(Path(directory), arm_document(run), arm_arrays(run))
+
+
+def arm_document(run: ArmRun) -> dict[str, Any]:
+    """A run as the content of ``result.json``."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "softgrasp_version": __version__,
+        "kind": "hydraulic_arm",
+        "arm": run.arm.model_dump(mode="json"),
+        "cells_per_section": run.links,
+        "coupling": run.coupling,
+        "largest_reynolds_number": run.largest_reynolds,
+        "simulated_time_s": float(run.times[-1]),
+        "commands": {
+            "time_s": run.torques.times.tolist(),
+            "torques_Nm": run.torques.torques.tolist(),
+        },
+        "moves": [asdict(move) | {"distance": move.distance} for move in arm_moves(run)],
+        "largest_pressures_Pa": run.pressures.max(axis=0).tolist(),
+        "end_m": run.ends[-1].tolist(),
+        "end_curvatures_1_per_m": run.curvatures[-1].tolist(),
+    }
+
+
+def arm_arrays(run: ArmRun) -> dict[str, Array]:
+    """A run as the arrays of ``trajectory.npz``, all in SI and with time first."""
+    return {
+        "time": run.times,
+        "torques": run.commanded,
+        "pressures": run.pressures,
+        "ends": run.ends,
+        "speeds": run.speeds,
+        "bends": run.bends,
+        "lengths": run.lengths,
+        "curvatures": run.curvatures,
+        "backbone": run.backbone,
+        "joints": run.joints,
+    }
+
+
+# --------------------
+# What a change of the torques did to the end of an arm: settling, overshoot, speed.
+
+
+BAND = 0.02
+"""Part of its way within which an end has settled."""
+STILL = 1e-6
+"""Shorter ways are none [m]."""
+QUIET = 0.1
+"""Who settles in this last part of the time has not been seen to settle."""
+
+
+@dataclass(frozen=True)
+class ArmMove:
+    """The end of the arm from one change of the torques to the next.
+
+    Args:
+        begin: When the torques begin to change [s].
+        command_end: When they stop [s].
+        end: When they change again, or the run ends [s].
+        start: The end of the arm at the beginning, in the base frame [m].
+        place: The end of the arm at the end [m].
+        settling: From the beginning until it stays within 2 % of its way [s]; None where it was
+            not seen to settle.
+        overshoot: Farthest beyond its last place along its way, over the way [–].
+        top_speed: Of the end of the arm [m/s].
+        top_speed_time: When it is that fast [s].
+    """
+
+    begin: float
+    command_end: float
+    end: float
+    start: tuple[float, float, float]
+    position: tuple[float, float, float]
+    settling: float | None
+    overshoot: float
+    top_speed: float
+    top_speed_time: float
+
+    @property
+    def distance(self) -> float:
+        """From its first to its last place [m]."""
+        return math.dist(self.start, self.position)
+
+
+def arm_moves(run: ArmRun) -> list[ArmMove]:
+    """One a change of the torques that the run has seen, of the end of the arm."""
+    return tip_moves(run.torques, run.recording)
+
+
+def tip_moves(torques: TorqueTable, recording: TipRecording, section: int = -1) -> list[ArmMove]:
+    """One a change of the torques that a recording has seen.
+
+    Args:
+        torques: What moved it.
+        recording: Of either model.
+        section: Whose end is looked at; that of the last section is the end of the arm.
+    """
+    last = float(recording.times[-1])
+    changes = [change for change in torques.changes if change[0] < last]
+    ends = [*(begin for begin, _ in changes), last][1:]
+    tip, speeds = recording.ends[:, section], recording.speeds[:, section]
+    return [
+        _move(recording.times, tip, speeds, (begin, min(stop, last), end))
+        for (begin, stop), end in zip(changes, ends, strict=True)
+    ]
+
+
+def _move(times: Array, tip: Array, speeds: Array, span: tuple[float, float, float]) -> ArmMove:
+    begin, stop, end = span
+    first, last = np.searchsorted(times, [begin - 1e-9, end + 1e-9])
+    first, last = min(int(first), len(times) - 2), max(int(last), int(first) + 2)
+    times, tip, speeds = (values[first:last] for values in (times, tip, speeds))
+    fastest = int(np.argmax(speeds))
+    return ArmMove(
+        begin=begin,
+        command_end=stop,
+        end=float(times[-1]),
+        start=_point(tip[0]),
+        position=_point(tip[-1]),
+        settling=_settling(times, tip),
+        overshoot=_overshoot(tip),
+        top_speed=float(speeds[fastest]),
+        top_speed_time=float(times[fastest]),
+    )
+
+
+def _settling(times: Array, tip: Array) -> float | None:
+    if np.linalg.norm(tip[-1] - tip[0]) < STILL:
+        return None
+    after = float(settling_times(TipRecording(times, tip[:, None]), BAND)[0])
+    late = times[-1] - QUIET * (times[-1] - times[0])
+    return None if after > late else after - float(times[0])
+
+
+def _overshoot(tip: Array) -> float:
+    travel = tip - tip[0]
+    square = float(travel[-1] @ travel[-1])
+    return float((travel @ travel[-1]).max() / square - 1.0) if square > STILL**2 else 0.0
+
+
+def _point(position: Array) -> tuple[float, float, float]:
+    x, y, z = position.tolist()
+    return (x, y, z)
+
+
+DRIVE_TIMESTEP = 5e-3
+"""Of the drives [s]; the flow of a step is its mean, and two make a row."""
+
+
+@dataclass(frozen=True)
+class ArmRun:
+    """An arm in MuJoCo under the torques of its motors, recorded at equal intervals.
+
+    Args:
+        arm: The arm.
+        links: Cells a section.
+        torques: Of the motors.
+        coupling: Whether the motion of the arm acted back on the drives (``state``) or not
+            (``static``).
+        largest_reynolds: Largest Reynolds number of the flow in a tube.
+        times: [s], (t,).
+        pressures: In the chambers [Pa], (t, k).
+        joints: Of all cells [m or rad], (t, nq).
+        backbone: Points along the axis in the base frame, base first [m], (t, points, 3).
+        ends: Ends of the sections in the base frame [m], (t, sections, 3).
+        bends: Bending angles of the sections towards x and y [rad], (t, sections, 2).
+        lengths: Of the axes of the sections [m], (t, sections).
+    """
+
+    arm: HydraulicArm
+    links: int
+    torques: TorqueTable
+    coupling: Coupling
+    largest_reynolds: float
+    times: Array
+    pressures: Array
+    joints: Array
+    backbone: Array
+    ends: Array
+    bends: Array
+    lengths: Array
+
+    @property
+    def curvatures(self) -> Array:
+        """Of the sections towards x and y, bend over length [1/m], (t, sections, 2)."""
+        return np.asarray(self.bends / self.lengths[:, :, None])
+
+    @cached_property
+    def speeds(self) -> Array:
+        """Of the ends, by central differences [m/s], (t, sections)."""
+        return self.recording.speeds
+
+    @property
+    def commanded(self) -> Array:
+        """Torques of the motors at the recorded times [N·m], (t, k)."""
+        return np.stack([self.torques(time) for time in self.times.tolist()])
+
+    @property
+    def recording(self) -> TipRecording:
+        """Its ends, for ``settling_times`` and ``tip_errors``."""
+        return TipRecording(self.times, self.ends)
+
+
+def run_arm(
+    arm: HydraulicArm,
+    torques: TorqueTable,
+    duration: float | None = None,
+    *,
+    links: int = DEFAULT_LINKS,
+    coupling: Coupling = "state",
+    timestep: float | None = None,
+) -> ArmRun:
+    """The motion of an arm from its straight state at rest, under the torques of its motors.
+
+    With ``coupling="state"`` arm and fluid act on each other. With ``static`` the drives run first,
+    against the compliance of the chambers at rest, and the arm follows their pressures.
+
+    Args:
+        arm: The arm.
+        torques: One a chamber.
+        duration: [s]; up to the last time of the torques where not given.
+        links: Cells a section.
+        coupling: ``state`` or ``static``.
+        timestep: Of the arm [s]; a safe one, of 1 ms at most, where not given.
+
+    Raises:
+        DescriptionError: Not one torque a chamber, one that a motor has not, a pressure that a
+            chamber does not stand, no time, or no such coupling.
+        BuildError: MuJoCo refuses the arm.
+        DivergedError: The motion diverges.
+
+    Warns:
+        SoftgraspWarning: The flow in the tubes is beyond the law that it follows, or water would
+            boil.
+    """
+    count = len(arm.chambers)
+    if torques.torques.shape[1] != count:
+        raise DescriptionError(
+            f"{arm.name}: expected one torque a chamber ({count}), found "
+            f"{torques.torques.shape[1]}",
+            field="torques",
+        )
+    duration = float(torques.times[-1]) if duration is None else duration
+    chain = ArmChain(arm, links)
+    if checked_coupling(coupling) == "state":
+        moved, pressures = move_driven_chain(chain, torques, duration, timestep=timestep)
+    else:
+        pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_TIMESTEP)
+        moved = chain.move(pressures, duration, timestep=timestep)
+    return recorded(chain, torques, coupling, pressures, moved.joints)
+
+
+def recorded(
+    chain: ArmChain,
+    torques: TorqueTable,
+    coupling: Coupling,
+    pressures: PressureRecording,
+    joints: Array,
+) -> ArmRun:
+    """A run from the joints of its cells every ``SAMPLE``, (t, nq): the rest is kinematics."""
+    arm, links = chain.arm, chain.links
+    times = np.arange(len(joints), dtype=np.float64) * SAMPLE
+    shapes = chain_shapes(arm, links, joints)
+    return ArmRun(
+        arm=arm,
+        links=links,
+        torques=torques,
+        coupling=coupling,
+        largest_reynolds=pressures.largest_reynolds,
+        times=times,
+        pressures=np.stack([pressures(time) for time in times.tolist()]),
+        joints=joints,
+        backbone=shapes.backbone,
+        ends=shapes.ends,
+        bends=shapes.bends,
+        lengths=shapes.lengths,
+    )
+
+
+# --------------------
+# Shapes of an arm, row by row, of either model: axis, ends, bends and lengths of its sections.
+
+
+PIECES = 24
+"""Pieces of a section along which the arcs of the lumped model are drawn."""
+
+
+@dataclass(frozen=True)
+class ArmShapes:
+    """An arm in several states, such as the rows of a recording, or several rests.
+
+    Args:
+        backbone: Points along the axis in the base frame, base first [m], (t, points, 3).
+        ends: Ends of the sections in the base frame [m], (t, sections, 3).
+        bends: Bending angles of the sections towards x and y [rad], (t, sections, 2).
+        lengths: Of the axes of the sections [m], (t, sections).
+    """
+
+    backbone: Array
+    ends: Array
+    bends: Array
+    lengths: Array
+
+    @property
+    def angles(self) -> Array:
+        """Bending angles of the sections, whichever way [rad], (t, sections)."""
+        return np.asarray(np.linalg.norm(self.bends, axis=2))
+
+    @property
+    def curvatures(self) -> Array:
+        """Of the sections towards x and y, bend over length [1/m], (t, sections, 2)."""
+        return np.asarray(self.bends / self.lengths[:, :, None])
+
+
+def chain_shapes(arm: HydraulicArm, links: int, joints: Array) -> ArmShapes:
+    """The chain in MuJoCo at the joints of its cells, (t, nq)."""
+    parts = arm_robot(arm, links).bendables
+    model = arm_model(arm, links)
+    positions = np.stack(list(_positions(model, joints)))
+    ends = [model.body(end_link(section)).id for section in arm.sections]
+    cells = [model.body(f"{part.name}_{k}").id for part in parts for k in range(1, links + 1)]
+    shapes = [_shape(model, part, joints) for part in parts]
+    slid = np.stack([shape[1] for shape in shapes], axis=1)
+    return ArmShapes(
+        backbone=positions[:, [0, *sorted([*cells, *ends])]],
+        ends=positions[:, ends],
+        bends=np.stack([shape[0] for shape in shapes], axis=1),
+        lengths=slid + np.array([section.length for section in arm.sections]),
+    )
+
+
+def lumped_shapes(arm: HydraulicArm, strains: Array) -> ArmShapes:
+    """The lumped model at the strains (u, v, l, τ) of its segments, (t, n, 4)."""
+    pieces = max(PIECES // arm.segments, 1)
+    positions = np.stack([_arc_points(row, pieces) for row in strains])
+    split = strains.reshape(len(strains), len(arm.sections), arm.segments, 4)
+    return ArmShapes(
+        backbone=positions,
+        ends=positions[:, arm.segments * pieces :: arm.segments * pieces],
+        bends=split[..., :2].sum(axis=2),
+        lengths=split[..., 2].sum(axis=2),
+    )
+
+
+def _arc_points(strains: Array, pieces: int) -> Array:
+    """Points along the arcs of one state, base first [m], (n · pieces + 1, 3)."""
+    cut = np.repeat(strains, pieces, axis=0)
+    cut[:, :3] /= pieces
+    # a segment is twisted at its end (paper 003, eq 3), so only its last piece is
+    cut[np.arange(len(cut)) % pieces != pieces - 1, 3] = 0.0
+    frames = arm_motion(cut, np.zeros_like(cut)).frames
+    return np.concatenate([np.zeros((1, 3)), frames[:, :3, 3]])
+
+
+def _positions(model: mujoco.MjModel, joints: Array) -> Iterator[Array]:
+    """Of all bodies [m], (nbody, 3)."""
+    data = mujoco.MjData(model)
+    for row in joints:
+        data.qpos[:] = row
+        mujoco.mj_kinematics(model, data)
+        yield data.xpos.copy()
+
+
+def _shape(model: mujoco.MjModel, part: Bendable, joints: Array) -> tuple[Array, Array]:
+    """Bend towards x and y [rad], (t, 2), and how much longer it is [m], (t,)."""
+
+    def columns(names: list[str]) -> list[int]:
+        return [int(model.joint(name).qposadr[0]) for name in names]
+
+    angles = joints[:, columns([name for name, _ in bend_joints(part)])]
+    directions = np.array([direction for _, direction in bend_joints(part)])
+    return angles @ directions, joints[:, columns(slide_joints(part))].sum(axis=1)
